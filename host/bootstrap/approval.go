@@ -38,7 +38,7 @@ func (i *Instance) setApproval(out *host.Options) {
 	}
 }
 
-// alwaysApprover approves all that needs no answer of a person; the rest goes to who can be asked.
+// alwaysApprover approves everything that does not need a person's answer; the rest goes to the Approver.
 type alwaysApprover struct{ person host.Approver }
 
 func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
@@ -51,7 +51,7 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 	return host.Answer{}, fmt.Errorf("to approve all calls does not cover it: %w", host.ErrNobodyToAsk)
 }
 
-// clientApprover passes on the yes that a client's user gave, where a yes that was given elsewhere counts.
+// clientApprover accepts the approval of a client's user, where an approval given elsewhere counts.
 type clientApprover struct{}
 
 func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
@@ -61,7 +61,7 @@ func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.
 	return host.Yes(), nil
 }
 
-// Answers are the approvals that were remembered permanently, as `toolhost approvals` lists them.
+// Answers are the remembered approvals, as `toolhost approvals` lists them.
 func Answers() ([]host.Remembered, error) {
 	path, err := UserFile("approvals.hcl")
 	if err != nil {
@@ -70,7 +70,7 @@ func Answers() ([]host.Remembered, error) {
 	return answers.Load(path)
 }
 
-// RevokeAnswer removes a remembered approval, and says whether there was one.
+// RevokeAnswer removes a remembered approval, and reports whether there was one.
 func RevokeAnswer(id string) (bool, error) {
 	path, err := UserFile("approvals.hcl")
 	if err != nil {
@@ -79,7 +79,7 @@ func RevokeAnswer(id string) (bool, error) {
 	return answers.Remove(path, id)
 }
 
-// setRemembered gives the host the approvals that are remembered, and saves more. Those without a work folder, as older
+// setRemembered gives the host the remembered approvals, and saves new ones. Those without a work folder, as older
 // versions saved them, are left out: they would hold in every project.
 func (i *Instance) setRemembered(out *host.Options) error {
 	path, err := UserFile("approvals.hcl")

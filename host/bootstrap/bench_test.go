@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// BenchmarkCall is the whole route: a configuration with ten rules, some with conditions, the record on, a plugin in a
-// process of its own.
+// BenchmarkCall measures the whole route: a configuration with ten rules, some with conditions, the record on, a
+// plugin in its own process.
 func BenchmarkCall(b *testing.B) {
 	rules := ""
 	for i := range 10 {

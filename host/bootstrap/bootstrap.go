@@ -1,12 +1,10 @@
 // Package bootstrap turns a configuration file into a running host: it finds and reads the file, checks that it is
 // trusted, finds its plugins, compares them with the lock file, protects toolhost's own files from them, joins all
-// rules that hold, opens the record of calls, and makes the host.
-//
-// Open does all of it in one call. What its Options leave out is refused rather than skipped: without TrustNamed a file
-// must have been trusted (`toolhost trust`), without AskTrust no one is asked to, and without an Approver a call that
-// needs a person's approval fails.
-//
-// Programs that look at a configuration without running it (validate, doctor, trust) use Load and Configuration.Find.
+// rules that apply, opens the record of calls, and makes the host.
+// Open does all of it in one call. What its Options leave out is refused rather than skipped: without TrustNamed a
+// file must have been trusted (`toolhost trust`), without AskTrust no one is asked to trust it, and without an
+// Approver a call that needs a person's approval fails.
+// Programs that examine a configuration without running it (validate, doctor, trust) use Load and Configuration.Find.
 package bootstrap
 
 import (
@@ -26,18 +24,18 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// ErrNoWorkdir says that the current folder cannot be found, and Options.Workdir names no other.
+// ErrNoWorkdir means that the current folder cannot be found, and Options.Workdir names no other.
 var ErrNoWorkdir = errors.New("the current folder cannot be found")
 
 // Options of Open and Load. The zero value opens the configuration at the usual places, if it is trusted.
 type Options struct {
-	// Config names the configuration file. "" is $TOOLHOST_CONFIG, else ./config.hcl, else config.hcl in toolhost's
-	// folder of the user's configuration.
+	// Config names the configuration file. "" is $TOOLHOST_CONFIG, otherwise ./config.hcl, otherwise config.hcl in
+	// toolhost's folder of the user's configuration.
 	Config string
 	// TrustNamed trusts what the user chose: a file that Config or $TOOLHOST_CONFIG names, and the one in the user's
 	// configuration folder. Set it only if Config comes from a person, or is the program's own file.
 	TrustNamed bool
-	// AskTrust asks a person whether to trust a configuration in its present form; yes is remembered. nil refuses.
+	// AskTrust asks a person whether to trust a configuration in its present form; a yes is remembered. nil refuses.
 	AskTrust func(ctx context.Context, r *TrustRequest) (bool, error)
 	// DefaultDir is the folder whose plugins are used where there is no configuration; "" makes that an error.
 	DefaultDir string
@@ -48,7 +46,7 @@ type Options struct {
 	Plugins []string
 	// Profile names the profile whose tools are offered, under its rules.
 	Profile string
-	// Remote says that calls come from others than the user: answers that the user had saved do not stand for them, and
+	// Remote means that calls come from people other than the user: the user's saved approvals do not cover them, and
 	// theirs are not saved.
 	Remote bool
 
@@ -61,35 +59,35 @@ type Options struct {
 	// Approve overrides the approval mode of the configuration. A rule that denies still denies.
 	Approve Approve
 
-	// Logger gets the log, without the secrets of the configuration; nil drops it. It must not block.
+	// Logger receives the log, without the secrets of the configuration; nil drops it. It must not block.
 	Logger *slog.Logger
-	// Notice is called with what an operator should know; nil logs it as warnings. It must not block.
+	// Notice is called with messages for the operator; nil logs them as warnings. It must not block.
 	Notice func(Notice)
-	// OnConfig is called with each configuration that is read, before anything of it is reported.
+	// OnConfig is called with each configuration that is read, before anything in it is reported.
 	OnConfig func(*config.Config)
-	// OnState is called with the states of plugins, as supervise.Options.OnState.
+	// OnState receives the states of plugins, as supervise.Options.OnState.
 	OnState func(supervise.Status)
 	// OnToolsChanged is called when the tools of a plugin may have changed, as host.Options.OnToolsChanged.
 	OnToolsChanged func(plugin string)
-	// Middleware is put into the chain of calls, as host.Options.Middleware.
+	// Middleware is added to the chain of calls, as host.Options.Middleware.
 	Middleware []host.Middleware
 
-	// SingleCall makes a host for one call: what limits count is kept in a file for the next.
+	// SingleCall makes a host for one call: the counts of limits are kept in a file for the next.
 	SingleCall bool
-	// Refresh starts plugins to list their tools, also those that have not changed since an earlier start.
+	// Refresh starts plugins to list their tools, even if they are unchanged since an earlier start.
 	Refresh bool
-	// Offline starts nothing, and lists what is known from earlier starts. The configuration need not be trusted for it.
+	// Offline starts nothing, and lists tools known from earlier starts. The configuration need not be trusted for it.
 	Offline bool
 }
 
-// A Notice is something that an operator should know.
+// A Notice is a message for the operator.
 type Notice struct {
 	Kind   NoticeKind
-	Plugin string // that it is about, if any
+	Plugin string // the plugin concerned, if any
 	Err    error
 }
 
-// NoticeKind says what a Notice is about.
+// NoticeKind is the subject of a Notice.
 type NoticeKind string
 
 // The kinds of notices.
@@ -97,7 +95,7 @@ const (
 	NoticeLeftOut  NoticeKind = "left_out" // a plugin, or a source of plugins, cannot be used
 	NoticeUnlocked NoticeKind = "unlocked" // a plugin runs although it is not in the lock file
 	NoticeSandbox  NoticeKind = "sandbox"  // a plugin runs at a lower sandbox level than requested
-	NoticeAnswers  NoticeKind = "answers"  // remembered answers that no longer hold
+	NoticeAnswers  NoticeKind = "answers"  // remembered approvals that no longer hold
 )
 
 // An Instance is a running host with its plugins. Close ends both.
@@ -112,18 +110,19 @@ type Instance struct {
 	current   atomic.Pointer[snapshot]
 }
 
-// A snapshot is what holds until the next reload.
+// A snapshot is the state in use until the next reload.
 type snapshot struct {
 	*Plugins
-	specs     []supervise.Spec // those of Plugins that Options choose
+	specs     []supervise.Spec // of the plugins that Options select
 	processes []*supervise.Process
 	catalog   *host.Catalog
 	trusted   bool
-	files     map[string]string // of each plugin, in the state that it was started with
+	files     map[string]string // of each plugin, when it was started
 }
 
-// Open reads the configuration, asks whether to trust it if need be, and runs it. The error is a *NotFoundError when
-// there is no configuration, an *UntrustedError when it may not be used, and a *config.Error when it has mistakes.
+// Open reads the configuration, asks whether to trust it if necessary, and runs it. The error is a *NotFoundError
+// when there is no configuration, an *UntrustedError when it may not be used, and a *config.Error when it has
+// mistakes.
 func Open(ctx context.Context, o Options) (*Instance, error) {
 	c, err := Load(o)
 	if err != nil {
@@ -148,14 +147,14 @@ func OpenProgram(ctx context.Context, spec supervise.Spec, o Options) (*Instance
 // Open makes the host. Plugins start when they are first needed, unless they are eager.
 func (p *Plugins) Open(ctx context.Context) (*Instance, error) { return p.open(ctx, true) }
 
-// open makes the host; without rules only for a look at the definitions of all tools, not for calls.
+// open makes the host; without rules only to list the definitions of all tools, not for calls.
 func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error) {
 	c, o := p.Configuration, p.options
 	s := &snapshot{Plugins: p, trusted: c.Trusted()}
 	switch {
 	case !s.trusted && !o.Offline:
 		return nil, &UntrustedError{Path: c.Path}
-	case len(o.Plugins) > 0 && ctx.Err() != nil: // a discovery that was interrupted did not find all
+	case len(o.Plugins) > 0 && ctx.Err() != nil: // an interrupted discovery did not find all plugins
 		return nil, ctx.Err()
 	}
 	if _, err := os.Getwd(); o.Workdir == "" && err != nil {
@@ -201,7 +200,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	return i, nil
 }
 
-// chosen are the specs of the named plugins, or all when there are no names.
+// chosen returns the specs of the named plugins, or all when there are no names.
 func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	for _, name := range only {
 		if !slices.Contains(p.names(), name) {
@@ -226,7 +225,7 @@ func (i *Instance) Config() *config.Config { return i.current.Load().Config }
 // Trusted says whether the configuration may loosen rules. Only an Offline instance may be untrusted.
 func (i *Instance) Trusted() bool { return i.current.Load().trusted }
 
-// Plugins are those that the configuration leads to.
+// Plugins are those that the configuration names or discovers.
 func (i *Instance) Plugins() *Plugins { return i.current.Load().Plugins }
 
 // Processes are the plugins in use, in the order of the configuration.
@@ -319,5 +318,5 @@ func (i *Instance) notice(kind NoticeKind, plugin string, err error) {
 	}
 }
 
-// Verify says why a plugin that is in use cannot be started, without trying it.
+// Verify returns the reason why a plugin in use cannot be started, without trying it.
 func (i *Instance) Verify(name string) error { return i.current.Load().spec(name).Verify() }

@@ -16,31 +16,31 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// A Check is what was found about a configuration, the rules beside it, and its plugins.
+// A Check has the findings about a configuration, the rules beside it, and its plugins.
 type Check struct {
 	Plugins  []*CheckedPlugin // in the order of the configuration
 	Problems []error
-	Warnings []error // what is not wrong, but probably not meant
-	// Unchecked has what only programs know that were not started, since the configuration is not trusted.
+	Warnings []error // no mistakes, but probably not meant
+	// Unchecked lists what only programs know that were not started, since the configuration is not trusted.
 	Unchecked []string
 	Locked    int // plugins; -1 if there is no lock file
 }
 
-// A CheckedPlugin says how far one plugin was checked.
+// A CheckedPlugin has the result of the checks of one plugin.
 type CheckedPlugin struct {
 	Name    string   `json:"name"`
 	Source  string   `json:"source,omitempty"`
 	Command []string `json:"command"`
-	Script  string   `json:"script,omitempty"` // that an interpreter runs
+	Script  string   `json:"script,omitempty"` // run by an interpreter
 	Started bool     `json:"started"`
 	Version string   `json:"version,omitempty"`
 	Tools   int      `json:"tools"`
-	OK      bool     `json:"ok"` // as far as it was checked
+	OK      bool     `json:"ok"` // for the checks that were made
 }
 
 // Check checks everything. It starts only plugins with a config block, which is checked against the schema that they
-// publish, and those with a rule that names arguments of their tools; start starts all. Of an untrusted configuration
-// nothing is started.
+// publish, and those with a rule that names arguments of their tools; start starts all. For an untrusted
+// configuration nothing is started.
 func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	out := &Check{Locked: -1}
 	for _, w := range c.Warnings {
@@ -60,7 +60,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
-	// else a rule may be about a plugin that was not found
+	// otherwise a rule may be about a plugin that was not found
 	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
 		out.Warnings = append(out.Warnings, rulesForNobody(c.Config, p.names())...)
 	}
@@ -97,12 +97,12 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	return out, nil
 }
 
-// start starts the plugins that know what their config blocks may hold, or what the arguments are that rules look at.
+// start starts the plugins whose config blocks, or whose tools' arguments in rules, have to be checked.
 func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules []policy.Rule) {
 	c := *p.Configuration
 	c.options.Plugins, c.options.Refresh, c.options.Profile = asked, true, ""
 	quiet := *p
-	quiet.Configuration, quiet.Problems, quiet.unlocked = &c, nil, nil // they are in the Check
+	quiet.Configuration, quiet.Problems, quiet.unlocked = &c, nil, nil // the Check has them
 	i, err := quiet.open(ctx, false)
 	if err != nil {
 		out.Problems = append(out.Problems, err)
@@ -127,7 +127,7 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 	for _, problem := range problems {
 		out.Problems = append(out.Problems, located(c.Config, problem))
 	}
-	if len(problems) == 0 { // else the argument may be one of a tool that is left out
+	if len(problems) == 0 { // otherwise the argument may belong to a tool that was left out
 		wrong, doubtful := misnamed(rules, tools)
 		out.Problems = append(out.Problems, wrong...)
 		out.Warnings = slices.Concat(out.Warnings, doubtful, unmatched(c.Config, tools))
@@ -138,7 +138,7 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 	}
 }
 
-// located gives the mistakes that a plugin has found in its configuration their places in the file.
+// located adds the places in the file to the mistakes that a plugin has found in its configuration.
 func located(c *config.Config, err error) error {
 	plugin, problems, more := supervise.ConfigProblems(err)
 	if len(problems) == 0 {
@@ -156,8 +156,8 @@ func located(c *config.Config, err error) error {
 	return out
 }
 
-// MisnamedArguments has a warning for each rule that looks at an argument which no tool has that the rule is about. It
-// has none when a plugin's tools are not known.
+// MisnamedArguments has a warning for each rule that names an argument which none of its tools has. It has none when
+// a plugin's tools are not known.
 func (i *Instance) MisnamedArguments(ctx context.Context) []error {
 	tools, problems := i.host.Tools(ctx)
 	standing, err := standingRules()
@@ -172,7 +172,7 @@ func (i *Instance) MisnamedArguments(ctx context.Context) []error {
 	return append(wrong, doubtful...)
 }
 
-// configRules are those of the configuration and of all its profiles. A rule that several profiles include is there
+// configRules are those of the configuration and of all its profiles. A rule that several profiles include is listed
 // once.
 func configRules(c *config.Config) (out []policy.Rule) {
 	for _, l := range c.Policies {
@@ -189,25 +189,25 @@ func configRules(c *config.Config) (out []policy.Rule) {
 	return out
 }
 
-// looksInto says whether the rule looks at arguments of tools that may be the plugin's.
+// looksInto reports whether the rule names arguments of tools that may be the plugin's.
 func looksInto(r policy.Rule, plugin string) bool {
 	may := func(glob string) bool { return mayName(glob, plugin) }
 	return len(r.Names) > 0 && (len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, may))
 }
 
-// mayName says whether the pattern can be that of a tool of the plugin.
+// mayName reports whether the pattern may match a tool of the plugin.
 func mayName(glob, plugin string) bool {
 	part, _, whole := strings.Cut(glob, "__")
 	return !whole || matches(part, plugin)
 }
 
-// matches takes patterns that have been checked.
+// matches expects valid patterns.
 func matches(glob, name string) bool {
 	ok, err := path.Match(glob, name)
 	return ok && err == nil
 }
 
-// namesToolsOf says whether a rule or a profile is about single tools of the plugin, which only the plugin knows.
+// namesToolsOf reports whether a rule or a profile names single tools of the plugin, which only the plugin knows.
 func namesToolsOf(c *config.Config, plugin string) bool {
 	var globs []string
 	for _, r := range configRules(c) {
@@ -222,8 +222,8 @@ func namesToolsOf(c *config.Config, plugin string) bool {
 	})
 }
 
-// misnamed finds rules that look at an argument which none of the tools has that they are about. In a rule for all
-// tools that is only a warning: it may be meant for a plugin that other configurations have.
+// misnamed finds rules that name an argument which none of their tools has. In a rule for all tools that is only a
+// warning: it may be meant for a plugin of other configurations.
 func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []error) {
 	declared := map[string]map[string]bool{}
 	for _, t := range tools {
@@ -249,8 +249,8 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 	return problems, warnings
 }
 
-// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they are
-// no mistakes, but a deny without effect should be known.
+// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they
+// are no mistakes, but a deny without effect should be known.
 func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
 	for _, r := range configRules(c) {
 		for _, glob := range r.Tools {
@@ -265,7 +265,7 @@ func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
 	return warnings
 }
 
-// unmatched finds patterns of rules and profiles that name one of the listed plugins and none of its tools: as a rule
+// unmatched finds patterns of rules and profiles that name one of the listed plugins and none of its tools: usually
 // typing errors.
 func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 	check := func(who string, globs []string) {
@@ -284,7 +284,7 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
-		included := func(glob string) bool { // it is checked there
+		included := func(glob string) bool { // it is checked in that profile
 			return slices.ContainsFunc(p.Include, func(name string) bool {
 				other := c.Profiles[name]
 				return slices.Contains(other.Filter.Tools, glob) || slices.Contains(other.Filter.Exclude, glob)
@@ -312,7 +312,7 @@ func unknownTools(c *config.Config, processes []*supervise.Process, tools []*hos
 	return problems
 }
 
-// ownNames are the names of a plugin's tools without the plugin's.
+// ownNames are the names of a plugin's tools without the plugin's label.
 func ownNames(tools []*host.Tool, plugin string) (out []string) {
 	for _, t := range tools {
 		if own, ok := strings.CutPrefix(t.Name, plugin+"__"); ok {
@@ -322,7 +322,7 @@ func ownNames(tools []*host.Tool, plugin string) (out []string) {
 	return out
 }
 
-// meantOf suggests the nearest of the names, or else lists them all, if they are few.
+// meantOf suggests the nearest of the names, or otherwise lists them all, if they are few.
 func meantOf(name string, names []string) string {
 	if meant := textutil.DidYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
 		return meant

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Mistakes that a plugin has found in its configuration are told with their lines.
+// Mistakes that a plugin has found in its configuration are reported with their lines.
 func TestLocated(t *testing.T) {
 	c, err := config.Parse("config.hcl", []byte(`plugin "p" {
   command = ["./p"]
@@ -61,7 +61,7 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// What several profiles include is complained of once, for the profile that says it.
+// A mistake that several profiles include is reported once, for the profile that contains it.
 func TestIncludedOnce(t *testing.T) {
 	c, err := config.Parse("config.hcl", []byte(`
 profile "a" {

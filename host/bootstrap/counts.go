@@ -18,27 +18,27 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// Limits of what is kept of calls that commands with a host of their own have made.
+// Limits of the counts that are kept for commands that make a host of their own.
 const (
-	// folderSession is how long a work folder may be without a call until the next call begins a session: nothing says
-	// when that of a client or a terminal ends.
+	// folderSession is how long a work folder may be without a call until the next call begins a session: nothing marks
+	// the end of a client's or a terminal's session.
 	folderSession = time.Hour
 	// namedSession is the same for a session that has a name.
 	namedSession = 7 * 24 * time.Hour
 	// countsKept is how long the counts of a configuration are kept after their last use.
 	countsKept     = 30 * 24 * time.Hour
 	maxCountedFile = 1 << 20
-	maxCounted     = 1000 // sessions of one configuration; of more, those that called last are kept
+	maxCounted     = 1000 // most sessions of one configuration; the most recent ones are kept
 	countsWait     = 5 * time.Second
 )
 
-// counts are what limits counted of the calls of one configuration, in a file of the user's. Each command that makes
-// one call has a host of its own, which would begin to count at none.
+// counts are the counts of limits for the calls of one configuration, in a file of the user's. Each command that
+// makes one call has its own host, which would begin at zero.
 type counts struct {
 	dir, config, workdir string
 }
 
-// A countsFile is what is in the file.
+// A countsFile is the content of the file.
 type countsFile struct {
 	Config   string                     `json:"config"`
 	Rates    map[string]host.Tokens     `json:"rates,omitempty"`
@@ -50,7 +50,7 @@ type countedSession struct {
 	Calls map[string]int `json:"calls"`
 }
 
-// newCounter keeps what limits count; where there is no place for it, calls with limits are refused.
+// newCounter stores the counts of limits; where there is no place for them, calls with limits are refused.
 func newCounter(config, workdir string) host.Counter {
 	c, err := newCounts(config, workdir)
 	if err != nil {
@@ -64,7 +64,7 @@ type brokenCounter struct{ why error }
 
 func (b brokenCounter) Change(context.Context, string, func(*host.Counted) error) error { return b.why }
 
-// newCounts are those of a configuration; calls without a session belong to that of the work folder.
+// newCounts returns the counts of a configuration; calls without a session belong to that of the work folder.
 func newCounts(config, workdir string) (*counts, error) {
 	dir, err := StateFolder("counts")
 	if err != nil {
@@ -74,7 +74,7 @@ func newCounts(config, workdir string) (*counts, error) {
 	return &counts{dir, config, resolved(workdir)}, err
 }
 
-// Change is host.Counter's.
+// Change implements host.Counter.
 func (c *counts) Change(ctx context.Context, session string, change func(*host.Counted) error) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -114,11 +114,11 @@ func (c *counts) Change(ctx context.Context, session string, change func(*host.C
 	return fsutil.WriteFile(path, text, 0o600)
 }
 
-// remaining are the sessions that have not ended, and room for one more.
+// remaining returns the sessions that have not ended, with room for one more.
 func remaining(all map[string]*countedSession, now time.Time) map[string]*countedSession {
 	out := map[string]*countedSession{}
 	for id, s := range all {
-		if s != nil && now.Before(s.Ends) && s.Ends.Before(now.Add(2*namedSession)) { // else the clock was set back
+		if s != nil && now.Before(s.Ends) && s.Ends.Before(now.Add(2*namedSession)) { // otherwise the clock was set back
 			out[id] = s
 		}
 	}
@@ -132,7 +132,7 @@ func remaining(all map[string]*countedSession, now time.Time) map[string]*counte
 	return out
 }
 
-// readCounts reads the file; there is nothing in one that is not there.
+// readCounts reads the file; a missing file is empty.
 func readCounts(path string) (*countsFile, error) {
 	file := &countsFile{}
 	info, err := os.Lstat(path)
@@ -154,7 +154,7 @@ func readCounts(path string) (*countsFile, error) {
 	return file, nil
 }
 
-// lockCounts waits until no other host counts.
+// lockCounts waits until no other host uses the counts.
 func lockCounts(ctx context.Context, path string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, countsWait)
 	defer cancel()

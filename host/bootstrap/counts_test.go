@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// Calls that come at once are counted one by one.
+// Concurrent calls are counted one by one.
 func TestCountsOfManyHosts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	const hosts, most = 24, 7

@@ -17,7 +17,7 @@ func Example() {
 	ctx := context.Background()
 	i, err := bootstrap.Open(ctx, bootstrap.Options{
 		Config:     "config.hcl",
-		TrustNamed: true, // the file is this program's own
+		TrustNamed: true, // the file is the program's own
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -47,7 +47,7 @@ func ExampleOptions_askTrust() {
 	// config.hcl is not trusted, so nothing of it was run
 }
 
-// A question is what the goroutine of the user interface gets.
+// A question is sent to the goroutine of the user interface.
 type question struct {
 	request *host.ApprovalRequest
 	answer  chan host.Answer
@@ -109,7 +109,7 @@ func ExampleOptions_middleware() {
 	// Output: greet__hello: <nil>
 }
 
-// A sub-agent gets a catalog of its own: what it does not hold, the sub-agent can neither see nor call.
+// A sub-agent gets its own catalog: it can neither see nor call other tools.
 func ExampleInstance_Catalog() {
 	ctx := context.Background()
 	i, err := bootstrap.Open(ctx, bootstrap.Options{Config: "config.hcl", TrustNamed: true})

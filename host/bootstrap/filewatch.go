@@ -16,15 +16,16 @@ import (
 const (
 	// quietFor is how long files must not change before a change is reported: a program is written in many steps.
 	quietFor = 200 * time.Millisecond
-	// soon is how long after an event files are looked at; one write can be many events.
+	// soon is how long after an event files are checked; one write can cause many events.
 	soon = 20 * time.Millisecond
-	// recheckEvery is the interval between two looks at the files without events, and pollEvery where the system has none.
+	// recheckEvery is the interval between checks of the files without events, and pollEvery where the system has no
+	// events.
 	recheckEvery = 2 * time.Second
 	pollEvery    = 250 * time.Millisecond
 )
 
 // A fileWatch reports when files have changed, whether they are written, replaced or created, and are quiet again. It
-// compares their states; the system's events only say when to look.
+// compares their states; the system's events only say when to check.
 type fileWatch struct {
 	files   func() []watchedFile
 	changed chan struct{} // holds at most one change
@@ -34,8 +35,8 @@ type fileWatch struct {
 	system         *fsnotify.Watcher // or nil
 }
 
-// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while one that must be
-// a program is not executable, as in the middle of a build.
+// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while a program is
+// not executable, as during a build.
 type watchedFile struct {
 	path    string
 	program bool
@@ -91,7 +92,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// check reports a change if the files have changed and are quiet now, and returns when to look again.
+// check reports a change if the files have changed and are quiet now, and returns when to check again.
 func (w *fileWatch) check() time.Duration {
 	armed := w.arm()
 	switch now := fileState(w.files()); {
@@ -105,7 +106,7 @@ func (w *fileWatch) check() time.Duration {
 		w.reported = now
 		select {
 		case w.changed <- struct{}{}:
-		default: // one is waiting
+		default: // a change is pending
 		}
 	}
 	if armed {
@@ -114,7 +115,7 @@ func (w *fileWatch) check() time.Duration {
 	return pollEvery
 }
 
-// arm has the system watch the folders of the files; false means that it cannot watch all of them. Files are often
+// arm makes the system watch the folders of the files; false means that it cannot watch all of them. Files are often
 // replaced rather than written to, and a watch of the file itself would end with it.
 func (w *fileWatch) arm() bool {
 	if w.system == nil {
@@ -131,7 +132,7 @@ func (w *fileWatch) arm() bool {
 	return all
 }
 
-// foldersOf are the folder that holds the file, that of what it is a link to, and the path itself if it is a folder.
+// foldersOf are the folder of the file, that of its target if it is a link, and the path itself if it is a folder.
 func foldersOf(path string) []string {
 	out := []string{filepath.Dir(path)}
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
@@ -143,8 +144,8 @@ func foldersOf(path string) []string {
 	return out
 }
 
-// fileState is a text that differs for each state of the files. The state of a folder is that of its plugins: one
-// without any, as while a running plugin keeps it locked, is like none.
+// fileState is a text that differs for each state of the files. The state of a folder is that of its plugins: an
+// empty one, as while a running plugin keeps it locked, counts as missing.
 func fileState(files []watchedFile) string {
 	var all strings.Builder
 	for _, f := range files {

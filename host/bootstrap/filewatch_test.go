@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Each way to change a file is told once it is over, with the system's help or without.
+// Each way to change a file is reported once it is complete, with the system's events or without.
 func TestFileWatch(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(t *testing.T, dir string){
@@ -62,8 +62,8 @@ func TestFileWatch(t *testing.T) {
 	}
 }
 
-// watchedFolder has files to watch, and a watch that the system helps or not. It does not look again while they change:
-// the steps of one change may be far apart where the machine is busy.
+// watchedFolder has files to watch, and a watch with or without the system's events. It does not check again while
+// they change: the steps of one change may be far apart on a busy machine.
 func watchedFolder(t *testing.T, heard bool, changing sync.Locker) (string, *fileWatch) {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func awaitChange(t *testing.T, w *fileWatch) {
 	}
 }
 
-// A program that is being written is reported when it is complete, and only then: it must be quiet, and executable.
+// A program that is being written is reported only when it is complete: it must be quiet, and executable.
 func TestFileWatchWaitsForThePrograms(t *testing.T) {
 	t.Parallel()
 	for _, heard := range []bool{true, false} {
@@ -134,7 +134,7 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 	}
 }
 
-// A file that is written to all the time is told of when that ends, however long it goes on.
+// A file that is written to continuously is reported when that ends, however long it takes.
 func TestFileWatchWaitsForQuiet(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

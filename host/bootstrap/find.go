@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// A Configuration is a file that was read. Nothing of it is started before it is trusted.
+// A Configuration is a file that was read. Nothing in it is started before it is trusted.
 type Configuration struct {
 	*config.Config
 	options  Options
@@ -51,7 +51,7 @@ func (c *Configuration) read(path string) (err error) {
 	return nil
 }
 
-// secrets are the texts that the configuration keeps out of the log and the record.
+// secrets are the texts that the configuration redacts from the log and the record.
 func (c *Configuration) secrets() []string {
 	out := slices.Collect(maps.Keys(c.References.Texts))
 	if c.Audit != nil {
@@ -82,7 +82,7 @@ func ConfigPath(o Options) (string, error) {
 
 func namedConfig(o Options) string { return cmp.Or(o.Config, os.Getenv("TOOLHOST_CONFIG")) }
 
-// A NotFoundError says that there is no configuration where it was looked for. It is an fs.ErrNotExist.
+// A NotFoundError means that there is no configuration at the searched places. It is an fs.ErrNotExist.
 type NotFoundError struct {
 	Places []string
 	Named  bool // the user named the one place

@@ -37,7 +37,8 @@ func StateFolder(name string) (string, error) {
 	return filepath.Join(state, "toolhost", name), nil
 }
 
-// AuditPath is the path of the record: the named one, else $TOOLHOST_AUDIT, else audit.jsonl in the user's state.
+// AuditPath is the path of the record: the named one, otherwise $TOOLHOST_AUDIT, otherwise audit.jsonl in the user's
+// state.
 func AuditPath(named string) (string, error) {
 	if named := cmp.Or(named, os.Getenv("TOOLHOST_AUDIT")); named != "" {
 		return named, nil
@@ -50,14 +51,14 @@ func AuditPath(named string) (string, error) {
 }
 
 const (
-	// keptFor is how long results that were cut can be read whole.
+	// keptFor is how long the full texts of results that were cut are kept.
 	keptFor = 7 * 24 * time.Hour
-	// maxSwept bounds what one command spends on tidying; the next goes on.
+	// maxSwept bounds the removal by one command; the next continues.
 	maxSwept = 1000
 )
 
-// resultFolder gives the user's own folder for results that were cut, and removes old ones from it. Without such a
-// folder it gives "": then the host makes one in the system's temporary folder.
+// resultFolder returns the user's own folder for results that were cut, and removes old ones from it. Without such a
+// folder it returns "": then the host makes one in the system's temporary folder.
 func resultFolder() string {
 	dir, err := cacheFolder("results")
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
@@ -67,7 +68,7 @@ func resultFolder() string {
 	return dir
 }
 
-// definitionsCache is the user's own folder for what plugins say of themselves, "" when there is none.
+// definitionsCache is the user's own folder for the definitions of plugins, "" when there is none.
 func definitionsCache() string {
 	dir, err := cacheFolder("definitions-cache")
 	if err != nil {
@@ -97,8 +98,8 @@ func removeOld(dir string, before time.Time) {
 	}
 }
 
-// Definitions that were locked are kept under their hashes, so that a later change can be shown. Without them only
-// the hashes are known.
+// Definitions that were locked are kept under their hashes, so that a later change can be shown. Otherwise only the
+// hashes are known.
 
 const (
 	definitionsKept = 400 * 24 * time.Hour
@@ -107,7 +108,7 @@ const (
 
 func definitionsFolder() (string, error) { return cacheFolder("definitions") }
 
-// keepDefinitions keeps them by hash, if that can be done, and removes old ones.
+// keepDefinitions stores them by hash, if possible, and removes old ones.
 func keepDefinitions(definitions map[string]json.RawMessage) {
 	dir, err := definitionsFolder()
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
@@ -119,7 +120,7 @@ func keepDefinitions(definitions map[string]json.RawMessage) {
 	}
 }
 
-// keptDefinition gives the definition with the hash, nil when it is not kept, or is another by now.
+// keptDefinition returns the definition with the hash, nil when it is not stored, or its file has changed.
 func keptDefinition(hash string) json.RawMessage {
 	dir, err := definitionsFolder()
 	if err != nil || filepath.Base(hash) != hash {

@@ -38,7 +38,7 @@ func TestResultFolder(t *testing.T) {
 	}
 }
 
-// Without a folder of the user, the host takes a temporary one.
+// Without a folder of the user, the host uses a temporary one.
 func TestResultFolderNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

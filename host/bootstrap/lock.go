@@ -29,10 +29,11 @@ const (
 	Differs   LockState = "differs"
 )
 
-// partialChecksum is the notice about a program whose checksum does not cover all that runs.
+// partialChecksum is the notice about a program whose checksum does not cover everything that runs.
 const partialChecksum = "it is a script, or loads what is beside it: the checksum is of the program file alone"
 
-// LockState compares a plugin's program and settings with the lock file. The notice is what its checksum leaves open.
+// LockState compares a plugin's program and settings with the lock file. The notice is what its checksum does not
+// cover.
 func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	i := slices.IndexFunc(p.Specs, func(s supervise.Spec) bool { return s.Name == name })
 	if i < 0 || p.LockMode == lockfile.Off || p.Locked == nil && p.LockMode == "" {
@@ -55,7 +56,7 @@ func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	return Locked, notice
 }
 
-// LockState is that of Plugins for a plugin that runs, with a look at its tools.
+// LockState is Plugins.LockState for a running plugin, and also compares its tools.
 func (i *Instance) LockState(ctx context.Context, p *supervise.Process) (state LockState, notice string) {
 	s := i.current.Load()
 	state, notice = s.LockState(p.Name())
@@ -81,7 +82,7 @@ func (i *Instance) LockState(ctx context.Context, p *supervise.Process) (state L
 	return state, notice
 }
 
-// Unlocked has a notice for each plugin that runs although it is not locked: of the named ones, or of all.
+// Unlocked has a notice for each plugin that runs although it is not locked: among the named ones, or all.
 func (p *Plugins) Unlocked(only ...string) (out []error) {
 	for _, spec := range p.Specs {
 		if n := p.unlocked[spec.Name]; n != nil && (len(only) == 0 || slices.Contains(only, spec.Name)) {
@@ -91,7 +92,7 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 	return out
 }
 
-// reducedSandbox says at which level a plugin is kept, and what is missing for the requested one.
+// reducedSandbox returns a notice of a plugin's level, and what is missing for the requested one.
 func reducedSandbox(plugin string, c *sandbox.Confinement) error {
 	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
 		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
@@ -113,19 +114,19 @@ type LockedPlugin struct {
 	Gone     bool                       // it is locked, and no longer exists
 	Problem  error                      // why it cannot be inspected
 	Program  string                     // the absolute path of the file
-	Partial  string                     // why the checksum does not cover all that runs; "" if it does
-	Asked    bool                       // it was started, and Tools are known
+	Partial  string                     // why the checksum does not cover everything that runs; "" if it does
+	Asked    bool                       // it was started, so that Tools are known
 	Tools    map[string]json.RawMessage // the present definitions, by the tools' own names
 	Unpinned []string                   // arguments that name files, whose content is not locked
-	Kept     []string                   // other platforms, whose checksums stay
+	Kept     []string                   // other platforms, whose checksums are kept
 
 	spec        supervise.Spec
 	old, now    *lockfile.Plugin           // nil: not locked; gone
 	definitions map[string]json.RawMessage // the present ones, by hash
 }
 
-// PlanLock looks at the named plugins, or at all. The platforms are the files of programs for other platforms, by
-// platform such as linux_amd64; they go with one name.
+// PlanLock examines the named plugins, or all. The platforms are the files of programs for other platforms, by
+// platform such as linux_amd64; they need exactly one name.
 func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPlan, error) {
 	sums := map[string]string{}
 	for platform, file := range platforms {
@@ -149,7 +150,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 			r.Plugins = append(r.Plugins, p.planOne(spec, sums))
 		}
 	}
-	if len(named) == 0 && len(p.Problems) == 0 && p.Locked != nil { // else it may only have been left out
+	if len(named) == 0 && len(p.Problems) == 0 && p.Locked != nil { // otherwise it may only have been left out
 		for _, old := range p.Locked.Plugins {
 			if !slices.Contains(p.names(), old.Name) {
 				r.Plugins = append(r.Plugins, &LockedPlugin{Name: old.Name, Gone: true, old: &old})
@@ -159,7 +160,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 	return r, nil
 }
 
-// checkPlatform says what is wrong with a platform to lock a program for.
+// checkPlatform returns the error of a platform to lock a program for.
 func checkPlatform(platform string) error {
 	switch {
 	case !lockfile.IsPlatform(platform):
@@ -170,7 +171,7 @@ func checkPlatform(platform string) error {
 	return nil
 }
 
-// planOne is all that is known without starting the plugin.
+// planOne collects everything that is known without starting the plugin.
 func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPlugin {
 	l := &LockedPlugin{Name: spec.Name, spec: spec, old: p.Locked.Plugin(spec.Name)}
 	l.Added = l.old == nil
@@ -267,7 +268,7 @@ func (l *LockedPlugin) inspect(ctx context.Context, process *supervise.Process, 
 	}
 }
 
-// plainWord makes a short text of printable ASCII of a plugin's version.
+// plainWord makes a short printable ASCII text of a plugin's version.
 func plainWord(text string) string {
 	runes := []rune(text)
 	return strings.Map(func(r rune) rune {
@@ -278,18 +279,18 @@ func plainWord(text string) string {
 	}, string(runes[:min(len(runes), 60)]))
 }
 
-// Differs says whether the plugin is not what was locked.
+// Differs reports whether the plugin differs from the lock file.
 func (l *LockedPlugin) Differs() bool { return !l.old.Equal(l.now) }
 
-// RunsOther says whether another program, or the program in another way, would run than was locked.
+// RunsOther reports whether another program, or the program with other settings, would run than was locked.
 func (l *LockedPlugin) RunsOther() bool {
 	return l.Problem == nil && l.now != nil && l.old != nil && !l.old.Runs(*l.now)
 }
 
-// Dynamic says whether the plugin changes its tools while it runs, which are pinned.
+// Dynamic reports whether the plugin changes its tools while it runs, which are pinned.
 func (l *LockedPlugin) Dynamic() bool { return l.now.Dynamic && l.now.Tools != nil }
 
-// Pinned says whether its tools were pinned before, and are now.
+// Pinned reports whether its tools were pinned before, and are now.
 func (l *LockedPlugin) Pinned() (before, now bool) { return l.old.Tools != nil, l.now.Tools != nil }
 
 // A Difference is a part of a plugin, as it was locked and in its present form; "" is none.
@@ -318,7 +319,7 @@ func (l *LockedPlugin) Differences() []Difference {
 	return slices.DeleteFunc(all, func(d Difference) bool { return d.Old == d.Now })
 }
 
-// OtherProgram says whether the program of this platform has another checksum than was locked.
+// OtherProgram reports whether the program of this platform has another checksum than was locked.
 func (l *LockedPlugin) OtherProgram() bool {
 	return l.old == nil || l.old.SHA256[lockfile.Platform()] != l.now.SHA256[lockfile.Platform()]
 }
@@ -330,11 +331,11 @@ func quoted(words []string) string {
 	return fmt.Sprintf("%q", words)
 }
 
-// A ToolDifference is a tool that is not what was locked.
+// A ToolDifference is a tool that differs from the lock file.
 type ToolDifference struct {
 	Name string
-	// Old is the hash of the locked definition, "" when there is none, and OldDefinition that if it was kept on this
-	// machine.
+	// Old is the hash of the locked definition, "" when there is none, and OldDefinition the definition if this machine
+	// has it.
 	Old           string
 	OldDefinition json.RawMessage
 	Now           json.RawMessage // the present definition; nil when there is none

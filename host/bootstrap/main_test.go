@@ -12,11 +12,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// playVar has the test binary play the plugin greet.
+// playVar makes the test binary the plugin greet.
 const playVar = "TEST_PLAY_GREET"
 
-// TestMain gives tests folders of their own for what is the user's, and the examples a configuration in the current
-// one.
+// TestMain gives tests their own user folders, and the examples a configuration in the current one.
 func TestMain(m *testing.M) {
 	if os.Getenv(playVar) != "" {
 		playGreet()

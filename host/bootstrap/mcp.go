@@ -15,8 +15,8 @@ import (
 // mcpKeySize is the size of the key, in bytes.
 const mcpKeySize = 32
 
-// MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept what one of them
-// asked. It is made when there is none.
+// MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept each other's
+// states. It is made when there is none.
 func MCPStateKey() ([]byte, error) {
 	path, err := StateFolder("mcp-state.key")
 	if err != nil {
@@ -34,7 +34,7 @@ func MCPStateKey() ([]byte, error) {
 	if err := os.WriteFile(made, key, 0o600); err != nil {
 		return nil, err
 	}
-	// a link appears whole, and never in the place of a key that another process has made
+	// a link appears atomically, and never replaces a key that another process has made
 	err = errors.Join(ignore(os.Link(made, path), fs.ErrExist), os.Remove(made))
 	if err != nil {
 		return nil, err

@@ -33,12 +33,12 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 	return specs
 }
 
-// asksForMore says whether the sandbox means something only from Confined on.
+// asksForMore reports whether the sandbox has settings that need Confined.
 func asksForMore(s sandbox.Spec) bool {
 	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
 }
 
-// programFolder is where this program really is, "" if that is not known.
+// programFolder is the folder of this program, with links resolved, "" if that is not known.
 func programFolder() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -47,7 +47,7 @@ func programFolder() string {
 	return filepath.Dir(resolved(program))
 }
 
-// isOwn says whether the plugin's program is a shipped plugin in the folder of this one.
+// isOwn reports whether the plugin's program is a shipped plugin in the folder of this one.
 func isOwn(s supervise.Spec, folder string) bool {
 	program := resolved(programOf(s))
 	if program == "" || folder == "" {
@@ -70,7 +70,7 @@ func programOf(s supervise.Spec) string {
 	return path
 }
 
-// resolved follows links as far as that is possible.
+// resolved follows links as far as possible.
 func resolved(path string) string {
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		return end
@@ -88,12 +88,11 @@ func (p *Plugins) superviseOptions() supervise.Options {
 	}
 }
 
-// protected are the files and folders that no confined plugin may change: what is run the next time, what is trusted,
-// and what was recorded.
+// protected are the files and folders that no confined plugin may change: programs, trusted files, and records.
 func (c *Configuration) protected() []string {
 	out := []string{c.Path}
 	for _, dir := range c.PluginDirs {
-		out = append(out, dir+"/") // what is found in one that it makes would be a plugin
+		out = append(out, dir+"/") // a program in a folder that it creates would become a plugin
 	}
 	if c.Audit != nil && c.Audit.Path != "" {
 		out = append(out, audit.Files(c.Audit.Path)...)
@@ -128,7 +127,7 @@ func (c *Configuration) masked() []string {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return nil // nothing can be recorded, so calls fail that need the record
+		return nil // nothing can be recorded, so calls that need the record fail
 	}
 	return []string{path}
 }
@@ -151,7 +150,7 @@ func userFolders() (dirs []string) {
 	return dirs
 }
 
-// Confinement is what a plugin would be kept in on a machine.
+// Confinement returns a plugin's confinement on a machine.
 func (p *Plugins) Confinement(spec supervise.Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
 	return p.superviseOptions().Confine(spec, m)
 }

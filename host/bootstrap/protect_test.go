@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
-// Only plugins of toolhost's own, beside toolhost itself, are trusted like it.
+// Only toolhost's own plugins, beside toolhost itself, are trusted like it.
 func TestOwnPlugins(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other +
@@ -43,7 +43,7 @@ func TestOwnPlugins(t *testing.T) {
 	}
 }
 
-// What was locked as confined, with a toolhost elsewhere, is not refused because this one would loosen it.
+// A plugin that another toolhost locked as confined is not refused because this one would run it at a lower level.
 func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 	program := filepath.Join(programFolder(), "toolhost-plugin-edit")
 	if err := os.WriteFile(program, nil, 0o755); err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// A record is the audit log, opened when there is something to write.
+// A record is the audit log, opened at the first record.
 type record struct {
 	path    string // "" is the default
 	options audit.Options
 
 	opening sync.Mutex
 	log     *audit.Log
-	err     error     // of the last try to open it
-	tried   time.Time // when that ended
+	err     error     // of the last attempt to open it
+	tried   time.Time // when that attempt ended
 
-	mu     sync.Mutex // held to give something to the writer, and to end it
+	mu     sync.Mutex // held to queue for the writer, and to end it
 	later  chan audit.Record
 	writer sync.WaitGroup
 }
@@ -31,8 +31,8 @@ func newRecord(path string, o audit.Options) *record {
 	return r
 }
 
-// write appends queued records. When that fails, a call that needs the record gets the error itself, and close does not
-// wait for the rest: each try may take as long as a lock is waited for.
+// write appends queued records. When that fails, a call that needs the record gets the error itself, and close does
+// not wait for the rest: each attempt may take as long as a lock is waited for.
 func (r *record) write(later <-chan audit.Record) {
 	for a := range later {
 		if r.Append(a) != nil && r.closing() {
@@ -56,8 +56,8 @@ func (r *record) Append(a audit.Record) error {
 	return log.Append(a)
 }
 
-// opened opens the log, again if the last try failed: the cause, such as a lock, may be gone. Callers that waited for a
-// try share its result.
+// opened opens the log, again if the last attempt failed: the cause, such as a lock, may be gone. Callers that waited
+// for an attempt share its result.
 func (r *record) opened() (*audit.Log, error) {
 	asked := time.Now()
 	r.opening.Lock()
@@ -77,7 +77,7 @@ func (r *record) open() (*audit.Log, error) {
 	return audit.Open(path, r.options)
 }
 
-// plugin takes note of a plugin's start or end, without waiting until it is written.
+// plugin records a plugin's start or end, without waiting until it is written.
 func (r *record) plugin(s supervise.Status) {
 	a := audit.Record{Plugin: s.Name, Generation: s.Generation, Reason: s.LastError}
 	switch s.State {

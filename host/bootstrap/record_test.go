@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// What keeps the record from being opened for a while does not keep it closed for good.
+// A temporary obstacle to opening the record does not keep it closed permanently.
 func TestRecordIsOpenedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -50,8 +50,8 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	}
 }
 
-// However many starts and ends of plugins are still to be written, a record that another process holds is closed in the
-// time that two of them are waited for: the one under way, and the one that finds out that it is the end.
+// However many starts and ends of plugins are still to be written, closing a record that another process holds takes
+// the time of two attempts at most: the running one, and the one that finds that the record is being closed.
 func TestRecordThatIsHeldIsClosed(t *testing.T) {
 	for name, open := range map[string]bool{"before it is open": false, "once it is open": true} {
 		t.Run(name, func(t *testing.T) {

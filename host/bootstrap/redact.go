@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/redact"
 )
 
-// A redactor takes the secrets of all configurations that were read out of the log.
+// A redactor removes the secrets of all configurations that were read from the log.
 type redactor struct {
 	current atomic.Pointer[redaction]
 }
@@ -21,7 +21,7 @@ type redaction struct {
 	clean func(text string) string
 }
 
-// add has the secrets of a configuration redacted, beside those of earlier ones.
+// add redacts the secrets of a configuration too.
 func (r *redactor) add(c *config.Config, secrets []string) {
 	texts := map[string]string{}
 	if old := r.current.Load(); old != nil {
@@ -39,7 +39,7 @@ func (r *redactor) text(text string) string {
 	return redact.New().Text(text)
 }
 
-// logger is the logger without secrets; nil gives one that drops everything.
+// logger is the logger without secrets; nil returns one that drops everything.
 func (r *redactor) logger(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		return slog.New(slog.DiscardHandler)
@@ -47,8 +47,8 @@ func (r *redactor) logger(l *slog.Logger) *slog.Logger {
 	return slog.New(&redactingHandler{l.Handler(), r})
 }
 
-// A redactingHandler redacts texts before they are formatted: in a formatted line, a secret without an end would take
-// what follows with it.
+// A redactingHandler redacts texts before they are formatted: in a formatted line, redacting a secret without an end
+// would remove the text after it.
 type redactingHandler struct {
 	slog.Handler
 	redactor *redactor
@@ -90,7 +90,7 @@ func (r *redactor) attr(a slog.Attr) slog.Attr {
 		a.Value = slog.AnyValue(redact.Value(a.Value.Any()))
 	case k == slog.KindString:
 		a.Value = slog.StringValue(r.text(a.Value.String()))
-	default: // numbers, errors, lists: unchanged, unless they show a secret
+	default: // numbers, errors, lists: unchanged, unless they contain a secret
 		text := a.Value.String()
 		if cleaned := r.text(text); cleaned != text {
 			a.Value = slog.StringValue(cleaned)

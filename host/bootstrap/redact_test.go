@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 )
 
-// What plugins print, and errors that name it, get to the log without the secrets in it.
+// The output of plugins, and errors that quote it, reach the log without their secrets.
 func TestLogHidesSecrets(t *testing.T) {
 	const key = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	for _, format := range []string{"text", "json"} {

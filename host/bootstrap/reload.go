@@ -16,16 +16,15 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// Reloaded says what a reload did.
+// Reloaded is the result of a reload.
 type Reloaded struct {
-	Restarted []string // plugins that run as a new process
+	Restarted []string // plugins with a new process
 	Failed    []error  // plugins that could not be reloaded; each runs on unchanged
 }
 
-// Reload continues with the present configuration, rules and programs of the plugins. An error means that nothing has
-// changed. The plugins that restart names are started again even if nothing of them has changed.
-//
-// The new rules hold before any plugin changes, and before a new one can be called.
+// Reload switches to the present configuration, rules and programs of the plugins. An error means that nothing has
+// changed. The plugins that restart names are started again even if they are unchanged.
+// The new rules apply before any plugin changes, and before a new one can be called.
 func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded, err error) {
 	i.reloading.Lock()
 	defer i.reloading.Unlock()
@@ -64,7 +63,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 			done.Restarted = append(done.Restarted, name)
 			continue
 		}
-		// The supervisor looks at the program alone; a script that the program runs may have changed.
+		// The supervisor compares the program alone; a script that the program runs may have changed.
 		changed := slices.Contains(restart, name) || next.files[name] != old.files[name]
 		if !changed || len(done.Failed) > 0 {
 			continue
@@ -79,7 +78,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	return done, nil
 }
 
-// reread reads the configuration, and looks for the plugins.
+// reread reads the configuration, and finds the plugins.
 func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error) {
 	found := old.Plugins
 	if !old.builtin {
@@ -97,7 +96,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 		}
 		found = c.Find(ctx)
 	}
-	if ctx.Err() != nil { // an interrupted discovery did not find all
+	if ctx.Err() != nil { // an interrupted discovery did not find all plugins
 		return nil, ctx.Err()
 	}
 	next := &snapshot{Plugins: found, trusted: found.Trusted()}
@@ -106,7 +105,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 			next.specs = append(next.specs, spec)
 		}
 	}
-	if len(found.Problems) > 0 { // a folder that cannot be read at the moment ends no plugin
+	if len(found.Problems) > 0 { // a folder that is temporarily unreadable ends no plugin
 		for _, spec := range old.specs {
 			if next.spec(spec.Name).Name == "" {
 				next.specs = append(next.specs, spec)
@@ -131,7 +130,7 @@ func (s *snapshot) spec(name string) supervise.Spec {
 	return supervise.Spec{}
 }
 
-// Changes returns a channel that receives when a file that a Reload would read has changed and is written completely:
+// Changes returns a channel that receives when a file that a Reload would read has changed and is completely written:
 // the configuration, its lock file, the rules beside it, the list of trusted files, the folders of plugins, and
 // programs. Nothing is sent after ctx has ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
@@ -140,7 +139,7 @@ func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	return w.changed
 }
 
-// Watch reloads whenever Changes reports until ctx ends. What goes wrong is logged, and everything continues unchanged.
+// Watch reloads after each report of Changes until ctx ends. Failures are logged, and everything continues unchanged.
 func (i *Instance) Watch(ctx context.Context) {
 	changes := i.Changes(ctx)
 	for {
@@ -173,7 +172,7 @@ func (s *snapshot) watched() (files []watchedFile) {
 	for _, spec := range s.specs {
 		files = append(files, filesOf(spec, s.options.Workdir)...)
 	}
-	for i, f := range files { // a plugin may be taken out of a folder permanently
+	for i, f := range files { // a plugin may be removed from a folder permanently
 		files[i].program = f.program && !slices.Contains(s.PluginDirs, filepath.Dir(f.path))
 	}
 	return files

@@ -15,10 +15,10 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// systemPolicy holds the rules of the machine's administrator. Tests put another file here.
+// systemPolicy has the rules of the machine's administrator. Tests use another file.
 var systemPolicy = "/etc/toolhost/policy.hcl"
 
-// policy joins all the rules that hold: the machine's, the user's, the configuration's, the profile's. Those of an
+// policy joins all the rules that apply: the machine's, the user's, the configuration's, the profile's. Those of an
 // untrusted configuration can only tighten.
 func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
 	standing, err := standingRules()
@@ -41,7 +41,7 @@ func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
 	return policy.New(layers...)
 }
 
-// standingRules are those of the machine and the user, which hold beside every configuration.
+// standingRules are those of the machine and the user, which apply beside every configuration.
 func standingRules() ([]policy.Layer, error) {
 	system, err := policyFile(systemPolicy, true)
 	if err != nil {
@@ -60,7 +60,7 @@ func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	info, err := os.Stat(path) // which fails for a link that leads nowhere: its rules must not get lost
+	info, err := os.Stat(path) // fails for a dangling link: its rules must not be silently missing
 	if err != nil {
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)
 	}
@@ -88,13 +88,13 @@ func (s *snapshot) profile(name string) (*config.Profile, error) {
 	return &p, nil
 }
 
-// profileFilter is what a profile shows.
+// profileFilter selects the tools of a profile.
 func profileFilter(p *config.Profile) host.Filter {
 	if p == nil {
 		return host.Filter{}
 	}
 	f := p.Filter
-	if p.ReadOnly { // the layer of rules that goes with it lets only those commands of a shell through that read
+	if p.ReadOnly { // its layer of rules allows only shell commands that read
 		f.Match = func(t *host.Tool) bool {
 			return (t.Hints.ReadOnly != nil && *t.Hints.ReadOnly) || t.Category == "shell"
 		}

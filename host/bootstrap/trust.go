@@ -25,16 +25,16 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A TrustRequest is what a person decides on who is asked to trust a configuration.
+// A TrustRequest is what a person sees who is asked to trust a configuration.
 type TrustRequest struct {
 	Path, Dir string
 	// Runs has a line for each program that the configuration would run, and for the record that it writes.
 	Runs []string
-	// Rules says that the configuration has rules, which may allow calls without asking.
+	// Rules means that the configuration has rules, which may allow calls without asking.
 	Rules bool
 }
 
-// An UntrustedError says that a configuration was found but is not trusted, so nothing of it was run.
+// An UntrustedError means that a configuration was found but is not trusted, so nothing in it was run.
 type UntrustedError struct {
 	Path    string
 	Refused bool // a person was asked and said no
@@ -44,14 +44,14 @@ func (e *UntrustedError) Error() string {
 	return filepath.Base(e.Path) + " is not trusted, so nothing of it was run"
 }
 
-// Trusted says whether the configuration may start programs and loosen rules: the user chose it, or trusted it in its
-// present form.
+// Trusted reports whether the configuration may start programs and loosen rules: the user chose it, or trusted it in
+// its present form.
 func (c *Configuration) Trusted() bool {
 	return c.builtin || !c.NeedsTrust() || isTrusted(c.Path, c.SHA256)
 }
 
-// NeedsTrust says whether the configuration was found in the current folder, which may be another person's work, rather
-// than chosen by the user. Without Options.TrustNamed every one is taken for that.
+// NeedsTrust reports whether the configuration was found in the current folder, which may be another person's work,
+// rather than chosen by the user. Without Options.TrustNamed every one counts as found.
 func (c *Configuration) NeedsTrust() bool {
 	if !c.options.TrustNamed {
 		return true
@@ -84,7 +84,7 @@ func (c *Configuration) Admit(ctx context.Context) error {
 	return c.Trust()
 }
 
-// TrustRequest says what the configuration would run. Nothing is started for it.
+// TrustRequest lists what the configuration would run. Nothing is started for it.
 func (c *Configuration) TrustRequest(ctx context.Context) *TrustRequest {
 	r := &TrustRequest{Path: c.Path, Dir: c.Dir, Rules: len(c.Policies)+len(c.Profiles) > 0}
 	for _, line := range c.wouldRun(ctx) {
@@ -102,7 +102,7 @@ func (c *Configuration) Trust() error {
 	return changeTrusted(func(known map[string]string) { known[c.Path] = c.SHA256 })
 }
 
-// RevokeTrust forgets that a file is trusted, and says whether it was.
+// RevokeTrust forgets that a file is trusted, and reports whether it was.
 func RevokeTrust(path string) (was bool, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func RevokeTrust(path string) (was bool, err error) {
 	return was, err
 }
 
-// A TrustListError says why the list of trusted files cannot be changed.
+// A TrustListError is why the list of trusted files cannot be changed.
 type TrustListError struct{ Err error }
 
 func (e *TrustListError) Error() string {
@@ -196,7 +196,7 @@ func readTrusted() (map[string]string, error) {
 	return known, lines.Err()
 }
 
-// changeTrusted rewrites the list, one writer at a time, and whole or not at all.
+// changeTrusted rewrites the list, one writer at a time, and atomically.
 func changeTrusted(change func(known map[string]string)) (err error) {
 	defer func() {
 		if err != nil {
@@ -232,7 +232,7 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 }
 
 // wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are
-// known only once they have run.
+// known only after they have run.
 func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	for _, d := range c.Discovery {
 		box := cmp.Or(d.Sandbox, &sandbox.Spec{})
@@ -266,7 +266,7 @@ func pluginLine(s supervise.Spec) string {
 	return line
 }
 
-// wrapped is a command line with that of its wrapper before it, which is what runs.
+// wrapped is the command line that runs, preceded by that of its wrapper.
 func wrapped(wrapper, command []string) string {
 	if len(wrapper) == 0 {
 		return commandLine(command)
@@ -274,7 +274,7 @@ func wrapped(wrapper, command []string) string {
 	return commandLine(wrapper) + " " + commandLine(command)
 }
 
-// commandLine shows where one word ends and the next begins. A program of the current folder is not to be taken for one
+// commandLine shows where one word ends and the next begins. A program in the current folder must not look like one
 // of its name from the PATH.
 func commandLine(command []string) string {
 	var words []string

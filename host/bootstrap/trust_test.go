@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trusting has a list of trusted files of its own.
+// trusting uses its own list of trusted files.
 func trusting(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -34,7 +34,7 @@ func writeConfig(t *testing.T, path, text string) {
 	}
 }
 
-// Trust is for the bytes that were read, not for those that stand there a moment later.
+// Trust is for the bytes that were read, not for later content of the file.
 func TestTrustIsForWhatWasRead(t *testing.T) {
 	trusting(t)
 	path := filepath.Join(t.TempDir(), "config.hcl")
@@ -55,7 +55,7 @@ func TestTrustIsForWhatWasRead(t *testing.T) {
 	}
 }
 
-// A name with a line break would trust whatever stands behind it.
+// A name with a line break would trust the text after it.
 func TestTrustOfANameWithALineBreak(t *testing.T) {
 	trusting(t)
 	dir := filepath.Join(t.TempDir(), "a\n"+strings.Repeat("0", 64)+"  ")
@@ -69,7 +69,7 @@ func TestTrustOfANameWithALineBreak(t *testing.T) {
 	}
 }
 
-// A trusted file may be a pipe by now, which nobody writes to.
+// A trusted file may have become a pipe without a writer.
 func TestListTrustedPipe(t *testing.T) {
 	trusting(t)
 	path := filepath.Join(t.TempDir(), "config.hcl")
@@ -95,7 +95,7 @@ func TestListTrustedPipe(t *testing.T) {
 	}
 }
 
-// Two who trust at the same moment are both heard.
+// Two concurrent requests to trust are both stored.
 func TestTrustAtTheSameTime(t *testing.T) {
 	trusting(t)
 	dir := t.TempDir()

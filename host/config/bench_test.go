@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// tenConditions make a policy of ten rules none of which matches.
+// tenConditions make a policy of ten rules, none of which matches.
 func tenConditions(b *testing.B) *policy.Policy {
 	var src strings.Builder
 	src.WriteString("policy \"user\" {\n")

@@ -130,7 +130,7 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// What cannot be told is an error, which counts against the call.
+// A condition that cannot be evaluated is an error, which counts against the call.
 func TestConditionFails(t *testing.T) {
 	cases := []struct{ when, arguments, want string }{
 		{`args.a > 3`, `{}`, "argument must not be null (config.hcl:4,12)"},
@@ -184,7 +184,7 @@ func TestConditionFails(t *testing.T) {
 	}
 }
 
-// Many calls may be decided at once.
+// Many calls may be decided concurrently.
 func TestConditionAtOnce(t *testing.T) {
 	r := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && matches("^p", c.args[0])]) && `+
 		`inside(args.path, ".")`)
@@ -206,7 +206,7 @@ func TestConditionAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// What a condition does not name cannot hurt it.
+// Arguments that a condition does not name do not affect it.
 func TestConditionLeavesOthersAlone(t *testing.T) {
 	q := callWith(`{"a":"x","b":"e\u0301","c":1e999999999}`)
 	q.Caller = "e\u0301"
@@ -288,8 +288,8 @@ func TestArgumentOfManyValues(t *testing.T) {
 	}
 }
 
-// Of what is in a folder a rule knows the beginning of the path: that settles startswith and inside, and leaves others
-// unsure.
+// For the content of a folder a rule knows only the beginning of the path: that settles startswith and inside, and
+// leaves other operators unsure.
 func TestConditionsOnWhatIsInAFolder(t *testing.T) {
 	t.Parallel()
 	const starts, in, ends, own, all = `anytrue([for p in paths() : startswith(p, "private/")])`,
@@ -343,7 +343,7 @@ func TestConditionsOnWhatIsInAFolder(t *testing.T) {
 	}
 }
 
-// A script for a shell is a command; of others it is not known which commands they run.
+// A script for a shell is a command; the commands of other scripts are not known.
 func TestConditionsAboutScripts(t *testing.T) {
 	pushes := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && contains(c.args, "push")])`)
 	mentions := ruleWith(t, `matches("secret", args.command)`)

@@ -47,12 +47,12 @@ type Config struct {
 	Path string
 	// SHA256 is the hash of the bytes that were read, in hexadecimal.
 	SHA256 string
-	// Dir is the folder of the file, where its relative paths start.
+	// Dir is the folder of the file; its relative paths start there.
 	Dir string
 	// PluginDirs are the folders that are searched for toolhost-plugin-*. They need not exist.
 	PluginDirs []string
-	// Plugins are the plugin blocks in the order of the file. A Command may be empty: then the program of that name in
-	// PluginDirs is meant. A program without a slash is left to a lookup in PATH.
+	// Plugins are the plugin blocks in the order of the file. A Command may be empty: then it is the program of that
+	// name in PluginDirs. A program without a slash is left to a lookup in PATH.
 	Plugins []supervise.Spec
 	// Discovery are the plugin_discovery blocks in the order of the file. Each has a command and a timeout.
 	Discovery []supervise.Discovery
@@ -78,7 +78,7 @@ type Config struct {
 	ToolSources map[string]string
 	// References has the values by reference of the whole file, as its Texts.
 	References supervise.References
-	// Warnings are what is not a mistake, but probably not meant, by position.
+	// Warnings are about settings that are valid, but probably not meant, by position.
 	Warnings []Mistake
 
 	shown     string // the path, as the user named it
@@ -86,7 +86,7 @@ type Config struct {
 	positions map[string]position
 }
 
-// Audit says that calls are recorded, and where.
+// Audit means that calls are recorded, and where.
 type Audit struct {
 	Path string // of the file, absolute; "" for the default
 	audit.Options
@@ -117,13 +117,13 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("config file: %w", err)
 	case info.IsDir():
 		return nil, fmt.Errorf("config file %s is a folder; name a file, such as %s", path, filepath.Join(path, "config.hcl"))
-	case !info.Mode().IsRegular(): // reading a pipe or a terminal could wait for ever
+	case !info.Mode().IsRegular(): // reading a pipe or a terminal could block without limit
 		return nil, fmt.Errorf("config file %s is not a regular file; copy its content to one", path)
 	}
 	return hclfile.ReadStart(path, maxSize)
 }
 
-// Parse is Load for a file that has been read, without a lock file: path says where it is, and need not exist.
+// Parse is Load for a file that has been read, without a lock file: path is its location, and need not exist.
 func Parse(path string, src []byte) (*Config, error) {
 	r, err := newReader(path, src)
 	if err != nil {
@@ -140,11 +140,11 @@ func Parse(path string, src []byte) (*Config, error) {
 	return r.config, nil
 }
 
-// A PolicyFile has the rules of a file that holds nothing else.
+// A PolicyFile has the rules of a file that contains nothing else.
 type PolicyFile struct {
 	Path     string         // absolute
 	Layers   []policy.Layer // as Config.Policies
-	Warnings []Mistake      // what is not a mistake, but probably not meant
+	Warnings []Mistake      // about settings that are valid, but probably not meant
 }
 
 // LoadPolicy reads a file that may hold policy and locals blocks only. Its errors are those of Load.
@@ -168,7 +168,7 @@ func LoadPolicy(path string) (*PolicyFile, error) {
 	return &PolicyFile{Path: r.Abs, Layers: r.config.Policies, Warnings: r.Warnings()}, nil
 }
 
-// Pins gives the hashes of the tools that are locked, for host.Options; nil when the lock file is not used.
+// Pins returns the hashes of the locked tools, for host.Options; nil when the lock file is not used.
 func (c *Config) Pins() map[string]map[string]string {
 	pins := c.Locked.Pins(c.LockMode)
 	for plugin := range c.FreeTools {
@@ -177,7 +177,7 @@ func (c *Config) Pins() map[string]map[string]string {
 	return pins
 }
 
-// A reader turns one file into a Config. Its methods report mistakes and go on.
+// A reader turns one file into a Config. Its methods report mistakes and continue.
 type reader struct {
 	*hclfile.File
 	config     *Config
@@ -271,7 +271,7 @@ func checkSecret(s string) (problem, hint string) {
 	return "", ""
 }
 
-// pluginDirs reads the folders to find plugins in. Whether they exist turns out when they are searched.
+// pluginDirs reads the folders to find plugins in. Their existence is checked when they are searched.
 func (r *reader) pluginDirs(top *hclfile.Body) {
 	dirs, ok := top.Texts("plugin_dirs", hclfile.CheckPath)
 	if !ok {
@@ -289,7 +289,7 @@ func (r *reader) pluginDirs(top *hclfile.Body) {
 
 var rootEffects = []string{string(policy.Allow), string(policy.Ask), string(policy.AlwaysAsk)}
 
-// roots reads the folders outside of the work folder that tools may read.
+// roots reads the folders outside the work folder that tools may read.
 func (r *reader) roots(top *hclfile.Body) {
 	names, paths := hclfile.Names{}, map[string]string{}
 	for _, b := range top.Blocks("root") {
@@ -332,7 +332,7 @@ func (r *reader) folder(in *hclfile.Body, name string) string {
 	return r.absolute(path)
 }
 
-// program makes a program absolute that is named by its path; a bare name stays, for a lookup in PATH.
+// program makes a path to a program absolute; a bare name stays, for a lookup in PATH.
 func (r *reader) program(name string) string {
 	if strings.ContainsRune(filepath.ToSlash(name), '/') {
 		return r.absolute(name)
@@ -340,8 +340,8 @@ func (r *reader) program(name string) string {
 	return name
 }
 
-// command reads a program and its arguments. It gives nil when there is none, or when it was wrong and reported; empty
-// says what to do about a list without items.
+// command reads a program and its arguments. It returns nil when there is none, or when it was wrong and reported;
+// empty says what to do about a list without items.
 func (r *reader) command(in *hclfile.Body, name, empty string) []string {
 	words, ok := in.Texts(name, hclfile.CheckArgument)
 	if !ok {

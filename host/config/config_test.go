@@ -55,7 +55,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// The configuration that the project comes with is good.
+// The configuration that comes with the project is valid.
 func TestOwnConfig(t *testing.T) {
 	c, err := Load(filepath.Join("..", "..", "config.hcl"))
 	if err != nil {
@@ -66,7 +66,7 @@ func TestOwnConfig(t *testing.T) {
 	}
 }
 
-// The file is named as people gave it, or from the current folder if that is shorter.
+// The file is named as the user gave it, or relative to the current folder if that is shorter.
 func TestSource(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

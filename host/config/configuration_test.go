@@ -17,7 +17,7 @@ import (
 
 const configurationPage = "../../docs/configuration.md"
 
-// everyBlock has one of each block. What reading it asks for is what the page lists.
+// everyBlock has one of each block. The attributes that reading asks for are those that the page lists.
 const everyBlock = `
 plugin "a" {
   restart {}
@@ -288,7 +288,7 @@ func TestConfigurationPage(t *testing.T) {
 	}
 }
 
-// asked gives what reading asks for, by block and name. Blocks that occur in two places must be the same in both.
+// asked returns what reading asks for, by block and name. Blocks that occur in two places must be the same in both.
 func asked(t *testing.T) map[string]map[string]string {
 	r, err := newReader("config.hcl", []byte(everyBlock))
 	if err != nil {
@@ -299,7 +299,7 @@ func asked(t *testing.T) map[string]map[string]string {
 		if out[block] == nil {
 			out[block] = map[string]string{}
 		}
-		if out[block][name] == "" { // what comes first is the more precise
+		if out[block][name] == "" { // the first one is more precise
 			out[block][name] = form
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// examples checks the examples of a rule: its condition must hold for the calls listed in match, and for none of those
-// in not_match.
+// examples checks the examples of a rule: its condition must be true for the calls listed in match, and for none of
+// those in not_match.
 type examples struct {
 	*reader
 	in   *hclfile.Body
@@ -21,7 +21,7 @@ type examples struct {
 	when *when.Condition // nil: the rule has none
 }
 
-// read checks the examples in an attribute, which match the rule if they are wanted to.
+// read checks the examples in an attribute, which must match the rule if matching is wanted.
 func (x *examples) read(name string, wanted bool) {
 	k := hclfile.Kind{Words: "a list of commands and objects of arguments", Is: hclfile.ListKind.Is}
 	v, e := x.in.Typed(name, k, func(cty.Value) string {

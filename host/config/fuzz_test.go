@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// FuzzParse holds for any file: no panic, the same answer twice, and either a config whose parts keep their promises
-// or a report that can be shown.
+// FuzzParse checks for any file that there is no panic, the same result twice, and either a valid config or a
+// printable report.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is seen to testdata as what is wanted")
 
-// TestGolden reads the config.hcl of each archive and compares what it means with want.json, or what is wrong with it
-// with want.txt. A new case is a new archive with a config.hcl, and go test -update.
+// TestGolden reads the config.hcl of each archive and compares its meaning with want.json, or its mistakes with
+// want.txt. A new case is a new archive with a config.hcl, and go test -update.
 func TestGolden(t *testing.T) {
 	t.Setenv("TOOLHOST_TEST_GREETING", "hello")
 	t.Setenv("TOOLHOST_TEST_DECOMPOSED", "cafe\u0301")
@@ -59,7 +59,7 @@ func golden(t *testing.T, file string) {
 	}
 }
 
-// outcome is what a config file gives, as a file of an archive.
+// outcome is the result of a config file, as a file of an archive.
 func outcome(t *testing.T, src []byte) txtar.File {
 	c, err := Parse("config.hcl", src)
 	if wrong, ok := errors.AsType[*Error](err); ok {
@@ -75,8 +75,7 @@ func outcome(t *testing.T, src []byte) txtar.File {
 	return txtar.File{Name: "want.json", Data: append(out, '\n')}
 }
 
-// A view is a Config as JSON that people like to read: what is not set is left out, times are words, and the folder of
-// the file is DIR.
+// A view is a Config as readable JSON: unset fields are left out, times are words, and the folder of the file is DIR.
 type view struct {
 	PluginDirs []string            `json:"plugin_dirs,omitempty"`
 	Plugins    []pluginView        `json:"plugins,omitempty"`
@@ -194,7 +193,7 @@ func sandboxViewOf(c *Config, s sandbox.Spec) sandboxView {
 		s.NewPrivileges, s.PrivateFiles,
 		portable(c, s.Wrapper), s.Limits.Memory, s.Limits.Processes, s.Limits.Files, s.Limits.FileSize}
 	if s.Write != nil && v.Write == nil {
-		v.Write = []string{} // none is not the default
+		v.Write = []string{} // an empty list is not the default
 	}
 	return v
 }
@@ -255,7 +254,7 @@ func viewOf(c *Config) view {
 	return v
 }
 
-// rules adds what says whether calls may run.
+// rules adds everything that decides whether calls may run.
 func (v *view) rules(c *Config) {
 	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
 	for name, p := range c.Host.Plugins {

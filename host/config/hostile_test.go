@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
-// Files made to exhaust the stack, the memory or the time of a naive reader are answered soon.
+// Files made to exhaust the stack, the memory or the time of a naive reader are rejected soon.
 func TestHostile(t *testing.T) {
 	t.Setenv("TOOLHOST_TEST_LARGE", strings.Repeat("x", 100_000))
 	again := strings.Repeat
@@ -82,7 +82,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// soon is the text of the error for src, "" for none, and fails the test when it takes long.
+// soon is the text of the error for src, "" for none, and fails the test when that takes long.
 func soon(t *testing.T, src string) (text string) {
 	t.Helper()
 	if len(src) > maxSize {
@@ -99,7 +99,7 @@ func soon(t *testing.T, src string) (text string) {
 	return text
 }
 
-// chain makes locals v0 to vN, each from the next by the format, and the last as given.
+// chain makes locals v0 to vN, each defined by the next through the format, and the last as given.
 func chain(n int, format, last string) string {
 	var b strings.Builder
 	b.WriteString("locals {\n")
@@ -118,7 +118,7 @@ func lines(n int, format string) string {
 	return b.String()
 }
 
-// Policies made to exhaust the stack, the memory or the time of who reads them are answered soon.
+// Policies made to exhaust the stack, the memory or the time of a reader are rejected soon.
 func TestHostilePolicies(t *testing.T) {
 	again := strings.Repeat
 	when := func(condition string) string {
@@ -187,7 +187,8 @@ func againf(n int, format string) string {
 	return b.String()
 }
 
-// FuzzCondition holds for any condition and any arguments: no panic, an answer in time, and the same twice.
+// FuzzCondition checks for any condition and any arguments that there is no panic, an answer in time, and the same
+// one twice.
 func FuzzCondition(f *testing.F) {
 	for _, when := range []string{
 		`args.a == "x" && !args.b`,
@@ -216,7 +217,7 @@ func tryCondition(t *testing.T, when, arguments string) {
 	}
 }
 
-// tryRule asks a rule twice about a call.
+// tryRule evaluates a rule twice for a call.
 func tryRule(t *testing.T, r *policy.Rule, arguments string) {
 	if r.When != nil {
 		first, err := r.When(callWith(arguments))

@@ -10,7 +10,7 @@ import (
 // An Identity is someone to whom `toolhost mcp --http` serves tools.
 type Identity struct {
 	Name string
-	// Token is the bearer token that tells this identity from others; "" when its reference has no value.
+	// Token is the bearer token of this identity; "" when its reference has no value.
 	Token string
 	// Profile names the profile whose tools it sees; "" is all tools.
 	Profile string

@@ -103,7 +103,7 @@ func readLimits(in *hclfile.Body) host.Limits {
 	return out
 }
 
-// tools reads the tool blocks of a plugin, and gives the names of those that are idempotent.
+// tools reads the tool blocks of a plugin, and returns the names of idempotent tools.
 func (r *reader) tools(in *hclfile.Body, plugin string) (idempotent []string) {
 	names := hclfile.Names{}
 	for _, b := range in.Blocks("tool") {
@@ -144,7 +144,7 @@ func checkDescription(s string) (problem, hint string) {
 
 var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// aliases reads the other names of a tool. One that another tool has too is reported with both.
+// aliases reads the other names of a tool. An alias that another tool has too is reported with both.
 func (r *reader) aliases(in *hclfile.Body, tool string) []string {
 	names, _ := in.Texts("aliases", func(s string) (problem, hint string) {
 		if !aliasPattern().MatchString(s) {

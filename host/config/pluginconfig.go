@@ -16,23 +16,24 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// A position is where a plugin's block is, and where each value of its configuration is, by JSON pointer.
+// A position has the place of a plugin's block, and of each value of its configuration, by JSON pointer.
 type position struct {
 	block  hcl.Range
 	values map[string]hcl.Range
 }
 
-// Mistake is a mistake in a plugin's configuration, which only the plugin knows to be one. The path is a JSON pointer
-// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located
-// by what is around it, at last by the plugin's block; a plugin that is not in the file by the file.
+// Mistake is a mistake in a plugin's configuration that only the plugin can find. The path is a JSON pointer or names
+// with dots, as in "/server/0/port" or "server.0.port". A value that is not written in the file is located by the
+// innermost enclosing value, or the plugin's block; a plugin that is not in the file by the file.
 func (c *Config) Mistake(plugin, path, message string) *Error {
 	at, _ := c.locate(plugin, path)
 	return &Error{Path: c.shown, Mistakes: []Mistake{c.report.Mistake(at, message)}}
 }
 
-// Locate says where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON pointer
-// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located
-// by what is around it, at last by the plugin's block; a plugin that is not in the file by the file's name.
+// Locate returns where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON
+// pointer or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written in the file is
+// located by the innermost enclosing value, or the plugin's block; a plugin that is not in the file by the file's
+// name.
 func (c *Config) Locate(plugin, path string) string {
 	at, there := c.locate(plugin, path)
 	if !there {
@@ -61,7 +62,7 @@ func (c *Config) locate(plugin, path string) (at hcl.Range, there bool) {
 }
 
 // pluginConfig reads a plugin's own configuration, a config block or a config attribute, into a JSON object; nil when
-// there is none. It keeps the ranges of all values for Mistake, and puts the values by reference in references.
+// there is none. It keeps the ranges of all values for Mistake, and adds the values by reference to references.
 func (r *reader) pluginConfig(in *hclfile.Body, plugin string, references map[string]string) json.RawMessage {
 	t := &tree{reader: r, in: in, values: map[string]hcl.Range{}, references: references}
 	if _, taken := r.config.positions[plugin]; !taken {
@@ -89,13 +90,13 @@ func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // not reached: jsonOf and tree make nothing that has no JSON form
+	if err := e.Encode(v); err != nil { // cannot happen: everything from jsonOf and tree has a JSON form
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// jsonOf turns a value into what encoding/json writes exactly.
+// jsonOf converts a value to types that encoding/json writes exactly.
 func jsonOf(v cty.Value) any {
 	switch {
 	case v.IsNull():
@@ -120,8 +121,8 @@ func jsonOf(v cty.Value) any {
 	return object
 }
 
-// A tree turns a plugin's configuration into JSON. It notes the range of each value, and the source of each value by
-// reference, under its JSON pointer.
+// A tree converts a plugin's configuration to JSON. It records the range of each value, and the source of each value
+// by reference, under its JSON pointer.
 type tree struct {
 	*reader
 	in         *hclfile.Body
@@ -193,14 +194,14 @@ func child(pointer, name string) string {
 	return pointer + "/" + textutil.EscapePointer(name)
 }
 
-// note keeps where a value is.
+// note records where a value is.
 func (t *tree) note(pointer string, at hcl.Range) {
 	if pointer != tooDeep {
 		t.values[pointer] = at
 	}
 }
 
-// value notes the lines of an expression and of what is written out inside it, and how values by reference are written.
+// value records the lines of an expression and of the expressions inside it, and how values by reference are written.
 func (t *tree) value(pointer string, e hclsyntax.Expression, v cty.Value) {
 	t.note(pointer, e.Range())
 	switch e := e.(type) {

@@ -41,7 +41,7 @@ policy "project" {
 }
 `
 
-// What a file says is what a policy made of it decides.
+// A policy decides as its file says.
 func TestDecisions(t *testing.T) {
 	c, err := Parse("config.hcl", []byte(samplePolicies))
 	if err != nil {
@@ -107,7 +107,7 @@ func TestLoadPolicy(t *testing.T) {
 
 var hclFence = regexp.MustCompile("(?ms)^```hcl\n(.*?)^```$")
 
-// The samples of the page about policies load, which runs the examples in them, and are rules that a policy takes.
+// The samples of the page about policies load, which runs the examples in them, and a policy accepts their rules.
 func TestPolicySamples(t *testing.T) {
 	page, err := os.ReadFile("../../docs/policy.md")
 	if err != nil {

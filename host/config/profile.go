@@ -15,13 +15,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Profile is a choice of tools, with rules of its own.
+// A Profile is a selection of tools, with its own rules.
 type Profile struct {
 	// Include names the profiles that this one includes. Their content is already in the fields below.
 	Include []string
 	// Filter holds the profile's tools. Its ReadOnly and Match are not set.
 	Filter host.Filter
-	// ReadOnly allows reading only: tools that say that they change nothing, and shell commands that read.
+	// ReadOnly allows reading only: tools with the read-only hint, and shell commands that only read.
 	ReadOnly bool
 	// Mode is the approval mode, "" for that of the file.
 	Mode host.Mode
@@ -33,7 +33,7 @@ type Profile struct {
 // maxIncludes bounds a chain of profiles each of which includes the next.
 const maxIncludes = 10
 
-// An includer is a profile as its block says it, with the profiles that it includes.
+// An includer is a profile as written in its block, with the profiles that it includes.
 type includer struct {
 	Profile
 	name  string
@@ -41,7 +41,7 @@ type includer struct {
 	links []link
 
 	busy  bool
-	depth int // profiles in the longest chain that starts here, 0 while it is not known
+	depth int // profiles in the longest chain from here, 0 while it is not known
 }
 
 // A link is an item of an include.
@@ -119,7 +119,8 @@ func include(in *hclfile.Body) (out []link) {
 	return out
 }
 
-// link finds what is included. It is false, and reports why, when that does not exist, or never ends.
+// link finds an included profile. It is false, and reports why, when that does not exist, or the includes form a
+// circle.
 func (r *reader) link(all []*includer) bool {
 	before, known := r.Count(), map[string]*includer{}
 	for _, p := range slices.Backward(all) { // of two with one name, which is a mistake, the first counts
@@ -141,7 +142,7 @@ func (r *reader) link(all []*includer) bool {
 	return r.Count() == before
 }
 
-// follow finds circles and chains that are too long. The chain is of the profiles each of which includes the next.
+// follow finds circles and chains that are too long. The chain has profiles each of which includes the next.
 func (r *reader) follow(p *includer, chain []string) {
 	if p.depth > 0 {
 		return
@@ -166,12 +167,12 @@ func (r *reader) follow(p *includer, chain []string) {
 	}
 }
 
-// parts are the profile and all that it includes, each once, a profile before those that it includes. What that copies
-// is bounded for the whole file.
+// parts are the profile and all that it includes, each once, a profile before those that it includes. The copying is
+// bounded for the whole file.
 func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) []*includer {
 	there[p], out = true, append(out, p)
 	for _, l := range p.links {
-		weight := 64 + 256*len(l.to.Rules.Rules) // about the bytes that a copy takes
+		weight := 64 + 256*len(l.to.Rules.Rules) // about the bytes of a copy
 		for _, s := range slices.Concat(l.to.Filter.Tools, l.to.Filter.Exclude, l.to.Filter.Categories) {
 			weight += 16 + len(s)
 		}
@@ -185,8 +186,7 @@ func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) [
 	return out
 }
 
-// sameRules reports rules of one name that come together, since the trace of a decision uses names. Each pair is
-// reported once.
+// sameRules reports rules with the same name, since the trace of a decision uses names. Each pair is reported once.
 func (r *reader) sameRules(p *includer, parts []*includer, reported map[[2]string]bool) {
 	first := map[string]policy.Rule{}
 	for _, part := range parts {
@@ -236,7 +236,7 @@ func joinTools(parts []*includer) []string {
 	return distinct(out)
 }
 
-// joinCategories joins categories. They limit nothing as soon as one that adds tools names none.
+// joinCategories joins categories. They limit nothing if a profile that adds tools has none.
 func joinCategories(parts []*includer) (out []string) {
 	for _, p := range parts {
 		if p.Filter.Categories == nil && (p.Filter.Tools != nil || len(p.links) == 0) {
@@ -247,7 +247,7 @@ func joinCategories(parts []*includer) (out []string) {
 	return distinct(out)
 }
 
-// distinct keeps each word where it comes first.
+// distinct keeps the first of equal words.
 func distinct(words []string) []string {
 	there := map[string]bool{}
 	return slices.DeleteFunc(words, func(w string) bool {

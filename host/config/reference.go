@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/commandline"
 )
 
-// refers says whether an expression takes a value from a local or from the environment.
+// refers reports whether an expression uses a local or the environment.
 func refers(e hclsyntax.Expression) (is bool) {
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n.(type) {
@@ -32,10 +32,10 @@ func refersToLocal(e hclsyntax.Expression) bool {
 	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "local" })
 }
 
-// minLocal is how many bytes a value of a local must have to be hidden in texts: most locals are ordinary words.
+// minLocal is the fewest bytes of a local's value that is hidden in texts: most locals are ordinary words.
 const minLocal = 12
 
-// referTexts has the strings in a value shown by its name wherever they occur in a text.
+// referTexts replaces the strings in a value by its name wherever they occur in a text.
 func (r *reader) referTexts(v cty.Value, name string) {
 	if !hclfile.TextKind.Is(v) {
 		for _, part := range hclfile.Parts(v) {
@@ -46,8 +46,8 @@ func (r *reader) referTexts(v cty.Value, name string) {
 	}
 }
 
-// referLocals has the locals that an expression uses shown by their names wherever they occur in a text. Values from
-// the environment are hidden when they are read.
+// referLocals replaces the values of the locals in an expression by their names wherever they occur in a text. Values
+// from the environment are hidden when they are read.
 func (r *reader) referLocals(e hclsyntax.Expression) {
 	for _, t := range e.Variables() {
 		if name := hclfile.SecondName(t); t.RootName() == "local" {
@@ -58,9 +58,9 @@ func (r *reader) referLocals(e hclsyntax.Expression) {
 	}
 }
 
-// referCommand notes how a command with arguments by reference is shown and locked, and makes the arguments that are
-// paths absolute: a plugin starts in the work folder, where a file of the same name may be someone else's. With dir
-// they start from there, as the process does.
+// referCommand records how a command with arguments by reference is shown and locked, and makes the arguments that
+// are paths absolute: a plugin starts in the work folder, where a file of the same name may belong to someone else.
+// With dir they are relative to that, as for the process.
 func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	words := spec.Command
 	if len(words) == 0 {
@@ -81,7 +81,7 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 			locked = words
 		} else {
 			for i, word := range resolved {
-				if word != words[i] { // a path by reference: what runs is shown
+				if word != words[i] { // a path by reference: the real one is shown
 					shown[i] = word
 				}
 			}
@@ -95,8 +95,8 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	}
 }
 
-// wordsByReference gives a command as users see it and as a lock file keeps it: arguments by reference as they are
-// written, for the lock with a checksum of what a local holds, since only the environment may change unnoticed. Both
+// wordsByReference returns a command as shown to users and as a lock file keeps it: arguments by reference as they
+// are written, for the lock with a checksum of a local's value, since only the environment may change unnoticed. Both
 // are nil when no argument is by reference. The program itself is never hidden.
 func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown, locked []string) {
 	if !refers(e) {
@@ -114,7 +114,7 @@ func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown
 		case i == 0 || !refers(item):
 			text, lock = word, word
 		case refersToLocal(item):
-			// The beginning of the checksum is enough to notice another text, too little to find out which.
+			// The beginning of the checksum is enough to detect another text, and too little to recover it.
 			sum := sha256.Sum256([]byte(r.Hidden.Hide(word)))
 			lock += " sha256:" + hex.EncodeToString(sum[:6])
 			r.referLocals(item)

@@ -56,7 +56,7 @@ plugin "p" {
 		spec.ShownCommand()); diff != "" {
 		t.Error(diff)
 	}
-	// A lock notices that a local holds something else, and not that a token of the environment was renewed.
+	// A lock detects that a local has another value, and ignores that a token in the environment was renewed.
 	locked := lockfile.New(spec, c.Dir).Args
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("-v")))[:12]
 	if diff := cmp.Diff([]string{"local.flag sha256:" + sum, "--key=${env.TOOLHOST_TEST_KEY}", "plain"},
@@ -68,7 +68,7 @@ plugin "p" {
 	}
 }
 
-// Nothing that a command names is looked for in the work folder.
+// Nothing that a command names is looked up in the work folder.
 func TestPathsInCommandsStartBesideTheFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"app/plugin.py", "data/x", "settings.json", "run"} {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// layerNames are the layers, in the order of Config.Policies. The strictest wins, so the order is for readers of a
-// trace.
+// layerNames are the layers, in the order of Config.Policies. The strictest effect wins, so the order only helps
+// readers of a trace.
 var layerNames = []string{"system", "user", "project", "profile", "session"}
 
 var layerNaming = hclfile.Naming{
@@ -46,7 +46,7 @@ func (r *reader) policies(top *hclfile.Body) {
 	}
 }
 
-// rules reads the rule blocks in a policy or a profile. Names are those of the layer's rules so far.
+// rules reads the rule blocks in a policy or a profile. Names are the names of the layer's rules so far.
 func (r *reader) rules(in *hclfile.Body, names hclfile.Names) []policy.Rule {
 	var out []policy.Rule
 	for _, b := range in.Blocks("rule") {
@@ -134,9 +134,9 @@ func checkToolGlob(s string) (problem, hint string) {
 		fmt.Sprintf("write %q for all tools of that plugin", s+"__*")
 }
 
-// A commandJudge gives the effect of a shell command for a rule with a commands block.
+// A commandJudge returns the effect of a shell command for a rule with a commands block.
 type commandJudge struct {
-	argument string // which holds the command
+	argument string // the one with the command
 	rules    shellcmd.Rules
 	always   bool // ask means always_ask
 }
@@ -198,7 +198,7 @@ func checkPrefix(s string) (problem, hint string) {
 	return "", ""
 }
 
-// judge gives the effect of the command in a call, none for a call without one.
+// judge returns the effect of the command in a call, none for a call without one.
 func (j commandJudge) judge(q *policy.Query) (policy.Judgement, error) {
 	judged, err := shelltool.Judge(q, j.argument, j.rules)
 	if j.always && judged.Effect == policy.Ask {

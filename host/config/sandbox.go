@@ -16,7 +16,8 @@ var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined
 // ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
 var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "shell"}
 
-// mayBeShipped says whether the plugin may be one of ShippedPlugins. Whether it is turns out when its program is found.
+// mayBeShipped reports whether the plugin may be one of ShippedPlugins. The final check is made when its program is
+// found.
 func mayBeShipped(name string, command []string) bool {
 	if len(command) > 0 {
 		program := filepath.Base(command[0])
@@ -52,13 +53,13 @@ func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
 		out.Limits = readProcessLimits(in.Inner(b))
 	}
 	in.Done()
-	if r.Count() == before { // else the report could be about a value that is not the one meant
+	if r.Count() == before { // otherwise the report could be about a value that is not the intended one
 		checkSandbox(in, out, mayBeShipped)
 	}
 	return out
 }
 
-// paths reads a list of files and folders: nil when there is none, empty when it is.
+// paths reads a list of files and folders: nil when there is none, empty when it is empty.
 func (r *reader) paths(in *hclfile.Body, name string) []string {
 	all, ok := in.Texts(name, hclfile.CheckPath)
 	if !ok {
@@ -89,7 +90,7 @@ func readProcessLimits(in *hclfile.Body) sandbox.Limits {
 	return out
 }
 
-// checkSandbox reports what does not go together, at the attribute that asks too much.
+// checkSandbox reports contradictions, at the attribute that requires too much.
 func checkSandbox(in *hclfile.Body, s sandbox.Spec, mayBeShipped bool) {
 	at := in.Header()
 	for _, name := range []string{"require", "new_privileges"} {

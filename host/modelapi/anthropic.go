@@ -55,7 +55,8 @@ func anthropicCalls(v value) ([]host.Call, error) {
 	return nil, o.requireOne("type", "content")
 }
 
-// anthropicContent reads the content of a message. If the message ends in a call, its input is what came of it, or {}.
+// anthropicContent reads the content of a message. If the message ends in a call, its input is what had arrived of
+// it, or {}.
 func anthropicContent(message object) ([]host.Call, error) {
 	content := message.member("content")
 	if _, err := content.text(); err == nil {

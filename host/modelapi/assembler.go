@@ -111,9 +111,9 @@ func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 	return a.changes(), err
 }
 
-// End ends the stream. An open call is complete if its object is closed and not empty, since {} may stand for arguments
-// that did not come; it fails otherwise, and so does a text block that is not closed. Calls without an id get one. End
-// returns the calls that it changed.
+// End ends the stream. An open call is complete if its object is closed and not empty, since {} may stand for
+// arguments that did not arrive; it fails otherwise, and so does a text block that is not closed. Calls without an id
+// get one. End returns the calls that it changed.
 func (a *Assembler) End() []CallState {
 	if a.ended {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 var offered = []string{"readfile__read", "shell__exec", "edit__write", "a__a"}
 
-// A written call is one that a model writes, and the pieces that a server makes of it.
+// A written call is a call written by a model, and the pieces that a server makes of it.
 type written struct {
 	id, name, text       string
 	namePieces, argument []string
@@ -199,14 +199,14 @@ func checkCalls(t *rapid.T, got []host.Call, want []written, seen map[int]modela
 	}
 }
 
-// checkShown holds what is shown of a call against the whole.
+// checkShown compares what is shown of a call with the whole.
 func checkShown(t *rapid.T, s modelapi.CallState, calls []written) {
 	i := slices.IndexFunc(calls, func(w written) bool { return w.id == s.ID })
 	if i < 0 || s.Partial.IsZero() {
 		return
 	}
 	if repeats(calls[i].argument) && !strings.HasPrefix(calls[i].text, string(s.Arguments)) {
-		return // it may be the whole again, or may not: the calls tell
+		return // it may or may not repeat the whole: the calls show which
 	}
 	shown, whole := valueOf(s.Partial.String()), valueOf(calls[i].text)
 	if shown == nil || !isBeginning(shown, whole) {
@@ -223,7 +223,7 @@ func repeats(pieces []string) bool {
 func valueOf(text string) (v any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	_ = d.Decode(&v) // nil is what nothing that is tested looks like
+	_ = d.Decode(&v) // nil occurs in no tested value
 	return v
 }
 

@@ -263,7 +263,7 @@ func TestChunksAreBounded(t *testing.T) {
 	errored(t, states, "StreamBroken")
 }
 
-// A state that was given stays as it was.
+// A returned state does not change later.
 func TestStatesDoNotChange(t *testing.T) {
 	t.Parallel()
 	for name, whole := range map[string]bool{"pieces": false, "the whole again": true} {
@@ -405,7 +405,7 @@ func checkStates(t rapid.TB, states []modelapi.CallState) {
 	}
 }
 
-// Arguments of a stream are the same as arguments that come at once, wherever they are cut in two: run alike, or
+// Arguments of a stream are treated like arguments that arrive at once, wherever they are cut in two: run alike, or
 // refused.
 func FuzzStreamedArguments(f *testing.F) {
 	for _, text := range []string{`{"a":{"a":1}}`, `{"a":1}{"a":1}`, `"{}"`, "```json\n{}\n```", `{}{`,

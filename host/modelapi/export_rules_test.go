@@ -23,7 +23,7 @@ type vendorRule struct {
 
 // An exported tool is an item of a tool list, taken apart.
 type exported struct {
-	tool    map[string]any // as it is in the list
+	tool    map[string]any // as in the list
 	inner   map[string]any // what holds the name
 	schema  map[string]any // nil when there is none
 	openAPI bool
@@ -188,7 +188,7 @@ func typesIn(s map[string]any) (out []string) {
 	return out
 }
 
-// every returns the first complaint about a schema or one inside.
+// every returns the first error in a schema or one inside it.
 func every(s map[string]any, broken func(map[string]any) string) string {
 	if s == nil {
 		return ""
@@ -267,7 +267,7 @@ func brokenSubset(s map[string]any) string {
 	return ""
 }
 
-// brokenStrict checks, where strict is true, what the guide says of each schema.
+// brokenStrict checks, where strict is true, what the guide requires of each schema.
 func brokenStrict(e exported) string {
 	strict, ok := e.inner["strict"].(bool)
 	if !ok || !strict {

@@ -9,7 +9,7 @@ import (
 // A hardSchema is a schema that is hard to export.
 type hardSchema struct {
 	schema string
-	// fits are arguments that the schema takes and every export of it must take.
+	// fits are arguments that the schema accepts and every export of it must accept.
 	fits []string
 	// strict is what OpenAI's strict must be.
 	strict bool

@@ -85,7 +85,7 @@ func TestExportKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Each tool is in the list or reported with the reason, and no tool of ours is ever left out.
+// Each tool is in the list or reported with the reason, and none of our tools is ever left out.
 func TestExportLeavesOut(t *testing.T) {
 	t.Parallel()
 	for _, f := range modelapi.Formats() {
@@ -123,7 +123,7 @@ func TestExportStrict(t *testing.T) {
 	}
 }
 
-// What the plugin's schema takes, a model may send.
+// A model may send whatever the plugin's schema accepts.
 func TestExportSaysNoLess(t *testing.T) {
 	t.Parallel()
 	for name, a := range hardSchemas {
@@ -187,7 +187,7 @@ func plainSchema(s map[string]any) {
 	})
 }
 
-// The bytes do not depend on the order of the tools, and tools stay as they are.
+// The bytes do not depend on the order of the tools, and the tools are not changed.
 func TestExportIsDeterministic(t *testing.T) {
 	t.Parallel()
 	tools := append(ourTools(t), hardTools()...)

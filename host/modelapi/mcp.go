@@ -57,7 +57,7 @@ func mcpTool(t *host.Tool) (any, error) {
 	return out.with(extra, "title", "outputSchema", "annotations").object(), nil
 }
 
-// mcpAnnotations are the hints, also those that the host does not believe, and what else the source has there.
+// mcpAnnotations are the hints, including those that the host does not trust, and other members at the source.
 func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
 	hints := t.StatedHints()
 	var names []string
@@ -77,7 +77,7 @@ func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
 	return out.with(others, names...), nil
 }
 
-// members are those of a JSON object, in their order, with their bytes.
+// members are the members of a JSON object, in order, with their bytes.
 type members []member
 
 type member struct {
@@ -85,7 +85,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// readMembers reads a JSON object; nothing is one without members.
+// readMembers reads a JSON object; empty input is one without members.
 func readMembers(object json.RawMessage) (out members, err error) {
 	if len(object) == 0 {
 		return nil, nil
@@ -122,7 +122,7 @@ func (m members) value(name string) json.RawMessage {
 	return m[i].value
 }
 
-// with adds the others whose names are neither there nor reserved.
+// with adds the others whose names are neither present nor reserved.
 func (m members) with(others members, reserved ...string) members {
 	for _, o := range others {
 		if m.value(o.name) == nil && !slices.Contains(reserved, o.name) {

@@ -9,8 +9,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A tool of an MCP server is listed as the server wrote it, but for its name: schemas byte for byte, and all members,
-// also those that no version of the protocol has yet.
+// A tool of an MCP server is listed as the server wrote it, except for its name: schemas byte for byte, and all
+// members, also those that no version of the protocol has yet.
 func TestMCPToolsKeepWhatTheirSourceSays(t *testing.T) {
 	t.Parallel()
 	const input = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","properties":{"z":{"const":` +

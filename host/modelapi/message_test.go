@@ -310,7 +310,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// Whatever a model says, reading it ends, and every call has a name and an id of its own.
+// Whatever a model writes, reading it ends, and every call has a name and an id of its own.
 func FuzzParseCalls(f *testing.F) {
 	for _, m := range messages {
 		f.Add(string(m.format), []byte(m.message))
@@ -330,8 +330,8 @@ func FuzzParseCalls(f *testing.F) {
 	})
 }
 
-// A message that was cut off in a call may hold it with {} or less than was meant. Such a call is never run; the ones
-// before it are.
+// A message that was cut off in a call may have it with {} or incomplete arguments. Such a call is never run; the
+// ones before it are.
 func TestCutOffCallIsRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

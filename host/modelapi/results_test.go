@@ -174,7 +174,7 @@ func TestRenderResultsErrors(t *testing.T) {
 	}
 }
 
-// One result of MCP is what tools/call answers; a list that is no object has only its text there.
+// One MCP result is the answer of tools/call; a list that is no object has only its text there.
 func TestRenderResultsMCPOne(t *testing.T) {
 	t.Parallel()
 	got, err := modelapi.RenderResults(modelapi.FormatMCP, []*host.Result{{Tool: "a", Structured: json.RawMessage(`[1]`)}})
@@ -198,7 +198,7 @@ func TestRenderNothing(t *testing.T) {
 	}
 }
 
-// An id that was made is not sent where the vendor gave none, whichever way the call came.
+// A generated id is not sent where the vendor gave none, whichever way the call came.
 func TestMadeIDOfAStreamIsNotSent(t *testing.T) {
 	t.Parallel()
 	a, err := modelapi.NewAssembler(modelapi.FormatGemini)

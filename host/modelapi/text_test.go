@@ -107,7 +107,7 @@ var textMessages = map[string]struct {
 		wanted(`{ not between BEGIN_ARG and END_ARG: "x":1}`), true},
 }
 
-// What is read of a text is run or refused alike, whether it comes at once or as a stream.
+// A text is read the same, run or refused, whether it arrives at once or as a stream.
 func TestTextCalls(t *testing.T) {
 	t.Parallel()
 	h := doer(t)
@@ -209,7 +209,7 @@ func streamText(t rapid.TB, pieces ...string) (calls []host.Call, refused []*hos
 	return a.Calls(), a.Refused(), last
 }
 
-// A stream answers what is no call.
+// A stream answers blocks that are not calls.
 func TestTextStreamErrors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
@@ -242,7 +242,7 @@ func TestTextStreamErrors(t *testing.T) {
 	}
 }
 
-// A call that is being written is shown as far as it goes, and no brace of what is around it.
+// A call that is being written is shown as far as it goes, without braces of its envelope.
 func TestTextStreamShows(t *testing.T) {
 	t.Parallel()
 	a := assembler(t, modelapi.FormatText)
@@ -313,7 +313,7 @@ func TestAnySplitOfATextGivesTheSameCalls(t *testing.T) {
 	})
 }
 
-// sameCalls compares what comes of a text in pieces with that of the whole, and with ParseCalls.
+// sameCalls compares the calls of a text in pieces with those of the whole, and with ParseCalls.
 func sameCalls(t rapid.TB, text string, pieces []string) {
 	t.Helper()
 	calls, refused, last := streamText(t, text)
@@ -414,7 +414,7 @@ func TestRenderResultsText(t *testing.T) {
 	}
 }
 
-// No result can end its own block, or make a call by standing there.
+// No result can end its own block, or make a call by its text.
 func TestResultStaysInItsFrame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

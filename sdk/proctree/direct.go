@@ -32,7 +32,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	return t, nil
 }
 
-// watch reaps the program and kills what it left, as far as that is in reach.
+// watch reaps the program and kills what it left, as far as that is reachable.
 func (t *tree) watch() {
 	defer close(t.done)
 	state, err := t.proc.Wait()
@@ -48,10 +48,10 @@ func (t *tree) watch() {
 // answers is true: there is no launcher that could hang.
 func (t *tree) answers(time.Duration) bool { return true }
 
-// abandon has no more than kill to offer.
+// abandon can only kill.
 func (t *tree) abandon() {}
 
-// ended is never sure: a process that it started may be out of reach, and hold the output open.
+// ended is never sure: a process that the program started may be unreachable, and hold the output open.
 func (t *tree) ended() bool { return false }
 
 func (t *tree) result() (Exit, error) {
@@ -61,11 +61,11 @@ func (t *tree) result() (Exit, error) {
 	return t.exit, t.err
 }
 
-// Namespaces is nil if the system allows a process namespace to this process, else
-// why not, as an [ErrNamespace].
+// Namespaces is nil if the system allows a process namespace to this process, otherwise the reason, as an
+// [ErrNamespace].
 func Namespaces() error { return errNoNamespaces }
 
-// NamespacesRefused is what Namespaces returns as far as that is known.
+// NamespacesRefused is the result of Namespaces as far as it is known.
 func NamespacesRefused() error { return errNoNamespaces }
 
 var errNoNamespaces = fmt.Errorf("%w: only Linux has them", ErrNamespace)

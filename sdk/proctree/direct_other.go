@@ -48,7 +48,7 @@ func startError(p program, err error) error {
 	return &StartError{p.name, err.Error(), err}
 }
 
-// terminate does nothing: there is no gentle way that every program knows.
+// terminate does nothing: no gentle way works for every program.
 func (t *tree) terminate() {}
 
 func (t *tree) kill() { _ = t.proc.Kill() }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A system without restrictions runs nothing that asks for some.
+// A system without restrictions refuses to run a program that requires some.
 func TestNoRestrictionsHere(t *testing.T) {
 	c := Command("/bin/true")
 	c.Sandbox.Umask = true

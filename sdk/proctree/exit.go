@@ -10,8 +10,7 @@ import (
 
 // Exit is how a program ended.
 type Exit struct {
-	// Code is the exit code, or -1 if a signal ended the program or its end is
-	// not known.
+	// Code is the exit code, or -1 if a signal ended the program or the end is not known.
 	Code int
 	// Signal is the signal that ended the program, 0 if none did.
 	Signal syscall.Signal
@@ -20,7 +19,7 @@ type Exit struct {
 	// Killed counts the processes that the program left behind and that had to
 	// be killed. It is known for the containment "process-tree" only.
 	Killed int
-	// Duration is the time from the start to the end of the program itself.
+	// Duration is the time from the start of the program to its own end.
 	Duration time.Duration
 }
 
@@ -36,7 +35,7 @@ func (e Exit) String() string {
 	return text
 }
 
-// exitOf translates the status of wait.
+// exitOf converts the status of wait.
 func exitOf(w syscall.WaitStatus, took time.Duration) Exit {
 	e := Exit{Code: w.ExitStatus(), Duration: took}
 	if w.Signaled() {
@@ -46,13 +45,12 @@ func exitOf(w syscall.WaitStatus, took time.Duration) Exit {
 }
 
 var (
-	// ErrLost reports that the launcher or the program could not be followed to
-	// its end, for example because the launcher was killed. The program was
-	// started; what it did is unknown. Nothing of it is left, unless the error is
-	// ErrLoose as well.
+	// ErrLost reports that the launcher or the program could not be followed to its end, for example because the
+	// launcher was killed. The program was started; its effects are unknown. No process of it is left, unless the error
+	// is ErrLoose as well.
 	ErrLost = errors.New("what the command did is not known")
-	// ErrLoose comes with ErrLost if it is not certain that all of the tree has ended. In
-	// a namespace the kernel ends it when the launcher ends.
+	// ErrLoose comes with ErrLost if processes of the tree may still run. In a namespace the kernel ends them when the
+	// launcher ends.
 	ErrLoose = errors.New("processes it started may still run")
 	// ErrLeft reports processes that survive SIGKILL: those of another user, or
 	// stuck in the kernel. The launcher stays and continues to try.
@@ -83,14 +81,14 @@ func join(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// cutOff is an error with the output that is missing. To errors.Is it is
-// exec.ErrWaitDelay, whose own text only Go programmers understand.
+// cutOff is an error about missing output. For errors.Is it is exec.ErrWaitDelay, whose own text only Go programmers
+// understand.
 type cutOff string
 
 func (c cutOff) Error() string { return string(c) }
 func (cutOff) Unwrap() error   { return exec.ErrWaitDelay }
 
-// implied is an error along with another that its text already covers.
+// implied is an error joined to another whose text already covers it.
 type implied struct {
 	error
 	other error
@@ -98,8 +96,8 @@ type implied struct {
 
 func (e implied) Unwrap() []error { return []error{e.error, e.other} }
 
-// runError joins what went wrong with the program and with its output. Output
-// that loose processes hold open is cut off; "may still run" implies it.
+// runError joins the errors of the program and of its output. Output that loose processes hold open is cut off; "may
+// still run" implies it.
 func runError(run, output error) error {
 	if errors.Is(run, ErrLoose) && errors.Is(output, exec.ErrWaitDelay) {
 		return implied{run, output}

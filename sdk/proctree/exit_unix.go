@@ -27,7 +27,7 @@ func (e Exit) SignalName() string {
 	return fmt.Sprintf("signal %d", int(e.Signal))
 }
 
-// execError translates the errno of execve for this program.
+// execError converts the errno of execve for this program.
 func execError(p program, errno syscall.Errno) *StartError {
 	file := p.path
 	if !filepath.IsAbs(file) && p.dir != "" {
@@ -50,7 +50,7 @@ func execError(p program, errno syscall.Errno) *StartError {
 	return &StartError{p.name, reason, errno}
 }
 
-// interpreter returns the one in the #! line of a script.
+// interpreter returns the interpreter in the #! line of a script.
 func interpreter(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-// lostText is the whole of what there is to say, whatever else is lost with it.
+// lostText is the complete text of the error, whatever else is lost.
 const lostText = "the watcher of the command was killed (SIGKILL); what the command did is not known, and processes " +
 	"it started may still run"
 
@@ -34,7 +34,7 @@ func TestLauncherIsKilled(t *testing.T) {
 	o.await(t, patience, "launcher ")
 	o.awaitLines(t, patience, 1)
 	launcher := number(t, o.seen, "launcher")
-	awaitSettled(t, launcher) // or it could not tell us the process group
+	awaitSettled(t, launcher) // otherwise it could not report the process group
 	if err := syscall.Kill(launcher, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func TestLauncherIsKilled(t *testing.T) {
 	o.awaitEnd(t, patience) // the program and its group
 }
 
-// What left the process group without its environment survives its launcher, but may
-// neither hold up Run nor leave a goroutine behind that feeds it.
+// A process that left the process group without its environment survives its launcher, but neither delays Run nor
+// leaves a goroutine behind that feeds it.
 func TestLauncherIsKilledAndFilesHeld(t *testing.T) {
 	tests := []struct {
 		name, redirect string
@@ -137,8 +137,7 @@ func procStatus(pid int, key string) string {
 	return ""
 }
 
-// The launcher must not show: signals, files and environment of the program are
-// those that os/exec gives it.
+// The launcher must not be visible: signals, files and environment of the program are those that os/exec gives it.
 func TestProgramSeesNoLauncher(t *testing.T) {
 	leak, err := syscall.Dup(0) // a file that exec would pass on
 	if err != nil {
@@ -174,8 +173,7 @@ func TestProgramSeesNoLauncher(t *testing.T) {
 	})
 }
 
-// Neither the terminal of the caller nor that of the program reaches the other,
-// or the launcher between them.
+// Neither the terminal of the caller nor that of the program reaches the other, or the launcher between them.
 func TestSessions(t *testing.T) {
 	c, out := script("cat /proc/$$/stat /proc/$PPID/stat")
 	mustRun(t, c)
@@ -219,14 +217,14 @@ func TestLauncherHoldsNoSecrets(t *testing.T) {
 	c, out := script("tr '\\0' '\\n' </proc/$PPID/environ")
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PROCTREE_SECRET=the program's"}
 	mustRun(t, c)
-	readable := os.Getuid() == 0 // others cannot look into a launcher at all
+	readable := os.Getuid() == 0 // others have no access to a launcher at all
 	if text := out.String(); strings.Contains(text, "SECRET") ||
 		strings.Contains(text, "LD_PROCTREE=for the linker\n") != readable {
 		t.Errorf("the environment of the launcher is %q", text)
 	}
 }
 
-// A program that closes its output says so to its reader, though it lives on.
+// A program that closes its output ends it for the reader, though it lives on.
 func TestProgramClosesItsOutput(t *testing.T) {
 	o := newOutlet(t)
 	ctx, stop := context.WithCancel(bounded(t))
@@ -246,7 +244,7 @@ func TestProgramClosesItsOutput(t *testing.T) {
 	}
 }
 
-// A program of root can speak for its launcher, which harms nobody else.
+// A program of root can imitate its launcher, which affects nothing else.
 func TestProgramSpeaksForItsLauncher(t *testing.T) {
 	for name, text := range map[string]string{"twice": `printf 'sweeping\nsweeping\n'`, "without end": "cat /dev/zero"} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +268,7 @@ func TestLauncherByHand(t *testing.T) {
 	}
 }
 
-// The process that calls Run stays as it is.
+// The process that calls Run is not changed.
 func TestCallerIsNoSubreaper(t *testing.T) {
 	mustRun(t, Command("true"))
 	const getChildSubreaper = 37
@@ -299,8 +297,8 @@ func TestNothingLeaks(t *testing.T) {
 	until(t, patience, "goroutines end", func() bool { return runtime.NumGoroutine() <= routines })
 }
 
-// everything starts all leftovers at once and stays. Each line of its output is
-// a moment at which the host may be killed.
+// everything starts all leftovers at once and stays. Each line of its output is a moment at which the host may be
+// killed.
 func everything() string {
 	var text strings.Builder
 	text.WriteString("echo launcher $PPID\n")
@@ -325,8 +323,8 @@ func TestHostIsKilled(t *testing.T) {
 	}
 }
 
-// killHost kills a host with SIGKILL, after that many lines of output of its tree
-// and a delay. Within 2 s there must be nothing left.
+// killHost kills a host with SIGKILL, after that many lines of output of its tree and a delay. Within 2 s no process
+// must be left.
 func killHost(t *testing.T, namespace string, lines int, delay time.Duration) {
 	o := newOutlet(t)
 	defer o.r.Close()
@@ -350,7 +348,7 @@ func killHost(t *testing.T, namespace string, lines int, delay time.Duration) {
 	}
 }
 
-// A program ends with its launcher, also when nobody is left to see to that.
+// A program ends with its launcher, also when no other process ends it.
 func TestProgramEndsWithItsLauncher(t *testing.T) {
 	o := newOutlet(t)
 	defer o.r.Close()

@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// leftovers are processes that a program may leave behind. Each says "up" when
-// it is in place. $0 is the test binary.
+// leftovers are processes that a program may leave behind. Each prints "up" when it is ready. $0 is the test binary.
 var leftovers = []struct{ name, text string }{
 	{"background job", `sh -c 'echo up; exec sleep 1000' &`},
 	{"own process group", `PROCTREE_ROLE=group "$0" &`},
@@ -49,7 +48,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// testLeftover ends a program once what it leaves behind is in place.
+// testLeftover ends a program once its leftover is ready.
 func testLeftover(t *testing.T, text string, cancel bool) {
 	o := newOutlet(t)
 	input, end, err := os.Pipe()
@@ -92,7 +91,7 @@ func TestSlowWriterGetsAll(t *testing.T) {
 	opened := make(chan struct{})
 	time.AfterFunc(drainLimit+200*time.Millisecond, func() { close(opened) })
 	w := &gate{opened: opened}
-	c := Command("seq", "1", "5000") // less than a pipe holds
+	c := Command("seq", "1", "5000") // less than the capacity of a pipe
 	c.Stdout = w
 	mustRun(t, c)
 	if !strings.HasSuffix(w.passed.String(), "\n4999\n5000\n") {
@@ -123,8 +122,8 @@ func init() {
 	roles["hopper-setsid"] = func() { hop(true) }
 }
 
-// hop forks and exits continually, so that its pid is never the same for long.
-// Only raw system calls are safe in a Go process that has forked without exec.
+// hop forks and exits continually, so that its pid keeps changing. Only raw system calls are safe in a Go process
+// that has forked without exec.
 func hop(newSession bool) {
 	_, _ = os.Stdout.WriteString("up\n")
 	for {
@@ -138,9 +137,8 @@ func hop(newSession bool) {
 	}
 }
 
-// outlet is a pipe for the output of a tree of processes. Each of them holds its
-// far end open, so its end is proof that none is left: no list of processes is
-// as exact, since some fork faster than one can read it.
+// outlet is a pipe for the output of a tree of processes. Each of them holds its write end open, so its end proves
+// that none is left: no list of processes is as exact, since some fork faster than one can read it.
 type outlet struct {
 	r, w *os.File
 	mark string // in the environment of the tree, to name survivors
@@ -205,7 +203,7 @@ func (o *outlet) read(t *testing.T, limit time.Duration, what string, enough fun
 	}
 }
 
-// mustBeOver fails the test unless, at this very moment, nobody holds the pipe.
+// mustBeOver fails the test unless no process holds the pipe at this moment.
 func (o *outlet) mustBeOver(t *testing.T) {
 	t.Helper()
 	o.w.Close()
@@ -247,7 +245,7 @@ func (o *outlet) describe() string {
 	return strings.Join(all, ", ")
 }
 
-// alive reports whether the process exists and is no zombie.
+// alive reports whether the process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))

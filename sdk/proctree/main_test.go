@@ -15,11 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
-// roleVar makes the test binary play a program. The roles beyond "host" are in
-// the files of the tests that need them.
+// roleVar makes the test binary another program. The roles other than "host" are in the files of the tests that need
+// them.
 const roleVar = "PROCTREE_ROLE"
 
-// namespaceVar has the role "host" ask for a namespace.
+// namespaceVar makes the role "host" request a namespace.
 const namespaceVar = "PROCTREE_NAMESPACE"
 
 var roles = map[string]func(){"host": playHost}
@@ -36,14 +36,14 @@ func TestMain(m *testing.M) {
 // playHost is a process that uses the package: it runs a shell script.
 func playHost() {
 	c := Command("sh", "-c", os.Args[1])
-	c.Env = append(os.Environ(), roleVar+"=") // the script sets it anew where it needs to
+	c.Env = append(os.Environ(), roleVar+"=") // the script sets it again where it needs to
 	c.Sandbox.Namespaces = os.Getenv(namespaceVar) != "" && Namespaces() == nil
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	exit, err := c.Run(context.Background())
 	fmt.Println("host done:", exit, err)
 }
 
-// self is the path of the test binary, for scripts to use.
+// self is the path of the test binary, for scripts.
 func self(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -53,8 +53,8 @@ func self(t *testing.T) string {
 	return path
 }
 
-// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines
-// that are far too busy.
+// patience is how long a test waits for an event that must come. Only a failing test waits that long: it allows for
+// very busy machines.
 const patience = 30 * time.Second
 
 // bounded is a context for one run. A test that reaches its end has failed.
@@ -100,7 +100,7 @@ func begin(ctx context.Context, c *Cmd) *outcome {
 	return o
 }
 
-// end returns what Run returned, and fails the test if it does not in time.
+// end returns what Run returned, and fails the test if that takes too long.
 func (o *outcome) end(t *testing.T, limit time.Duration) (Exit, error) {
 	t.Helper()
 	if !within(o.done, limit) {
@@ -109,13 +109,13 @@ func (o *outcome) end(t *testing.T, limit time.Duration) (Exit, error) {
 	return o.exit, o.err
 }
 
-// until polls a condition and fails the test if it does not come true in time.
+// until polls a condition and fails the test if it does not become true in time.
 func until(t *testing.T, limit time.Duration, what string, met func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(limit); ; <-tick.C {
-		late := time.Now().After(deadline) // asked first: the test itself may stand still
+		late := time.Now().After(deadline) // read first: the test itself may be suspended
 		if met() {
 			return
 		}
@@ -125,7 +125,7 @@ func until(t *testing.T, limit time.Duration, what string, met func() bool) {
 	}
 }
 
-// trigger is an output that calls do once, when the text has come.
+// trigger is an output that calls do once, when the text has arrived.
 type trigger struct {
 	mu   sync.Mutex
 	seen bytes.Buffer
@@ -150,7 +150,7 @@ func (o *trigger) String() string {
 	return o.seen.String()
 }
 
-// unmarked drops the one variable that a program gets besides those it is to have.
+// unmarked drops the one variable that a program gets besides its own.
 func unmarked(environ string) string {
 	before, mark, found := strings.Cut(environ, "PROCTREE_ID=")
 	if _, after, ended := strings.Cut(mark, "\n"); found && ended {

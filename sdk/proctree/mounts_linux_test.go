@@ -39,8 +39,7 @@ func fixedFolder(t *testing.T) string {
 	return dir
 }
 
-// changes are ways to put another file in the place of one, or something into a folder; each prints the error that the
-// kernel gives.
+// changes are ways to replace a file, or to put something into a folder; each prints the error of the kernel.
 var changes = map[string]string{
 	"write":             "echo new > .git/hooks/post",
 	"write by a link":   "echo new > link/hooks/post",
@@ -68,7 +67,7 @@ var changes = map[string]string{
 	"mount writable":    "mount -o remount,bind,rw .git",
 }
 
-// Nothing in the namespace changes what is read-only, nor moves what is fixed; and the rest is as free as before.
+// Nothing in the namespace changes read-only paths, nor moves pinned ones; everything else is unaffected.
 func TestFixedFiles(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -77,7 +76,7 @@ func TestFixedFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if os.Geteuid() == 0 && strings.HasPrefix(change, "umount") || os.Geteuid() == 0 &&
 				strings.HasPrefix(change, "mount") {
-				return // root has the capability: a sandbox takes it away
+				return // root has the capability: a sandbox drops it
 			}
 			dir := fixedFolder(t)
 			c, out := script("(" + change +
@@ -97,7 +96,7 @@ func TestFixedFiles(t *testing.T) {
 	}
 }
 
-// Who may open files by handle gets at them by the folder that they are in, under the mounts.
+// A program that may open files by handle reaches them through their folder, under the mounts.
 func TestFixedFilesByHandle(t *testing.T) {
 	if !allowed(t) || kernelCapabilities().Landlock == 0 {
 		return // root keeps all capabilities
@@ -108,7 +107,7 @@ func TestFixedFilesByHandle(t *testing.T) {
 	c.Sandbox = all(dir)
 	c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, in(dir, ".git")
 	c.Sandbox.RestrictReads, c.Sandbox.NoRareCalls, c.Sandbox.NoSockets = false, false, false
-	// by the file system
+	// refused by the file system
 	if mustRun(t, c); out.String() != "operation not permitted\n" && out.String() != "operation not supported\n" {
 		t.Errorf("output %q", out)
 	}
@@ -147,8 +146,7 @@ func TestFixedFolderToStartIn(t *testing.T) {
 	}
 }
 
-// Nor does it matter that one cannot come back to the folder that this process is in, if the program is to be
-// elsewhere.
+// A current folder that cannot be entered again does not matter if the program runs elsewhere.
 func TestFixedFolderLeftBehind(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -168,7 +166,7 @@ func TestFixedFolderLeftBehind(t *testing.T) {
 		t.Errorf("output %q", out)
 	}
 	if os.Geteuid() == 0 {
-		return // who can come back
+		return // root can enter it again
 	}
 	c.Dir = ""
 	_, err := c.Run(bounded(t))
@@ -178,7 +176,7 @@ func TestFixedFolderLeftBehind(t *testing.T) {
 	}
 }
 
-// The order of the paths does not matter, nor that many lie below each other, or are there twice.
+// The order of the paths does not matter, nor nested and repeated paths.
 func TestFixedFoldersBelowEachOther(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -204,7 +202,7 @@ func TestFixedFoldersBelowEachOther(t *testing.T) {
 	}
 }
 
-// A hidden file is empty in the namespace, and nothing in there reaches the one outside: not its text, nor its locks.
+// A masked file is empty in the namespace, and nothing inside reaches the real one: neither its text nor its locks.
 func TestHiddenFiles(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -247,7 +245,7 @@ rm -f record 2>/dev/null || mv record other 2>/dev/null || ln record other 2>/de
 	}
 }
 
-// Outside nothing is fixed.
+// Outside the namespace nothing is pinned.
 func TestFixedInsideOnly(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -275,7 +273,7 @@ func TestFixedInsideOnly(t *testing.T) {
 	}
 }
 
-// A kernel without the calls that it takes says so in advance, and starts nothing that needs them.
+// A kernel without the necessary calls is reported in advance, and starts nothing that needs them.
 func TestFixedFilesOnOldKernels(t *testing.T) {
 	if !allowed(t) || !kernelCapabilities().Seccomp {
 		return
@@ -352,7 +350,7 @@ func TestFixedMistakes(t *testing.T) {
 	}
 }
 
-// metadata are ways to change what the kernel keeps of a file besides its content; the file is $1.
+// metadata are ways to change a file's metadata; the file is $1.
 var metadata = map[string]string{
 	"mode":               `chmod 4777 "$1"`,
 	"mode by a file":     `exec 3<"$1" && chmod 777 /proc/self/fd/3`,
@@ -368,7 +366,7 @@ var metadata = map[string]string{
 	"beside it":          `echo new > "$1.new"`,
 }
 
-// What is sealed changes in nothing, whoever owns it, and what is writable in it is as free as before.
+// A read-only tree does not change at all, whoever owns it, and writable paths in it are unaffected.
 func TestSealed(t *testing.T) {
 	if !allowed(t) || kernelCapabilities().NoReadOnlyMounts {
 		return
@@ -399,7 +397,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// stateOfFile is what ls and its kin know of a file.
+// stateOfFile is what ls and the like show of a file.
 func stateOfFile(t *testing.T, path string) string {
 	t.Helper()
 	c, out := script(`stat -c "%n %a %u %g %s %Y %h %i" "$1"; cat "$1"`, path)
@@ -407,7 +405,7 @@ func stateOfFile(t *testing.T, path string) string {
 	return out.String()
 }
 
-// A program that is to be sealed is not run without a namespace, nor with a path that leads elsewhere.
+// A program with a read-only root is not run without a namespace, nor with a path that leads elsewhere.
 func TestSealedMistakes(t *testing.T) {
 	dir := fixedFolder(t)
 	c, _ := script("true")

@@ -19,9 +19,9 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-// Namespaces is nil if the system allows a process namespace with its own /proc to this
-// process, else why not, as an [ErrNamespace]. If no run has found that out yet it tries,
-// in some milliseconds; later calls return the same, unless it could not even try.
+// Namespaces is nil if the system allows a process namespace to this process, otherwise the reason, as an
+// [ErrNamespace]. If no run has found that out yet, it probes, which takes some milliseconds; later calls return the
+// same, unless the probe could not even start.
 func Namespaces() error {
 	trying.Lock()
 	defer trying.Unlock()
@@ -31,14 +31,14 @@ func Namespaces() error {
 	return tryNamespace()
 }
 
-// NamespacesRefused is what Namespaces returns as far as that is known: nil also if no run has tried.
+// NamespacesRefused is the result of Namespaces as far as it is known: nil also before any run or probe.
 func NamespacesRefused() error { return namespaceRefusal.get() }
 
-// trying is held during a try, so that there is one.
+// trying is held during a probe, so that there is only one.
 var trying sync.Mutex
 
 // namespaceRefusal is why the system allows no namespaces, and mountsRefusal why it allows no read-only mounts in
-// them. Both are found out by any run; the first result stays.
+// them. Any run can find out both; the first result stays.
 var namespaceRefusal, mountsRefusal refusalCache
 
 type refusalCache struct{ first atomic.Pointer[error] }
@@ -52,11 +52,11 @@ func (r *refusalCache) get() error {
 	return nil
 }
 
-// tryLimit is how long the try may take.
+// tryLimit is how long the probe may take.
 const tryLimit = 5 * time.Second
 
-// tryNamespace starts a launcher in a read-only namespace with a program that cannot exist: all that can be refused
-// comes before that, and is remembered as from any run.
+// tryNamespace starts a launcher in a read-only namespace with a program that cannot exist: everything that can be
+// refused comes before that, and is remembered as from any run.
 func tryNamespace() error {
 	t, err := start(program{name: "nothing", path: os.DevNull + "/nothing",
 		sandbox: Sandbox{Namespaces: true, ReadOnlyRoot: launcher.CanMountReadOnly()}}, [3]*os.File{})
@@ -74,8 +74,8 @@ func tryNamespace() error {
 	return refusal(err)
 }
 
-// refused makes an error of a start that the system has refused, and remembers it if it was for the
-// namespace. What may change until the next time, such as too many processes, is not remembered.
+// refused makes an error of a start that the system has refused, and remembers it if it was about the namespace.
+// Temporary causes, such as too many processes, are not remembered.
 func (t *tree) refused(reason string, err error) *StartError {
 	switch {
 	case !t.program.sandbox.Namespaces:
@@ -88,7 +88,7 @@ func (t *tree) refused(reason string, err error) *StartError {
 	return &StartError{t.name, no.Error(), no}
 }
 
-// mountError remembers a failure to mount that is not about one path: the system allows no such mounts.
+// mountError remembers a failure to mount that is not about one path: the system does not allow such mounts.
 func (t *tree) mountError() *StartError {
 	err := t.program.sandboxError(t.report.Call, t.report.Errno)
 	for _, call := range []string{"mount_setattr ", "open_tree ", "move_mount "} {
@@ -99,7 +99,7 @@ func (t *tree) mountError() *StartError {
 	return err
 }
 
-// temporary reports whether an error of a start may be gone the next time. ENOSPC is that there are too many
+// temporary reports whether an error of a start may be gone the next time. ENOSPC means that there are too many
 // namespaces.
 func temporary(err error) bool {
 	is := func(errno syscall.Errno) bool { return errors.Is(err, errno) }
@@ -115,7 +115,7 @@ func noneAllowed() bool {
 	})
 }
 
-// refusal translates an error of a start in a namespace.
+// refusal converts an error of a start in a namespace.
 func refusal(err error) error {
 	if errors.Is(err, ErrNamespace) {
 		return errors.Unwrap(err) // of the StartError
@@ -123,14 +123,14 @@ func refusal(err error) error {
 	cause := hint(err)
 	if e, ok := errors.AsType[*StartError](err); ok {
 		err = errors.New(e.Reason)
-		if refused, ok := errors.AsType[*fs.PathError](e); ok { // that this program cannot be started so
+		if refused, ok := errors.AsType[*fs.PathError](e); ok { // this program cannot be started that way
 			err = refused.Err
 		}
 	}
 	return fmt.Errorf("%w: %w%s", ErrNamespace, err, cause)
 }
 
-// hint is what may be the cause of an error of a start in a namespace.
+// hint is a possible cause of an error of a start in a namespace.
 func hint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -144,8 +144,8 @@ func hint(err error) string {
 	return ""
 }
 
-// addNamespaces makes the launcher the first process of its own namespaces. A user
-// namespace, which is what allows that to ordinary users, keeps their user and group.
+// addNamespaces makes the launcher the first process of its own namespaces. A user namespace, which allows that to
+// ordinary users, keeps their user and group.
 func addNamespaces(sys *syscall.SysProcAttr) {
 	sys.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -158,7 +158,7 @@ func addNamespaces(sys *syscall.SysProcAttr) {
 	sys.AmbientCaps = launcher.NamespaceCapabilities
 }
 
-// outside returns our number of a child of the launcher that has another in there, or 0.
+// outside returns the pid in our namespace of a child of the launcher that has another inside, or 0.
 func (t *tree) outside(inner int) int {
 	for _, pid := range launcher.Children(t.proc.Pid) {
 		if innerPID(pid) == inner {
@@ -168,7 +168,7 @@ func (t *tree) outside(inner int) int {
 	return 0
 }
 
-// innerPID is the number of a process in the innermost namespace that it is in, or 0.
+// innerPID is the pid of a process in its innermost namespace, or 0.
 func innerPID(pid int) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := bytes.Cut(status, []byte("\nNSpid:"))
@@ -181,7 +181,7 @@ func innerPID(pid int) int {
 	return inner
 }
 
-// leftPIDs names the processes that do not die, by the numbers that they have here.
+// leftPIDs returns the pids, in our namespace, of processes that do not die.
 func (t *tree) leftPIDs() string {
 	if !t.program.sandbox.Namespaces {
 		return t.report.PIDs

@@ -22,8 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed reports whether this machine has namespaces. If not, a Cmd that asks for one
-// must not run.
+// allowed reports whether this machine has namespaces. If not, a Cmd that requires one must not run.
 func allowed(t *testing.T) bool {
 	t.Helper()
 	err := Namespaces()
@@ -39,8 +38,8 @@ func allowed(t *testing.T) bool {
 	return false
 }
 
-// isolated runs everything in a namespace and returns when all of it is up, with the
-// pids of the program and the launcher as we see them.
+// isolated runs everything in a namespace and returns when all of it runs, with the pids of the program and the
+// launcher as we see them.
 func isolated(t *testing.T, ctx context.Context) (o *outlet, run *outcome, program, launcher int) {
 	t.Helper()
 	o = newOutlet(t)
@@ -59,7 +58,7 @@ func parent(pid int) (ppid int) {
 	return ppid
 }
 
-// Whoever is killed, nothing is left.
+// Whichever process is killed, none is left.
 func TestNamespaceEnds(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -106,7 +105,7 @@ func endText(lost bool) string {
 	return "<nil>"
 }
 
-// The numbers that we hear are ours, and the program has its own, with a /proc for them.
+// Reported pids are those outside, and the program has its own, with a /proc for them.
 func TestNamespaceNumbers(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -128,7 +127,7 @@ func TestNamespaceNumbers(t *testing.T) {
 	}
 }
 
-// What is inside reaches neither its launcher nor anybody outside.
+// A program inside reaches neither its launcher nor any process outside.
 func TestNamespaceHoldsSignals(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -141,7 +140,7 @@ func TestNamespaceHoldsSignals(t *testing.T) {
 	}
 }
 
-// What programs share in memory stays among them, and ends with them.
+// Shared memory stays among the programs of a namespace, and ends with them.
 func TestNamespaceMemory(t *testing.T) {
 	const shared = "/dev/shm"
 	if info, err := os.Stat(shared); err != nil || !info.IsDir() || !allowed(t) {
@@ -164,7 +163,7 @@ func TestNamespaceMemory(t *testing.T) {
 
 func init() { roles["signals"] = sendSignals }
 
-// sendSignals sends the first process each signal as kill does, and as one that brings a value.
+// sendSignals sends the first process each signal, both as kill does and with a value.
 func sendSignals() {
 	const queued = -1 // SI_QUEUE
 	for n := range uintptr(64) {
@@ -172,7 +171,7 @@ func sendSignals() {
 		_ = syscall.Kill(1, syscall.Signal(n+1))
 		_, _, _ = syscall.RawSyscall(syscall.SYS_RT_SIGQUEUEINFO, 1, n+1, uintptr(unsafe.Pointer(&info)))
 	}
-	within(nil, 50*time.Millisecond) // the last are on their way
+	within(nil, 50*time.Millisecond) // the last may still be on their way
 	os.Exit(7)
 }
 
@@ -188,7 +187,7 @@ func TestNamespaceKeepsItsLauncher(t *testing.T) {
 	}
 }
 
-// Apart from what it sees of others a program runs as it would outside.
+// Except for other processes, a program sees the same as outside.
 func TestNamespaceKeepsTheRest(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -220,7 +219,7 @@ func TestNamespaceKeepsTheRest(t *testing.T) {
 	}
 }
 
-// Root keeps its capabilities; other users get none of those that the namespace took.
+// Root keeps its capabilities; other users get none of those needed for the namespace.
 func TestNamespaceCapabilities(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -242,7 +241,7 @@ func TestNamespaceCapabilities(t *testing.T) {
 	}
 }
 
-// Terminals are the namespace's own: those of the user are out of reach, and new ones can be made within a sandbox.
+// The namespace has its own terminals: the user's are out of reach, and new ones can be made within a sandbox.
 func TestNamespaceHasTerminalsOfItsOwn(t *testing.T) {
 	terminals, err := os.ReadDir("/dev/pts")
 	if !allowed(t) || err != nil || len(terminals) == 0 {
@@ -292,7 +291,7 @@ func TestNamespaceWithTerminal(t *testing.T) {
 	}
 }
 
-// A user of the package inside ends each tree by itself, and what is beside it goes on.
+// A process inside that uses the package ends each tree separately, and others continue.
 func TestNamespaceWithinNamespace(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -310,8 +309,8 @@ for x in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$x; echo; done | grep '^sleep'; k
 	}
 }
 
-// A run whose namespace is refused fails, and the next one knows. One that has been given one shows that they are
-// allowed. Both are learned without a try, in a process of its own.
+// A run whose namespace is refused fails, and the next one knows. A run that got one shows that they are allowed.
+// Both are learned without a probe, in a separate process.
 func TestNamespacesAreLearned(t *testing.T) {
 	allowedHere := allowed(t)
 	for name, refuse := range map[string]Sandbox{
@@ -356,7 +355,7 @@ func init() {
 	}
 }
 
-// What may be otherwise the next time is no answer.
+// A cause that may be gone the next time is not remembered.
 func TestPassingErrorsAreNoRefusal(t *testing.T) {
 	tr := &tree{name: "x", program: program{sandbox: Sandbox{Namespaces: true}}}
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
@@ -366,7 +365,7 @@ func TestPassingErrorsAreNoRefusal(t *testing.T) {
 	}
 }
 
-// A process that cannot try for lack of files has learned nothing.
+// A process that cannot probe for lack of files has learned nothing.
 func TestNamespacesAreTriedAgain(t *testing.T) {
 	c, out := script("")
 	c.Path, c.Env = self(t), []string{roleVar + "=crowded"}
@@ -387,7 +386,7 @@ func init() {
 	}
 }
 
-// Too many namespaces are no refusal, none at all are one.
+// Too many namespaces are not a refusal; a limit of zero is.
 func TestLimitsOfNamespaces(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -429,7 +428,7 @@ func init() {
 			_ = holder.Wait()
 		}
 		for deadline := time.Now().Add(patience); err != nil && NamespacesRefused() == nil && time.Now().Before(deadline); {
-			_, err = c.Run(context.Background()) // the kernel takes a moment to forget one
+			_, err = c.Run(context.Background()) // the kernel takes a moment to remove one
 		}
 		fmt.Printf("then ran %t\n", err == nil)
 	}
@@ -486,14 +485,14 @@ const (
 	ipcRemove = 0
 )
 
-// An ipcObject is one way in which processes of a user that know a name reach each other.
+// An ipcObject is a way in which processes of a user that know a name reach each other.
 type ipcObject struct {
 	name   string
 	open   func(flags int) error
 	remove func()
 }
 
-// ipcObjects are those of a key, and a queue with a name that is made from it.
+// ipcObjects are those of a key, and a queue with a name derived from it.
 func ipcObjects(key int) []ipcObject {
 	k := uintptr(key)
 	sysv := func(name string, find func(flags uintptr) (uintptr, syscall.Errno), remove func(id uintptr)) ipcObject {
@@ -544,7 +543,7 @@ func posixQueue(name string) ipcObject {
 	return ipcObject{"POSIX message queue", open, func() { _, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(c), 0, 0) }}
 }
 
-// lookForIPC says which objects of the key in the arguments there are.
+// lookForIPC prints which objects of the key in the arguments exist.
 func lookForIPC() {
 	key, _ := strconv.Atoi(os.Args[1])
 	for _, o := range ipcObjects(key) {
@@ -554,7 +553,7 @@ func lookForIPC() {
 	}
 }
 
-// seenIPC is what a program finds of the key's objects.
+// seenIPC returns which objects of the key a program finds.
 func seenIPC(t *testing.T, key int, namespace bool) string {
 	t.Helper()
 	var out strings.Builder
@@ -564,7 +563,7 @@ func seenIPC(t *testing.T, key int, namespace bool) string {
 	return out.String()
 }
 
-// What processes of the user share by a key or a name is not for those in a namespace.
+// Objects that the user's processes share by a key or a name are not visible in a namespace.
 func TestNamespaceKeepsIPC(t *testing.T) {
 	key, made := os.Getpid()<<8|0x5a, ""
 	for _, o := range ipcObjects(key) {

@@ -1,33 +1,23 @@
-// Package proctree runs a program together with every process it starts, and
-// ends them together. When the program ends, when the context ends, or when
-// this process dies, even by SIGKILL, the whole tree ends: background jobs,
+// Package proctree runs a program together with every process it starts, and ends them together. When the program
+// ends, when the context ends, or when this process dies, even by SIGKILL, the whole tree ends: background jobs,
 // processes that called setsid, and daemons that forked twice.
-//
-// On Linux the program runs under a launcher: this executable, started again
-// under the name "toolhost-launcher". An init function sees that name and never
-// returns, so main does not run in it, nor do most other init functions; those of
-// packages with few imports may, so they should have no effect outside. An
-// executable that imports the package needs no other hook, but must be an
-// ordinary Go program, not a Go library loaded by another one. The launcher
-// adopts the orphans of the tree, and kills all of it when its pipe from this
-// process closes. Parts of a [Sandbox] that it cannot take upon itself are set up by
-// this executable once more, under the name "toolhost-confine", which then becomes
-// the program.
-//
-// The promise has limits. A program that another user owns, such as sudo, can
-// only be killed by root. Work handed to a service (docker, systemd-run, at) was
-// never in the tree. A SIGKILL aimed at the launcher takes the program and its
-// process group along; what left the group is found by a random mark in its
-// environment, the variable PROCTREE_ID, unless it has cleared that or changes its
-// pid faster than one can look. A launcher that is stopped (SIGSTOP) is woken when the
-// program or the context ends, or this process dies; one that is stopped again and again
-// is killed in the first two cases, and stays in the last. Kernels before 5.3 do not report
-// the end of the program. Programs in a process namespace, see [Sandbox], cannot stop or kill
-// their launcher. The launcher needs to read /proc and refuses to start a
-// program without it.
-//
-// Other systems have weaker means, see [Containment]. The build tag
-// proctree_group selects them on Linux, to test them there.
+// On Linux the program runs under a launcher: this executable, started again under the name "toolhost-launcher". An
+// init function sees that name and never returns, so main does not run in it, nor do most other init functions; those
+// of packages with few imports may, so they should have no effect outside. An executable that imports the package
+// needs no other hook, but must be an ordinary Go program, not a Go library loaded by another one. The launcher
+// adopts the orphans of the tree, and kills all of it when its pipe from this process closes. Parts of a [Sandbox]
+// that it cannot take upon itself are set up by this executable once more, under the name "toolhost-confine", which
+// then becomes the program.
+// The promise has limits. A program that another user owns, such as sudo, can only be killed by root. Work handed to
+// a service (docker, systemd-run, at) was never in the tree. A SIGKILL aimed at the launcher takes the program and
+// its process group along; what left the group is found by a random mark in its environment, the variable
+// PROCTREE_ID, unless it has cleared that or changes its pid faster than it can be read. A launcher that is stopped
+// (SIGSTOP) is woken when the program or the context ends, or this process dies; one that is stopped again and again
+// is killed in the first two cases, and stays in the last. Kernels before 5.3 do not report the end of the program.
+// Programs in a process namespace, see [Sandbox], cannot stop or kill their launcher. The launcher needs to read
+// /proc and refuses to start a program without it.
+// Other systems have weaker means, see [Containment]. The build tag proctree_group selects them on Linux, to test
+// them there.
 package proctree
 
 import (
@@ -47,10 +37,10 @@ const (
 const (
 	// defaultGrace is the time from SIGTERM to SIGKILL.
 	defaultGrace = 2 * time.Second
-	// killLimit is how long Run waits for a killed tree. It leaves the launcher
-	// time to report what it cannot kill, and keeps the default stop within 5 s.
+	// killLimit is how long Run waits for a killed tree. It leaves the launcher time to report processes that it cannot
+	// kill, and keeps the default stop within 5 s.
 	killLimit = 2500 * time.Millisecond
-	// answerLimit is how long Run waits until it looks whether the launcher is at work.
+	// answerLimit is how long Run waits before it checks whether the launcher is running.
 	answerLimit = time.Second
 )
 
@@ -68,29 +58,25 @@ type Cmd struct {
 	// Env is the whole environment, "key=value" each; of two equal keys the
 	// last counts. Nil means the environment of this process.
 	Env []string
-	// Stdin is the program's input; nil means no input. An *os.File is handed
-	// over as it is. Other readers are copied from, and a Read that blocks may
-	// outlive Run.
+	// Stdin is the program's input; nil means no input. An *os.File is passed directly. Other readers are copied from,
+	// and a Read that blocks may outlive Run.
 	Stdin io.Reader
-	// Stdout and Stderr receive output as it comes; nil discards it. An *os.File
-	// is handed over as it is. If both are the same writer, the program gets one
-	// pipe for both, which keeps their order, and Write is never called twice
-	// at a time. A Write that fails closes the program's pipe.
+	// Stdout and Stderr receive output as it is printed; nil discards it. An *os.File is passed directly. If both are
+	// the same writer, the program gets one pipe for both, which keeps their order, and Write is never called
+	// concurrently. A Write that fails closes the program's pipe.
 	Stdout, Stderr io.Writer
-	// InOrder writes to two writers one at a time, in the order of the output:
-	// what goes to stdout and then to stderr is written so, and of what goes to both
-	// at one moment stdout comes first. A Write that blocks delays both.
+	// InOrder writes to two writers one at a time, in the order of the output: output to stdout and then to stderr is
+	// written in that order, and of output to both at the same moment stdout comes first. A Write that blocks delays
+	// both.
 	InOrder bool
-	// Terminal gives the program a terminal of this size, its controlling one, for
-	// its input and output; nil means none. What it prints, and what the terminal
-	// echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
-	// whether or not the program reads, and after it the end of input (^D).
+	// Terminal gives the program a controlling terminal of this size for its input and output; nil means none. What it
+	// prints, and what the terminal echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once, whether
+	// or not the program reads, and then the end of input (^D).
 	Terminal *Size
 	// Sandbox restricts the program, and all that it starts; the zero value restricts nothing.
 	Sandbox Sandbox
-	// Started, if not nil, is called when the program runs, with its process id, or 0 if
-	// that cannot be found out. The number is not another's before Started returns, which
-	// must not take long.
+	// Started, if not nil, is called when the program runs, with its process id, or 0 if that cannot be found out. The
+	// id is not reused before Started returns, which must not take long.
 	Started func(pid int)
 	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
 	// less than zero means SIGKILL at once.
@@ -109,9 +95,8 @@ func Command(name string, args ...string) *Cmd {
 // other Unix systems, "process" (the program alone) elsewhere.
 func Containment() string { return containment }
 
-// Containment is the same for this program: "pid-namespace" (every process it started,
-// whatever happens to the launcher and this process) if it asks for a namespace. A run
-// never has less: it fails instead.
+// Containment is the same for this program: "pid-namespace" (every process it started, whatever happens to the
+// launcher and this process) if it requests a namespace. A run never has less: it fails instead.
 func (c *Cmd) Containment() string {
 	if c.Sandbox.Namespaces {
 		return inNamespace
@@ -119,17 +104,13 @@ func (c *Cmd) Containment() string {
 	return containment
 }
 
-// Run runs the program and returns when its tree has ended and all its output
-// has been written.
-//
-// When ctx ends, every process of the tree gets SIGTERM (and SIGCONT, so that
-// stopped ones see it), and what is left after Grace is killed. Run then returns
-// no later than 5 s after the Grace, with Exit.Canceled set and no error.
-//
-// An exit code other than 0 is no error. Run returns a *[StartError] if the
-// program was not started. With any other error it was: [ErrLost], [ErrLoose] and
-// [ErrLeft] if its end is not as promised, or an error that says Stdin, Stdout or Stderr was not
-// copied in full.
+// Run runs the program and returns when its tree has ended and all its output has been written.
+// When ctx ends, every process of the tree gets SIGTERM (and SIGCONT, so that stopped ones receive it), and those
+// left after Grace are killed. Run then returns no later than 5 s after the Grace, with Exit.Canceled set and no
+// error.
+// An exit code other than 0 is no error. Run returns a *[StartError] if the program was not started. With any other
+// error it was: [ErrLost], [ErrLoose] and [ErrLeft] if its end is not as promised, or an error about Stdin, Stdout or
+// Stderr that was not copied completely.
 func (c *Cmd) Run(ctx context.Context) (Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return Exit{}, &StartError{c.Path, "not started, " + err.Error(), err}
@@ -205,22 +186,20 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// Limits are how long a program may run for a call, so that what it printed still
-// reaches the caller when it has to be ended.
+// Limits are how long a program may run for a call, so that its output still reaches the caller when it has to be
+// ended.
 type Limits struct {
 	// Run is how long the program may run.
 	Run time.Duration
 	// Grace is for Cmd.Grace.
 	Grace time.Duration
-	// Call is the time that the call had, if that decides; 0 if Run is the tool's
-	// own limit.
+	// Call is the time that the call had, if that is the limit; 0 if Run is the tool's own limit.
 	Call time.Duration
 }
 
-// LimitsFor gives a program its own limit or, when the deadline of ctx comes
-// first, what that leaves without a reserve: a tenth, from 100 ms to 3 s, but never
-// more than half. Half of what is left after Run may pass until the program is
-// killed.
+// LimitsFor gives a program its own limit or, when the deadline of ctx comes first, the time until that less a
+// reserve: a tenth, from 100 ms to 3 s, but never more than half. Half of the time left after Run may pass until the
+// program is killed.
 func LimitsFor(ctx context.Context, own time.Duration) Limits {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -239,8 +218,8 @@ func reserve(left time.Duration) time.Duration {
 	return min(3*time.Second, max(left/10, 100*time.Millisecond), left/2)
 }
 
-// Shown is the limit that was over, for people. That of a call is measured when the plugin gets it: it is rounded up,
-// to what was most likely set.
+// Shown is the exceeded limit, for people. That of a call is measured when the plugin receives it: it is rounded up,
+// to the value that was most likely set.
 func (l Limits) Shown() time.Duration {
 	if l.Call == 0 {
 		return l.Run.Round(time.Millisecond)

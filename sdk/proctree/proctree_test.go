@@ -25,7 +25,7 @@ func TestLimitsFor(t *testing.T) {
 		{"next to nothing", 120 * s, 1, Limits{Run: 1, Grace: 1, Call: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // where no time passes
+			synctest.Test(t, func(t *testing.T) { // with fake time
 				ctx := t.Context()
 				if test.left > 0 {
 					var cancel context.CancelFunc

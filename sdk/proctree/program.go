@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// program is what execve needs to know, and the sandbox.
+// program has the arguments of execve, and the sandbox.
 type program struct {
 	name     string // as the caller wrote it
 	path     string
@@ -26,8 +26,7 @@ type program struct {
 	started  func(pid int) // or nil
 }
 
-// resolve finds the program's file. It checks nothing else of it: execve
-// reports whether it can be run.
+// resolve finds the program's file. It does not check it further: execve reports whether it can be run.
 func (c *Cmd) resolve() (program, error) {
 	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...),
 		env: c.environ(), terminal: c.Terminal != nil, sandbox: c.Sandbox, started: c.Started}
@@ -48,7 +47,7 @@ func (c *Cmd) resolve() (program, error) {
 		const reason = "there is no process namespace, which pinned, read-only and masked files need"
 		return p, &StartError{p.name, reason, errors.ErrUnsupported}
 	}
-	for _, path := range paths { // a mount over the root is invisible
+	for _, path := range paths { // a mount over the root has no effect
 		if !filepath.IsAbs(path) || filepath.Dir(path) == filepath.Clean(path) {
 			const reason = "%q cannot be writable, pinned, read-only or masked: it is not an absolute path, or the root"
 			return p, &StartError{p.name, fmt.Sprintf(reason, path), fs.ErrInvalid}
@@ -64,8 +63,8 @@ func (c *Cmd) resolve() (program, error) {
 
 func containsNUL(s string) bool { return strings.ContainsRune(s, 0) }
 
-// lookPath searches the PATH of env. Relative directories in it are skipped:
-// what they hold depends on where the program happens to run.
+// lookPath searches the PATH of env. Relative directories in it are skipped: their content depends on where the
+// program happens to run.
 func lookPath(name string, env []string) (string, error) {
 	path, set := pathOf(env)
 	if !set {
@@ -89,7 +88,7 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fail
 }
 
-// notFound is both os/exec's and io/fs's idea of a missing program.
+// notFound is a missing program for both os/exec and io/fs.
 type notFound struct{}
 
 func (notFound) Error() string        { return exec.ErrNotFound.Error() }
@@ -140,8 +139,7 @@ func envKey(name string) string {
 	return name
 }
 
-// Environ returns the environment of this process for a program that a tool runs:
-// without what is [Reserved].
+// Environ returns the environment of this process for a program that a tool runs, without [Reserved] variables.
 func Environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -149,9 +147,8 @@ func Environ() []string {
 	})
 }
 
-// Reserved reports variables that no program gets from a tool: those that are
-// between a plugin and its host, and those that make shells run more than the
-// command.
+// Reserved reports variables that a tool's programs do not get: those between a plugin and its host, and those that
+// make shells run more than the command.
 func Reserved(name string) bool {
 	for _, prefix := range []string{"TOOLHOST_", "PLUGIN_", "BASH_FUNC_"} {
 		if strings.HasPrefix(name, prefix) {

@@ -291,7 +291,7 @@ func TestCancel(t *testing.T) {
 	const short, long = 150 * time.Millisecond, 2 * patience
 	tests := []struct {
 		name   string
-		script string // says "up" when it is to be canceled
+		script string // prints "up" when it may be canceled
 		grace  time.Duration
 		code   int
 		signal syscall.Signal
@@ -342,7 +342,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// A late is a context whose deadline passes when the test says so.
+// A late is a context whose deadline passes when the test calls pass.
 type late struct {
 	context.Context
 	passed chan struct{}
@@ -367,7 +367,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// Wherever the start has got to, the signal must arrive.
+// However far the start has come, the signal must arrive.
 func TestCancelAtAnyTime(t *testing.T) {
 	for i := range 60 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)

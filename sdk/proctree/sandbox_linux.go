@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-// kernelCapabilities asks the kernel each time, and starts nothing; what [Namespaces] or a run has found out about
-// read-only mounts counts.
+// kernelCapabilities asks the kernel each time, and starts nothing; a failure of read-only mounts that [Namespaces]
+// or a run has found is included.
 func kernelCapabilities() Capabilities {
 	abi, _, noLandlock := syscall.RawSyscall(
 		unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -30,7 +30,7 @@ func kernelCapabilities() Capabilities {
 	}
 }
 
-// compile translates the sandbox into the kernel's numbers. It runs in this process, where the packages it needs are
+// compile converts the sandbox to the kernel's numbers. It runs in this process, where the packages it needs are
 // initialized. Files cannot be restricted without Landlock, and there is no filter for some processors.
 func (p *program) compile() (launcher.Sandbox, error) {
 	s := &p.sandbox
@@ -56,8 +56,8 @@ func (p *program) compile() (launcher.Sandbox, error) {
 	}, nil
 }
 
-// mounts are those on the paths of the sandbox. Of each kind parents come first: a copy of one has the mounts below
-// twice.
+// mounts are those on the paths of the sandbox. Of each kind parents come first: a copy of a parent includes the
+// mounts below.
 func (s *Sandbox) mounts() (mounts []launcher.Mount) {
 	add := func(paths []string, like launcher.Mount) {
 		for _, like.Path = range slices.Sorted(slices.Values(paths)) {
@@ -88,9 +88,9 @@ func (s *Sandbox) rlimits() (limits []launcher.Rlimit) {
 	return limits
 }
 
-// keptCapabilities are those that root has left: those over files and users. What changes the system itself, such as
-// mounts, modules, devices, the clock and the network's set-up, is not for a sandbox. Nor is CAP_DAC_READ_SEARCH,
-// which CAP_DAC_OVERRIDE includes but for opening files by handle, past the mounts that protect them.
+// keptCapabilities are those that root keeps: those over files and users. Those that change the system itself, such
+// as mounts, modules, devices, the clock and the network's set-up, are dropped, and so is CAP_DAC_READ_SEARCH, which
+// adds to CAP_DAC_OVERRIDE only opening files by handle, past the mounts that protect them.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
 	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
 
@@ -120,7 +120,7 @@ func writeRightsOf(version int) uint64 {
 	return rights
 }
 
-// ruleset is what Landlock forbids where no rule allows it.
+// ruleset is what Landlock forbids unless a rule allows it.
 func (s *Sandbox) ruleset() (attr unix.LandlockRulesetAttr) {
 	if s.Landlock == 0 {
 		return attr

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// all is what this machine can do, with writing to the folder and to what a shell needs.
+// all is everything that this machine supports, with writing to the folder and to what a shell needs.
 func all(write string) Sandbox {
 	k := kernelCapabilities()
 	return Sandbox{
@@ -27,8 +27,8 @@ func all(write string) Sandbox {
 	}
 }
 
-// routes are the ways in which a sandbox is set up: by a launcher that is the first process of a namespace, and
-// by a confiner, in a tree or where the launcher would not survive it.
+// routes are the ways in which a sandbox is set up: by a launcher that is the first process of a namespace, and by a
+// confiner, in a tree or where the launcher would not survive it.
 var routes = map[string]struct {
 	namespace bool
 	memory    uint64
@@ -59,7 +59,7 @@ func TestRestrictionsHold(t *testing.T) {
 	}
 }
 
-// What is asked for without a namespace and a domain is set up by the launcher as well, and by it alone in the tree.
+// Restrictions without a namespace and a domain are set up by the launcher as well, and in a tree by it alone.
 func TestRestrictionsInATree(t *testing.T) {
 	c, out := script(`umask; ulimit -n; ulimit -c; grep NoNewPrivs /proc/self/status /proc/$PPID/status | cut -f 2`)
 	c.Sandbox = Sandbox{Umask: true, NoNewPrivileges: true, NoCoreDumps: true, MaxFiles: 100}
@@ -68,7 +68,7 @@ func TestRestrictionsInATree(t *testing.T) {
 	}
 }
 
-// A launcher that is restricted itself ends its tree as any other does.
+// A launcher that is restricted itself ends its tree like any other.
 func TestRestrictedTreesEnd(t *testing.T) {
 	for name, end := range map[string]func(pid int, cancel func()){
 		"canceled":        func(_ int, cancel func()) { cancel() },
@@ -77,7 +77,7 @@ func TestRestrictedTreesEnd(t *testing.T) {
 	} {
 		for route, r := range routes {
 			if name == "launcher killed" && (!r.namespace || Namespaces() != nil) {
-				continue // what has cleared its environment may live on
+				continue // a process that has cleared its environment may live on
 			}
 			t.Run(name+", "+route, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(bounded(t))
@@ -101,8 +101,8 @@ func TestRestrictedTreesEnd(t *testing.T) {
 	}
 }
 
-// What ends the first process of a namespace would end all: it takes no signal from those it has let in, not even
-// when it is in the same domain.
+// The end of a namespace's first process would end everything in it: it takes no signal from processes inside, not
+// even in the same domain.
 func TestRestrictedLauncherTakesNoSignals(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -116,7 +116,8 @@ func TestRestrictedLauncherTakesNoSignals(t *testing.T) {
 	}
 }
 
-// What cannot be set up ends the start, and nothing is run; a program that cannot be is told apart from that.
+// A restriction that cannot be set up fails the start, and nothing is run; the error differs from that of a program
+// that cannot be run.
 func TestRestrictionsThatFail(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("\x7fELF, or not"), 0o755); err != nil {
@@ -167,7 +168,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 	}
 }
 
-// noLandlock is what a kernel says that has none.
+// noLandlock is the answer of a kernel without Landlock.
 func noLandlock() syscall.Errno {
 	_, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return errno

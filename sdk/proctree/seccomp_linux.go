@@ -12,21 +12,21 @@ import (
 
 // The filter of system calls, see https://docs.kernel.org/userspace-api/seccomp_filter.html.
 
-// Where struct seccomp_data has the number, the architecture, and the low half of each argument.
+// Offsets in struct seccomp_data of the number, the architecture, and the low half of each argument.
 const (
 	atNumber       = 0
 	atArchitecture = 4
 	atArguments    = 16
 )
 
-// newNamespaces are the flags that put a process into new ones.
+// newNamespaces are the flags that put a process into new namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// x32 is set in the numbers of another way to call the same kernel.
+// x32 is set in the numbers of another ABI of the same kernel.
 const x32 = 0x40000000
 
-// rings take calls in bulk, which no filter sees. Their numbers are the same on all processors.
+// rings submit calls in bulk, which no filter sees. Their numbers are the same on all processors.
 var rings = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // rareCalls are calls that ordinary programs do not make.
@@ -43,7 +43,7 @@ var rareCalls = []uint32{
 	unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, // the machine
 }
 
-// architecture is the number of ours, 0 where there is no filter.
+// architecture is the number of this one, 0 where there is no filter.
 func architecture() uint32 {
 	return map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 }
@@ -78,7 +78,7 @@ func (s *Sandbox) filter() code {
 	return p
 }
 
-// older lets programs for the 32-bit processor run that ours can also be, with what holds for files.
+// older lets 32-bit programs that this processor can run pass, with the rules for files.
 func (p *code) older(s *Sandbox) {
 	arch, table := uint32(unix.AUDIT_ARCH_I386), tables["386"]
 	if runtime.GOARCH == "arm64" {
@@ -104,7 +104,7 @@ func (p *code) files(s *Sandbox, t table) {
 	}
 }
 
-// interference takes prlimit for the caller's own process only when it is given as 0, as libraries do, and no leases.
+// interference allows prlimit only for the caller's own process, given as 0, as libraries do, and no leases.
 func (p *code) interference(t table) {
 	p.only(t.prlimit, 0, func(b *code) { b.unless(0, errnoAction(unix.EPERM)) })
 	for _, number := range t.fcntl {
@@ -114,8 +114,8 @@ func (p *code) interference(t table) {
 
 const (
 	setIDs = unix.S_ISUID | unix.S_ISGID
-	// creating are O_CREAT and the bit of O_TMPFILE, with which open has a mode: what it is given without is left over
-	// in a register.
+	// creating are O_CREAT and the bit of O_TMPFILE, with which open has a mode: without them the register holds an
+	// unrelated value.
 	creating = 0x40 | 0x400000
 )
 
@@ -136,7 +136,7 @@ func (p *code) setID(t table) {
 	}
 }
 
-// metadata refuses all that changes what the kernel keeps of a file besides its content, and setID too.
+// metadata refuses all changes of a file's metadata, including setID's.
 func (p *code) metadata(t table) {
 	p.refuseAll(t.metadata)
 	p.only(unix.SYS_IOCTL, 1, func(b *code) {
@@ -147,8 +147,8 @@ func (p *code) metadata(t table) {
 	p.setID(t)
 }
 
-// rareCalls refuses those, and new namespaces. The flags of clone3 cannot be seen; libraries fall back to clone when
-// there is no such call. Input is not inserted into a terminal.
+// rareCalls refuses those calls, and new namespaces. The flags of clone3 cannot be seen; libraries fall back to clone
+// when there is no such call. Inserting input into a terminal is refused.
 func (p *code) rareCalls() {
 	p.refuseAll(rareCalls)
 	p.refuse(unix.SYS_CLONE3, unix.ENOSYS)
@@ -159,8 +159,8 @@ func (p *code) rareCalls() {
 	p.only(unix.SYS_IOCTL, 1, func(b *code) { b.when(unix.BPF_JEQ, unix.TIOCSTI, errnoAction(unix.EPERM)) })
 }
 
-// sockets leaves Unix stream sockets, which cannot be connected to anything: a datagram needs no connection, but
-// an address that cannot be seen here.
+// sockets allows Unix stream sockets, which cannot be connected to anything: a datagram needs no connection, only an
+// address that cannot be seen here.
 func (p *code) sockets() {
 	p.refuse(unix.SYS_CONNECT, unix.EPERM)
 	for _, number := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
@@ -182,7 +182,7 @@ func (p *code) add(op uint16, yes, no uint8, k uint32) {
 func (p *code) load(at uint32)    { p.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, at) }
 func (p *code) give(value uint32) { p.add(unix.BPF_RET|unix.BPF_K, 0, 0, value) }
 
-// when ends the program with a value when what was loaded compares so to k, unless ends it when it is not k.
+// when ends the program with a value when the loaded number compares so to k, unless ends it when it is not k.
 func (p *code) when(compare uint16, k, value uint32) {
 	p.add(unix.BPF_JMP|compare|unix.BPF_K, 0, 1, k)
 	p.give(value)
@@ -201,7 +201,7 @@ func (p *code) refuseAll(numbers []uint32) {
 	}
 }
 
-// only looks at an argument of one call, and loads the number again for what comes after.
+// only examines an argument of one call, and loads the call's number again for the code after it.
 func (p *code) only(number uint32, argument uint32, look func(*code)) {
 	var inner code
 	inner.load(atArguments + 8*argument)
@@ -212,23 +212,23 @@ func (p *code) only(number uint32, argument uint32, look func(*code)) {
 }
 
 // A table has the numbers of system calls on one processor, see
-// https://man7.org/linux/man-pages/man2/syscalls.2.html. The 32-bit ones are of programs that a 64-bit kernel runs
+// https://man7.org/linux/man-pages/man2/syscalls.2.html. The 32-bit ones are for programs that a 64-bit kernel runs
 // too.
 type table struct {
 	prlimit uint32
 	fcntl   []uint32
-	modes   [][2]uint32 // chmod and its kind, and what makes files: their numbers, and which argument the mode is
-	opens   [][2]uint32 // open: its number, and which argument the flags are, before the mode
+	modes   [][2]uint32 // chmod and the like, and calls that create files: their numbers, and the index of the mode argument
+	opens   [][2]uint32 // open: its number, and the index of the flags argument, before the mode
 	// metadata are the calls that change modes, owners, times and attributes.
 	metadata []uint32
 }
 
-// Calls that have the same numbers everywhere: fchmodat2, and those for attributes that were added later.
+// Calls with the same numbers everywhere: fchmodat2, and those for attributes that were added later.
 const fchmodat2 = 452
 
 var later = []uint32{fchmodat2, 463 /* setxattrat */, 466 /* removexattrat */, 469 /* file_setattr */}
 
-// What ioctl is asked to change flags, projects and generations of files.
+// Requests of ioctl that change flags, projects and generations of files.
 const (
 	fsSetXattr   = 0x401c5820 // FS_IOC_FSSETXATTR
 	fsSetVersion = 0x40087602 // FS_IOC_SETVERSION

@@ -17,7 +17,7 @@ type made struct {
 	args         [6]uint32
 }
 
-// words are struct seccomp_data in the order of bytes of the machine that runs the filter here.
+// words is struct seccomp_data in the byte order of the machine that runs the filter here.
 func (m made) words() []byte {
 	out := make([]byte, 0, 64)
 	for _, w := range []uint32{m.number, m.arch, 0, 0} {
@@ -37,8 +37,7 @@ const (
 	killed    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// The filters are run by a machine of their own, call by call: also those calls that this kernel or this user cannot
-// make.
+// The filters are run by an interpreter, call by call: also for calls that this kernel or this user cannot make.
 func TestFilter(t *testing.T) {
 	sockets, kernel := Sandbox{NoSockets: true}, Sandbox{NoRareCalls: true}
 	both := Sandbox{NoSockets: true, NoRareCalls: true}
@@ -100,7 +99,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// Without interference everything else goes, also for the 32-bit programs that this processor can run.
+// NoInterference allows everything else, also for the 32-bit programs that this processor can run.
 func TestFilterOfNoInterference(t *testing.T) {
 	old, prlimit := map[string][2]uint32{"amd64": {unix.AUDIT_ARCH_I386, 340},
 		"arm64": {unix.AUDIT_ARCH_ARM, 369}}[runtime.GOARCH], uint32(unix.SYS_PRLIMIT64)
@@ -135,8 +134,8 @@ func TestFilterOfNoInterference(t *testing.T) {
 	}
 }
 
-// Modes that give a program the rights of its owner or group are refused by whatever call, and all changes of what is
-// known of a file where nothing else keeps them in.
+// Modes that give a program the rights of its owner or group are refused in every call, and all changes of metadata
+// where nothing else prevents them.
 func TestFilterOfModes(t *testing.T) {
 	for arch, name := range map[uint32]string{unix.AUDIT_ARCH_X86_64: "amd64", unix.AUDIT_ARCH_I386: "386",
 		unix.AUDIT_ARCH_AARCH64: "arm64", unix.AUDIT_ARCH_ARM: "arm"} {

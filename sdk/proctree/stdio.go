@@ -17,15 +17,13 @@ import (
 )
 
 const (
-	// drainLimit is how long the copying of output may continue once the run is
-	// over.
+	// drainLimit is how long the copying of output may continue after the run.
 	drainLimit = 500 * time.Millisecond
-	// inputLimit is how long a blocked Read of Stdin may hold Run back.
+	// inputLimit is how long a blocked Read of Stdin may delay Run.
 	inputLimit = 100 * time.Millisecond
 )
 
-// stdio is the program's input and output, and the copying to and from the
-// readers and writers of the caller.
+// stdio is the program's input and output, and the copying from and to the caller's readers and writers.
 type stdio struct {
 	files   [3]*os.File // as the program gets them
 	theirs  []*os.File  // opened for the program, closed once it has them
@@ -70,7 +68,7 @@ func (s *stdio) openPipes(c *Cmd) error {
 	return err
 }
 
-// copies reports whether the output for a writer comes through a pipe.
+// copies reports whether the output for a writer passes through a pipe.
 func copies(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return w != nil && (!ok || f == nil)
@@ -91,8 +89,7 @@ func (s *stdio) openBoth(c *Cmd) error {
 	return err
 }
 
-// same reports whether two writers are one; comparing may panic for types that
-// cannot be compared.
+// same reports whether two writers are the same; comparing may panic for types that cannot be compared.
 func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
@@ -145,7 +142,7 @@ func (s *stdio) pipe(output bool) (theirs, ours *os.File, err error) {
 	return theirs, ours, nil
 }
 
-// handOver closes the files that are the program's now.
+// handOver closes the files that the program has now.
 func (s *stdio) handOver() { closeAll(s.theirs) }
 
 // close closes our ends of the pipes, which also wakes readers of them.
@@ -153,19 +150,19 @@ func (s *stdio) close() { closeAll(s.ours) }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // a second Close is no harm
+		_ = f.Close() // a second Close does no harm
 	}
 }
 
-// copied copies all of r to w and closes the pipe, which is one of them. What
-// happens at the far end of a pipe is no error: a program need not read all.
+// copied copies all of r to w and closes the pipe, which is one of them. A closed far end of a pipe is no error: a
+// program need not read everything.
 func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
 	defer pipe.Close()
 	_, err := io.Copy(w, r)
 	return explained(name, pipe, err)
 }
 
-// explained translates an error of a copy.
+// explained converts an error of a copy.
 func explained(name string, pipe *os.File, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == pipe.Name() {
 		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
@@ -205,8 +202,8 @@ func (s *stdio) copy() {
 	}()
 }
 
-// finish waits for the copying. If the tree has ended, the output has an end
-// too and may take as long as ctx lets it; otherwise a process may hold it open.
+// finish waits for the copying. If the tree has ended, the output ends too and may take as long as ctx allows;
+// otherwise a process may hold it open.
 func (s *stdio) finish(ctx context.Context, ended bool) error {
 	if s.input != nil {
 		_ = s.input.Close()
@@ -230,11 +227,11 @@ func (s *stdio) finish(ctx context.Context, ended bool) error {
 	return s.takeErr
 }
 
-// A Size is that of a terminal, in characters.
+// A Size is the size of a terminal, in characters.
 type Size struct{ Columns, Rows uint16 }
 
-// openTerminal opens a terminal for the program, and its other side for us. Reading that ends with an error, not EOF,
-// when no process holds the terminal any more, which explained ignores.
+// openTerminal opens a terminal for the program, and its other side for us. Reading that ends with an error instead
+// of EOF when no process holds the terminal any more, which explained ignores.
 func (s *stdio) openTerminal(c *Cmd) error {
 	if c.Stderr != nil {
 		return errors.New("a terminal has one output; Stderr must be nil")
@@ -254,8 +251,8 @@ func (s *stdio) openTerminal(c *Cmd) error {
 	return pty.Setsize(ours, &pty.Winsize{Cols: c.Terminal.Columns, Rows: c.Terminal.Rows})
 }
 
-// shown copies what the terminal shows. When no process holds the terminal it stays open until finish: its end is a
-// SIGHUP to the program, which may have closed its files and not ended yet, as wc does.
+// shown copies what the terminal shows. When no process holds the terminal, it stays open until finish: closing it
+// sends SIGHUP to the program, which may have closed its files and not ended yet, as wc does.
 func shown(terminal *os.File, out io.Writer) error {
 	_, err := io.Copy(out, terminal)
 	if !errors.Is(err, syscall.EIO) {
@@ -281,7 +278,7 @@ func typeInto(terminal *os.File, text io.Reader) error {
 	return explained("stdin", terminal, err)
 }
 
-// A lastByte remembers how what was written to it ended.
+// A lastByte remembers the last byte written to it.
 type lastByte byte
 
 func (l *lastByte) Write(b []byte) (int, error) {

@@ -171,7 +171,7 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
-// gate is a writer that lets nothing through before it opens.
+// gate is a writer that blocks until it is opened.
 type gate struct {
 	opened <-chan struct{}
 	passed bytes.Buffer
@@ -287,7 +287,7 @@ func TestInOrderWriterFails(t *testing.T) {
 	}
 }
 
-// A pipe that is closed because somebody holds its other end is told as it is without order.
+// The error of a pipe that is closed because another process holds its other end is the same with and without order.
 func TestInOrderCutOff(t *testing.T) {
 	var lanes [2]*lane
 	for i, name := range []string{"stdout", "stderr"} {
@@ -311,7 +311,7 @@ func TestInOrderCutOff(t *testing.T) {
 	}
 }
 
-// The same as without order, for its cost.
+// The same without order, to measure its cost.
 func BenchmarkOutput(b *testing.B) {
 	for name, inOrder := range map[string]bool{"in order": true, "apart": false} {
 		b.Run(name, func(b *testing.B) {
@@ -378,7 +378,7 @@ func TestTerminalKeepsAllOutput(t *testing.T) {
 	}
 }
 
-// The program reads nothing of far more than a terminal holds.
+// The program does not read input of far more than a terminal's buffer.
 func TestTerminalInputThatNobodyReads(t *testing.T) {
 	c, _ := onTerminal("exit 4", strings.Repeat("line\n", 100_000))
 	if exit := mustRun(t, c); exit.Code != 4 {
@@ -421,7 +421,7 @@ func TestStarted(t *testing.T) {
 		defer input.Close()
 		c.Stdin = input
 		pids := make(chan int, 2)
-		c.Started = func(pid int) { pids <- pid; end.Close() } // it goes on only when this was called
+		c.Started = func(pid int) { pids <- pid; end.Close() } // it continues only after this call
 		mustRun(t, c)
 		if pid := <-pids; out.String() == "" || !strings.Contains(out.String(), strconv.Itoa(pid)) {
 			t.Errorf("terminal %v: pid %d, output %q", terminal, pid, out)

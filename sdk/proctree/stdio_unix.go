@@ -25,12 +25,12 @@ type lane struct {
 	over  bool  // nothing more comes, or can be written
 	err   error // of the writer
 	order *sync.Mutex
-	first *lane // what is in it is written before what is in this one; nil if none
+	first *lane // the lane whose pending output is written first; nil if none
 }
 
-// inOrder gives two copies that are to run at the same time. What the program writes to stdout and then to stderr is
-// written in this order, also when there is no time between. The other way round that holds only if there is: of what
-// comes at the same moment stdout is the first.
+// inOrder returns two copies that run concurrently. Output to stdout and then to stderr is written in this order,
+// also without a pause between. The other way round the order holds only with a pause: of output at the same moment
+// stdout comes first.
 func inOrder(stdout, stderr *lane) ([]func() error, error) {
 	stdout.order = new(sync.Mutex)
 	stderr.order, stderr.first = stdout.order, stdout
@@ -44,8 +44,8 @@ func inOrder(stdout, stderr *lane) ([]func() error, error) {
 	return []func() error{stdout.copy, stderr.copy}, nil
 }
 
-// copy waits for output without reading it, since only who holds the order may read. Nothing that can take long happens
-// within the calls of raw: the pipe can be closed only between them.
+// copy waits for output without reading it, since only the holder of the order may read. Nothing slow happens within
+// the calls of raw: the pipe can be closed only between them.
 func (l *lane) copy() error {
 	defer l.pipe.Close()
 	for {
@@ -56,7 +56,7 @@ func (l *lane) copy() error {
 		case over:
 			return nil
 		case err != nil:
-			closed := &fs.PathError{Op: "read", Path: l.pipe.Name(), Err: fs.ErrClosed} // all that err can mean
+			closed := &fs.PathError{Op: "read", Path: l.pipe.Name(), Err: fs.ErrClosed} // the only cause of err
 			return explained(l.name, l.pipe, closed)
 		}
 	}
@@ -67,8 +67,8 @@ func readable(fd uintptr) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// turn moves one piece of this lane, if there may be one, after what is there of the first lane, which is no more
-// than a pipe can hold. It says whether that was all, or what the writer has against it.
+// turn moves one piece of this lane, if there is one, after the pending output of the first lane, at most a pipe's
+// capacity. It reports whether that was all, or the writer's error.
 func (l *lane) turn(ready bool) (over bool, failure error) {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -81,7 +81,7 @@ func (l *lane) turn(ready bool) (over bool, failure error) {
 	return l.over, l.err
 }
 
-// move moves one piece, if there is one now. A pipe that was closed has none.
+// move moves one piece, if there is one now. A closed pipe has none.
 func (l *lane) move() bool {
 	if l.over {
 		return false

@@ -52,7 +52,8 @@ func testLeftoverOnATerminal(t *testing.T, text string, cancel bool) {
 	}
 	exit, err := run.end(t, patience)
 	(&outlet{r: r}).mustBeOver(t)
-	// Not all had to be killed: the end of a terminal's controlling process is a SIGHUP to those in front.
+	// Some may have ended without being killed: the end of a terminal's controlling process sends SIGHUP to the
+	// foreground group.
 	if err != nil || exit.Canceled != cancel || !cancel && exit.Code != 3 {
 		t.Errorf("Run: %#v, %v", exit, err)
 	}
@@ -74,7 +75,7 @@ func TestHostOfATerminalIsKilled(t *testing.T) {
 	until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 }
 
-// A program that closes its files before it ends, as wc does, is not hung up on.
+// A program that closes its files before it ends, as wc does, does not get SIGHUP.
 func TestTerminalIsOpenToTheEnd(t *testing.T) {
 	for range 20 {
 		c := Command("bash", "-c", "exec <&- >&- 2>&-; for i in {1..2000}; do :; done; exit 3")

@@ -25,9 +25,9 @@ type tree struct {
 	proc    *os.Process
 	control *os.File
 	status  *os.File
-	sweeps  chan struct{}   // closed when the launcher kills what is there
+	sweeps  chan struct{}   // closed when the launcher begins to kill the tree
 	done    chan struct{}   // closed when the launcher has reported or ended
-	report  launcher.Report // and pid and state: to be read after done
+	report  launcher.Report // with pid and state: to be read after done
 	pid     int             // of the program
 	state   *os.ProcessState
 }
@@ -74,8 +74,8 @@ func (t *tree) spawn(files [3]*os.File) error {
 	}
 	defer report.Close()
 	t.control, t.status = control, status
-	// The signal wakes a launcher that was stopped, to find its pipe ended. Should the
-	// thread end before the process, a signal too early does no harm.
+	// The signal wakes a launcher that was stopped, so that it finds its pipe closed. If the thread ends before the
+	// process, an early signal does no harm.
 	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
 	if t.program.sandbox.Namespaces {
 		addNamespaces(sys)
@@ -92,8 +92,8 @@ func (t *tree) spawn(files [3]*os.File) error {
 	return err
 }
 
-// launcherEnv is what the dynamic linker needs to load this executable again.
-// The rest of our environment is not for all to read in another process.
+// launcherEnv is what the dynamic linker needs to load this executable again. The rest of our environment must not be
+// readable in another process.
 func launcherEnv() []string {
 	env := []string{"GOMAXPROCS=1"} // it has one goroutine
 	for _, entry := range os.Environ() {
@@ -104,9 +104,8 @@ func launcherEnv() []string {
 	return env
 }
 
-// watch reads the report and reaps the launcher. A launcher that has reported
-// an empty tree has nothing left to do, so a kill only speeds it up; one that
-// still has work goes on alone, and is reaped when it ends.
+// watch reads the report and reaps the launcher. A launcher that has reported an empty tree has nothing left to do,
+// so a kill only speeds it up; one that still has work continues alone, and is reaped when it ends.
 func (t *tree) watch() {
 	t.report = launcher.ParseReport(t.listen())
 	_ = t.status.Close()
@@ -119,10 +118,10 @@ func (t *tree) watch() {
 	close(t.done)
 }
 
-// longestReport is more than a launcher writes. A program of root can open its launcher's files, and say anything.
+// longestReport is more than a launcher writes. A program of root can open its launcher's files, and write anything.
 const longestReport = 1 << 20
 
-// listen reads the status pipe to its end, and handles each line when it comes.
+// listen reads the status pipe to its end, and handles each line when it arrives.
 func (t *tree) listen() string {
 	var text strings.Builder
 	lines := bufio.NewReader(io.LimitReader(t.status, longestReport))
@@ -171,12 +170,11 @@ func (t *tree) kill() {
 	t.wake()
 }
 
-// wake lets a launcher go on that its program has stopped. One that has ended
-// needs it no more.
+// wake continues a launcher that its program has stopped. It has no effect on one that has ended.
 func (t *tree) wake() { _ = t.proc.Signal(syscall.SIGCONT) }
 
-// answers reports whether the launcher has ended within the limit, or is at work. One
-// that is stopped again and again is not.
+// answers reports whether the launcher has ended within the limit, or is running. One that is stopped again and again
+// is not.
 func (t *tree) answers(limit time.Duration) bool {
 	if within(t.done, limit) {
 		return true
@@ -193,10 +191,10 @@ func (t *tree) ended() bool {
 }
 
 // endedByKernel reports whether the launcher was the first process of a namespace and has ended: the kernel lets it
-// do so only after all others.
+// end only after all others.
 func (t *tree) endedByKernel() bool { return t.program.sandbox.Namespaces && t.state != nil }
 
-// result returns how it went. It also closes the pipe to the launcher.
+// result returns how the run ended. It also closes the pipe to the launcher.
 func (t *tree) result() (Exit, error) {
 	_ = t.control.Close()
 	if !within(t.done, 0) {
@@ -219,9 +217,8 @@ func (t *tree) result() (Exit, error) {
 	return exit, nil
 }
 
-// lost is for a launcher that ended without a report. The kernel has killed the program,
-// and the whole of a namespace. Otherwise the process group of the program is known to
-// us, and what left that has the mark.
+// lost handles a launcher that ended without a report. The kernel has killed the program, and everything in a
+// namespace. Otherwise the process group of the program is known to us, and processes that left it have the mark.
 func (t *tree) lost() error {
 	if t.endedByKernel() {
 		return fmt.Errorf("the watcher of the command %s; %w, and the kernel has ended all processes it started",
@@ -236,7 +233,7 @@ func (t *tree) lost() error {
 	return fmt.Errorf("the watcher of the command %s; %w, and %w", t.fate(), ErrLost, ErrLoose)
 }
 
-// fate is how the launcher ended.
+// fate describes how the launcher ended.
 func (t *tree) fate() string {
 	if t.state == nil {
 		return "cannot be waited for"

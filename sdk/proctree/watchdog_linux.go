@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// stoppedLooks is how often a launcher is found stopped, and woken, until it is given up. The pause between two looks
-	// grows only while it is at work.
+	// stoppedLooks is how often a launcher is found stopped, and woken, until it is given up. The pause between two
+	// checks grows only while it is running.
 	stoppedLooks = 20
 	firstPause   = 10 * time.Millisecond
 	lastPause    = 100 * time.Millisecond
-	// shortRun is how long a program runs until more than its launcher waits for its end: most have ended by then.
+	// shortRun is how long a program runs before its end is awaited by more than its launcher: most have ended by then.
 	shortRun = 50 * time.Millisecond
 )
 
@@ -44,14 +44,14 @@ func (t *tree) attend() {
 	}
 }
 
-// programEnds waits until the program has ended. It is false if the launcher was first, or if the kernel does not
-// report it. A pid that is another's by now does no harm: its end only wakes a launcher that is awake.
+// programEnds waits until the program has ended. It is false if the launcher ended first, or if the kernel does not
+// report the end. A reused pid does no harm: its end only wakes a launcher that is running.
 func (t *tree) programEnds() bool {
 	fd, err := unix.PidfdOpen(t.pid, 0)
 	if err != nil {
 		return errors.Is(err, unix.ESRCH)
 	}
-	_ = unix.SetNonblock(fd, true) // makes the runtime wait for it; the flag for that is younger than the call
+	_ = unix.SetNonblock(fd, true) // makes the runtime wait for it; the flag for that is newer than the call
 	f := os.NewFile(uintptr(fd), "program")
 	defer f.Close()
 	ended := make(chan bool, 1)
@@ -82,22 +82,22 @@ func (t *tree) stopped() bool {
 	return bytes.Contains(stat, []byte(") T "))
 }
 
-// markName is the variable by which the processes of one run are found if their
-// launcher was killed. Children inherit it, unless they are given another environment.
+// markName is the variable by which the processes of one run are found if their launcher was killed. Children inherit
+// it, unless they are given another environment.
 const markName = "PROCTREE_ID="
 
 const (
 	// markLimit is how long the search may take.
 	markLimit = 2 * time.Second
-	// markLooks is how often nothing is found before the search ends: the environment of a process cannot be read while it
-	// starts another program in its place.
+	// markLooks is how often nothing must be found before the search ends: the environment of a process cannot be read
+	// during an exec.
 	markLooks = 3
 )
 
 func newMark() string { return markName + rand.Text() }
 
-// endMarked kills the processes that have the mark until none is found several times, but does
-// not take longer than the limit: reading another's environment may hang.
+// endMarked kills the processes with the mark until none is found several times, within the limit: reading another
+// process's environment may hang.
 func endMarked(mark string) {
 	done, deadline := make(chan struct{}), time.Now().Add(markLimit)
 	go func() {
@@ -106,14 +106,14 @@ func endMarked(mark string) {
 			if killMarked(mark) {
 				none = -1
 			}
-			within(nil, time.Millisecond) // the killed take a moment to end
+			within(nil, time.Millisecond) // killed processes take a moment to end
 		}
 	}()
 	within(done, markLimit)
 }
 
-// killMarked kills those that it finds, and reports whether there were any. Each is
-// looked at again once there is a handle of it, since a pid may change hands.
+// killMarked kills the processes that it finds, and reports whether there were any. Each is checked again once there
+// is a handle of it, since a pid may be reused.
 func killMarked(mark string) (found bool) {
 	for _, pid := range processes() {
 		if !isMarked(pid, mark) {

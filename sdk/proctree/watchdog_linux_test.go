@@ -17,8 +17,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-// What left the process group of a program whose launcher is killed is found by its mark,
-// and nothing else is touched.
+// Processes that left the process group of a program whose launcher is killed are found by its mark, and no others
+// are affected.
 func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 	bystander := exec.Command("sleep", "1000")
 	bystander.Env = append(os.Environ(), newMark())
@@ -28,7 +28,7 @@ func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
 	for _, l := range leftovers {
 		if strings.HasPrefix(l.name, "hopper") {
-			continue // its number changes faster than one can look
+			continue // its pid changes faster than it can be read
 		}
 		t.Run(l.name, func(t *testing.T) {
 			o := newOutlet(t)
@@ -67,7 +67,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// resultOf is what Run returns when the launcher says so.
+// resultOf is what Run returns when the launcher reports this.
 func resultOf(text string) (Exit, error) {
 	t := &tree{name: "tool", done: make(chan struct{}), report: launcher.ParseReport(text)}
 	close(t.done)
@@ -110,12 +110,12 @@ func TestLauncherReportsBeforeRunGivesUp(t *testing.T) {
 	}
 }
 
-// stopsLauncher leaves the tree without a watcher before it says "up".
+// stopsLauncher leaves the tree without a watcher before it prints "up".
 const stopsLauncher = "setsid sleep 1000 & echo launcher $PPID; kill -STOP $PPID; echo up; exec sleep 1000"
 
 func isStopped(pid int) bool { return strings.Contains(procStatus(pid, "State"), "T (stopped)") }
 
-// A stopped launcher is woken to do what it is there for.
+// A stopped launcher is woken to do its work.
 func TestStoppedLauncherIsCanceled(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -165,14 +165,14 @@ func TestHostOfStoppedLauncherIsKilled(t *testing.T) {
 	until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 }
 
-// handles reports whether the system tells the end of a process that is no child.
+// handles reports whether the system reports the end of a process that is not a child.
 func handles() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	_ = unix.Close(fd)
 	return err == nil
 }
 
-// stopping runs a program that leaves a process in a session of its own, and stops the launcher: once, or without end.
+// stopping runs a program that leaves a process in its own session, and stops the launcher: once, or without end.
 func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outlet, run *outcome, program int) {
 	t.Helper()
 	o = newOutlet(t)
@@ -208,8 +208,8 @@ func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outl
 	return o, run, program
 }
 
-// A program that ends while its launcher is stopped is told at once, with how it ended: nothing has to end the wait. A
-// launcher that is stopped again and again knows nothing.
+// A program that ends while its launcher is stopped is reported at once, with how it ended: nothing has to end the
+// wait. A launcher that is stopped again and again reports nothing.
 func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 	tests := []struct {
 		name             string
@@ -228,7 +228,7 @@ func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !handles() {
-				cancel() // which is what it takes then
+				cancel() // then it takes a cancellation
 			}
 			exit, err := run.end(t, patience)
 			told := err == nil && exit.Signal == syscall.SIGKILL && exit.Killed == 1
@@ -273,7 +273,7 @@ func TestLauncherIsGivenUp(t *testing.T) {
 	o.awaitEnd(t, patience)
 }
 
-// What ps and top show, which would be the name of the link to this executable.
+// The name that ps and top show, which would otherwise be that of the link to this executable.
 func TestLauncherHasAName(t *testing.T) {
 	c, out := script("cat /proc/$PPID/comm")
 	mustRun(t, c)

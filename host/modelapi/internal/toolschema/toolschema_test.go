@@ -146,7 +146,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Whatever comes in, nothing panics, and what comes out is JSON that comes out again as it is.
+// For any input nothing panics, and the output is JSON that a second conversion does not change.
 func FuzzShapes(f *testing.F) {
 	for _, seed := range []string{`{}`,
 		`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["a",null]}},"required":["a"],` +
@@ -189,7 +189,7 @@ func TestInlinedTwice(t *testing.T) {
 	}
 }
 
-// Some generators write the largest number they have for a limit that there is not.
+// Some generators write the largest number they have for an absent limit.
 func TestCountsBeyondInt64AreLeftOut(t *testing.T) {
 	t.Parallel()
 	out, err := GeminiOpenAPI(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":1,` +

@@ -49,7 +49,7 @@ func (l *launcher) follow() {
 	}
 }
 
-// obey follows one command of the parent. It returns false if that has ended.
+// obey executes one command of the parent. It returns false if the parent has ended.
 func (l *launcher) obey() bool {
 	command := make([]byte, 1)
 	_, err := l.control.Read(command)
@@ -62,8 +62,8 @@ func (l *launcher) obey() bool {
 	return err == nil
 }
 
-// sweep kills until no process is left, and reports how the program ended. If the
-// killing takes too long it reports that, and continues.
+// sweep kills until no process is left, and reports how the program ended. If the killing takes too long, it reports
+// that and continues.
 func (l *launcher) sweep() {
 	l.sweeping = true
 	l.say(sweepLine)
@@ -89,7 +89,7 @@ func (l *launcher) sweep() {
 	}
 }
 
-// finish writes the last of the status.
+// finish writes the end of the status.
 func (l *launcher) finish(left bool) {
 	if l.ended {
 		l.say(endedLine, l.wait, l.took, l.killed)
@@ -113,8 +113,8 @@ func joined(pids []int) string {
 	return string(text[:len(text)-1])
 }
 
-// reap collects the children that have ended, without waiting for any. It
-// reports how many there were, and whether others are left.
+// reap collects the children that have ended, without waiting for any. It returns their number, and whether others
+// are left.
 func (l *launcher) reap() (reaped int, left bool) {
 	for {
 		var w syscall.WaitStatus
@@ -143,16 +143,14 @@ func (l *launcher) note(pid int, w syscall.WaitStatus) {
 // member is a process of the tree and the parent it was found under.
 type member struct{ pid, parent int }
 
-// signalTree sends the signals to every process of the tree that can be seen.
-//
-// A pid may change hands between the look and the signal. That cannot happen to
-// our children, which stay until we reap them. Others are signalled through a
-// handle, after a check that it is still a process of the tree.
+// signalTree sends the signals to every process of the tree that can be found.
+// A pid may be reused between the listing and the signal. That cannot happen to our children, which remain until we
+// reap them. Others are signalled through a handle, after a check that it is still a process of the tree.
 func (l *launcher) signalTree(signals ...syscall.Signal) {
 	self := os.Getpid()
 	if self == namespaceInit {
 		for _, s := range signals {
-			_ = syscall.Kill(-1, s) // every process of the namespace but this one, in one step
+			_ = syscall.Kill(-1, s) // every process of the namespace except this one, in one step
 		}
 		return
 	}
@@ -170,8 +168,8 @@ func (l *launcher) signalTree(signals ...syscall.Signal) {
 	}
 }
 
-// below lists all processes under root, parents first. One that moves to
-// another parent meanwhile may be found twice, and is listed once.
+// below lists all processes under root, parents first. A process that gets another parent meanwhile may be found
+// twice, and is listed once.
 func below(root int, list lister) []member {
 	members := []member{{pid: root}}
 	seen := map[int]bool{root: true}
@@ -200,10 +198,9 @@ func signalOther(m member, self int, signals []syscall.Signal) {
 	}
 }
 
-// killGroup kills the process group of a child. That happens in one step, so a
-// process of the group that starts others at this very moment does not escape.
-// All in the group are ours: groups do not reach over sessions, and the program
-// began its own.
+// killGroup kills the process group of a child. That happens in one step, so a process of the group that is just
+// starting others does not escape. All processes in the group are ours: groups do not extend over sessions, and the
+// program began its own.
 func killGroup(child, self int) {
 	if group, err := syscall.Getpgid(child); err == nil && group > 1 && group != self {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
@@ -219,9 +216,8 @@ type pollFD struct {
 
 const pollIn = 1
 
-// poll waits until one of the files is ready or has ended, a child has ended, or
-// the limit is over. SIGCHLD, which a child sends when it ends, interrupts the
-// wait; but it may come a moment too early.
+// poll waits until one of the files is ready or has ended, a child has ended, or the limit is over. SIGCHLD, which a
+// child sends when it ends, interrupts the wait, but may arrive just before it.
 func poll(fds []pollFD, limit time.Duration) {
 	for i := range fds {
 		fds[i].revents = 0

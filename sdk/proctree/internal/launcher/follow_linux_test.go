@@ -54,8 +54,8 @@ func TestKillGroupSparesOurs(t *testing.T) {
 	}
 }
 
-// Both ways to list the tree must find the same, in a tree with sessions and
-// with a program whose name is made to confuse.
+// Both ways to list the tree must find the same processes, in a tree with sessions and with a program whose name is
+// made to confuse the parser.
 func TestListers(t *testing.T) {
 	sleep := filepath.Join(t.TempDir(), "a) S (1 2")
 	if err := os.Symlink("/bin/sleep", sleep); err != nil {

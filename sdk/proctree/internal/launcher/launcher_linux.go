@@ -1,9 +1,7 @@
-// Package launcher is the process between a program and the one that runs it
-// with package proctree. It is apart from proctree for the sake of its imports:
-// packages are initialized in the order of their paths as soon as what they
-// import is, and with so few imports this one comes before most of the rest of a
-// large executable. A single import whose name comes late, such as strings, would
-// undo that: bytes does the same, and is early.
+// Package launcher is the process between a program and the one that runs it with package proctree. It is separate
+// from proctree because of its imports: packages are initialized in the order of their paths as soon as their imports
+// are, and with so few imports this one precedes most of a large executable. A single import whose path sorts late,
+// such as strings, would undo that: bytes does the same, and sorts early.
 package launcher
 
 import (
@@ -30,26 +28,25 @@ const (
 	statusFile  = 4
 )
 
-// syscall.Exit skips exit hooks, such as those of the race detector: they take
-// up to a second and have nothing to say about a launcher.
+// syscall.Exit skips exit hooks, such as those of the race detector: they take up to a second and report nothing
+// about a launcher.
 func init() {
 	if len(os.Args) > 0 && os.Args[0] == Name {
-		runtime.LockOSThread() // the program's Pdeathsig hangs on this thread
+		runtime.LockOSThread() // the program's Pdeathsig depends on this thread
 		syscall.Exit(launch())
 	}
 }
 
-// launcher is the process between a program and its parent. It has one
-// goroutine, which waits in one system call for all that may happen: a command
-// must not depend on the scheduler finding another thread for it.
+// launcher is the process between a program and its parent. It has one goroutine, which waits in one system call for
+// all events: a command must not depend on the scheduler finding another thread for it.
 type launcher struct {
-	control *os.File // kept, or it would be closed when collected
+	control *os.File // referenced, or it would be closed when collected
 	status  *os.File
 	look    func() lister
 
 	pid      int  // of the program
 	found    bool // the parent has received its pid
-	pidfd    int  // the same, to poll; -1 where there is none
+	pidfd    int  // the process to poll; -1 where there is none
 	started  time.Time
 	ended    bool
 	wait     syscall.WaitStatus
@@ -96,8 +93,8 @@ func isPipe(fd int) bool {
 	return syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFIFO
 }
 
-// keepFiles sees to it that the program gets files 0 to 2 and no other, not even
-// one that our parent has inherited without knowing.
+// keepFiles makes sure that the program gets files 0 to 2 and no other, not even one that our parent has inherited
+// unknowingly.
 func keepFiles() {
 	for _, fd := range numbersIn("/proc/self/fd") {
 		if fd > 2 {
@@ -106,7 +103,7 @@ func keepFiles() {
 	}
 }
 
-// say writes a line of the status. That the parent has ended changes nothing.
+// say writes a line of the status. It does not matter if the parent has ended.
 func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status, format, args...) }
 
 // start starts the program. On failure it returns the step: "mount", "protect", "capset", "proc", "prctl", "chdir",
@@ -144,8 +141,8 @@ func (l *launcher) start(p Program) (step string, err error) {
 	return "", nil
 }
 
-// startProgram starts the program with no more than its sandbox leaves it. When the launcher restricts itself for
-// that, what it does later does not need what it loses.
+// startProgram starts the program inside its sandbox. When the launcher restricts itself for that, its later work
+// does not need what it loses.
 func (l *launcher) startProgram(p Program, first bool) (step string, err error) {
 	if p.Sandbox.needsConfiner(first) {
 		return "confiner", l.startConfiner(p)
@@ -163,9 +160,9 @@ func (l *launcher) attributes(p Program) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: p.Terminal, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd}
 }
 
-// becomeSubreaper makes the kernel hand the orphans of the tree to this process
-// and not to init. It also sets the name that ps and top show, else "exe", and
-// forbids the tree to trace this process, which is of the same user.
+// becomeSubreaper makes the kernel hand the orphans of the tree to this process instead of init. It also sets the
+// name that ps and top show, otherwise "exe", and forbids the tree, which runs as the same user, to trace this
+// process.
 func becomeSubreaper() syscall.Errno {
 	const setDumpable, setName, setChildSubreaper = 4, 15, 36
 	name := []byte(Name[:15] + "\x00")
@@ -175,16 +172,17 @@ func becomeSubreaper() syscall.Errno {
 	return e
 }
 
-// ignored are the signals that end a launcher, those too at which a Go program crashes when another process sends
-// them. The first process of a namespace is safe from those sent within only as long as it does not handle them.
+// ignored are the signals that end a launcher, including those at which a Go program crashes when another process
+// sends them. The first process of a namespace is safe from signals sent within only as long as it does not handle
+// them.
 var ignored = []syscall.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGBUS,
 	syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP,
 }
 
-// ignore bypasses the runtime, which does not ignore signals that a fault of its own may cause; the kernel still ends
-// a process that causes one. Since the runtime does not know, it gives a child the default for each, as for all that
-// it handles: so this can come before there is a program to send any.
+// ignore bypasses the runtime, which does not ignore signals that its own faults may cause; the kernel still ends a
+// process that causes one. Since the runtime does not know, it resets each in a child, like all that it handles: so
+// this can happen before there is a program to send any.
 func ignore(s syscall.Signal) {
 	action := [8]uintptr{1} // struct sigaction with SIG_IGN
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// namespaceInit is the pid of a launcher that was started in a process namespace of
-// its own. Nothing in there can kill or stop it, and however it ends, all ends.
+// namespaceInit is the pid of a launcher that was started in its own process namespace. Nothing inside can kill or
+// stop it, and when it ends, everything inside ends.
 const namespaceInit = 1
 
 // NamespaceCapabilities are what a launcher needs in a user namespace of its own to
@@ -20,11 +20,11 @@ var NamespaceCapabilities = []uintptr{8, 21}
 const sharedMemory = "/dev/shm"
 
 // fileSystems are the namespace's own: a /proc that shows its processes only, shared memory that ends with it,
-// message queues, which paths from outside could open otherwise, and pseudo terminals, so that those of the user are
+// message queues, which could otherwise be opened by paths from outside, and pseudo terminals, so that the user's are
 // out of reach.
 var fileSystems = []struct {
 	kind, path, options string
-	optional            bool // there are systems without
+	optional            bool // some systems have none
 }{
 	{kind: "proc", path: "/proc"},
 	{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", optional: true},
@@ -32,8 +32,8 @@ var fileSystems = []struct {
 	{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600", optional: true},
 }
 
-// setUpNamespace mounts what the namespace has of its own and what protects files, and gives up what that took. On
-// failure it returns the step.
+// setUpNamespace makes the mounts of the namespace and those that protect files, and gives up the capabilities for
+// that. On failure it returns the step.
 func setUpNamespace(p Program) (step string, err error) {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return "mount", err
@@ -61,8 +61,8 @@ func setUpNamespace(p Program) (step string, err error) {
 	return "capset", dropAllCapabilities()
 }
 
-// protect makes the mounts of the sandbox: the kernel renames and removes no mount. What lies in a folder that was
-// mounted before is found in there, also from the current folder.
+// protect makes the mounts of the sandbox: the kernel neither renames nor removes a mount. Folders inside one that
+// was mounted before are found in the mount, also from the current folder.
 func (p Program) protect() error {
 	if p.Sandbox.ReadOnlyRoot {
 		if err := p.Sandbox.makeReadOnly(); err != nil {
@@ -78,7 +78,7 @@ func (p Program) protect() error {
 		return nil // the current folder is not used, and may be one that cannot be entered
 	}
 	here, err := syscall.Getwd()
-	if err == syscall.ENOENT { // a folder that was removed is in none of those
+	if err == syscall.ENOENT { // a removed folder is in none of those
 		return nil
 	}
 	if err != nil {
@@ -87,9 +87,9 @@ func (p Program) protect() error {
 	return failed("chdir "+strconv.Quote(here), syscall.Chdir(here))
 }
 
-// makeReadOnly makes every mount of the namespace read-only, and puts what is writable back as it was. The copies of
-// that are made first: what is read-only in a namespace of an ordinary user never becomes writable again. A path that
-// does not exist, or that cannot be reached, is left out, as in a ruleset.
+// makeReadOnly makes every mount of the namespace read-only, and restores the writable ones. Their copies are made
+// first: a read-only mount in a namespace of an ordinary user never becomes writable again. A path that does not
+// exist, or that cannot be reached, is left out, as in a ruleset.
 func (s *Sandbox) makeReadOnly() error {
 	type copied struct {
 		path string
@@ -97,7 +97,7 @@ func (s *Sandbox) makeReadOnly() error {
 	}
 	var trees []copied
 	writable := append(slices.Clone(s.Writable), sharedMemory)
-	slices.Sort(writable) // parents first: a copy of one has the mounts below twice
+	slices.Sort(writable) // parents first: a copy of a parent includes the mounts below
 	for _, path := range slices.Compact(writable) {
 		at, err := openPath(path, 0)
 		switch {
@@ -136,7 +136,7 @@ func (s *Sandbox) makeReadOnly() error {
 	return nil
 }
 
-// mount works on open files: what others do to the path meanwhile changes nothing.
+// mount works on open files, so changes of the path by others have no effect.
 func (m Mount) mount() error {
 	var flags uint64
 	if m.Symlink {
@@ -148,7 +148,7 @@ func (m Mount) mount() error {
 	}
 	defer func() { _ = syscall.Close(at) }()
 	source := at
-	if m.Symlink { // what is none counts as missing
+	if m.Symlink { // a file that is not a link counts as missing
 		var st syscall.Stat_t
 		if err := syscall.Fstat(at, &st); err != nil {
 			return err
@@ -197,15 +197,15 @@ const (
 // noPath is the empty path of system calls that receive an open file.
 var noPath = unsafe.Pointer(new(byte))
 
-// CanMountReadOnly reports whether the kernel has all these calls. The youngest, mount_setattr, is called with
-// nothing, which it refuses.
+// CanMountReadOnly reports whether the kernel has all these calls. The newest, mount_setattr, is called with nothing,
+// which it refuses.
 func CanMountReadOnly() bool {
 	_, _, e := syscall.RawSyscall6(sysMountSetattr, 0, 0, 0, 0, 0, 0)
 	return e == syscall.EINVAL
 }
 
-// openPath opens a file or a folder itself, without a look into it, if no part of its path is a symbolic link. With
-// O_NOFOLLOW the last part may be one, which is opened itself.
+// openPath opens a file or a folder itself, without access to its content, if no part of its path is a symbolic link.
+// With O_NOFOLLOW the last part may be one, which is opened itself.
 func openPath(path string, flags uint64) (int, error) {
 	name, err := syscall.BytePtrFromString(path)
 	if err != nil {
@@ -241,7 +241,7 @@ func setReadOnly(tree int) error {
 	return nil
 }
 
-// moveMount puts a tree that was copied on an open file or folder.
+// moveMount mounts a copied tree on an open file or folder.
 func moveMount(tree, at int) error {
 	_, _, e := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(noPath), uintptr(at), uintptr(noPath), bothEmpty, 0)
 	if e != 0 {

@@ -7,9 +7,8 @@ import (
 	"strconv"
 )
 
-// lister returns the children of a process as far as they can be seen. A list
-// may miss a process that starts meanwhile, so killing must go on until wait
-// says that there are no children.
+// lister returns the children of a process as far as they can be seen. A list may miss a process that starts
+// meanwhile, so killing must continue until wait reports that there are no children.
 type lister func(pid int) []int
 
 // Children lists the children of a process as far as they can be seen.
@@ -21,8 +20,8 @@ func Children(pid int) []int {
 	return look()(pid)
 }
 
-// chooseLister returns a func that takes a fresh look at the system, by the
-// faster of two ways. It opens what they open: a sandbox may forbid that.
+// chooseLister returns a function that lists the current children, by the faster of two ways. It opens what they
+// open: a sandbox may forbid that later.
 func chooseLister() (func() lister, error) {
 	self := os.Getpid()
 	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", self, self)); err == nil {

@@ -13,7 +13,7 @@ import (
 
 // ConfinerName is the argv[0] that makes this executable a confiner: the process that restricts itself and then
 // becomes the program, where the launcher cannot restrict itself, see [Sandbox.needsConfiner]. It is started like a
-// launcher, and reports only what went wrong; its end of the status pipe closes when it has become the program.
+// launcher, and reports only failures; its end of the status pipe closes when it has become the program.
 const ConfinerName = "toolhost-confine"
 
 func init() {
@@ -43,8 +43,8 @@ func confine() int {
 	return 1
 }
 
-// startConfiner starts the program behind a confiner, and returns when that has become the program, or cannot. An
-// error is a *reported; of a confiner that the parent ends first nothing more is known.
+// startConfiner starts the program through a confiner, and returns when that has become the program, or has failed.
+// An error is a *reported; if the parent ends the confiner first, nothing more is known.
 func (l *launcher) startConfiner(p Program) (err error) {
 	var control, status [2]int
 	if err := syscall.Pipe2(control[:], syscall.O_CLOEXEC); err != nil {
@@ -81,7 +81,7 @@ func (l *launcher) startConfiner(p Program) (err error) {
 	return &reported{text}
 }
 
-// reported is the failure of a confiner, as it has reported it.
+// reported is the failure that a confiner has reported.
 type reported struct{ line []byte }
 
 func (e *reported) Error() string { return string(e.line) }
@@ -108,12 +108,12 @@ func failed(call string, err error) error {
 	return &Failure{call, syscall.EINVAL}
 }
 
-// leastFiles is how many files a launcher may need to have open.
+// leastFiles is the fewest open files that a launcher needs.
 const leastFiles = 64
 
-// needsConfiner reports whether a process of its own has to set up the sandbox, since the launcher cannot restrict
-// itself so. What would end or hold up its own work is never for it. The rest is, if it is the first process of a
-// namespace; otherwise a program in the same domain of Landlock could kill it.
+// needsConfiner reports whether a separate process has to set up the sandbox, because the launcher cannot restrict
+// itself that way. Restrictions that would end or delay its own work always need one. The others do not if it is the
+// first process of a namespace; otherwise a program in the same Landlock domain could kill it.
 func (s *Sandbox) needsConfiner(first bool) bool {
 	for _, l := range s.Rlimits {
 		switch {
@@ -126,8 +126,8 @@ func (s *Sandbox) needsConfiner(first bool) bool {
 	return !first && (s.DropCapabilities || s.Landlock != [3]uint64{} || len(s.Seccomp) > 0)
 }
 
-// restrict sets up all but the mounts and the oom score for this thread: a program that it starts, or becomes, has
-// what the calling thread has. Other threads of the Go runtime do not matter. An error is a *Failure.
+// restrict sets up everything but the mounts and the oom score for this thread: a program that it starts, or becomes,
+// inherits from the calling thread. Other threads of the Go runtime do not matter. An error is a *Failure.
 func (s *Sandbox) restrict() error {
 	const setNoNewPrivileges, setSeccomp, modeFilter = 38, 22, 2
 	if s.Umask {
@@ -156,9 +156,9 @@ func (s *Sandbox) restrict() error {
 	return failed("prctl(PR_SET_SECCOMP)", errno)
 }
 
-// raiseOOMScore makes the kernel end this process, and what it starts, before others when there is no memory left, see
-// https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html. Where that cannot be set, nothing else is lost.
-// It takes a process that is dumpable.
+// raiseOOMScore makes the kernel end this process, and what it starts, before others when there is no memory left,
+// see https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html. Where that cannot be set, nothing else is
+// lost. The process must be dumpable.
 func (s *Sandbox) raiseOOMScore() {
 	if s.OOMScoreAdj == 0 {
 		return
@@ -191,7 +191,7 @@ func (s *Sandbox) setLimits() error {
 	return nil
 }
 
-// What capget(2) and capset(2) take: a header, and the sets of the first 32 capabilities and the others.
+// Arguments of capget(2) and capset(2): a header, and the sets of the first 32 capabilities and of the others.
 type (
 	capabilityHeader struct {
 		version uint32
@@ -202,7 +202,7 @@ type (
 
 const capabilityVersion = 0x20080522
 
-// capset gives this thread these capabilities, which it must have.
+// capset gives this thread these capabilities, which it must already be permitted to have.
 func capset(sets [2]capabilitySets) syscall.Errno {
 	header := capabilityHeader{version: capabilityVersion}
 	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET,
@@ -210,7 +210,7 @@ func capset(sets [2]capabilitySets) syscall.Errno {
 	return errno
 }
 
-// dropCapabilities takes them from root. Without new privileges execve gives none of them back.
+// dropCapabilities takes capabilities from root. Without new privileges execve restores none of them.
 func (s *Sandbox) dropCapabilities() error {
 	if !s.DropCapabilities {
 		return nil
@@ -230,8 +230,8 @@ func (s *Sandbox) dropCapabilities() error {
 	return failed("capset", capset(sets))
 }
 
-// dropAllCapabilities leaves this thread, and so the program that it starts, without
-// any, and without a way to get some.
+// dropAllCapabilities leaves this thread, and so the program that it starts, without capabilities, and without a way
+// to get some.
 func dropAllCapabilities() error {
 	const dropBounding, ambient, clearAmbient = 24, 47, 4
 	for number := uintptr(0); ; number++ {
@@ -257,7 +257,8 @@ const (
 	restrictSelf  = 446
 
 	pathBeneath = 1
-	// onFiles are the rights that make sense for what is no folder: to execute, write, read, truncate and control it.
+	// onFiles are the rights that apply to files that are not folders: to execute, write, read, truncate and control
+	// them.
 	onFiles = 1<<0 | 1<<1 | 1<<2 | 1<<14 | 1<<15
 )
 

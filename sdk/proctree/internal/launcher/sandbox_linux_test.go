@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// confined runs a program behind a confiner with lowered limits and capabilities, and returns what both have written.
+// confined runs a program through a confiner with lowered limits and capabilities, and returns the output of both.
 func confined(t *testing.T, text []byte) (stdout string, r Report, state *os.ProcessState) {
 	t.Helper()
 	controlR, controlW := pipe(t)
@@ -77,7 +77,7 @@ func TestItBecomesTheProgram(t *testing.T) {
 	}
 }
 
-// No limit is above what the launcher has.
+// No limit is above the launcher's.
 func TestLimitsOnlyFall(t *testing.T) {
 	out, _, _ := confined(t, Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "ulimit -n"},
 		Sandbox: Sandbox{Rlimits: []Rlimit{files(4096)}}}.Encode())
@@ -97,7 +97,7 @@ func TestByHandItSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// Whatever fails, nothing is run, and it is said which call failed and why.
+// Whatever fails, nothing is run, and the error says which call failed and why.
 func TestItFailsClosed(t *testing.T) {
 	writes := [3]uint64{unix.LANDLOCK_ACCESS_FS_WRITE_FILE}
 	allow := []syscall.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
@@ -105,7 +105,7 @@ func TestItFailsClosed(t *testing.T) {
 		path    string
 		sandbox Sandbox
 		want    Report
-		needs   bool // Landlock; without it that is what fails
+		needs   bool // Landlock; without it that fails
 	}{
 		"no program":    {"/proc/nowhere", Sandbox{}, Report{Failed: "exec", Errno: syscall.ENOENT}, false},
 		"no executable": {"/etc/passwd", Sandbox{}, Report{Failed: "exec", Errno: syscall.EACCES}, false},
@@ -147,7 +147,7 @@ func TestItFailsClosed(t *testing.T) {
 	}
 }
 
-// A sandbox that does not arrive whole is not set up in part.
+// An incomplete description of a sandbox is not set up in part.
 func TestProgramCutShort(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
 	whole := Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo ran > " + mark},
@@ -162,7 +162,8 @@ func TestProgramCutShort(t *testing.T) {
 	}
 }
 
-// What the launcher would not survive, or what would put its program on a level with it, is for a confiner.
+// Restrictions that the launcher would not survive, or that would put its program on a level with it, need a
+// confiner.
 func TestNeedsConfiner(t *testing.T) {
 	for name, c := range map[string]struct {
 		sandbox     Sandbox

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Program is what a launcher runs, and in which sandbox. It is all that crosses from the parent to the launcher's
-// process.
+// Program is what a launcher runs, and in which sandbox. Only this crosses from the parent to the launcher's process.
 type Program struct {
 	Path, Dir string
 	Argv, Env []string
@@ -22,32 +21,32 @@ type Program struct {
 // Sandbox restricts a program, in the kernel's own numbers; package proctree compiles it from its own Sandbox. The
 // zero value restricts nothing.
 type Sandbox struct {
-	// ReadOnlyRoot makes all file systems read-only but for Writable; Mounts are made after it, in their order. Both need
-	// namespaces.
+	// ReadOnlyRoot makes all file systems read-only except Writable; Mounts are made after it, in their order. Both
+	// need namespaces.
 	ReadOnlyRoot bool
 	Writable     []string
 	Mounts       []Mount
 
-	OOMScoreAdj      int  // at least
-	Umask            bool // is set to 077
+	OOMScoreAdj      int  // the least score
+	Umask            bool // sets it to 077
 	NoNewPrivileges  bool // needed by Landlock and Seccomp
 	Rlimits          []Rlimit
 	DropCapabilities bool                 // all but KeepCapabilities
 	KeepCapabilities uint32               // bits of the first 32
 	Landlock         [3]uint64            // struct landlock_ruleset_attr; none without any bit
-	LandlockRules    []LandlockRule       // what the ruleset grants all the same
+	LandlockRules    []LandlockRule       // granted by the ruleset
 	Seccomp          []syscall.SockFilter // none if empty
 }
 
-// A Mount binds a file or folder to a path, which nothing can move, remove or replace then.
+// A Mount binds a file or folder to a path, which then can be neither moved, removed nor replaced.
 type Mount struct {
 	Path     string
 	Source   string // "" is what is at Path already
 	ReadOnly bool
-	Symlink  bool // Path is a symbolic link, and stays one
+	Symlink  bool // Path is a symbolic link, and is mounted itself
 }
 
-// Rlimit is a resource limit, soft and hard. It is not set above what the launcher has.
+// Rlimit is a resource limit, soft and hard. It is not set above the launcher's.
 type Rlimit struct {
 	Name     string // for errors: RLIMIT_NOFILE
 	Resource int
@@ -60,7 +59,7 @@ type LandlockRule struct {
 	Rights uint64
 }
 
-// Encode returns the program as the launcher first reads it from the control pipe: its length in four bytes, then its
+// Encode returns the program as the launcher reads it from the control pipe: its length in four bytes, then its
 // fields.
 func (p Program) Encode() []byte {
 	c := codec{buf: make([]byte, 4, 4096)}
@@ -69,7 +68,7 @@ func (p Program) Encode() []byte {
 	return c.buf
 }
 
-// decodeProgram reads what Encode wrote, whole or not at all.
+// decodeProgram reads what Encode wrote, completely or not at all.
 func decodeProgram(r io.Reader) (p Program, err error) {
 	var length uint32
 	if err := binary.Read(r, binary.LittleEndian, &length); err != nil {
@@ -172,7 +171,7 @@ func (c *codec) text(value *string) {
 	}
 }
 
-// list encodes or decodes a list, of which each item takes a byte at least.
+// list encodes or decodes a list whose items take at least a byte each.
 func list[T any](c *codec, all *[]T, item func(*T)) {
 	length := len(*all)
 	number(c, &length)
@@ -198,13 +197,12 @@ const (
 	FoundCommand     = 'F' // the parent has received the program's pid: it may be reaped from now on
 )
 
-// The status pipe carries lines to the parent: either one "failed", or
-// "started", "sweeping" and, if the program could be followed to its end, "ended";
-// "left" follows if there are processes that do not die.
+// The status pipe carries lines to the parent: either one "failed", or "started", "sweeping" and, if the program
+// could be followed to its end, "ended"; "left" follows if there are processes that do not die.
 const (
 	failedLine  = "failed %s %d %s\n"       // step, errno, the system call
 	startedLine = "started %d\n"            // pid, as the launcher sees it
-	sweepLine   = "sweeping\n"              // the program has ended, or is being ended
+	sweepLine   = "sweeping\n"              // the program has ended, or is being killed
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
 )
@@ -219,7 +217,7 @@ type Report struct {
 	Ended  bool          // the launcher could follow the program to its end
 	Status syscall.WaitStatus
 	Took   time.Duration // by the program
-	Killed int           // processes killed after it, that it left behind
+	Killed int           // processes of it that were killed after its end
 	Left   int           // processes that do not die
 	PIDs   string        // some of those, to show the user
 }

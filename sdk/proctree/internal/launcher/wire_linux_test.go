@@ -45,7 +45,7 @@ var anyProgram = rapid.Custom(func(t *rapid.T) Program {
 	}
 })
 
-// Whatever program is sent, with whatever bytes in its paths, is received.
+// Any program, with any bytes in its paths, is received unchanged.
 func TestProgramArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProgram.Draw(t, "program")
@@ -56,7 +56,7 @@ func TestProgramArrives(t *testing.T) {
 	})
 }
 
-// A program that does not arrive whole, or with anything more, is not run.
+// A program that is incomplete, or followed by more, is not run.
 func TestProgramsThatAreMalformed(t *testing.T) {
 	text := Program{Path: "/bin/true", Argv: []string{"true", "x"}, Env: []string{"A=1"}, Sandbox: Sandbox{Umask: true,
 		Rlimits: []Rlimit{files(4)}, LandlockRules: []LandlockRule{{"/a", 1}, {"/b", 1}}}}.Encode()
