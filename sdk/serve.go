@@ -19,6 +19,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/tap"
 
 	"github.com/toolhost/toolhost/internal/wire"
@@ -80,10 +82,17 @@ func (s *server) serve() {
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {wire.PluginName: &glue{server: s}}},
 		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(slices.Concat(wire.ServerOptions(), wire.RequireToken(token),
-				[]grpc.ServerOption{grpc.Creds(wire.PeerCredentials(hostPID)), stderr.option()})...)
+				[]grpc.ServerOption{s.credentials(wire.PeerCredentials(hostPID), token), stderr.option()})...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: stderr.given}),
 	})
+}
+
+// credentials are those of the plugin's connections, gRPC's and those of sessions.
+func (s *server) credentials(of credentials.TransportCredentials, token string) grpc.ServerOption {
+	return grpc.Creds(wire.WithSessions(of, token, func(frames *wire.Frames) {
+		s.sessions.Go(func() { s.serveSession(frames) })
+	}))
 }
 
 // drain waits for the handlers, whose contexts have ended, and for the functions given to AtEnd, but no longer than
@@ -154,11 +163,16 @@ func init() {
 // serveListener serves the plugin over plain gRPC, without go-plugin, until ctx ends, for tests. It returns when all
 // calls have ended.
 func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
-	g := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true))...)
-	pluginv1.RegisterPluginServiceServer(g, &server{plugin: p, base: ctx})
+	base, stop := context.WithCancel(ctx)
+	s := &server{plugin: p, base: base}
+	g := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true),
+		s.credentials(insecure.NewCredentials(), ""))...)
+	pluginv1.RegisterPluginServiceServer(g, s)
 	defer context.AfterFunc(ctx, g.GracefulStop)()
 	err := g.Serve(lis)
 	g.Stop() // for when the listener broke; it waits for the calls
+	stop()
+	s.sessions.Wait()
 	p.end()
 	if ctx.Err() != nil {
 		return nil // also when it ended before Serve began, which gRPC reports as an error

@@ -18,11 +18,12 @@ import (
 // A server is the plugin's end of the wire. It has one method for each rpc of plugin.proto.
 type server struct {
 	pluginv1.UnimplementedPluginServiceServer
-	plugin  *Plugin
-	base    context.Context // ends when the plugin stops
-	running sync.RWMutex    // held for reading while a handler runs
-	runs    runIDs
-	overdue overdue
+	plugin   *Plugin
+	base     context.Context // ends when the plugin stops
+	running  sync.RWMutex    // held for reading while a handler runs
+	runs     runIDs
+	sessions sync.WaitGroup
+	overdue  overdue
 }
 
 // kitVersion is the Go sdk's identification on the wire.
@@ -99,7 +100,7 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 	return s.call(stream.Context(), r, wire.NewSender(stream))
 }
 
-// call runs a call, over Call or Session. Its error is the status that ends the call without a result.
+// call runs a call, over Call or a session. Its error is the status that ends the call without a result.
 func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Sender) (err error) {
 	ctx, end := s.begin(ctx)
 	defer end()

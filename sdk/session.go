@@ -6,180 +6,209 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// A session is the plugin's end of one stream that carries many calls.
+// A session is the plugin's end of a connection that carries many calls.
 type session struct {
 	server *server
-	ctx    context.Context // ends with the stream, and with the plugin
+	frames *wire.Frames
+	ctx    context.Context // ends with the connection, and with the plugin
 	calls  sync.WaitGroup
-	idle   chan func()  // to goroutines of earlier calls
-	left   atomic.Int32 // the number of those goroutines
-
-	sending sync.Mutex // held to send: each call has its own goroutine
-	stream  grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]
+	idle   chan *sessionCall // to goroutines that calls have left
+	left   atomic.Int32      // such goroutines
 
 	mu      sync.Mutex
-	running map[uint64]context.CancelFunc // nil once no call may begin
+	running map[uint64]*sessionCall // nil once no call may begin
+	begun   []*sessionCall          // whose first event may wait, oldest first
+	timer   *time.Timer             // runs while begun has some
 }
 
-// Session serves calls until the stream or the plugin ends, and returns after their handlers.
-func (s *server) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer context.AfterFunc(s.base, cancel)()
-	c := &session{server: s, ctx: ctx, stream: stream, idle: make(chan func()), running: map[uint64]context.CancelFunc{}}
-	ended := make(chan error, 1)
-	go func() { ended <- c.receive() }() // Recv returns when this function has returned
-	var err error
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-	}
+// serveSession serves calls until the connection or the plugin ends, and returns when their handlers have.
+func (s *server) serveSession(frames *wire.Frames) {
+	ctx, cancel := context.WithCancel(s.base)
+	defer context.AfterFunc(ctx, frames.EndNext)() // handlers that end then may still send their results
+	c := &session{server: s, frames: frames, ctx: ctx, idle: make(chan *sessionCall), running: map[uint64]*sessionCall{}}
+	c.timer = time.AfterFunc(time.Hour, c.sendStarted)
+	c.receive()
 	cancel()
 	c.mu.Lock()
 	c.running = nil
+	c.timer.Stop()
 	c.mu.Unlock()
 	c.calls.Wait()
-	return err
+	_ = frames.Close()
 }
 
-// receive begins calls, and cancels them.
-func (c *session) receive() error {
+// receive begins calls, and cancels them. A message that it cannot take ends the session.
+func (c *session) receive() {
 	for {
-		m, err := c.stream.Recv()
+		frame, err := c.frames.Next()
 		if err != nil {
-			return err
+			return
+		}
+		var m pluginv1.SessionRequest
+		if proto.Unmarshal(frame, &m) != nil {
+			return
 		}
 		c.mu.Lock()
-		cancel, known := c.running[m.GetId()]
-		r := m.GetCall()
-		switch {
-		case c.running == nil:
+		call, known := c.running[m.GetId()]
+		switch r := m.GetCall(); {
+		case r == nil && known:
+			call.cancel()
+		case r != nil && known:
 			c.mu.Unlock()
-			return nil
-		case r == nil:
-			if known {
-				cancel()
-			}
-		case known:
-			c.mu.Unlock()
-			return status.Errorf(codes.InvalidArgument, "two calls of the session have the id %d", m.GetId())
-		default:
+			return // two calls have one id
+		case r != nil:
 			c.begin(m.GetId(), r, time.Duration(m.GetTimeoutUs())*time.Microsecond)
 		}
 		c.mu.Unlock()
 	}
 }
 
+// begin has a goroutine run a call.
 func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duration) {
-	var ctx context.Context
-	var cancel context.CancelFunc
+	call := &sessionCall{session: c, id: id, request: r}
 	if timeout > 0 {
-		ctx, cancel = context.WithTimeout(c.ctx, timeout)
+		call.ctx, call.cancel = context.WithTimeout(c.ctx, timeout)
 	} else {
-		ctx, cancel = context.WithCancel(c.ctx)
+		call.ctx, call.cancel = context.WithCancel(c.ctx)
 	}
-	c.running[id] = cancel
-	c.run(func() {
-		out := &sessionSender{session: c, id: id}
-		err := c.server.call(ctx, r, wire.NewSender(out))
-		cancel()
-		c.mu.Lock()
-		delete(c.running, id)
-		c.mu.Unlock()
-		if err != nil && c.ctx.Err() == nil {
-			out.end(err)
-		}
-	})
-}
-
-// maxIdle is how many goroutines wait for the next call.
-const maxIdle = 8
-
-// run runs a call in a goroutine of an earlier one, if there is any: its stack need not grow again, which is a tenth
-// of the cost of a small call.
-func (c *session) run(call func()) {
+	c.running[id] = call
 	select {
 	case c.idle <- call:
-		return
 	default:
+		c.calls.Go(func() { c.work(call) })
 	}
-	c.calls.Go(func() {
-		for {
-			call()
-			if c.left.Add(1) > maxIdle {
-				c.left.Add(-1)
-				return
-			}
-			select {
-			case call = <-c.idle:
-				c.left.Add(-1)
-			case <-c.ctx.Done():
-				return
-			}
-		}
-	})
 }
 
-// startedDelay is how long the first event of a call waits for the next: most calls have ended by then, and take one
-// message.
+// maxIdle is how many goroutines wait for the next call. The collector shrinks their stacks to a few KiB each.
+const maxIdle = 32
+
+// work runs a call, and then waits for others: the stack of a goroutine that has run one need not grow again, which is
+// a tenth of the cost of a small call.
+func (c *session) work(call *sessionCall) {
+	for {
+		call.run()
+		if c.left.Add(1) > maxIdle {
+			c.left.Add(-1)
+			return
+		}
+		select {
+		case call = <-c.idle:
+			c.left.Add(-1)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// startedDelay is how long the first event of a call waits for the next, twice that at most: most calls have ended by
+// then, and take one message.
 const startedDelay = time.Millisecond
 
-// A sessionSender sends the events of one call. Its fields are guarded by session.sending.
-type sessionSender struct {
+// sendStarted sends the first event of calls that began a while ago. One timer serves all calls.
+func (c *session) sendStarted() {
+	c.mu.Lock()
+	var late []*sessionCall
+	for len(c.begun) > 0 && time.Since(c.begun[0].began) >= startedDelay {
+		late = append(late, c.begun[0])
+		c.begun[0] = nil
+		c.begun = c.begun[1:]
+	}
+	if len(c.begun) > 0 && c.running != nil {
+		c.timer.Reset(startedDelay)
+	}
+	c.mu.Unlock()
+	for _, call := range late {
+		call.flush()
+	}
+}
+
+// A sessionCall is a call of a session, and sends its events.
+type sessionCall struct {
 	session *session
 	id      uint64
-	begun   bool
-	held    *pluginv1.CallEvent // the first event, delayed
-	timer   *time.Timer
+	request *pluginv1.CallRequest
+	ctx     context.Context
+	cancel  context.CancelFunc
+	began   time.Time // when the first event came
+
+	mu   sync.Mutex // held to send
+	sent bool       // the first event, or it waits
+	held *pluginv1.CallEvent
 }
 
-// Send sends an event together with the delayed one.
-func (s *sessionSender) Send(e *pluginv1.CallEvent) error {
-	s.session.sending.Lock()
-	defer s.session.sending.Unlock()
-	if !s.begun {
-		s.begun, s.held = true, e
-		s.timer = time.AfterFunc(startedDelay, s.flush)
+func (c *sessionCall) run() {
+	s := c.session
+	err := s.server.call(c.ctx, c.request, wire.NewSender(c))
+	c.cancel()
+	s.mu.Lock()
+	delete(s.running, c.id)
+	s.mu.Unlock()
+	if err != nil && s.ctx.Err() == nil {
+		st := status.Convert(err)
+		_ = c.send(&pluginv1.SessionEvent{Id: c.id, // a broken connection ends the call's context too
+			Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}})
+	}
+}
+
+// Send sends an event with the one that waits.
+func (c *sessionCall) Send(e *pluginv1.CallEvent) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.sent {
+		c.sent, c.held = true, e
+		c.hold()
 		return nil
 	}
-	m := &pluginv1.SessionEvent{Id: s.id, Events: []*pluginv1.CallEvent{e}}
-	if s.held != nil {
-		m.Events = []*pluginv1.CallEvent{s.held, e}
-		s.release()
+	m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{e}}
+	if c.held != nil {
+		m.Events = []*pluginv1.CallEvent{c.held, e}
+		c.held = nil
 	}
-	return s.session.stream.Send(m)
+	return c.send(m)
 }
 
-func (s *sessionSender) release() {
-	s.held = nil
-	s.timer.Stop()
-}
-
-func (s *sessionSender) flush() {
-	s.session.sending.Lock()
-	defer s.session.sending.Unlock()
-	if s.held != nil {
-		m := &pluginv1.SessionEvent{Id: s.id, Events: []*pluginv1.CallEvent{s.held}}
-		s.release()
-		_ = s.session.stream.Send(m) // a broken stream ends the call's context too
+// hold has the first event sent in time.
+func (c *sessionCall) hold() {
+	s := c.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.began = time.Now()
+	s.begun = append(s.begun, c)
+	if len(s.begun) == 1 {
+		s.timer.Reset(startedDelay)
 	}
 }
 
-// end ends the call with a status.
-func (s *sessionSender) end(err error) {
-	s.session.sending.Lock()
-	defer s.session.sending.Unlock()
-	if s.held != nil {
-		s.release()
+// flush sends the event that waits.
+func (c *sessionCall) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held != nil {
+		m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{c.held}}
+		c.held = nil
+		_ = c.send(m) // likewise
 	}
-	st := status.Convert(err)
-	_ = s.session.stream.Send(&pluginv1.SessionEvent{Id: s.id,
-		Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}}) // as above
+}
+
+func (c *sessionCall) send(m *pluginv1.SessionEvent) error {
+	err := c.session.frames.Send(context.Background(), m, c.session.busy()) // waits for a host that does not read
+	if err != nil {
+		return status.Error(codes.Unavailable, err.Error())
+	}
+	return nil
+}
+
+// busy reports whether other calls run, whose messages may go with this one's.
+func (c *session) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.running) > 1
 }

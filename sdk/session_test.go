@@ -17,7 +17,8 @@ import (
 func sessions(t *testing.T, p *sdk.Plugin) *client.Client {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	c, _, ended := listening(t, ctx, p)
+	c, lis, ended := listening(t, ctx, p)
+	c.UseSessions(lis.DialContext, "")
 	t.Cleanup(func() { stop(); <-ended })
 	if _, err := c.Describe(t.Context()); err != nil {
 		t.Fatal(err)
@@ -154,11 +155,12 @@ func BenchmarkStreams(b *testing.B) {
 		for _, how := range []string{"call", "session"} {
 			b.Run(fmt.Sprintf("%s/callers=%d", how, callers), func(b *testing.B) {
 				ctx, stop := context.WithCancel(context.Background())
-				c, _, ended := listening(b, ctx, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				c, lis, ended := listening(b, ctx, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 					return sdk.Text(string(r.Arguments)), nil
 				}))
 				defer func() { stop(); <-ended }()
 				if how == "session" {
+					c.UseSessions(lis.DialContext, "")
 					if _, err := c.Describe(b.Context()); err != nil {
 						b.Fatal(err)
 					}

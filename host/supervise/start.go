@@ -181,8 +181,9 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if g.confinement.Wrapper != "" {
 		pid = 0
 	}
+	dial := g.child.dialer(r.socket)
 	config.GRPCDialOptions = append(wire.DialOptions(pid), wire.WithToken(r.token), // read by Client, below
-		grpc.WithContextDialer(g.child.dialer(r.socket)), grpc.WithStreamInterceptor(refuseBroker))
+		grpc.WithContextDialer(dial), grpc.WithStreamInterceptor(refuseBroker))
 	defer context.AfterFunc(ctx, func() { g.child.kill("") })()
 	protocol, err := g.goPlugin.Client()
 	if err != nil {
@@ -193,6 +194,16 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		return err
 	}
 	g.client, g.conn = raw.(*client.Client), protocol.(*goplugin.GRPCClient).Conn
+	g.client.UseSessions(func(ctx context.Context) (net.Conn, error) {
+		conn, err := dial(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		if _, _, err = wire.PeerCredentials(pid).ClientHandshake(ctx, "", conn); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, nil
+	}, r.token)
 	return nil
 }
 

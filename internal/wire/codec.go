@@ -40,10 +40,12 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer whole.Free()
 	if n, most := elements(whole.ReadOnlyData(), v); n > most {
-		return fmt.Errorf("%d %s %d", n, tooMany, most)
+		return tooManyElements(n, most)
 	}
 	return c.CodecV2.Unmarshal(mem.BufferSlice{whole}, v)
 }
+
+func tooManyElements(n, most int) error { return fmt.Errorf("%d %s %d", n, tooMany, most) }
 
 // TooManyElements recognizes the error of a message that the codec has refused by its text: gRPC keeps nothing else
 // of it.

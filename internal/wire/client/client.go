@@ -25,7 +25,9 @@ import (
 // A Client calls one running plugin. It is safe for concurrent use.
 type Client struct {
 	wire     pluginv1.PluginServiceClient
-	sessions atomic.Bool // the plugin has said that it has them
+	sessions atomic.Bool // the plugin has said that it accepts them
+	dial     Dialer      // nil: there are none
+	token    string
 
 	mu      sync.Mutex
 	current *session
@@ -134,7 +136,7 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 		refusal.Outcome = sdk.OutcomeNotSent
 		return &sdk.Result{Error: refusal}, nil
 	}
-	if c.sessions.Load() && small(request) {
+	if c.dial != nil && c.sessions.Load() && small(request) {
 		return c.callSession(ctx, request, r.Events)
 	}
 	ctx, cancel := context.WithCancel(ctx)

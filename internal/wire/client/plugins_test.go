@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 )
 
 // A foreignPlugin is written with some other kit, and may break every rule.
@@ -51,19 +52,32 @@ func (b boaster) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
-	g := grpc.NewServer(grpc.WaitForHandlers(true))
+	var sessions sync.WaitGroup
+	g := grpc.NewServer(grpc.WaitForHandlers(true), grpc.Creds(wire.WithSessions(insecure.NewCredentials(), "",
+		func(f *wire.Frames) {
+			sessions.Go(func() {
+				defer f.Close()
+				if s, able := s.(interface{ session(s sessionStream) error }); able {
+					_ = s.session(sessionStream{f})
+				}
+			})
+		})))
 	pluginv1.RegisterPluginServiceServer(g, s)
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(lis) }()
 	conn := dialMemory(t, lis)
+	c := New(conn)
+	c.UseSessions(lis.DialContext, "")
 	t.Cleanup(func() {
 		_ = conn.Close()
+		c.Close()
 		g.Stop()
+		sessions.Wait()
 		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
 			t.Error(err)
 		}
 	})
-	return New(conn)
+	return c
 }
 
 // dialMemory connects as a host does.
@@ -176,17 +190,27 @@ func (sessioned) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	return &pluginv1.DescribeResponse{Sessions: true}, nil
 }
 
-func (s sessioned) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
+// A sessionStream is a plugin's end of a session.
+type sessionStream struct{ frames *wire.Frames }
+
+func (s sessionStream) Send(m *pluginv1.SessionEvent) error {
+	return s.frames.Send(context.Background(), m, false)
+}
+
+func (s sessionStream) Recv() (*pluginv1.SessionRequest, error) {
+	frame, err := s.frames.Next()
+	if err != nil {
+		return nil, err
+	}
+	var m pluginv1.SessionRequest
+	return &m, proto.Unmarshal(frame, &m)
+}
+
+func (s sessioned) session(stream sessionStream) error {
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	all, end := context.WithCancel(stream.Context())
+	all, end := context.WithCancel(context.Background())
 	defer end()
-	var sending sync.Mutex
-	send := func(m *pluginv1.SessionEvent) error {
-		sending.Lock()
-		defer sending.Unlock()
-		return stream.Send(m)
-	}
 	running := map[uint64]context.CancelFunc{}
 	for {
 		m, err := stream.Recv()
@@ -205,10 +229,10 @@ func (s sessioned) Session(stream grpc.BidiStreamingServer[pluginv1.SessionReque
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				return send(&pluginv1.SessionEvent{Id: m.GetId(), Events: []*pluginv1.CallEvent{e}})
+				return stream.Send(&pluginv1.SessionEvent{Id: m.GetId(), Events: []*pluginv1.CallEvent{e}})
 			})
 			st := status.Convert(err)
-			_ = send(&pluginv1.SessionEvent{Id: m.GetId(), // the stream may have ended
+			_ = stream.Send(&pluginv1.SessionEvent{Id: m.GetId(), // the session may have ended
 				Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}})
 		})
 	}

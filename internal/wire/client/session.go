@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -27,23 +26,35 @@ const (
 	maxInboxBytes = 2 * wire.MaxResult
 )
 
-// A session is the host's end of one stream that carries many calls. Two goroutines serve it: one sends, since a send
-// blocks while the plugin does not read, which must not keep a caller past its deadline; one receives, and never waits
-// for a caller.
+// A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
+// receives, and never waits for a caller.
 type session struct {
-	opened chan struct{} // closed when the stream is open, or the session has ended
+	opened chan struct{} // closed when it is open, or has ended
 	ended  chan struct{} // closed when err is set
 	err    error
-	out    chan outgoing
+	frames *wire.Frames
 
 	mu    sync.Mutex
 	last  uint64
 	calls map[uint64]*sessionCall
 }
 
-type outgoing struct {
-	call    *sessionCall // nil for a cancellation
-	message *pluginv1.SessionRequest
+// A Dialer opens another connection to the plugin, and knows who is at its other end.
+type Dialer func(ctx context.Context) (net.Conn, error)
+
+// UseSessions has small calls of a plugin that accepts sessions go over one. It is called before the first call.
+func (c *Client) UseSessions(dial Dialer, token string) { c.dial, c.token = dial, token }
+
+// Close ends the session, if there is one. The connection that New got stays open.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.current; s != nil {
+		<-s.opened
+		if s.frames != nil {
+			_ = s.frames.Close()
+		}
+	}
 }
 
 // session returns the one session of the client, which is opened at the first call, and again after it has ended.
@@ -51,10 +62,9 @@ func (c *Client) session(ctx context.Context) (*session, error) {
 	c.mu.Lock()
 	s := c.current
 	if s == nil || isClosed(s.ended) {
-		s = &session{opened: make(chan struct{}), ended: make(chan struct{}), out: make(chan outgoing, 16),
-			calls: map[uint64]*sessionCall{}}
+		s = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{}}
 		c.current = s
-		go s.run(c.wire) //nolint:gosec // the session is not the first call's, and outlives it
+		go s.run(c.dial, c.token) //nolint:gosec // the session is not the first call's, and outlives it
 	}
 	c.mu.Unlock()
 	select {
@@ -74,32 +84,25 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// run opens the stream, and sends until it ends, which is with its connection.
-func (s *session) run(plugin pluginv1.PluginServiceClient) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	stream, err := plugin.Session(ctx)
+// openTime is how long the plugin may take to accept a session.
+const openTime = 10 * time.Second
+
+// run opens the session, and receives until it ends, which is with its connection.
+func (s *session) run(dial Dialer, token string) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	conn, err := dial(ctx)
+	cancel()
+	if err == nil {
+		defer conn.Close()
+		s.frames, err = wire.OpenSession(conn, token)
+	}
 	if err != nil {
-		s.end(err)
+		s.end(status.Error(codes.Unavailable, err.Error()))
 		close(s.opened)
 		return
 	}
 	close(s.opened)
-	go func() { s.end(s.receive(stream)) }()
-	for {
-		select {
-		case o := <-s.out:
-			if o.call != nil && !o.call.state.CompareAndSwap(queued, sent) {
-				continue // its caller has given up
-			}
-			if stream.Send(o.message) != nil {
-				<-s.ended // receive knows why
-				return
-			}
-		case <-s.ended:
-			return
-		}
-	}
+	s.end(s.receive())
 }
 
 func (s *session) end(err error) {
@@ -108,33 +111,28 @@ func (s *session) end(err error) {
 }
 
 // receive hands out what the plugin sends. What is for no call that waits is late, and dropped.
-func (s *session) receive(stream grpc.BidiStreamingClient[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
+func (s *session) receive() error {
 	for {
-		m, err := stream.Recv()
+		frame, err := s.frames.Next()
 		if err != nil {
 			return err
 		}
+		m := &pluginv1.SessionEvent{}
+		if err := wire.Decode(frame, m); err != nil {
+			return err
+		}
 		s.mu.Lock()
-		call := s.calls[m.GetId()]
-		s.mu.Unlock()
-		if call != nil {
+		if call := s.calls[m.GetId()]; call != nil {
 			call.deliver(m)
 		}
+		s.mu.Unlock()
 	}
 }
 
-// States of a sessionCall.
-const (
-	queued int32 = iota // the plugin has not seen it
-	sent
-	givenUp // before it was sent
-)
-
 // A sessionCall is a call that waits for its events.
 type sessionCall struct {
-	id    uint64
-	state atomic.Int32
-	wake  chan struct{} // receives when there is something in the inbox
+	id   uint64
+	wake chan struct{} // receives when there is something in the inbox
 
 	mu    sync.Mutex
 	inbox []*pluginv1.SessionEvent
@@ -205,18 +203,15 @@ func (s *session) remove(c *sessionCall) {
 
 // cancel notifies the plugin that the caller has given up, and waits for nothing.
 func (s *session) cancel(c *sessionCall) {
-	o := outgoing{message: &pluginv1.SessionRequest{Id: c.id,
-		Request: &pluginv1.SessionRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}
-	select {
-	case s.out <- o:
-	default: // the plugin does not read
-		go func() {
-			select {
-			case s.out <- o:
-			case <-s.ended:
-			}
-		}()
-	}
+	_ = s.frames.Post(&pluginv1.SessionRequest{Id: c.id,
+		Request: &pluginv1.SessionRequest_Cancel{Cancel: &pluginv1.Cancel{}}}) // a broken connection ends the call as well
+}
+
+// busy reports whether other calls run, whose requests may go with this one's.
+func (s *session) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls) > 1
 }
 
 // callSession is Call for a small request to a plugin that has sessions.
@@ -227,18 +222,17 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 	if err != nil {
 		return nil, notSent(err)
 	}
+	if s.frames == nil { // it could not be opened
+		return nil, notSent(s.err)
+	}
 	call := s.add()
 	defer s.remove(call)
 	m := &pluginv1.SessionRequest{Id: call.id, Request: &pluginv1.SessionRequest_Call{Call: request}}
 	if deadline, ok := ctx.Deadline(); ok {
 		m.TimeoutUs = max(1, time.Until(deadline).Microseconds())
 	}
-	select {
-	case s.out <- outgoing{call, m}:
-	case <-ctx.Done():
-		return nil, notSent(ctx.Err())
-	case <-s.ended:
-		return nil, notSent(s.err)
+	if err := s.frames.Send(ctx, m, s.busy()); err != nil {
+		return nil, notSent(err)
 	}
 	in := wire.NewReceiver()
 	for {
@@ -257,8 +251,6 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 			return result, nil
 		case err == nil && full:
 			err = errorFromWire(wire.TooLarge("the plugin sent more of a result than fits"))
-		case err == nil && end != nil && call.state.CompareAndSwap(queued, givenUp):
-			return nil, notSent(end)
 		case err == nil && end != nil:
 			err = withOutcome(broken(ctx, end, true), sdk.OutcomeUnknown)
 		}
@@ -289,7 +281,7 @@ func takeMessages(ctx context.Context, in *wire.Receiver, messages []*pluginv1.S
 	return nil, nil
 }
 
-// takeEvent takes one event of a call, over Call or Session.
+// takeEvent takes one event of a call, over Call or a session.
 func takeEvent(in *wire.Receiver, m *pluginv1.CallEvent, events func(sdk.Event)) (*sdk.Result, error) {
 	event, result, err := in.Take(m)
 	if event != nil && events != nil {

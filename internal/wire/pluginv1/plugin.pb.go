@@ -80,7 +80,8 @@ type DescribeResponse struct {
 	// A dynamic plugin's list of tools may be shown until the plugin is needed, also after it has ended: the host keeps it and hands
 	// it over with the next Configure.
 	Cacheable bool `protobuf:"varint,8,opt,name=cacheable,proto3" json:"cacheable,omitempty"`
-	// The plugin has Session.
+	// The plugin accepts sessions, which make small calls cheaper: connections to its socket that carry SessionRequest and
+	// SessionEvent, each behind its length, and no gRPC. Package wire of toolhost has their details.
 	Sessions      bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2370,13 +2371,12 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"A\n" +
 	"\x0fOverdueResponse\x12\x1a\n" +
 	"\bhandlers\x18\x01 \x01(\x03R\bhandlers\x12\x12\n" +
-	"\x04late\x18\x02 \x01(\x03R\x04late2\xd4\x04\n" +
+	"\x04late\x18\x02 \x01(\x03R\x04late2\xff\x03\n" +
 	"\rPluginService\x12U\n" +
 	"\bDescribe\x12#.toolhost.plugin.v1.DescribeRequest\x1a$.toolhost.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.toolhost.plugin.v1.ConfigureRequest\x1a%.toolhost.plugin.v1.ConfigureResponse\x12R\n" +
 	"\aPreview\x12\".toolhost.plugin.v1.PreviewRequest\x1a#.toolhost.plugin.v1.PreviewResponse\x12H\n" +
-	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12S\n" +
-	"\aSession\x12\".toolhost.plugin.v1.SessionRequest\x1a .toolhost.plugin.v1.SessionEvent(\x010\x01\x12K\n" +
+	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12K\n" +
 	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01\x12R\n" +
 	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB5Z3github.com/toolhost/toolhost/internal/wire/pluginv1b\x06proto3"
 
@@ -2455,18 +2455,16 @@ var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 25: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
 	6,  // 26: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
 	8,  // 27: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
-	9,  // 28: toolhost.plugin.v1.PluginService.Session:input_type -> toolhost.plugin.v1.SessionRequest
-	24, // 29: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	27, // 30: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
-	1,  // 31: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 32: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 33: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	13, // 34: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	11, // 35: toolhost.plugin.v1.PluginService.Session:output_type -> toolhost.plugin.v1.SessionEvent
-	25, // 36: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	28, // 37: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
-	31, // [31:38] is the sub-list for method output_type
-	24, // [24:31] is the sub-list for method input_type
+	24, // 28: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
+	27, // 29: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	1,  // 30: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 31: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 32: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	13, // 33: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	25, // 34: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	28, // 35: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	30, // [30:36] is the sub-list for method output_type
+	24, // [24:30] is the sub-list for method input_type
 	24, // [24:24] is the sub-list for extension type_name
 	24, // [24:24] is the sub-list for extension extendee
 	0,  // [0:24] is the sub-list for field type_name

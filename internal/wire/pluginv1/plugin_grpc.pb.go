@@ -30,7 +30,6 @@ const (
 	PluginService_Configure_FullMethodName = "/toolhost.plugin.v1.PluginService/Configure"
 	PluginService_Preview_FullMethodName   = "/toolhost.plugin.v1.PluginService/Preview"
 	PluginService_Call_FullMethodName      = "/toolhost.plugin.v1.PluginService/Call"
-	PluginService_Session_FullMethodName   = "/toolhost.plugin.v1.PluginService/Session"
 	PluginService_Watch_FullMethodName     = "/toolhost.plugin.v1.PluginService/Watch"
 	PluginService_Overdue_FullMethodName   = "/toolhost.plugin.v1.PluginService/Overdue"
 )
@@ -48,10 +47,6 @@ type PluginServiceClient interface {
 	// Call runs one tool: started, then any number of other events, then exactly one result.
 	// Cancellation and deadline are gRPC's own.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
-	// Session carries many calls over one stream, which costs less than a stream for each: a plugin that offers it says so in
-	// DescribeResponse. Each call has an id of the host's choice and takes the way that it takes over Call. The stream ends with
-	// the plugin.
-	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionEvent], error)
 	// Watch stays open while the plugin runs and tells when the list of tools has changed.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEvent], error)
 	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
@@ -116,22 +111,9 @@ func (c *pluginServiceClient) Call(ctx context.Context, in *CallRequest, opts ..
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PluginService_CallClient = grpc.ServerStreamingClient[CallEvent]
 
-func (c *pluginServiceClient) Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionEvent], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &PluginService_ServiceDesc.Streams[1], PluginService_Session_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[SessionRequest, SessionEvent]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PluginService_SessionClient = grpc.BidiStreamingClient[SessionRequest, SessionEvent]
-
 func (c *pluginServiceClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &PluginService_ServiceDesc.Streams[2], PluginService_Watch_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &PluginService_ServiceDesc.Streams[1], PluginService_Watch_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +153,6 @@ type PluginServiceServer interface {
 	// Call runs one tool: started, then any number of other events, then exactly one result.
 	// Cancellation and deadline are gRPC's own.
 	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
-	// Session carries many calls over one stream, which costs less than a stream for each: a plugin that offers it says so in
-	// DescribeResponse. Each call has an id of the host's choice and takes the way that it takes over Call. The stream ends with
-	// the plugin.
-	Session(grpc.BidiStreamingServer[SessionRequest, SessionEvent]) error
 	// Watch stays open while the plugin runs and tells when the list of tools has changed.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchEvent]) error
 	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
@@ -201,9 +179,6 @@ func (UnimplementedPluginServiceServer) Preview(context.Context, *PreviewRequest
 }
 func (UnimplementedPluginServiceServer) Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error {
 	return status.Error(codes.Unimplemented, "method Call not implemented")
-}
-func (UnimplementedPluginServiceServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionEvent]) error {
-	return status.Error(codes.Unimplemented, "method Session not implemented")
 }
 func (UnimplementedPluginServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchEvent]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
@@ -297,13 +272,6 @@ func _PluginService_Call_Handler(srv interface{}, stream grpc.ServerStream) erro
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PluginService_CallServer = grpc.ServerStreamingServer[CallEvent]
 
-func _PluginService_Session_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(PluginServiceServer).Session(&grpc.GenericServerStream[SessionRequest, SessionEvent]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type PluginService_SessionServer = grpc.BidiStreamingServer[SessionRequest, SessionEvent]
-
 func _PluginService_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -362,12 +330,6 @@ var PluginService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Call",
 			Handler:       _PluginService_Call_Handler,
 			ServerStreams: true,
-		},
-		{
-			StreamName:    "Session",
-			Handler:       _PluginService_Session_Handler,
-			ServerStreams: true,
-			ClientStreams: true,
 		},
 		{
 			StreamName:    "Watch",

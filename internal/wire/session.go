@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// A session is a second connection to the plugin's socket, which carries Frames of SessionRequest and SessionEvent. The
+// host begins it with sessionPreface, where gRPC has its own preface of as many bytes, and the token behind its length;
+// the plugin answers with one byte.
+const (
+	sessionPreface = "toolhost session v1 \r\n\r\n"
+	sessionAnswer  = '+'
+
+	openTime = 5 * time.Second // for the answer
+)
+
+// OpenSession begins a session on a new connection to a plugin that has the token.
+func OpenSession(conn net.Conn, token string) (*Frames, error) {
+	if len(token) > 255 {
+		return nil, fmt.Errorf("a token of %d bytes; the limit is 255", len(token))
+	}
+	_ = conn.SetDeadline(time.Now().Add(openTime))
+	answer := make([]byte, 1)
+	_, err := conn.Write(append(append([]byte(sessionPreface), byte(len(token))), token...))
+	if err == nil {
+		_, err = io.ReadFull(conn, answer)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("beginning a session: %w", err)
+	case answer[0] != sessionAnswer:
+		return nil, errors.New("beginning a session: the plugin gave another answer than it should")
+	}
+	return NewFrames(conn), conn.SetDeadline(time.Time{})
+}
+
+// WithSessions are credentials of a server that also accepts sessions of hosts that have the token; an empty one admits
+// all. Serve has the session served, and returns at once.
+func WithSessions(creds credentials.TransportCredentials, token string,
+	serve func(*Frames)) credentials.TransportCredentials {
+	return sessionCredentials{creds, token, serve}
+}
+
+type sessionCredentials struct {
+	credentials.TransportCredentials
+	token string
+	serve func(*Frames)
+}
+
+// ServerHandshake looks at the first bytes of a connection, and takes those that begin a session away from gRPC, which
+// sets and removes the deadline.
+func (c sessionCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := c.TransportCredentials.ServerHandshake(conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := make([]byte, len(sessionPreface))
+	if n, err := io.ReadFull(conn, first); err != nil || string(first) != sessionPreface {
+		return &replayed{conn, first[:n]}, info, nil // gRPC says what is wrong with it
+	}
+	size := make([]byte, 1)
+	if _, err := io.ReadFull(conn, size); err != nil {
+		return nil, nil, err
+	}
+	sent := make([]byte, size[0])
+	if _, err := io.ReadFull(conn, sent); err != nil {
+		return nil, nil, err
+	}
+	if c.token != "" && subtle.ConstantTimeCompare(sent, []byte(c.token)) != 1 {
+		return nil, nil, errors.New("this plugin answers only the host that has started it")
+	}
+	if _, err := conn.Write([]byte{sessionAnswer}); err != nil {
+		return nil, nil, err
+	}
+	_ = conn.SetDeadline(time.Time{})
+	c.serve(NewFrames(conn))
+	return nil, nil, credentials.ErrConnDispatched
+}
+
+// Clone returns a copy.
+func (c sessionCredentials) Clone() credentials.TransportCredentials {
+	c.TransportCredentials = c.TransportCredentials.Clone()
+	return c
+}
+
+// replayed is a connection of which something was read.
+type replayed struct {
+	net.Conn
+	first []byte
+}
+
+func (c *replayed) Read(b []byte) (int, error) {
+	if len(c.first) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.first)
+	c.first = c.first[n:]
+	return n, nil
+}
