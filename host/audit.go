@@ -124,7 +124,10 @@ type resultContent struct{ result *sdk.Result }
 
 // WriteTo writes the texts, bytes and JSON of the result in order, without separators.
 func (r resultContent) WriteTo(w io.Writer) (n int64, err error) {
-	buffered := bufio.NewWriter(w) // without it, each text is copied whole
+	buffered, is := w.(*bufio.Writer)
+	if !is {
+		buffered = bufio.NewWriter(w) // without it, each text is copied whole
+	}
 	for _, c := range r.result.Content {
 		_, _ = buffered.WriteString(c.Text) // Flush returns the first error
 		_, _ = buffered.Write(c.Data)

@@ -1,15 +1,17 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -22,13 +24,10 @@ func (l *Log) Append(r Record) error {
 	if err := l.prepare(&r); err != nil {
 		return refused(l.path, err)
 	}
-	if r.Later {
-		later := r // so that other records are not allocated
-		if l.postpone(&later) {
-			return l.queue.problem()
-		}
+	if r.Later && l.postpone(&r) {
+		return l.queue.problem()
 	}
-	return l.enqueue(r)
+	return l.enqueue(&r)
 }
 
 func refused(path string, err error) error {
@@ -211,7 +210,7 @@ func (l *Log) prepare(r *Record) error {
 	if r.Content != nil {
 		l.keepContent(r)
 	}
-	for _, text := range r.texts() {
+	for text := range r.texts {
 		if *text != "" {
 			*text = textutil.Cut(l.redact.Text(*text), maxText)
 		}
@@ -219,15 +218,32 @@ func (l *Log) prepare(r *Record) error {
 	return nil
 }
 
+// A hasher hashes what is written to it, in pieces that are not copied one by one.
+type hasher struct {
+	hash hash.Hash
+	*bufio.Writer
+	sum [sha256.Size]byte
+}
+
+// hashers are used again: a new one takes 5 KiB, more than all else of a small call.
+var hashers = sync.Pool{New: func() any {
+	h := &hasher{hash: sha256.New()}
+	h.Writer = bufio.NewWriter(h.hash)
+	return h
+}}
+
 // keepContent hashes a result, and has its JSON made only if that is kept.
 func (l *Log) keepContent(r *Record) {
-	hash := sha256.New()
-	size, _ := r.Content.WriteTo(hash) // a hash takes everything
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	h.hash.Reset()
+	size, _ := r.Content.WriteTo(h.Writer) // a hash takes everything
+	_ = h.Flush()
 	if l.content {
 		r.Result, _ = r.Content.MarshalJSON() // what has no JSON form is left out
 		l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
 	}
-	r.ResultSHA256, r.ResultBytes, r.Content = hex.EncodeToString(hash.Sum(nil)), size, nil
+	r.ResultSHA256, r.ResultBytes, r.Content = hexOf(h.hash.Sum(h.sum[:0])), size, nil
 }
 
 // keep hashes content, and keeps it only as far as the options allow.

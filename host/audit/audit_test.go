@@ -140,15 +140,15 @@ func TestNoContentUnlessAsked(t *testing.T) {
 func TestEveryTextIsRedactedAndCut(t *testing.T) {
 	path := logPath(t)
 	r := Record{Kind: KindDecision, Approval: &Approval{}}
-	for _, text := range r.texts() {
+	for text := range r.texts {
 		*text = "hunter22 " + strings.Repeat("é", maxText)
 	}
 	approval := *r.Approval
 	add(t, openLog(t, path, Options{Secrets: []string{"hunter22"}}), r)
 	got := records(t, path)[0]
-	for i, text := range got.texts() {
+	for text := range got.texts {
 		if !strings.HasPrefix(*text, "[redacted] éé") || len(*text) > maxText || !strings.HasSuffix(*text, "é") {
-			t.Errorf("text %d is %.40q, %d bytes", i, *text, len(*text))
+			t.Errorf("a text is %.40q, %d bytes", *text, len(*text))
 		}
 	}
 	if *r.Approval != approval {
@@ -160,7 +160,7 @@ func TestEveryTextIsRedactedAndCut(t *testing.T) {
 func TestLargestRecord(t *testing.T) {
 	path := logPath(t)
 	r := Record{Kind: KindDecision, Approval: &Approval{}}
-	for _, text := range r.texts() {
+	for text := range r.texts {
 		*text = strings.Repeat("\x01", 2*maxText)
 	}
 	r.Arguments = json.RawMessage(strings.Repeat("\x01", 2*maxContent))

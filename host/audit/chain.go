@@ -44,14 +44,22 @@ func (c *chain) add(r *Record) error {
 	}
 	hash := hashOf(body)
 	c.text = text[:len(text)-1]
-	c.text = append(c.text, hashKey+hash+"\"}\n"...)
+	c.text = append(c.text, hashKey...)
+	c.text = append(c.text, hash...)
+	c.text = append(c.text, "\"}\n"...)
 	c.last = Head{Seq: r.Seq, Hash: hash}
 	return nil
 }
 
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return hexOf(sum[:])
+}
+
+// hexOf allocates the text alone, where hex.EncodeToString takes two: five hashes are made for each call.
+func hexOf(sum []byte) string {
+	var text [2 * sha256.Size]byte
+	return string(hex.AppendEncode(text[:0], sum))
 }
 
 // A link is the part of a record that links it to the others.

@@ -37,7 +37,7 @@ func TestRecordIsWrittenAsItsTagsSay(t *testing.T) {
 		if rapid.Bool().Draw(t, "torn") {
 			r.Torn, r.Head = &Torn{Bytes: 3, SHA256: noHash}, &Head{Seq: 1, Hash: noHash}
 		}
-		for _, field := range r.texts() {
+		for field := range r.texts {
 			*field = text("text")
 		}
 		got, err := r.appendJSON([]byte("before"))

@@ -37,7 +37,7 @@ type queue struct {
 
 // A pending is a record for which a call waits.
 type pending struct {
-	record Record
+	record *Record
 	since  time.Time
 	done   chan error
 }
@@ -50,7 +50,7 @@ func (q *queue) open() {
 var errClosed = errors.New("it is closed")
 
 // enqueue returns when the record is written.
-func (l *Log) enqueue(r Record) error {
+func (l *Log) enqueue(r *Record) error {
 	p := &pending{record: r, since: time.Now(), done: make(chan error, 1)}
 	q := &l.queue
 	q.mu.Lock()
@@ -166,7 +166,7 @@ func (l *Log) write(waiting []*pending, later []*Record) {
 		g.records, g.errs = append(g.records, r), append(g.errs, nil)
 	}
 	for _, p := range waiting {
-		g.records, g.errs = append(g.records, &p.record), append(g.errs, nil)
+		g.records, g.errs = append(g.records, p.record), append(g.errs, nil)
 		g.sync = g.sync || p.record.Sync
 		if p.since.Before(g.began) {
 			g.began = p.since

@@ -119,12 +119,16 @@ type Torn struct {
 	SHA256 string `json:"sha256"`
 }
 
-// texts are the fields that hold text of others.
-func (r *Record) texts() []*string {
-	out := []*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect, &r.Rule, &r.Layer,
-		&r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256, &r.ResultSHA256}
-	if r.Approval != nil {
-		out = append(out, &r.Approval.By, &r.Approval.Answer, &r.Approval.Scope)
+// texts are the fields that hold text of others, to range over.
+func (r *Record) texts(yield func(*string) bool) {
+	for _, text := range [...]*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect,
+		&r.Rule, &r.Layer, &r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256,
+		&r.ResultSHA256} {
+		if !yield(text) {
+			return
+		}
 	}
-	return out
+	if a := r.Approval; a != nil {
+		_ = yield(&a.By) && yield(&a.Answer) && yield(&a.Scope)
+	}
 }
