@@ -19,9 +19,11 @@ import (
 const (
 	frameHead  = 4        // bytes of a frame's length, little-endian
 	readBuffer = 16 << 10 // what one read takes, at least
-	maxUnsent  = 1 << 20  // bytes that wait for the other end to read; more have their senders wait
-	maxKept    = 64 << 10 // the largest buffer that is kept for the next message
-	maxRounds  = 8        // writes of one sender for all before a goroutine of its own goes on
+	// maxPlausible is the largest length that can be meant as one: text that a plugin writes into its sockets has more.
+	maxPlausible = 256 << 20
+	maxUnsent    = 1 << 20  // bytes that wait for the other end to read; more have their senders wait
+	maxKept      = 64 << 10 // the largest buffer that is kept for the next message
+	maxRounds    = 8        // writes of one sender for all before a goroutine of its own goes on
 )
 
 // Frames carry messages over a connection, in both directions, each behind its length. A message costs one write and
@@ -201,7 +203,10 @@ func (f *Frames) Next() ([]byte, error) {
 		need := frameHead
 		if f.end-f.start >= frameHead {
 			size := binary.LittleEndian.Uint32(f.in[f.start:])
-			if size > maxMessage {
+			switch {
+			case size > maxPlausible:
+				return nil, status.Error(codes.Internal, "what comes over the session is no message")
+			case size > maxMessage:
 				return nil, status.Errorf(codes.ResourceExhausted, "a message of %d bytes; the limit is %d", size, maxMessage)
 			}
 			if need += int(size); f.end-f.start >= need {

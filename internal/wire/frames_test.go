@@ -144,7 +144,8 @@ func TestFramesThatBreakRules(t *testing.T) {
 		want string
 	}{
 		"too long":          {head(maxMessage + 1), "a message of 4456449 bytes; the limit is 4456448"},
-		"much too long":     {head(1<<32 - 1), "a message of 4294967295 bytes"},
+		"much too long":     {head(1<<32 - 1), "what comes over the session is no message"},
+		"text":              {[]byte("HTTP/1.1 400"), "what comes over the session is no message"},
 		"no length":         {[]byte{1, 0}, "the connection of the session ended: it was closed"},
 		"no message":        {head(10), "the connection of the session ended: it was closed"},
 		"half a message":    {append(head(10), 1, 2, 3), "the connection of the session ended: it was closed"},

@@ -81,7 +81,7 @@ type DescribeResponse struct {
 	// it over with the next Configure.
 	Cacheable bool `protobuf:"varint,8,opt,name=cacheable,proto3" json:"cacheable,omitempty"`
 	// The plugin accepts sessions, which make small calls cheaper: connections to its socket that carry SessionRequest and
-	// SessionEvent, each behind its length, and no gRPC. Package wire of toolhost has their details.
+	// SessionEvent, each behind its length, and no gRPC. docs/protocol.md has the details.
 	Sessions      bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
