@@ -15,11 +15,11 @@ const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's 
 	"the " +
 	"tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
 
-// Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL
-// is the tool's name at its source, which for a tool of an MCP server can differ from the last part of its full name.
-// Any other name is returned unchanged. Resolve lists the plugin if necessary. It does not check whether the tool may
-// be called: Call does. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or the code of the failure
-// to list the plugin.
+// Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL is
+// the tool's name at its source, which for a tool of an MCP server can differ from the last part of its full name. Any
+// other name is returned unchanged. Resolve lists the plugin if necessary, and waits for tools that the plugin expects
+// soon. It does not check whether the tool may be called: Call does. An error is an *sdk.Error with CodeToolNotFound,
+// CodeNotInCatalog or the code of the failure to list the plugin.
 func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	scheme, rest, is := strings.Cut(name, "://")
 	if !is {
@@ -50,9 +50,11 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 			"the tools of plugin %q are not in this catalog; nothing was run",
 			label)
 	}
-	limited, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	own, err := l.list(limited)
+	call := &Call{catalog: c, callState: &callState{}}
+	own, err := r.listed(ctx, call, l)
+	if err == nil {
+		own, err = r.await(ctx, call, l, own, func(list toolList) bool { return list.named(original) != "" })
+	}
 	if err != nil {
 		return "", err
 	}

@@ -36,6 +36,13 @@ type Watcher interface {
 	Watch(ctx context.Context, changed func()) error
 }
 
+// An Awaiter is a Plugin whose tools may come late, such as those of a server that is still starting. AwaitTools waits
+// as long as missing tools are expected soon, and calls waiting with the reason. The error says why tools are missing
+// still; nil, that none are. The host calls it before it answers that a tool does not exist.
+type Awaiter interface {
+	AwaitTools(ctx context.Context, waiting func(why string)) error
+}
+
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
 type Host struct {
 	now       atomic.Pointer[snapshot]

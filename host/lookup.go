@@ -65,6 +65,11 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.catalog.allowsName(c.Tool) {
+		if own, err = r.await(ctx, c, l, own, func(list toolList) bool { return list.has(c.Tool) }); err != nil {
+			return nil, err
+		}
+	}
 	t := own.tools[c.Tool]
 	switch {
 	case t == nil:
@@ -97,10 +102,61 @@ func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList,
 	case !c.catalog.allowsName(c.Tool):
 		return toolList{}, r.notInCatalog(ctx, c, toolList{})
 	}
+	return r.listed(ctx, c, l)
+}
+
+// listed lists the plugin within the caller's timeout.
+func (r *registry) listed(ctx context.Context, c *Call, l *listing) (toolList, error) {
 	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
 	defer cancel()
+	slow := time.AfterFunc(slowListing, func() { c.tell(fmt.Sprintf("plugin %q is starting", l.name)) })
+	defer slow.Stop()
 	return l.list(limited)
 }
+
+// slowListing is how long a plugin may take to list its tools until the caller learns what it waits for.
+const slowListing = 2 * time.Second
+
+// await lists the plugin again when the tool that is wanted is not in its list but may come: it waits for tools that
+// the plugin expects soon, within the caller's timeout. The error says why the plugin has not all of its tools.
+func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList, wanted func(toolList) bool) (toolList,
+	error) {
+	late, able := l.plugin.(Awaiter)
+	if !able || wanted(own) {
+		return own, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
+	defer cancel()
+	stale := len(own.tools) == 0 // they may just have come
+	err := late.AwaitTools(limited, func(why string) {
+		stale = true
+		c.tell(fmt.Sprintf("waiting for plugin %q: %s", l.name, why))
+	})
+	if stale {
+		l.drop()
+		now, listErr := l.list(limited)
+		if listErr == nil && wanted(now) {
+			return now, nil
+		}
+		if err == nil {
+			return now, listErr
+		}
+	}
+	if why, coded := errors.AsType[*sdk.Error](err); coded && ctx.Err() != nil {
+		e := sdk.EndedError(ctx)
+		e.Message += ": " + why.Message
+		return own, e
+	}
+	return own, err
+}
+
+// has reports whether the plugin has a tool, or had to leave it out.
+func (l toolList) has(tool string) bool {
+	return l.tools[tool] != nil || slices.ContainsFunc(l.problems, func(p error) bool { return concerns(p, tool) })
+}
+
+// tell reports progress to the caller.
+func (c *Call) tell(text string) { c.forward(sdk.Event{Type: sdk.EventProgress, Message: text}) }
 
 func (r *registry) notFound(ctx context.Context, c *Call, own toolList) error {
 	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", c.Tool)

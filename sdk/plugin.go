@@ -42,6 +42,8 @@ type Plugin struct {
 	dynamic   bool
 	cacheable bool
 	notices   []string
+	missing   string
+	pending   bool
 	changed   chan struct{} // closed and replaced whenever the tools change
 	ends      []func()
 }
@@ -216,6 +218,21 @@ func (p *Plugin) Cacheable(is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dynamic, p.cacheable = true, is
+}
+
+// MissingTools says why tools are missing from the list, such as a server that cannot be reached; "" when none are. A
+// host answers a call of a tool that is not in the list with that. With soon the tools are expected within a minute or
+// two, and such a call waits for them. It implies Dynamic, and holds until it is called again, whatever SetTools sets:
+// call it after SetTools when the tools have come.
+func (p *Plugin) MissingTools(why string, soon bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	soon = soon && why != ""
+	if p.missing == why && p.pending == soon {
+		return
+	}
+	p.dynamic, p.missing, p.pending = true, why, soon
+	p.set(p.tools)
 }
 
 func must[T any](v T, err error) T {

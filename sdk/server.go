@@ -43,7 +43,8 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
-		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable}
+		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable,
+		Missing: clean(p.missing), Pending: p.pending}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}

@@ -136,6 +136,9 @@ type Description struct {
 	Cacheable bool
 	// Notices are for the operator, from SetTools.
 	Notices []string
+	// Missing says why tools are missing, "" when none are; Pending that they are expected soon. See Plugin.MissingTools.
+	Missing string
+	Pending bool
 }
 
 // Limits of a definition.

@@ -116,14 +116,22 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	defer g.close(s)
-	tool, err := resolved(ctx, s, args[0])
+	finding, stop, began := ctx, func() {}, time.Now()
+	if timeout > 0 {
+		finding, stop = context.WithTimeout(ctx, timeout)
+	}
+	defer stop()
+	tool, err := resolved(finding, s, args[0])
 	if err != nil {
 		return err
 	}
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = typedArguments(ctx, s, tool, given); err != nil {
+		if arguments, err = typedArguments(finding, s, tool, given); err != nil {
 			return err
 		}
+	}
+	if timeout > 0 { // the wait for a plugin that starts is part of the call
+		timeout = max(timeout-time.Since(began), time.Millisecond)
 	}
 	watch := g.watcher(f)
 	result := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,

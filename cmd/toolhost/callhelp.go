@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // helpWithTools has `call TOOL --help` describe the tool. What goes wrong is kept for the exit code.
@@ -45,33 +47,22 @@ func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
 	if tool, err = resolved(ctx, s, tool); err != nil {
 		return err
 	}
-	t := toolNamed(ctx, s, tool)
-	if t == nil { // the host knows near names, and why a tool is not there
-		r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: json.RawMessage("[]"), Caller: callerName})
-		return &exitError{codeFor(r.Error), listed(r.Error)}
+	t, err := s.Catalog().Tool(ctx, tool)
+	if e, coded := errors.AsType[*sdk.Error](err); coded {
+		return &exitError{codeFor(e), listed(e)}
+	} else if err != nil {
+		return err
 	}
 	describeTool(g.out, t, width(g.out.w))
 	return nil
 }
 
-// toolNamed is the definition of one tool of the catalog, nil when there is none. Only its plugin is started.
-func toolNamed(ctx context.Context, s *bootstrap.Instance, name string) *host.Tool {
-	only, err := s.Catalog().Narrow(host.Filter{Tools: []string{name}})
-	if err != nil {
-		return nil
-	}
-	tools, _ := only.Tools(ctx)
-	if i := slices.IndexFunc(tools, func(t *host.Tool) bool { return t.Name == name }); i >= 0 {
-		return tools[i]
-	}
-	return nil
-}
-
-// typedArguments converts KEY=VALUE arguments by the tool's schema. An unknown tool gets none.
+// typedArguments converts KEY=VALUE arguments by the tool's schema. An unknown tool gets none: the call says why it is
+// unknown.
 func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (json.RawMessage, error) {
-	t := toolNamed(ctx, s, tool)
-	if t == nil {
-		return json.RawMessage("{}"), nil
+	t, err := s.Catalog().Tool(ctx, tool)
+	if err != nil {
+		return json.RawMessage("{}"), nil //nolint:nilerr // the call returns it
 	}
 	return argumentsInWords(tool, t.InputSchema, words)
 }

@@ -83,6 +83,7 @@ var fixtures = map[string]func(){
 	"good":       func() { sdk.Serve(goodPlugin()) },
 	"deaf":       deaf,
 	"dynamic":    func() { noteStart(); sdk.Serve(dynamicPlugin()) },
+	"late":       latePlugin,
 	"noted":      func() { noteStart(); sdk.Serve(goodPlugin()) },
 	"fickle":     func() { noteStart(); sdk.Serve(ficklePlugin()) },
 	"stock":      stockPlugin,
@@ -198,6 +199,33 @@ func deaf() {
 	signal.Ignore(syscall.SIGTERM)
 	_ = os.Unsetenv(wire.EnvLifeline)
 	sdk.Serve(goodPlugin())
+}
+
+// latePlugin has no tools until it reads a line from the pipe that $PIPE names: "come", or why they do not.
+func latePlugin() {
+	p := sdk.New("late", "1.0.0")
+	p.MissingTools("its server is starting", true)
+	go func() {
+		for {
+			said, err := os.ReadFile(os.Getenv("PIPE"))
+			switch {
+			case err != nil || string(said) == "die":
+				os.Exit(3)
+			case string(said) == "come":
+				err = p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "echo", Description: "for tests",
+					InputSchema: []byte(`{"type":"object"}`)}, Handler: func(context.Context, *sdk.Request) (*sdk.Result, error) {
+					return sdk.Text("late"), nil
+				}}})
+				if err != nil {
+					panic(err)
+				}
+				p.MissingTools("", false)
+			default:
+				p.MissingTools(string(said), false)
+			}
+		}
+	}()
+	sdk.Serve(p)
 }
 
 type textArgs struct {

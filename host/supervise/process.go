@@ -48,6 +48,7 @@ type Process struct {
 	description atomic.Pointer[sdk.Description]
 
 	mu          sync.Mutex
+	described   chan struct{}     // closed and replaced when description changes
 	describedBy int               // the generation that description is from
 	recalled    binaries.Identity // the program of a description from the tool cache
 	watchers    map[*func()]struct{}
@@ -59,7 +60,7 @@ func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Statu
 		acquires: make(chan acquireRequest), reloads: make(chan reload), resets: make(chan chan<- struct{}),
 		stuck: make(chan *generation), removed: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
 		reloading: make(chan struct{}, 1), identify: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
-		watchers: map[*func()]struct{}{},
+		watchers: map[*func()]struct{}{}, described: make(chan struct{}),
 	}
 	p.spec.Store(&spec)
 	m := &stateMachine{p: p, start: start, crashes: crashHistory{limits: spec.Restart}, drained: make(chan *generation)}
@@ -193,6 +194,7 @@ func (p *Process) storeDescription(generation int, d *sdk.Description) {
 		return
 	}
 	p.describedBy = generation
+	defer p.announceDescription()
 	if old := p.description.Swap(d); old != nil && !sameTools(old.Tools, d.Tools) {
 		p.callWatchers()
 	}
@@ -203,9 +205,59 @@ func (p *Process) forgetDescription() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.recalled = binaries.Identity{}
+	defer p.announceDescription()
 	if p.description.Swap(nil) != nil {
 		p.callWatchers()
 	}
+}
+
+// announceDescription wakes who waits for another description. It is called with mu held.
+func (p *Process) announceDescription() {
+	close(p.described)
+	p.described = make(chan struct{})
+}
+
+// AwaitTools waits as long as the plugin expects tools that are missing from its list, such as those of a server that
+// is still starting. It calls waiting with the reason when it begins to wait, and whenever that changes. The error says
+// why tools are missing still; nil, that none are. It starts a plugin that has ended with tools missing.
+func (p *Process) AwaitTools(ctx context.Context, waiting func(why string)) error {
+	for said := ""; ; {
+		p.mu.Lock()
+		d, next := p.description.Load(), p.described
+		p.mu.Unlock()
+		if d == nil || d.Missing == "" {
+			return nil
+		}
+		running := p.status.Load().running
+		if running == nil || isClosed(running.done()) {
+			if _, err := p.acquire(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if !d.Pending {
+			return p.missingTools(d.Missing)
+		}
+		if d.Missing != said {
+			said = d.Missing
+			waiting(said)
+		}
+		select {
+		case <-next:
+		case <-running.done():
+			return p.missingTools("it ended while its tools were awaited")
+		case <-p.done:
+			return p.closedError()
+		case <-ctx.Done():
+			return p.missingTools(d.Missing)
+		}
+	}
+}
+
+func (p *Process) missingTools(why string) *sdk.Error {
+	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "ToolsMissing", Retryable: true,
+		Message:    fmt.Sprintf("plugin %q does not have this tool now: %s; nothing was run", p.name, why),
+		Suggestion: "Make the call again later. The operator finds the cause with: toolhost status"}
 }
 
 func (p *Process) callWatchers() {

@@ -239,6 +239,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	for i, notice := range d.Notices {
 		d.Notices[i] = hide(notice)
 	}
+	d.Missing = hide(d.Missing)
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(g.program), ".exe"), binaryPrefix)

@@ -136,6 +136,11 @@ func (s *settings) find(ctx context.Context) (*catalog, error) {
 
 // take offers what was found or, if that failed, what was found before, with a notice that says so.
 func (f *finding) take(found *catalog, err error) (changed bool, _ error) {
+	if err != nil && f.last == nil {
+		f.plugin.MissingTools(fmt.Sprintf("discovery_command %s: %v", f.discovery, err), false)
+	} else {
+		defer f.plugin.MissingTools("", false)
+	}
 	switch {
 	case err == nil:
 		f.last = found

@@ -28,6 +28,7 @@ type bridge struct {
 	mu      sync.Mutex
 	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
 	trouble string   // why the server cannot be used now, for the operator
+	pending bool     // the server may be usable soon
 	shown   []sdk.BoundTool
 	notices []string
 }
@@ -68,13 +69,24 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 	select {
 	case <-first:
 	case <-timer.C:
-		b.setTrouble(fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its start. "+
-			"A first start that downloads a program takes long: start_timeout in the plugin's block makes the host wait "+
-			"for it", b.who(), b.connectTimeout))
+		b.setStarting()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
+}
+
+// setStarting says that the server has not answered yet, unless it has by now, or has failed.
+func (b *bridge) setStarting() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.catalog != nil || b.trouble != "" {
+		return
+	}
+	b.trouble, b.pending = fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
+		"start. A first start that downloads a program takes long: start_timeout in the plugin's block makes listings "+
+		"wait for it too", b.who(), b.connectTimeout), true
+	b.show()
 }
 
 // recalled is the catalog of tools that the plugin reported before.
@@ -110,7 +122,7 @@ func (b *bridge) discover(tried func()) {
 			u.release()
 		}
 		if err != nil && b.ctx.Err() == nil {
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry))
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry), false)
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
@@ -139,16 +151,22 @@ func (b *bridge) setCatalog(c *catalog) {
 	b.show()
 }
 
-// setTrouble says why the server cannot be used; "" when it can. Tools that are known stay.
-func (b *bridge) setTrouble(why string) {
+// setTrouble says why the server cannot be used, and whether it may be soon; "" when it can. Tools that are known stay.
+func (b *bridge) setTrouble(why string, pending bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.trouble = why
+	b.trouble, b.pending = why, pending
 	b.show()
 }
 
-// show gives the plugin its tools and notices, if they are others than it has.
+// show gives the plugin its tools and notices, if they are others than it has. That tools are missing is said as long
+// as they are.
 func (b *bridge) show() {
+	if b.catalog == nil {
+		b.plugin.MissingTools(b.trouble, b.pending)
+	} else {
+		defer b.plugin.MissingTools("", false)
+	}
 	var tools []sdk.BoundTool
 	var notices []string
 	if b.trouble != "" {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -115,6 +116,36 @@ func TestSlowServer(t *testing.T) {
 	if r := <-done; r == nil || r.Error != nil {
 		t.Errorf("%+v", r)
 	}
+}
+
+// Of a server of which nothing is known, the plugin says whether its tools are to be waited for.
+func TestPluginSaysWhyToolsAreMissing(t *testing.T) {
+	f := newFake(t, "echo")
+	f.file("wait", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of which a part is for the answer
+	defer cancel()
+	if err := f.tryStartIn(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	describe := func() *sdk.Description {
+		d, err := f.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := describe(); !d.Pending || !strings.Contains(d.Missing, "is still starting") || len(d.Tools) > 0 {
+		t.Errorf("%+v", d)
+	}
+	f.file("fail", "")
+	_ = os.Remove(filepath.Join(f.dir, "wait"))
+	eventually(t, "the failure is known", func() bool { return strings.Contains(describe().Missing, "no license key") })
+	if d := describe(); d.Pending || len(d.Tools) > 0 || d.Cacheable {
+		t.Errorf("%+v", d)
+	}
+	_ = os.Remove(filepath.Join(f.dir, "fail"))
+	eventually(t, "the tools are there", func() bool { return len(describe().Tools) == 1 })
+	eventually(t, "none are missing", func() bool { d := describe(); return d.Missing == "" && !d.Pending })
 }
 
 // The call in flight fails with what the server said last; the next one starts it again, and the tools stay.

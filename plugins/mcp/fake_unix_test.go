@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -291,12 +292,17 @@ func (f *fake) start(settings string, known ...sdk.Tool) {
 }
 
 func (f *fake) tryStart(settings string, known ...sdk.Tool) error {
+	return f.tryStartIn(f.t.Context(), settings, known...)
+}
+
+// tryStartIn is tryStart for a host that waits as long as ctx.
+func (f *fake) tryStartIn(ctx context.Context, settings string, known ...sdk.Tool) error {
 	written := fmt.Sprintf(`{"command":[%q],"env":{"FAKE_SERVER":%q}%s}`, os.Args[0], f.dir, settings)
 	var c config
 	if err := json.Unmarshal([]byte(written), &c); err != nil {
 		return err
 	}
-	return f.configure(f.t.Context(), &sdk.Request{Workdir: f.dir, KnownTools: known}, c)
+	return f.configure(ctx, &sdk.Request{Workdir: f.dir, KnownTools: known}, c)
 }
 
 // lines are those that the server noted.

@@ -272,7 +272,7 @@ func (u *upstream) report() {
 	known := u.bridge.catalog != nil
 	u.bridge.mu.Unlock()
 	if known { // of a server that never answered, discover tells
-		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again", u.failure))
+		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again", u.failure), false)
 	}
 }
 
@@ -371,8 +371,8 @@ func (u *upstream) listChanged(list string) {
 	c, err := u.list(ctx, session)
 	if err != nil {
 		if u.primary() && session.Err() == nil {
-			u.bridge.setTrouble("its tools are those of before: it announced a change, but " +
-				textutil.Cut(err.Error(), 1000))
+			u.bridge.setTrouble("its tools are those of before: it announced a change, but "+
+				textutil.Cut(err.Error(), 1000), false)
 		}
 		return
 	}

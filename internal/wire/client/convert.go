@@ -36,7 +36,8 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
 		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
-		Notices: notices(r.GetNotices())}
+		Notices: notices(r.GetNotices()), Missing: visible(r.GetMissing(), maxNotice, ' ')}
+	out.Pending = r.GetPending() && out.Missing != ""
 	for _, t := range r.GetTools() {
 		out.Tools = append(out.Tools, toolFromWire(t))
 	}

@@ -119,12 +119,14 @@ func TestToolCrossesTheWire(t *testing.T) {
 		want := in
 		want.Title, want.Description, want.Category, want.OriginalName =
 			clean(in.Title), clean(in.Description), clean(in.Category), clean(in.OriginalName)
+		p.MissingTools(notice, true)
 		got, err := p.Describe(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, &sdk.Description{Name: "p", Version: "1.0.0", SDK: got.SDK, Tools: []sdk.Tool{want}, Dynamic: true,
-			Notices: []string{visible(notice, maxNotice, '\n')}}, got)
+			Notices: []string{visible(notice, maxNotice, '\n')},
+			Missing: visible(notice, maxNotice, ' '), Pending: visible(notice, maxNotice, ' ') != ""}, got)
 	})
 }
 

@@ -82,7 +82,12 @@ type DescribeResponse struct {
 	Cacheable bool `protobuf:"varint,8,opt,name=cacheable,proto3" json:"cacheable,omitempty"`
 	// The plugin accepts sessions, which make small calls cheaper: connections to its socket that carry SessionRequest and
 	// SessionEvent, each behind its length, and no gRPC. docs/protocol.md has the details.
-	Sessions      bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	Sessions bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// Why tools are missing from the list, such as a server that cannot be reached; empty when none are. A call of a tool that is
+	// not in the list fails with it.
+	Missing string `protobuf:"bytes,10,opt,name=missing,proto3" json:"missing,omitempty"`
+	// The missing tools are expected soon: a call of one waits for them. Watch reports when they are there, or no longer expected.
+	Pending       bool `protobuf:"varint,11,opt,name=pending,proto3" json:"pending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,6 +181,20 @@ func (x *DescribeResponse) GetCacheable() bool {
 func (x *DescribeResponse) GetSessions() bool {
 	if x != nil {
 		return x.Sessions
+	}
+	return false
+}
+
+func (x *DescribeResponse) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+func (x *DescribeResponse) GetPending() bool {
+	if x != nil {
+		return x.Pending
 	}
 	return false
 }
@@ -2192,7 +2211,7 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x95\x02\n" +
+	"\x0fDescribeRequest\"\xc9\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2202,7 +2221,10 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
 	"\anotices\x18\a \x03(\tR\anotices\x12\x1c\n" +
 	"\tcacheable\x18\b \x01(\bR\tcacheable\x12\x1a\n" +
-	"\bsessions\x18\t \x01(\bR\bsessions\"\xab\x04\n" +
+	"\bsessions\x18\t \x01(\bR\bsessions\x12\x18\n" +
+	"\amissing\x18\n" +
+	" \x01(\tR\amissing\x12\x18\n" +
+	"\apending\x18\v \x01(\bR\apending\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +

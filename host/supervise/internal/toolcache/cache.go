@@ -79,6 +79,9 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 		return d
 	}
 	d := e.load(unsteady)
+	if d != nil {
+		d.Missing, d.Pending = "", false // that was then
+	}
 	switch {
 	case d == nil || d.Cacheable && e.self:
 		return d

@@ -1,0 +1,133 @@
+package host_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A late plugin has no tools until come is closed, if they come at all.
+type late struct {
+	*fake
+	come   chan struct{}
+	failed string // why they will not come
+}
+
+func newLate(failed string) *late {
+	l := &late{come: make(chan struct{}), failed: failed}
+	l.fake = answering(sdk.Text("ran"), nil, tool("run"))
+	all := l.fake.list
+	l.fake.list = func(ctx context.Context) ([]sdk.Tool, error) {
+		select {
+		case <-l.come:
+			return all(ctx)
+		default:
+			return nil, nil
+		}
+	}
+	return l
+}
+
+func (l *late) AwaitTools(ctx context.Context, waiting func(why string)) error {
+	why := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "ToolsMissing", Message: "the server is starting"}
+	if l.failed != "" {
+		why.Message = l.failed
+		return why
+	}
+	waiting("the server is starting")
+	select {
+	case <-l.come:
+		return nil
+	case <-ctx.Done():
+		return why
+	}
+}
+
+// A call of a tool that is not there yet waits for it, and says so; the tool is found by its name, its address, and by
+// who wants its definition.
+func TestCallWaitsForToolsThatComeLate(t *testing.T) {
+	for name, use := range map[string]func(*testing.T, *host.Catalog) string{
+		"call": func(t *testing.T, c *host.Catalog) string {
+			var said []string
+			one := call("test__run", "{}")
+			one.Events = func(e sdk.Event) {
+				if e.Type == sdk.EventProgress {
+					said = append(said, e.Message)
+				}
+			}
+			succeeded(t, c.Call(t.Context(), one))
+			return strings.Join(said, "\n")
+		},
+		"definition": func(t *testing.T, c *host.Catalog) string {
+			if d, err := c.Tool(t.Context(), "test__run"); err != nil || d.Name != "test__run" {
+				t.Errorf("%v, %v", d, err)
+			}
+			return ""
+		},
+		"address": func(t *testing.T, c *host.Catalog) string {
+			if full, err := c.Resolve(t.Context(), "mcp://test/run"); err != nil || full != "test__run" {
+				t.Errorf("%q, %v", full, err)
+			}
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				l := newLate("")
+				c := catalog(t, single(t, l, host.Options{}), host.Filter{})
+				if tools, _ := c.Tools(t.Context()); len(tools) != 0 {
+					t.Fatalf("%d tools", len(tools))
+				}
+				time.AfterFunc(20*time.Second, sync.OnceFunc(func() { close(l.come) }))
+				began := time.Now()
+				said := use(t, c)
+				if took := time.Since(began); took != 20*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if want := `waiting for plugin "test": the server is starting`; name == "call" && said != want {
+					t.Errorf("it said %q, not %q", said, want)
+				}
+			})
+		})
+	}
+}
+
+// It does not wait for what will not come, nor longer than the caller would, nor for a name that its catalog refuses.
+func TestCallOfToolsThatDoNotCome(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		h := newHost(t, map[string]host.Plugin{"down": newLate("the server is down"), "slow": newLate(""),
+			"ready": answering(sdk.Text(""), nil)}, host.Options{})
+		for _, use := range []func(string) error{
+			func(name string) error { return h.Call(t.Context(), call("down__"+name, "{}")).Error },
+			func(name string) error {
+				_, err := catalog(t, h, host.Filter{}).Resolve(t.Context(), "mcp://down/"+name)
+				return err
+			},
+		} {
+			if e := use("x"); sdk.CodeOf(e) != sdk.CodePluginUnavailable || !strings.Contains(e.Error(), "server is down") {
+				t.Errorf("%v", e)
+			}
+		}
+		failed(t, h.Call(t.Context(), call("ready__x", "{}")), sdk.CodeToolNotFound)
+		only := catalog(t, h, host.Filter{Tools: []string{"slow__run"}})
+		failed(t, only.Call(t.Context(), call("slow__other", "{}")), sdk.CodeNotInCatalog)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("they took %s", took)
+		}
+		one := call("slow__run", "{}")
+		one.Timeout = 7 * time.Second
+		e := failed(t, h.Call(t.Context(), one), sdk.CodePluginUnavailable)
+		if took := time.Since(began); took != one.Timeout || !strings.Contains(e.Message, "server is starting") {
+			t.Errorf("it took %s: %s", took, e.Message)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		failed(t, h.Call(ctx, call("slow__run", "{}")), sdk.CodeTimeout)
+	})
+}
