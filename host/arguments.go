@@ -23,6 +23,9 @@ func (h *Host) parse(next CallFunc) CallFunc {
 			e.Suggestion = "Make the call again, in smaller parts if it was long."
 			return nil, e
 		}
+		if err := c.Definition.schemas().err; err != nil { // a listing that was remembered missed it
+			return nil, fail(sdk.CodePluginUnavailable, "Schema", "%s cannot be called: %v; nothing was run", c.Tool, err)
+		}
 		object, e := arguments.Read(c.Arguments, c.Definition.arguments())
 		if e != nil {
 			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + arguments.Usage(c.Tool, c.Definition.InputSchema))
@@ -31,7 +34,7 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		c.Arguments = object
 		if c.TextArguments {
 			c.Arguments = c.Definition.arguments().Typed(object,
-				func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
+				func(text json.RawMessage) bool { return c.Definition.schemas().input.Validate(text) == nil })
 			c.TextArguments = false // they are converted now
 		}
 		return next(ctx, c)
@@ -41,7 +44,7 @@ func (h *Host) parse(next CallFunc) CallFunc {
 // validate checks the arguments against the tool's input schema. Arguments that do not fit never reach the plugin.
 func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if invalid := c.Definition.input.Validate(c.Arguments); invalid != nil {
+		if invalid := c.Definition.schemas().input.Validate(c.Arguments); invalid != nil {
 			return nil, h.refuse(c, unfit(c, invalid))
 		}
 		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {

@@ -157,7 +157,7 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 // checkOutput validates a structured result against the tool's output schema. The call has run, so the model still
 // reads the content; programs get no JSON that the schema forbids.
 func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
-	output := c.Definition.output
+	output := c.Definition.schemas().output
 	if output == nil || result == nil || result.Error != nil || result.Structured == nil || err != nil {
 		return result, err
 	}

@@ -66,11 +66,17 @@ func validDecision(d policy.Decision) policy.Decision {
 
 // query describes the call to the policy, with its own copy of the arguments.
 func (c *Call) query() *policy.Query {
-	t := c.Definition
+	q := c.Definition.query()
+	q.Caller, q.Arguments, q.Workdir = c.Caller, bytes.Clone(c.Arguments), c.Workdir
+	q.Properties = c.Definition.siblings()
+	return q
+}
+
+// query is the tool as the policy sees it, without a call: of that no arguments are known.
+func (t *Tool) query() *policy.Query {
 	return &policy.Query{
 		Tool: t.Name, Plugin: t.Plugin, Hints: policy.Hints(t.Hints), Unbelieved: policy.Hints(t.Unbelieved),
-		Category: t.Category, CostTier: string(t.CostTier), Caller: c.Caller, Arguments: bytes.Clone(c.Arguments),
-		Workdir: c.Workdir, Properties: t.siblings,
+		Category: t.Category, CostTier: string(t.CostTier),
 	}
 }
 
@@ -99,7 +105,7 @@ func (h *snapshot) hides(t *Tool) bool {
 		return true
 	}
 	p, able := h.options.Policy.(interface{ Hides(*policy.Query) bool })
-	return able && p.Hides((&Call{Definition: t}).query())
+	return able && p.Hides(t.query())
 }
 
 func denied(c *Call) *sdk.Error {

@@ -43,6 +43,14 @@ type Awaiter interface {
 	AwaitTools(ctx context.Context, waiting func(why string)) error
 }
 
+// A CheckCache is a Plugin that remembers between hosts which tools were checked and have no flaw, so that listing them
+// checks nothing and compiles no schema; the first call of a tool does. Checked reports whether SetChecked was called
+// with the same tools, by a program with the same checks.
+type CheckCache interface {
+	Checked(tools []sdk.Tool) bool
+	SetChecked(tools []sdk.Tool)
+}
+
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
 type Host struct {
 	now       atomic.Pointer[snapshot]

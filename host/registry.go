@@ -240,7 +240,8 @@ const maxTools = 2048
 // tools, the first by name are kept.
 func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	var problems []error
-	spellings, looks := map[string][]string{}, map[string][]string{} // of each name, by its lower-case form and its appearance
+	// of each name, by its lower-case form and its appearance
+	spellings, looks := map[string][]string{}, map[string][]string{}
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
 		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
@@ -253,9 +254,15 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		declared = declared[:maxTools]
 	}
 	tools := map[string]*Tool{}
+	remembered, able := l.plugin.(CheckCache)
+	checked, flawless := false, true
+	if able {
+		checked = remembered.Checked(declared)
+	}
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
-		t, err := l.newTool(d, name)
+		t, err := l.newTool(d, name, checked)
+		flawless = flawless && err == nil && len(t.Unchecked) == 0
 		if err == nil {
 			err = cmp.Or(clash(name, spellings[strings.ToLower(name)], "whose names differ only by letter case"),
 				clash(name, looks[appearance(name)], "whose names look alike"))
@@ -272,19 +279,27 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		}
 		tools[name] = t
 	}
-	siblings := map[string]bool{}
-	for _, t := range tools {
-		own := t.Arguments()
-		if own == nil { // any names are allowed
-			siblings = nil
-			break
-		}
-		maps.Copy(siblings, own)
+	if able && flawless && !checked {
+		remembered.SetChecked(declared)
 	}
+	siblings := sync.OnceValue(func() map[string]bool { return allArguments(tools) }) // tools is not changed any more
 	for _, t := range tools {
 		t.siblings = siblings
 	}
 	return tools, problems
+}
+
+// allArguments are the names of the arguments of all tools; nil when one of them allows any names.
+func allArguments(tools map[string]*Tool) map[string]bool {
+	all := map[string]bool{}
+	for _, t := range tools {
+		own := t.Arguments()
+		if own == nil {
+			return nil
+		}
+		maps.Copy(all, own)
+	}
+	return all
 }
 
 // appearance maps names that look alike in many fonts to the same string.

@@ -38,10 +38,9 @@ type Tool struct {
 	Aliases []string
 
 	plugin         Plugin
-	declared       *sdk.Tool // the plugin's own definition, with the name that the plugin uses
-	input          *schema.Schema
-	output         *schema.Schema  // nil when none is declared
-	siblings       map[string]bool // the argument names of all tools of the plugin; nil when unknown
+	declared       *sdk.Tool              // the plugin's own definition, with the name that the plugin uses
+	schemas        func() *schemas        // compiled at the first call, if they were checked before
+	siblings       func() map[string]bool // the arguments of all tools of the plugin; nil when they are not known
 	searchDocument func() *toolsearch.Document
 	hash           func() string            // of the definition
 	arguments      func() *arguments.Schema // of the input schema
@@ -105,13 +104,23 @@ func (t *Tool) Arguments() map[string]bool {
 	return names
 }
 
-// newTool makes the host's tool, under a full name, from a plugin's definition.
-func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
-	if err := declared.Check(); err != nil {
-		return nil, err
+// newTool makes the host's tool, under a full name, from a plugin's definition. The schemas of a definition
+// that was checked before are compiled by the first call: compiling is most of the cost of a listing.
+func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, error) {
+	if !checked {
+		if err := declared.Check(); err != nil {
+			return nil, err
+		}
 	}
 	t := &Tool{Tool: declared, Plugin: l.name, plugin: l.plugin, declared: &declared}
-	if err := errors.Join(t.removeInvisible(), t.compile()); err != nil {
+	err := t.removeInvisible()
+	input, output, foreign := t.InputSchema, t.OutputSchema, t.ForeignSchema
+	t.schemas = sync.OnceValue(func() *schemas { return compileSchemas(input, output, foreign) })
+	if !checked {
+		err = errors.Join(err, t.schemas().err)
+		t.Unchecked = t.schemas().unchecked
+	}
+	if err != nil {
 		return nil, err
 	}
 	if t.Invisible > 0 {
@@ -136,45 +145,51 @@ func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 	return t, nil
 }
 
-// compile prepares the validation of arguments and structured results. A foreign input schema that cannot be used is
+// schemas are those of a tool, compiled. With err none is.
+type schemas struct {
+	input     *schema.Schema
+	output    *schema.Schema // nil: none is declared, or a foreign one cannot be used
+	unchecked []string       // see Tool.Unchecked
+	err       error
+}
+
+// compileSchemas prepares the checks of arguments and structured results. A foreign input schema that cannot be used is
 // replaced by one that accepts every object: the tool validates by itself.
-func (t *Tool) compile() (err error) {
-	compileInput := schema.Compile
-	if t.ForeignSchema {
-		compileInput = schema.CompileForeign
+func compileSchemas(input, output json.RawMessage, foreign bool) *schemas {
+	s := &schemas{}
+	compileInput, compileOutput := schema.Compile, schema.Compile
+	if foreign {
+		compileInput, compileOutput = schema.CompileForeign, schema.CompileForeignOutput
 	}
-	t.input, err = compileInput(t.InputSchema)
+	var err error
+	s.input, err = compileInput(input)
 	switch {
 	case err == nil:
-		t.Unchecked = t.input.Unchecked
-	case t.ForeignSchema:
-		t.Unchecked = []string{fmt.Sprintf("its arguments are not checked, since its schema cannot be used: %v", err)}
-		t.input, err = schema.Compile(json.RawMessage(`{"type":"object"}`))
+		s.unchecked = s.input.Unchecked
+	case foreign:
+		s.unchecked = []string{fmt.Sprintf("its arguments are not checked, since its schema cannot be used: %v", err)}
+		s.input, err = schema.Compile(json.RawMessage(`{"type":"object"}`))
 	}
 	if err != nil {
-		return fmt.Errorf("its input schema cannot be used: %w", err)
+		return &schemas{err: fmt.Errorf("its input schema cannot be used: %w", err)}
 	}
-	if t.OutputSchema == nil {
-		return nil
+	if output == nil {
+		return s
 	}
-	compileOutput := schema.Compile
-	if t.ForeignSchema {
-		compileOutput = schema.CompileForeignOutput
-	}
-	t.output, err = compileOutput(t.OutputSchema)
+	s.output, err = compileOutput(output)
 	switch {
 	case err == nil:
-	case t.ForeignSchema:
-		t.Unchecked = append(t.Unchecked,
+	case foreign:
+		s.unchecked = append(s.unchecked,
 			fmt.Sprintf("its structured results are not checked, since its output schema cannot be used: %v", err))
-		return nil
+		return s
 	default:
-		return fmt.Errorf("its output schema cannot be used: %w", err)
+		return &schemas{err: fmt.Errorf("its output schema cannot be used: %w", err)}
 	}
-	for _, what := range t.output.Unchecked {
-		t.Unchecked = append(t.Unchecked, "output schema: "+what)
+	for _, what := range s.output.Unchecked {
+		s.unchecked = append(s.unchecked, "output schema: "+what)
 	}
-	return nil
+	return s
 }
 
 // maxName is the longest full name that model vendors allow.

@@ -277,15 +277,16 @@ func (g *globals) printJSON(v any) error {
 }
 
 func toolRows(tools []*host.Tool, tokens bool) [][]string {
-	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "TOKENS", "DESCRIPTION"}}
-	for _, t := range tools {
-		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12),
-			strconv.Itoa(modelapi.EstimateTokens(t)), firstLine(t.Description)})
-	}
-	if !tokens {
-		for i, row := range rows {
-			rows[i] = slices.Delete(row, 3, 4)
+	row := func(name, effect, category, description string, size func() string) []string {
+		if !tokens {
+			return []string{name, effect, category, description}
 		}
+		return []string{name, effect, category, size(), description}
+	}
+	rows := [][]string{row("TOOL", "EFFECT", "CATEGORY", "DESCRIPTION", func() string { return "TOKENS" })}
+	for _, t := range tools {
+		rows = append(rows, row(t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), firstLine(t.Description),
+			func() string { return strconv.Itoa(modelapi.EstimateTokens(t)) }))
 	}
 	return rows
 }

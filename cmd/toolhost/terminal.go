@@ -150,7 +150,7 @@ func (c cleaner) Write(p []byte) (int, error) {
 // fit makes text one line of at most n columns that cannot move the cursor.
 func fit(text string, n int) string {
 	text, _ = textutil.Visible(text, ' ')
-	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
+	text = blanks.Replace(text)
 	used, end := 0, 0 // end is where the text is cut, so that the sign for it still fits
 	for i, r := range text {
 		if used+columns(r) > n {
@@ -163,6 +163,8 @@ func fit(text string, n int) string {
 	}
 	return text
 }
+
+var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
 // wide are the characters that most terminals show in two columns.
 var wide = &unicode.RangeTable{

@@ -149,24 +149,29 @@ func foldersOf(path string) []string {
 func fileState(files []watchedFile) string {
 	var all strings.Builder
 	for _, f := range files {
-		fmt.Fprintf(&all, "%q %s\n", f.path, stamp(f.path))
-		entries, _ := os.ReadDir(f.path) // a file has none
+		state, folder := stamp(f.path)
+		fmt.Fprintf(&all, "%q %s\n", f.path, state)
+		if !folder {
+			continue
+		}
+		entries, _ := os.ReadDir(f.path)
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), "toolhost-plugin-") {
-				fmt.Fprintf(&all, "%q %s\n", e.Name(), stamp(filepath.Join(f.path, e.Name())))
+				state, _ := stamp(filepath.Join(f.path, e.Name()))
+				fmt.Fprintf(&all, "%q %s\n", e.Name(), state)
 			}
 		}
 	}
 	return all.String()
 }
 
-// stamp is a text that differs for each state of a file.
-func stamp(path string) string {
+// stamp is a text that differs for each state of a file; folders have none.
+func stamp(path string) (state string, folder bool) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil || s.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return "none"
+		return "none", err == nil
 	}
-	return fmt.Sprint(s.Dev, s.Ino, s.Mode, s.Size, s.Mtim, s.Ctim)
+	return fmt.Sprint(s.Dev, s.Ino, s.Mode, s.Size, s.Mtim, s.Ctim), false
 }
 
 func (w *fileWatch) ready() bool {

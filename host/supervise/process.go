@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
+	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -41,6 +42,7 @@ type Process struct {
 	reloading chan struct{} // holds a token during a reload
 	identify  slot          // one file operation each, see runDetached
 	recalling slot
+	cache     *toolcache.Cache // or nil
 	verifying slot
 
 	calls       atomic.Int64 // that run now
@@ -175,8 +177,13 @@ func (p *Process) known(ctx context.Context) *sdk.Description {
 	return p.description.Load()
 }
 
-// storeRecalled keeps a description from the tool cache, unless the plugin has reported one or has another spec by
-// now.
+// Checked says whether SetChecked was called with these tools, by this program and with the same cache.
+func (p *Process) Checked(tools []sdk.Tool) bool { return p.cache.Checked(tools) }
+
+// SetChecked remembers in the cache that the tools have no flaw. That is written when the supervisor is closed.
+func (p *Process) SetChecked(tools []sdk.Tool) { p.cache.SetChecked(tools) }
+
+// storeRecalled keeps a description from the tool cache, unless the plugin has reported one or has another spec by now.
 func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -147,7 +147,7 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 		}
 	}
 	p := newProcess(spec.complete(s.workdir), s.log.With("plugin", spec.Name), s.start, s.reporter())
-	p.workdir, p.recall = s.workdir, s.recall
+	p.workdir, p.recall, p.cache = s.workdir, s.recall, s.cache
 	s.processes = append(s.processes, p)
 	return p, nil
 }
@@ -187,6 +187,7 @@ func (s *Supervisor) Close() error {
 	wg.Wait()
 	s.events.close()
 	s.binaries.Close()
+	s.cache.Close()
 	if s.tempDir != s.runDir {
 		_ = s.tempDir.remove()
 	}
@@ -198,7 +199,7 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 	if s.cache == nil {
 		return nil
 	}
-	path, err := s.verified(spec)
+	path, err := s.verifiedUnless(spec, s.cache.Native)
 	if err != nil {
 		return nil // the start reports the error
 	}

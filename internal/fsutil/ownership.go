@@ -34,13 +34,17 @@ func CheckOwnership(path string) error {
 			rest = rest[:len(rest)-1]
 		}
 		next := filepath.Join("/", at, name)
-		if err := checkEntry(next); err != nil {
+		mode, err := checkEntry(next)
+		if err != nil {
 			return err
 		}
-		target, err := os.Readlink(next)
-		if err != nil { // no link
+		if mode&fs.ModeSymlink == 0 {
 			at = next
 			continue
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return err
 		}
 		if links++; links > maxLinks {
 			return &OwnershipError{fmt.Errorf("%s leads through more than %d links", path, maxLinks)}
@@ -53,22 +57,23 @@ func CheckOwnership(path string) error {
 	return nil
 }
 
-// checkEntry checks the owner and the mode of one file, folder or link, whose parent folders are no links.
-func checkEntry(path string) error {
+// checkEntry checks the owner and the mode of one file, folder or link, whose parent folders are no links, and returns
+// the mode.
+func checkEntry(path string) (fs.FileMode, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("%s: the system does not report its owner", path)
+		return 0, fmt.Errorf("%s: the system does not report its owner", path)
 	}
 	if !trustedUser(stat.Uid) {
-		return &OwnershipError{fmt.Errorf("%s belongs to the user with id %d, who could change what runs. Fix: chown %d %s",
+		return 0, &OwnershipError{fmt.Errorf("%s belongs to the user with id %d, who could change what runs. Fix: chown %d %s",
 			path, stat.Uid, os.Geteuid(), path)}
 	}
 	mode := info.Mode()
-	var chmod string
+	chmod := ""
 	switch {
 	case mode&fs.ModeSymlink != 0: // a link has no mode of its own
 	case mode.IsDir() && mode&fs.ModeSticky != 0: // users can change only their own files there
@@ -78,9 +83,9 @@ func checkEntry(path string) error {
 		chmod = "chmod g-w"
 	}
 	if chmod == "" {
-		return nil
+		return mode, nil
 	}
-	return &OwnershipError{fmt.Errorf("%s is writable by other users (mode %s), who could change what runs. Fix: %s %s",
+	return 0, &OwnershipError{fmt.Errorf("%s is writable by other users (mode %s), who could change what runs. Fix: %s %s",
 		path, mode, chmod, path)}
 }
 

@@ -3,6 +3,7 @@
 package toolcache
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,7 +28,8 @@ type Cache struct {
 	// Offline makes Load also return what may have changed, with a notice.
 	Offline bool
 
-	folder folder
+	folder *folder
+	checks checks
 	prune  sync.Once
 }
 
@@ -37,7 +39,15 @@ func Open(dir string) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{folder: f}, nil
+	return &Cache{folder: f, checks: checks{folder: f}}, nil
+}
+
+// Close writes the index and the checks, if they have changed.
+func (c *Cache) Close() {
+	if c != nil {
+		c.folder.writeIndex()
+		c.checks.write()
+	}
 }
 
 // Dir is the cache's folder, "" for a nil Cache.
@@ -140,7 +150,7 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 }
 
 // formatVersion changes whenever the meaning of entries does.
-const formatVersion = 2
+const formatVersion = 3
 
 // A kind separates what one program reports everywhere from what may change without it.
 type kind string
@@ -171,59 +181,23 @@ func hexSum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A storedDescription has schemas as bytes: JSON inside JSON would not come back unchanged.
-type storedDescription struct {
-	Key         string
-	Description sdk.Description // without tools and schema
-	Schema      []byte
-	Tools       []storedTool
-}
-
-type storedTool struct {
-	Definition           sdk.Tool // without schemas and Extra
-	Input, Output, Extra []byte
-}
-
 func (e Entry) load(k kind) *sdk.Description {
 	if e.content == "" {
 		return nil
 	}
 	name := e.hash(k)
-	var s storedDescription
-	if !e.cache.folder.read(descriptions, name, &s) || s.Key != name {
+	text, ok := e.cache.folder.read(descriptions, name)
+	text, named := bytes.CutPrefix(text, []byte(name)) // else it was renamed
+	if !ok || !named {
 		return nil
 	}
-	return s.decode()
+	return decode(text)
 }
 
 // store writes a description, unless it would not come back unchanged.
 func (e Entry) store(k kind, d *sdk.Description) {
-	s := encode(e.hash(k), d)
-	text, err := json.Marshal(s)
-	var back storedDescription
-	if err == nil && json.Unmarshal(text, &back) == nil && reflect.DeepEqual(back.decode(), d) {
-		e.cache.folder.write(descriptions, s.Key, text)
+	if text := encode(d); text != nil {
+		name := e.hash(k)
+		e.cache.folder.write(descriptions, name, append([]byte(name), text...))
 	}
-}
-
-func encode(key string, d *sdk.Description) storedDescription {
-	s := storedDescription{Key: key, Description: *d, Schema: d.ConfigSchema}
-	s.Description.Tools, s.Description.ConfigSchema = nil, nil
-	for _, t := range d.Tools {
-		st := storedTool{Definition: t, Input: t.InputSchema, Output: t.OutputSchema, Extra: t.Extra}
-		st.Definition.InputSchema, st.Definition.OutputSchema, st.Definition.Extra = nil, nil, nil
-		s.Tools = append(s.Tools, st)
-	}
-	return s
-}
-
-func (s storedDescription) decode() *sdk.Description {
-	d := s.Description
-	d.ConfigSchema, d.Tools = s.Schema, nil
-	for _, st := range s.Tools {
-		t := st.Definition
-		t.InputSchema, t.OutputSchema, t.Extra = st.Input, st.Output, st.Extra
-		d.Tools = append(d.Tools, t)
-	}
-	return &d
 }

@@ -31,6 +31,9 @@ type storedProgram struct {
 
 // identify reads the file, unless its state is stored.
 func (c *Cache) identify(ctx context.Context, path string) fingerprint {
+	if stored, known := c.stored(path); known {
+		return fingerprint{stored.Content, stored.Native, stored.Self}
+	}
 	f, err := binaries.Open(path)
 	if err != nil {
 		return fingerprint{}
@@ -41,11 +44,6 @@ func (c *Cache) identify(ctx context.Context, path string) fingerprint {
 	if err != nil {
 		return fingerprint{}
 	}
-	var stored storedProgram
-	name := hexSum(fmt.Appendf(nil, "%d %d", now.Device, now.Inode))
-	if c.folder.read(programs, name, &stored) && stored.State == now {
-		return fingerprint{stored.Content, stored.Native, stored.Self}
-	}
 	sum, err := f.SHA256(contextWriter{ctx})
 	native := f.Native()
 	p := fingerprint{sum, native, native && linksSDK(f)}
@@ -53,9 +51,32 @@ func (c *Cache) identify(ctx context.Context, path string) fingerprint {
 		return fingerprint{}
 	}
 	if text, err := json.Marshal(storedProgram{p.content, p.native, p.self, now}); err == nil && now.Settled(began) {
-		c.folder.write(programs, name, text)
+		c.folder.write(programs, programName(now), text)
 	}
 	return p
+}
+
+// stored returns what is stored of a file, if that is in the same state now.
+func (c *Cache) stored(path string) (p storedProgram, known bool) {
+	now, err := binaries.Identify(path)
+	if err != nil {
+		return p, false
+	}
+	text, ok := c.folder.read(programs, programName(now))
+	return p, ok && json.Unmarshal(text, &p) == nil && p.State == now
+}
+
+// Native reports whether the file is known to be machine code, without reading it.
+func (c *Cache) Native(path string) bool {
+	if c == nil {
+		return false
+	}
+	p, known := c.stored(path)
+	return known && p.Native
+}
+
+func programName(of binaries.Identity) string {
+	return hexSum(fmt.Appendf(nil, "%d %d", of.Device, of.Inode))
 }
 
 // A contextWriter fails when the context has ended, which ends a long read.

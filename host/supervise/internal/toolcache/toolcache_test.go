@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"reflect"
 	"testing"
 	"time"
 
@@ -38,9 +38,10 @@ func TestBrokenEntries(t *testing.T) {
 		"no checksum": func(t *testing.T, path string, text []byte) { rewrite(t, path, text[65:]) },
 		"not ours":    func(t *testing.T, path string, _ []byte) { check(t, os.Chmod(path, 0o644)) },
 		"of another": func(t *testing.T, path string, text []byte) {
-			rewrite(t, path, sealed(strings.Replace(string(text[65:]), `"Key":"`, `"Key":"0`, 1)))
+			rewrite(t, path, sealed("0"+string(text[66:])))
 		},
-		"no JSON":   func(t *testing.T, path string, _ []byte) { rewrite(t, path, sealed("{")) },
+		"too short": func(t *testing.T, path string, text []byte) { rewrite(t, path, sealed(string(text[65:len(text)-1]))) },
+		"too long":  func(t *testing.T, path string, text []byte) { rewrite(t, path, sealed(string(text[65:])+"x")) },
 		"too large": func(t *testing.T, path string, _ []byte) { check(t, os.Truncate(path, maxFile+1)) },
 		"a link": func(t *testing.T, path string, _ []byte) {
 			check(t, os.Rename(path, path+".moved"))
@@ -72,12 +73,60 @@ func TestBrokenEntries(t *testing.T) {
 
 // Everything that a description can hold comes back.
 func TestDescriptionsComeBack(t *testing.T) {
-	var back storedDescription
-	if err := json.Unmarshal(must(json.Marshal(encode("k", full))), &back); err != nil {
-		t.Fatal(err)
+	for _, d := range []*sdk.Description{full, {}, {Notices: []string{}, Tools: []sdk.Tool{}}} {
+		if diff := cmp.Diff(d, decode(encode(d))); diff != "" {
+			t.Errorf("-before +after:\n%s", diff)
+		}
 	}
-	if diff := cmp.Diff(full, back.decode()); diff != "" || back.Key != "k" {
-		t.Errorf("-before +after:\n%s", diff)
+}
+
+// A field that is added to a definition is kept too, and is part of what was checked.
+func TestEachFieldIsKept(t *testing.T) {
+	c := must(Open(filepath.Join(t.TempDir(), "cache")))
+	c.SetChecked([]sdk.Tool{{}})
+	eachField(t, reflect.TypeFor[sdk.Tool](), func(name string, set func(reflect.Value)) {
+		var tool sdk.Tool
+		set(reflect.ValueOf(&tool).Elem())
+		if encode(&sdk.Description{Tools: []sdk.Tool{tool}}) == nil {
+			t.Errorf("%s of a tool does not come back", name)
+		}
+		if c.Checked([]sdk.Tool{tool}) {
+			t.Errorf("a tool counts as checked although its %s has changed", name)
+		}
+	})
+	eachField(t, reflect.TypeFor[sdk.Description](), func(name string, set func(reflect.Value)) {
+		var d sdk.Description
+		set(reflect.ValueOf(&d).Elem())
+		if encode(&d) == nil {
+			t.Errorf("%s of a description does not come back", name)
+		}
+	})
+}
+
+// eachField calls back for each field of a struct, and of those in it, with a function that sets it.
+func eachField(t *testing.T, of reflect.Type, back func(name string, set func(reflect.Value))) {
+	t.Helper()
+	for i := range of.NumField() {
+		f := of.Field(i)
+		set := func(v reflect.Value, to any) { v.Field(i).Set(reflect.ValueOf(to).Convert(f.Type)) }
+		switch f.Type.Kind() {
+		case reflect.Struct:
+			eachField(t, f.Type, func(name string, inner func(reflect.Value)) {
+				back(f.Name+"."+name, func(v reflect.Value) { inner(v.Field(i)) })
+			})
+		case reflect.String:
+			back(f.Name, func(v reflect.Value) { set(v, "x") })
+		case reflect.Bool:
+			back(f.Name, func(v reflect.Value) { set(v, true) })
+		case reflect.Int64:
+			back(f.Name, func(v reflect.Value) { set(v, 7) })
+		case reflect.Pointer:
+			back(f.Name, func(v reflect.Value) { set(v, new(false)) })
+		case reflect.Slice:
+			back(f.Name, func(v reflect.Value) { v.Field(i).Set(reflect.MakeSlice(f.Type, 1, 1)) })
+		default:
+			t.Fatalf("no value for the field %s", f.Name)
+		}
 	}
 }
 
@@ -224,14 +273,13 @@ func TestPrune(t *testing.T) {
 // An entry that is used is kept, however old it is.
 func TestUseKeepsAnEntry(t *testing.T) {
 	s := must(openFolder(filepath.Join(t.TempDir(), "cache")))
-	s.write(descriptions, "x", []byte(`"text"`))
+	s.write(descriptions, "x", []byte("text"))
 	chtimes(t, s.path(descriptions, "x"), time.Now().Add(-maxUnused-time.Hour))
-	var text string
-	if !s.read(descriptions, "x", &text) || text != "text" {
+	if text, ok := s.read(descriptions, "x"); !ok || string(text) != "text" {
 		t.Fatalf("it holds %q", text)
 	}
 	s.prune()
-	if !s.read(descriptions, "x", &text) {
+	if _, ok := s.read(descriptions, "x"); !ok {
 		t.Error("it is gone")
 	}
 	s.write(descriptions, "large", make([]byte, maxFile))
