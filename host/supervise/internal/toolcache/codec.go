@@ -43,6 +43,8 @@ func (c *coder) description(d *sdk.Description) {
 	c.json(&d.ConfigSchema)
 	c.bool(&d.Dynamic)
 	c.bool(&d.Cacheable)
+	c.text(&d.Missing)
+	c.bool(&d.Pending)
 	list(c, &d.Notices, c.text)
 	list(c, &d.Tools, c.tool)
 }
