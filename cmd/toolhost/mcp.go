@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,8 +68,12 @@ func newMCP(g *globals) *cobra.Command {
 }
 
 func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
-	o, err := g.mcpOptions(f)
+	c, err := bootstrap.Load(g.options())
 	if err != nil {
+		return err
+	}
+	o := g.mcpOptions(f)
+	if o.Identities, err = f.identities(c); err != nil {
 		return err
 	}
 	if o.StateKey, err = bootstrap.MCPStateKey(); err != nil { // then this server alone knows what it asked
@@ -88,49 +93,75 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	go g.reloadIdentities(ctx, f, c, s)
 	fmt.Fprintf(g.err, "toolhost: serving MCP at http://%s%s\n", l.Addr(), mcpserver.Path)
 	return s.Serve(ctx, l)
 }
 
-// mcpOptions has an identity for the token of the environment, or those of the configuration.
-func (g *globals) mcpOptions(f mcpFlags) (mcpserver.Options, error) {
-	out := mcpserver.Options{
-		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless,
-		Deferred: f.deferred, List: f.list, Logger: g.logger(),
-	}
-	c, err := bootstrap.Load(g.options())
-	if err != nil {
-		return out, err
-	}
-	profiles := map[string]string{"": f.profile}
+// identities are who may use the server over HTTP: one for the token of the environment, or those of the configuration.
+func (f *mcpFlags) identities(c *bootstrap.Configuration) (out []mcpserver.Identity, err error) {
 	token := os.Getenv(mcpTokenVar)
 	switch {
 	case f.http == "":
+		return nil, nil
 	case len(c.Identities) > 0 && (token != "" || f.profile != ""):
-		return out, fmt.Errorf("%s has identities in its mcp block, with tokens and profiles: unset %s, and leave out "+
+		return nil, fmt.Errorf("%s has identities in its mcp block, with tokens and profiles: unset %s, and leave out "+
 			"--profile", c.Path, mcpTokenVar)
 	case token != "":
-		out.Identities = []mcpserver.Identity{{Token: token}}
+		out = []mcpserver.Identity{{Token: token}}
 	}
-	if f.http != "" {
-		for _, i := range c.Identities {
-			out.Identities = append(out.Identities, mcpserver.Identity{Name: i.Name, Token: i.Token})
-			profiles[i.Name] = i.Profile
-		}
-	}
-	out.Open = func(ctx context.Context, identity string, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
-		o := g.options()
-		o.AskTrust = nil // standard input is the client's
-		o.Profile, o.Approve, o.Remote = profiles[identity], bootstrap.Approve(f.approve), identity != ""
-		o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
-		i, err := g.open(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		go g.reloadOnChange(ctx, i, hooks)
-		return i, nil
+	for _, i := range c.Identities {
+		out = append(out, mcpserver.Identity{Name: i.Name, Token: i.Token, Rights: i.Profile})
 	}
 	return out, nil
+}
+
+// reloadIdentities goes on with the identities of the configuration when that has changed, until ctx ends.
+func (g *globals) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap.Configuration, s *mcpserver.Server) {
+	for changes := c.Changes(ctx); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+		if err := g.rereadIdentities(f, s); err != nil && ctx.Err() == nil {
+			g.logger().Error("the identities of the mcp block are those of before", "error", err)
+		}
+	}
+}
+
+func (g *globals) rereadIdentities(f mcpFlags, s *mcpserver.Server) error {
+	c, err := bootstrap.Load(g.options())
+	if err != nil {
+		return err
+	}
+	if !c.Trusted() {
+		return &bootstrap.UntrustedError{Path: c.Path}
+	}
+	all, err := f.identities(c)
+	if err != nil {
+		return err
+	}
+	return s.SetIdentities(all)
+}
+
+func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
+	return mcpserver.Options{
+		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless,
+		Deferred: f.deferred, List: f.list, Logger: g.logger(),
+		Open: func(ctx context.Context, who mcpserver.Identity, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
+			o := g.options()
+			o.AskTrust = nil // standard input is the client's
+			o.Profile, o.Approve, o.Remote = cmp.Or(who.Rights, f.profile), bootstrap.Approve(f.approve), who.Name != ""
+			o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
+			i, err := g.open(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			go g.reloadOnChange(ctx, i, hooks)
+			return i, nil
+		},
+	}
 }
 
 // reloadOnChange goes on with what files have changed, until ctx ends.

@@ -139,6 +139,21 @@ func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	return w.changed
 }
 
+// Changes returns a channel that receives when what Load would read has changed and is written completely: the
+// configuration, or the list of trusted files. Nothing is sent after ctx has ended.
+func (c *Configuration) Changes(ctx context.Context) <-chan struct{} {
+	var files []watchedFile
+	if c.Path != "" {
+		files = append(files, watchedFile{path: c.Path})
+	}
+	if path, err := UserFile("trusted"); err == nil {
+		files = append(files, watchedFile{path: path})
+	}
+	w := newFileWatch(func() []watchedFile { return files })
+	go w.run(ctx)
+	return w.changed
+}
+
 // Watch reloads after each report of Changes until ctx ends. Failures are logged, and everything continues unchanged.
 func (i *Instance) Watch(ctx context.Context) {
 	changes := i.Changes(ctx)

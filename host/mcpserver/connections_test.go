@@ -21,7 +21,7 @@ const slowToken = "token-of-ann-0123456789"
 // serveLimited serves a setup with limits that a test can reach.
 func (s *setup) serveLimited(t *testing.T, change func(*limits)) (w *web, server *Server, address string) {
 	t.Helper()
-	s.options.Identities = []Identity{{"ann", slowToken}, {"bob", "token-of-bob-0123456789"}}
+	s.options.Identities = []Identity{{Name: "ann", Token: slowToken}, {Name: "bob", Token: "token-of-bob-0123456789"}}
 	server = s.server(t)
 	change(&server.limits)
 	l, err := server.Listen("127.0.0.1:0")

@@ -99,6 +99,9 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 					Message: "the request was stopped by a panic, which is a bug; the log of toolhost tells more"}
 			}
 		}()
+		if e.ctx.Err() != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server no longer serves the client"}
+		}
 		switch r := req.(type) {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			// The SDK takes what a client asks for, not what is agreed, for the session's revision.

@@ -157,7 +157,7 @@ func (s *setup) server(t *testing.T) *Server {
 	o.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	o.Version = "1.0"
 	if o.Open == nil {
-		o.Open = func(_ context.Context, _ string, hooks Hooks) (Backend, error) { return s.open(hooks) }
+		o.Open = func(_ context.Context, _ Identity, hooks Hooks) (Backend, error) { return s.open(hooks) }
 	}
 	out, err := New(o)
 	if err != nil {

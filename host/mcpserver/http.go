@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +22,6 @@ const (
 	maxBody        = 4 << 20       // bytes of a request
 	maxSessions    = 200           // of an identity
 	sessionTimeout = 8 * time.Hour // without a request
-	minToken       = 16            // characters
 )
 
 // limits bound what clients take of the server.
@@ -40,33 +37,6 @@ type limits struct {
 
 var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
 	idle: 2 * time.Minute, connections: 1000, requests: 400, bodies: 64 << 20, allBodies: 256 << 20}
-
-// An Identity is someone who may use the server over HTTP.
-type Identity struct {
-	// Name is for rules and the record; Options.Open makes a host for it.
-	Name string
-	// Token is the bearer token.
-	Token string
-}
-
-// checkIdentities refuses tokens that can be guessed, and those that do not tell identities apart.
-func checkIdentities(all []Identity) error {
-	names, tokens := map[string]bool{}, map[string]string{}
-	for _, i := range all {
-		other, same := tokens[i.Token]
-		switch {
-		case len(i.Token) < minToken:
-			return fmt.Errorf("mcpserver: the token of identity %q has %d characters; it needs %d at least, such as those "+
-				"that `openssl rand -hex 32` prints", i.Name, len(i.Token), minToken)
-		case same:
-			return fmt.Errorf("mcpserver: the identities %q and %q have the same token", other, i.Name)
-		case names[i.Name]:
-			return fmt.Errorf("mcpserver: there are two identities %q", i.Name)
-		}
-		names[i.Name], tokens[i.Token] = true, i.Name
-	}
-	return nil
-}
 
 // Handler serves the streamable HTTP transport: clients of the handshake revisions have sessions, requests of revision
 // 2026-07-28 need none. With Options.Identities each request needs the bearer token of one. Requests from the pages of
@@ -90,10 +60,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "requests from the pages of other origins are refused")
 		return
 	}
-	identity, ok := s.authenticate(r)
+	who, ok := s.authenticate(r)
 	if !ok {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		refuse(w, http.StatusUnauthorized, "a valid bearer token is needed")
+		refuseToken(w)
 		return
 	}
 	done, ok := serving(r.Context())
@@ -102,7 +71,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	taken, ok := s.load.begin(identity, &s.limits)
+	taken, ok := s.load.begin(who.Name, &s.limits)
 	if !ok {
 		refuseFor(w, retryBusy, fmt.Sprintf("%d requests are being served, which is the limit", s.limits.requests))
 		return
@@ -119,9 +88,13 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = out.control.SetReadDeadline(time.Time{})
-	e, err := s.endpoint(r.Context(), identity)
-	if err != nil {
-		s.options.Logger.Error("the host cannot be opened", "identity", identity, "error", err)
+	e, err := s.endpoint(r.Context(), &who)
+	switch {
+	case errors.Is(err, errRemoved):
+		refuseToken(out)
+		return
+	case err != nil:
+		s.options.Logger.Error("the host cannot be opened", "identity", who.Name, "error", err)
 		refuse(out, http.StatusServiceUnavailable, "the host cannot be opened; the log of toolhost says why")
 		return
 	}
@@ -132,6 +105,11 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, why, status)
+}
+
+func refuseToken(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	refuse(w, http.StatusUnauthorized, "a valid bearer token is needed")
 }
 
 // refuseFor is refuse for a client that may come again after some seconds.
@@ -154,22 +132,6 @@ func bodyStatus(err error) int {
 		return http.StatusRequestTimeout
 	}
 	return http.StatusBadRequest
-}
-
-// authenticate takes as long for each wrong token.
-func (s *Server) authenticate(r *http.Request) (identity string, ok bool) {
-	if len(s.options.Identities) == 0 {
-		return "", true
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	given := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	for _, i := range s.options.Identities {
-		want := sha256.Sum256([]byte(i.Token))
-		if subtle.ConstantTimeCompare(given[:], want[:]) == 1 {
-			identity, ok = i.Name, true
-		}
-	}
-	return identity, ok && strings.EqualFold(scheme, "Bearer")
 }
 
 // sameOrigin reports whether a request is not one of a page of another origin.
@@ -200,7 +162,10 @@ func (e *endpoint) newHTTP() httpHandlers {
 func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	message := members(body)
 	params := find(message, "params")
-	r = r.Clone(r.Context())
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer context.AfterFunc(e.ctx, end)() // of an identity that was removed
+	r = r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if isObject(params) {
 		r.Header[paramsHeader] = []string{string(params)}

@@ -30,7 +30,12 @@ type web struct {
 // listen serves the setup over HTTP.
 func (s *setup) listen(t *testing.T) *web {
 	t.Helper()
-	server := httptest.NewServer(s.server(t).Handler())
+	return listenFor(t, s.server(t))
+}
+
+func listenFor(t *testing.T, s *Server) *web {
+	t.Helper()
+	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
 	return &web{t: t, url: server.URL}
@@ -176,11 +181,11 @@ func TestDroppedRequestCancelsTheCall(t *testing.T) {
 func TestIdentitiesAreApart(t *testing.T) {
 	plugins := map[string]*fake{"ann": {tools: []sdk.Tool{changing("a")}}, "bob": {tools: []sdk.Tool{changing("b")}}}
 	opened := make(chan string, 10)
-	s := &setup{options: Options{Identities: []Identity{{"ann", "token-of-ann-0123456789"},
-		{"bob", "token-of-bob-0123456789"}}}}
-	s.options.Open = func(_ context.Context, identity string, hooks Hooks) (Backend, error) {
-		opened <- identity
-		own := &setup{plugins: map[string]*fake{"p": plugins[identity]}}
+	s := &setup{options: Options{Identities: []Identity{{Name: "ann", Token: "token-of-ann-0123456789"},
+		{Name: "bob", Token: "token-of-bob-0123456789"}}}}
+	s.options.Open = func(_ context.Context, who Identity, hooks Hooks) (Backend, error) {
+		opened <- who.Name
+		own := &setup{plugins: map[string]*fake{"p": plugins[who.Name]}}
 		return own.open(hooks)
 	}
 	ann := s.listen(t)
@@ -220,6 +225,63 @@ func TestIdentitiesAreApart(t *testing.T) {
 		other := web{t: t, url: ann.url, token: token}
 		if got := other.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != http.StatusUnauthorized {
 			t.Errorf("token %q: %d", token, got)
+		}
+	}
+}
+
+// An identity that is removed loses what it has open: streams, calls and sessions; others keep theirs.
+func TestRemovedIdentityLosesWhatIsOpen(t *testing.T) {
+	ann, bob := Identity{Name: "ann", Token: "token-of-ann-0123456789"}, Identity{Name: "bob",
+		Token: "token-of-bob-0123456789"}
+	ended := make(chan struct{})
+	annPlugin := &fake{tools: []sdk.Tool{readOnly("t")}, call: func(ctx context.Context, _ *sdk.Request) (*sdk.Result,
+		error) {
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}}
+	bobPlugin, step := steps(2)
+	s := &setup{options: Options{Identities: []Identity{ann, bob}}}
+	s.options.Open = func(_ context.Context, who Identity, hooks Hooks) (Backend, error) {
+		return (&setup{plugins: map[string]*fake{"p": map[string]*fake{"ann": annPlugin, "bob": bobPlugin}[who.Name]}}).
+			open(hooks)
+	}
+	server := s.server(t)
+	w := listenFor(t, server)
+	other := *w
+	w.token, other.token = ann.Token, bob.Token
+	w.handshake()
+	other.handshake()
+	notices := w.openStream(http.MethodGet, "")
+	call := w.openStream(http.MethodPost, stepsCall)
+	kept := other.openStream(http.MethodPost, stepsCall)
+	step <- struct{}{}
+	eventually(t, "the call runs", func() bool { return annPlugin.made() == 1 })
+	if err := server.SetIdentities([]Identity{bob}); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	_, _ = notices.rest(), call.rest() // they end
+	if got := w.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != http.StatusUnauthorized {
+		t.Errorf("who was removed: %d", got)
+	}
+	step <- struct{}{}
+	if got := kept.rest(); !slices.Equal(got, []string{"1", "2", "done"}) {
+		t.Errorf("the call of another: %q", got)
+	}
+	for name, wrong := range map[string][]Identity{"a short token": {{Name: "ann", Token: "x"}},
+		"one token twice": {bob, {Name: "ann", Token: bob.Token}}} {
+		if err := server.SetIdentities(wrong); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	names(t, other.request("tools/list", "{}"))
+	if err := server.SetIdentities(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*web{w, &other, {t: t, url: w.url}} {
+		if got := c.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != http.StatusUnauthorized {
+			t.Errorf("without identities: %d", got)
 		}
 	}
 }
@@ -282,9 +344,10 @@ func TestListenNeedsAToken(t *testing.T) {
 		}
 		_ = l.Close()
 	}
-	for _, bad := range [][]Identity{{{"a", "short"}}, {{"a", "0123456789abcdef"}, {"b", "0123456789abcdef"}},
-		{{"a", "0123456789abcdef"}, {"a", "0123456789abcdeg"}}} {
-		if _, err := New(Options{Open: func(context.Context, string, Hooks) (Backend, error) { return nil, nil },
+	for _, bad := range [][]Identity{{{Name: "a", Token: "short"}},
+		{{Name: "a", Token: "0123456789abcdef"}, {Name: "b", Token: "0123456789abcdef"}},
+		{{Name: "a", Token: "0123456789abcdef"}, {Name: "a", Token: "0123456789abcdeg"}}} {
+		if _, err := New(Options{Open: func(context.Context, Identity, Hooks) (Backend, error) { return nil, nil },
 			Identities: bad}); err == nil {
 			t.Errorf("taken: %v", bad)
 		}

@@ -158,7 +158,7 @@ func TestStreamIsResumed(t *testing.T) {
 func TestStreamOfAnotherIsNotResumed(t *testing.T) {
 	p, step := steps(1)
 	s := &setup{plugins: map[string]*fake{"p": p}, options: Options{Identities: []Identity{
-		{"ann", "token-of-ann-0123456789"}, {"bob", "token-of-bob-0123456789"}}}}
+		{Name: "ann", Token: "token-of-ann-0123456789"}, {Name: "bob", Token: "token-of-bob-0123456789"}}}}
 	ann := s.listen(t)
 	bob, other := *ann, *ann
 	ann.token, bob.token, other.token = "token-of-ann-0123456789", "token-of-bob-0123456789", "token-of-ann-0123456789"

@@ -1,8 +1,11 @@
 package mcpserver
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -108,5 +111,67 @@ func TestListedMeansCallableAfterAChange(t *testing.T) {
 	checkListed(t, "after", plugins, w.request)
 	if r := w.request("tools/call", `{"name":"p__a"}`); r.Error == nil {
 		t.Errorf("a tool that is gone was called: %s", r.Result)
+	}
+}
+
+// What an identity sees it can call, and nothing else; who is no identity reaches nothing. Both hold after every change
+// of the identities, their tokens and their rights, over sessions and without, and sessions of before are gone.
+func TestListedMeansCallableForIdentities(t *testing.T) {
+	plugins := map[string]*fake{"p": {tools: []sdk.Tool{readOnly("a"), readOnly("b"), readOnly("c")}}}
+	filters := map[string]host.Filter{"all": {}, "few": {Tools: []string{"p__a"}}, "other": {Exclude: []string{"*__a"}}}
+	s := &setup{options: Options{Identities: []Identity{{Name: "first", Token: "token-0-0123456789"}}}}
+	s.options.Open = func(_ context.Context, who Identity, hooks Hooks) (Backend, error) {
+		return (&setup{plugins: plugins, filter: filters[who.Rights]}).open(hooks)
+	}
+	server := s.server(t)
+	base := listenFor(t, server)
+	random := rand.New(rand.NewPCG(1, 2))
+	type client struct {
+		*web
+		who Identity
+	}
+	var open []client // with sessions
+	for range 30 {
+		next := map[string]Identity{}
+		for i := range 4 { // few tokens, so that they go from one to another
+			token := fmt.Sprintf("token-%d-0123456789", i)
+			name := []string{"ann", "bob", "eve"}[random.IntN(3)]
+			if random.IntN(2) == 0 && next[name].Token == "" {
+				next[name] = Identity{name, token, []string{"all", "few", "other"}[random.IntN(3)]}
+			}
+		}
+		all := slices.Collect(maps.Values(next))
+		if err := server.SetIdentities(all); err != nil {
+			t.Fatal(err)
+		}
+		open = slices.DeleteFunc(open, func(c client) bool {
+			got := c.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			if want := next[c.who.Name] == c.who; want != (got == http.StatusOK) {
+				t.Errorf("%+v of %+v: a session that was open: %d", c.who, all, got)
+			}
+			return got != http.StatusOK
+		})
+		for i := range 4 {
+			c := *base
+			c.token = fmt.Sprintf("token-%d-0123456789", i)
+			who := slices.IndexFunc(all, func(i Identity) bool { return i.Token == c.token })
+			if who < 0 {
+				if got := c.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != http.StatusUnauthorized {
+					t.Errorf("%s of %+v: %d", c.token, all, got)
+				}
+				continue
+			}
+			c.handshake()
+			open = append(open, client{&c, all[who]})
+			checkListed(t, fmt.Sprintf("session of %+v", all[who]), plugins, c.request)
+			m := modernWeb(&c)
+			checkListed(t, fmt.Sprintf("%+v", all[who]), plugins, func(method, params string) reply {
+				return m.request(method, modernParams(params, "{}"))
+			})
+			listed := names(t, c.request("tools/list", "{}"))
+			if want := map[string]int{"all": 3, "few": 1, "other": 2}[all[who].Rights]; len(listed) != want {
+				t.Errorf("%+v sees %q", all[who], listed)
+			}
+		}
 	}
 }

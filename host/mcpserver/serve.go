@@ -28,7 +28,10 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 		}
 		host = "127.0.0.1"
 	}
-	if len(s.options.Identities) == 0 && !isLoopback(host) {
+	s.mu.Lock()
+	guarded := s.guarded
+	s.mu.Unlock()
+	if !guarded && !isLoopback(host) {
 		return nil, fmt.Errorf("%s can be reached by others, and nothing asks them for a token; set TOOLHOST_MCP_TOKEN, "+
 			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
 	}

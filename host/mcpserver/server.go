@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,8 +23,8 @@ import (
 
 // Options of a Server.
 type Options struct {
-	// Open makes the host of an identity; "" is who needs none. Its hooks belong into the options of that host.
-	Open func(ctx context.Context, identity string, hooks Hooks) (Backend, error)
+	// Open makes the host of an identity; the zero one is who needs none. The hooks belong into the options of that host.
+	Open func(ctx context.Context, who Identity, hooks Hooks) (Backend, error)
 	// Version is the version of the program, which clients show.
 	Version string
 	// ServerName is what clients call this server: they put mcp__NAME__ before the names of tools. "" is "toolhost".
@@ -39,7 +40,8 @@ type Options struct {
 	List     []string
 	// Instructions are for the model; "" has none.
 	Instructions string
-	// Identities are who may use the server over HTTP; without them everyone may who reaches it.
+	// Identities are who may use the server over HTTP; without them everyone may who reaches it. SetIdentities replaces
+	// them.
 	Identities []Identity
 	// Stateless serves all revisions over HTTP without sessions: such clients can be asked nothing, unless theirs is
 	// 2026-07-28.
@@ -77,10 +79,15 @@ type Server struct {
 	limits     limits
 	load       load
 
-	mu        sync.Mutex
-	closed    bool
-	endpoints map[string]*endpoint // by identity
+	mu         sync.Mutex
+	closed     bool
+	endpoints  map[string]*endpoint // by identity
+	identities []Identity
+	guarded    bool           // there are or were identities
+	closing    sync.WaitGroup // of endpoints whose identity was removed
 }
+
+var errClosed = errors.New("the server is closed")
 
 // minStateKey is how many bytes a key has at least.
 const minStateKey = 32
@@ -110,7 +117,7 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{options: o, endpoints: map[string]*endpoint{}, events: newEventStore(),
-		limits: defaultLimits}
+		limits: defaultLimits, identities: slices.Clone(o.Identities), guarded: len(o.Identities) > 0}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.streams, s.endStreams = context.WithCancel(s.ctx)
 	return s, nil
@@ -128,19 +135,29 @@ func (s *Server) Close() error {
 	for _, e := range all {
 		err = errors.Join(err, e.close())
 	}
+	s.closing.Wait()
 	return err
 }
 
-// endpoint opens the host of an identity, if that has not been done.
-func (s *Server) endpoint(ctx context.Context, identity string) (*endpoint, error) {
+// endpoint opens the host of an identity, if that has not been done; nil is who does not come over HTTP.
+func (s *Server) endpoint(ctx context.Context, who *Identity) (*endpoint, error) {
+	var identity string
+	if who != nil {
+		identity = who.Name
+	}
 	s.mu.Lock()
-	if s.closed {
+	switch {
+	case s.closed:
 		s.mu.Unlock()
-		return nil, errors.New("the server is closed")
+		return nil, errClosed
+	case who != nil && !s.allows(*who):
+		s.mu.Unlock()
+		return nil, errRemoved
 	}
 	e := s.endpoints[identity]
 	if e == nil {
-		e = &endpoint{server: s, identity: identity, opened: make(chan struct{})}
+		e = &endpoint{server: s, identity: identity, who: who, opened: make(chan struct{})}
+		e.ctx, e.end = context.WithCancel(s.ctx)
 		s.endpoints[identity] = e
 		go e.open()
 	}
@@ -164,6 +181,9 @@ func (s *Server) endpoint(ctx context.Context, identity string) (*endpoint, erro
 type endpoint struct {
 	server   *Server
 	identity string
+	who      *Identity       // nil if not over HTTP
+	ctx      context.Context // ends when nothing is served any more
+	end      context.CancelFunc
 	opened   chan struct{} // closed when the fields below are set
 	err      error
 	backend  Backend
@@ -200,20 +220,26 @@ func (e *endpoint) open() {
 			c.refresh(plugin)
 		}
 	}}
-	if e.backend, e.err = e.server.options.Open(e.server.ctx, e.identity, hooks); e.err != nil {
+	var who Identity
+	if e.who != nil {
+		who = *e.who
+	}
+	if e.backend, e.err = e.server.options.Open(e.ctx, who, hooks); e.err != nil {
 		return
 	}
 	e.mcp = e.newMCP()
 	e.events = e.server.events.identity()
 	e.http = e.newHTTP()
 	e.seal = newSeal(e.server.options.StateKey, e.identity)
-	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, &e.server.options, e.listChanged)
+	e.catalog = newCatalog(e.ctx, e.backend.Catalog, &e.server.options, e.listChanged)
 	mu.Lock()
 	list = e.catalog
 	mu.Unlock()
 }
 
+// close ends its sessions and its host.
 func (e *endpoint) close() error {
+	e.end()
 	<-e.opened
 	if e.err != nil {
 		return nil //nolint:nilerr // it was reported to who needed the host

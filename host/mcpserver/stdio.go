@@ -25,7 +25,7 @@ const (
 // Run serves one client over a pair of streams, such as the standard ones of a process, with one message a line. It
 // ends when in does, or with ctx, and then closes the server.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	e, err := s.endpoint(ctx, "")
+	e, err := s.endpoint(ctx, nil)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
