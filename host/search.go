@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/internal/toolsearch"
 	"github.com/toolhost/toolhost/sdk"
@@ -92,6 +93,10 @@ func (searchPlugin) Close() error { return nil }
 // catalogKey is the context key of the catalog through which the search tool was called.
 type catalogKey struct{}
 
+// searchListing is how long the search tool waits for plugins that have not listed their tools: one that hangs is not
+// searched.
+const searchListing = time.Second
+
 // Call searches the catalog through which the call was made, and adds the tools that it finds to those that the
 // catalog lists.
 func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -112,6 +117,8 @@ func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
 	found := []foundTool{}
+	ctx, cancel := context.WithTimeout(ctx, searchListing)
+	defer cancel()
 	for _, hit := range c.Search(ctx, in.Query, firstPositive(in.Limit, 5)) {
 		found = append(found, foundTool{hit.Tool.Name, hit.Tool.Description, hit.Tool.InputSchema})
 		c.deferral.add(hit.Tool.Name)

@@ -20,15 +20,17 @@ func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error)
 	name, args := text(find(r.params, "name")), find(r.params, "arguments")
 	d, err := e.find(ctx, name)
 	if err != nil {
+		e.refused(ctx, r, name, args)
 		return nil, err
 	}
 	if e.server.options.Deferred && name == callName {
-		var wrong *sdk.Error
-		if name, args, wrong = inner(args); wrong != nil {
-			return e.failed(r, wrong), nil
+		tool, own, wrong := inner(args)
+		if wrong != nil {
+			return e.failed(ctx, r, name, args, wrong), nil
 		}
+		name, args = tool, own
 		if d = e.findInner(ctx, name); d == nil {
-			return e.notFound(ctx, r, name), nil
+			return e.notFound(ctx, r, name, args), nil
 		}
 	}
 	if e.server.options.Deferred && name == searchName {

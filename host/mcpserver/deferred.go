@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -59,50 +61,48 @@ func matchesAny(globs []string, name string) bool {
 	return false
 }
 
-// search answers a call of the search tool. It takes no part in the route of calls: it looks at nothing that the client
-// may not see, and starts nothing that a list would not start.
+// search answers a call of the search tool, which is the host's: policy and record are about it like about any other.
 func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMessage) *result {
-	var in struct {
-		Query string `json:"query"`
-		Limit int    `json:"limit"`
+	label, _, _ := strings.Cut(searchName, "__")
+	if slices.Contains(e.backend.Catalog().Plugins(), label) {
+		return e.failed(ctx, r, searchName, arguments, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound",
+			Message:    fmt.Sprintf("there is no search: a plugin is called %q; nothing was run", label),
+			Suggestion: "Ask the user to give the plugin another name, or to serve all tools, without deferring them."})
 	}
-	if err := json.Unmarshal(arguments, &in); err != nil || in.Query == "" {
-		return e.failed(r, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
-			Message: "the arguments must be like {\"query\":\"read a file\"}; nothing was run"})
-	}
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
+	_, _ = e.catalog.wait(limited)
+	out := e.backend.Catalog().Call(ctx, host.Call{Tool: searchName, Arguments: arguments, Caller: e.caller(),
+		SessionID: e.sessionID(r)})
+	if out.Error == nil {
+		e.onlyServed(out)
+	}
+	return e.callResult(r, deferredTools[1], out)
+}
+
+// onlyServed takes tools that cannot be called here out of the result of a search, such as those of one name.
+func (e *endpoint) onlyServed(out *host.Result) {
 	type foundTool struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
-	_, _ = e.catalog.wait(ctx)
-	found := []foundTool{}
-	limit := defaultFound
-	if in.Limit > 0 {
-		limit = min(in.Limit, maxFound)
-	}
-	hits := e.backend.Catalog().Search(ctx, in.Query, limit)
-	served := e.catalog.now() // after the search, which finds tools of plugins that have just been listed
-	for _, hit := range hits {
-		if served.full[hit.Tool.Name] != nil {
-			found = append(found, foundTool{hit.Tool.Name, hit.Tool.Description, objectSchema(hit.Tool.InputSchema)})
+	var in struct{ Tools []foundTool }
+	_ = json.Unmarshal(out.Structured, &in) // it has none when nothing was found
+	served := e.catalog.now()               // after the search, which finds tools of plugins that have just been listed
+	tools := []foundTool{}
+	for _, t := range in.Tools {
+		if served.full[t.Name] != nil {
+			tools = append(tools, foundTool{t.Name, t.Description, objectSchema(t.InputSchema)})
 		}
 	}
-	if len(found) == 0 {
-		return e.callResult(r, deferredTools[1], &host.Result{Content: sdk.Text("No tool fits. Try other words for what it " +
-			"should do, or fewer.").Content})
+	if len(tools) == 0 {
+		out.Structured, out.Content = nil, sdk.Text("No tool fits. Try other words for what it should do, or fewer.").Content
+		return
 	}
-	out := sdk.Encode(map[string]any{"tools": found})
-	return e.callResult(r, deferredTools[1], &host.Result{Content: sdk.Text(string(out)).Content, Structured: out})
+	out.Structured = sdk.Encode(map[string]any{"tools": tools})
+	out.Content = sdk.Text(string(out.Structured)).Content
 }
-
-// How many tools a search returns.
-const (
-	defaultFound = 5
-	maxFound     = 50
-)
 
 // inner returns the name and the arguments of the tool that a call of the call tool is for.
 func inner(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk.Error) {
@@ -115,20 +115,38 @@ func inner(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk
 	return tool, args, nil
 }
 
+// refused has the host record a call that is refused before it reaches the host: it is made with a catalog that has no
+// tool. The name may be that of a tool that the host has, and that is not served.
+func (e *endpoint) refused(ctx context.Context, r *request, name string, args json.RawMessage) {
+	nothing, err := e.backend.Catalog().Narrow(host.Filter{Tools: []string{"-"}})
+	if err != nil {
+		return
+	}
+	if name == searchName { // it is in every catalog, and refuses these
+		args = json.RawMessage("0")
+	}
+	_ = nothing.Call(ctx, host.Call{Tool: textutil.Cut(name, maxRefused), Arguments: args, Caller: e.caller(),
+		SessionID: e.sessionID(r)})
+}
+
+// maxRefused is how many bytes of the name in a refused call are recorded.
+const maxRefused = 200
+
 // failed is the result of a call that does not reach the host.
-func (e *endpoint) failed(r *request, why *sdk.Error) *result {
+func (e *endpoint) failed(ctx context.Context, r *request, name string, args json.RawMessage, why *sdk.Error) *result {
+	e.refused(ctx, r, name, args)
 	why.Outcome = sdk.OutcomeNotSent
 	return e.callResult(r, deferredTools[0], &host.Result{Error: why})
 }
 
 // notFound is the result of a call of a tool that does not exist, with the names of some that may be meant.
-func (e *endpoint) notFound(ctx context.Context, r *request, name string) *result {
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
+func (e *endpoint) notFound(ctx context.Context, r *request, name string, args json.RawMessage) *result {
+	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	why := &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: fmt.Sprintf("there is no tool %.100q; "+
 		"nothing was run", name), Suggestion: "Find tools with " + searchName + "."}
 	var near []string
-	for _, hit := range e.backend.Catalog().Search(ctx, name, 3) {
+	for _, hit := range e.backend.Catalog().Search(limited, name, 3) {
 		if e.catalog.now().full[hit.Tool.Name] != nil {
 			near = append(near, hit.Tool.Name)
 		}
@@ -136,5 +154,5 @@ func (e *endpoint) notFound(ctx context.Context, r *request, name string) *resul
 	if len(near) > 0 {
 		why.Suggestion = "Did you mean " + strings.Join(near, ", ") + "? " + why.Suggestion
 	}
-	return e.failed(r, why)
+	return e.failed(ctx, r, name, args, why)
 }

@@ -1,13 +1,18 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -92,5 +97,91 @@ func TestDeferredCallIsApprovedAsItsTool(t *testing.T) {
 	r := w.request("tools/call", modernParams(answered(call, approvalKey, yes, state), canElicit))
 	if !strings.Contains(string(r.Result), "did write") {
 		t.Errorf("got %s", r.Result)
+	}
+}
+
+// records is a record of calls in memory.
+type records struct {
+	mu  sync.Mutex
+	all []audit.Record
+}
+
+func (r *records) Append(record audit.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, record)
+	return nil
+}
+
+// last is the last call in the record: tool, code and caller.
+func (r *records) last() (calls int, last string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, record := range r.all {
+		if record.Kind == audit.KindCall {
+			calls++
+			last = fmt.Sprintf("%s %s %s", record.Tool, cmp.Or(record.Code, record.Status), record.Caller)
+		}
+	}
+	return calls, last
+}
+
+// Every call is in the record, once: those of the search too, and those of names that are not served, which the host
+// may know and does not run.
+func TestEveryCallIsRecorded(t *testing.T) {
+	for name, test := range map[string]struct {
+		options Options
+		calls   [][2]string // params, and the record
+	}{
+		"deferred": {Options{Deferred: true}, [][2]string{
+			{`{"name":"toolhost__search","arguments":{"query":"do a"}}`, "toolhost__search ok mcp"},
+			{`{"name":"toolhost__search","arguments":{"query":5}}`, "toolhost__search E_TOOL_INVALID_ARGS mcp"},
+			{`{"name":"p__a"}`, "p__a E_TOOL_NOT_IN_CATALOG mcp"},
+			{`{"name":"nothing"}`, "nothing E_TOOL_NOT_FOUND mcp"},
+			{`{"name":"toolhost__call","arguments":{"tool":"p__zzz"}}`, "p__zzz E_TOOL_NOT_FOUND mcp"},
+			{`{"name":"toolhost__call","arguments":[]}`, "toolhost__call E_TOOL_NOT_FOUND mcp"},
+			{`{"name":"toolhost__call","arguments":{"tool":"p__a"}}`, "p__a ok mcp"},
+		}},
+		"plain names": {Options{PlainNames: true}, [][2]string{
+			{`{"name":"a"}`, "p__a ok mcp"},
+			{`{"name":"p__a"}`, "p__a E_TOOL_NOT_IN_CATALOG mcp"},
+			{`{"name":"toolhost__search","arguments":{"query":"a"}}`, "toolhost__search E_TOOL_INVALID_ARGS mcp"},
+			{`{"name":"mcp://p/a"}`, "mcp://p/a E_TOOL_NOT_FOUND mcp"},
+			{`{}`, " E_TOOL_NOT_FOUND mcp"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := &records{}
+			p := &fake{tools: []sdk.Tool{readOnly("a")}}
+			w := (&setup{plugins: map[string]*fake{"p": p}, options: test.options, host: host.Options{Audit: kept}}).stdio(t)
+			w.handshake("2025-11-25", "{}")
+			names(t, w.request("tools/list", ""))
+			for i, call := range test.calls {
+				w.request("tools/call", call[0])
+				if n, last := kept.last(); n != i+1 || last != call[1] {
+					t.Errorf("%s: %d calls are recorded, the last is %q; want %d, %q", call[0], n, last, i+1, call[1])
+				}
+			}
+			if p.made() != 1 {
+				t.Errorf("%d calls ran", p.made())
+			}
+		})
+	}
+}
+
+// Rules are about the search too.
+func TestSearchIsDeniedByARule(t *testing.T) {
+	rules, err := policy.New(policy.Layer{Name: "project", Rules: []policy.Rule{{Name: "no search",
+		Tools: []string{"toolhost__search"}, Effect: policy.Deny, Reason: "not here"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setup{plugins: map[string]*fake{"p": {tools: many(3)}}, options: Options{Deferred: true},
+		host: host.Options{Policy: rules}}
+	w := s.stdio(t)
+	w.handshake("2025-11-25", "{}")
+	got := w.request("tools/call", `{"name":"toolhost__search","arguments":{"query":"records"}}`)
+	if !strings.Contains(string(got.Result), "E_DENIED") || strings.Contains(string(got.Result), "p__tool") {
+		t.Errorf("got %s", got.Result)
 	}
 }
