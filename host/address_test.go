@@ -30,7 +30,7 @@ func TestAddressesOfTools(t *testing.T) {
 		"mcp://everything/%65cho":                  "everything__echo",
 		"mcp://other/echo":                         "other__echo",
 		"mcp://everything/get.issue%2Fv2%20%C3%BC": "everything__get_issue",
-		"mcp://everything/get_issue":               "everything__get_issue_ab12cd", // as its server knows it
+		"mcp://everything/get_issue":               "everything__get_issue_ab12cd", // named as its server knows it
 		"mcp://everything/get_issue_ab12cd":        "everything__get_issue_ab12cd",
 		"mcp://everything/bad%20one":               "everything__bad",
 	} {
@@ -62,7 +62,7 @@ func TestAddressesOfTools(t *testing.T) {
 	}
 }
 
-// Whatever a server calls its tool, its address leads to it and to no other.
+// Whatever a server calls its tool, its address resolves to it and to no other.
 func TestAnyNameHasAnAddress(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

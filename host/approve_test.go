@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// asked is an Approver that gives the answers one after the other, the last for good, and remembers the questions.
+// asked is an Approver that gives the answers one after the other, repeats the last, and records the questions.
 type asked struct {
 	answers []host.Answer
 	err     error
@@ -42,7 +42,7 @@ func (f approveFunc) Approve(ctx context.Context, r *host.ApprovalRequest) (host
 	return f(ctx, r)
 }
 
-// writes is the definition of a tool that must be asked about.
+// writes is the definition of a tool that needs approval.
 func writes(name string) sdk.Tool {
 	t := tool(name)
 	t.Hints = sdk.Hints{}
@@ -108,7 +108,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestNoApprover(t *testing.T) {
 	t.Parallel()
 	p := echoing(writes("run"))
 	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
@@ -135,7 +135,7 @@ func TestApproverSeesWhatRuns(t *testing.T) {
 	}
 }
 
-// The approver's copy is his own: changing it changes nothing that runs.
+// The approver has a copy: changing it changes nothing that runs.
 func TestApproverCannotChangeBytes(t *testing.T) {
 	t.Parallel()
 	h := single(t, echoing(writes("run")),
@@ -219,7 +219,7 @@ func TestApproverWhoNeverAnswers(t *testing.T) {
 		h := single(t, echoing(writes("run")),
 			host.Options{ApprovalTimeout: time.Minute,
 				Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
-					<-release // deaf to its context
+					<-release // ignores its context
 					return host.Yes(), nil
 				})})
 		began := time.Now()
@@ -227,7 +227,8 @@ func TestApproverWhoNeverAnswers(t *testing.T) {
 		if took := time.Since(began); took != time.Minute || !e.Retryable {
 			t.Errorf("after %s: %+v", took, e)
 		}
-		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout) // he still sits at the first question
+		// it has not returned from the first question
+		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout)
 		close(release)
 		synctest.Wait()
 		succeeded(t, h.Call(t.Context(), call("test__run", "")))
@@ -242,7 +243,7 @@ func TestApproverWhoPanics(t *testing.T) {
 			panic("oh")
 		})})
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
-	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was given back
+	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was released
 }
 
 func TestCallerGivesUpWhileAsked(t *testing.T) {
@@ -350,7 +351,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// agreeing says yes to everything.
+// agreeing approves everything.
 var agreeing = approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.Yes(), nil })
 
 func TestMapApprover(t *testing.T) {
@@ -381,7 +382,7 @@ func asError(r *host.Result) error {
 	return r.Error
 }
 
-// A receiver of events that panics while a question is put leaves the turn to others.
+// A receiver of events that panics during a question releases the turn.
 func TestPanicBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	h := single(t, echoing(writes("run")), host.Options{Approver: agreeing})
@@ -391,7 +392,7 @@ func TestPanicBeforeTheQuestion(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 }
 
-// A yes expires: a call that waited for its slot for too long does not run on it.
+// An approval expires: a call that waited too long for its slot does not run on it.
 func TestYesExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for wait, code := range map[time.Duration]sdk.Code{time.Minute: "", 3 * time.Minute: sdk.CodeApprovalTimeout} {
@@ -427,7 +428,7 @@ func alwaysAsking(t *testing.T) host.Policy {
 	return p
 }
 
-// In every mode, and with every approver, only a yes to this very call runs it.
+// In every mode, and with every approver, the call runs only if a person approves it.
 func TestAlwaysAskIsAskedEachTime(t *testing.T) {
 	t.Parallel()
 	edit := writes("run")
@@ -457,7 +458,7 @@ func TestAlwaysAskIsAskedEachTime(t *testing.T) {
 	}
 }
 
-// Answers to other questions, remembered before, do not stand for it.
+// Approvals remembered earlier do not cover it.
 func TestRememberedAnswersDoNotStandForAlwaysAsk(t *testing.T) {
 	t.Parallel()
 	shell := writes("exec")
@@ -474,14 +475,14 @@ func TestRememberedAnswersDoNotStandForAlwaysAsk(t *testing.T) {
 		t.Fatalf("asked %d times before the rule", len(a.questions))
 	}
 	rules = alwaysAsking(t)
-	a.answers = nil // which is a no
+	a.answers = nil // which is a rejection
 	failed(t, h.Call(t.Context(), push), sdk.CodeRejected)
 	if len(a.questions) != 2 || a.questions[1].Prefix != nil {
 		t.Errorf("asked %d times, the last time with the prefix %q", len(a.questions), a.questions[len(a.questions)-1].Prefix)
 	}
 }
 
-// A preview may want it too, and who cannot ask a person says so.
+// A preview may require it too, and a client that cannot ask a person gets an error that says so.
 func TestAlwaysAskOfAPreviewAndWithoutAPerson(t *testing.T) {
 	t.Parallel()
 	allows := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}))

@@ -22,7 +22,7 @@ func TestMalformedArguments(t *testing.T) {
 	cases := map[string]struct {
 		arguments string
 		message   string
-		offset    int // -1: not told
+		offset    int // -1: not reported
 	}{
 		"a word":   {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0", 0},
 		"an array": {` [{}]`, "must be a JSON object, not an array", -1},
@@ -145,7 +145,7 @@ func TestArgumentsTooLarge(t *testing.T) {
 	}
 }
 
-// The plugin gets the bytes that were given, whatever JSON would let one write in their place.
+// The plugin receives the original bytes, whatever equivalent forms JSON has.
 func TestArgumentsAreUntouched(t *testing.T) {
 	t.Parallel()
 	h := single(t, overWire(t), host.Options{MaxResultBytes: 1 << 20})
@@ -192,7 +192,7 @@ func quoted(s string) string {
 	return string(out)
 }
 
-// What leaves no doubt is taken off; the rest arrives byte for byte.
+// Unambiguous wrappers are removed; the rest arrives byte for byte.
 func TestWrappedArguments(t *testing.T) {
 	t.Parallel()
 	h := single(t, overWire(t), host.Options{})
@@ -222,7 +222,7 @@ func TestWrappedArguments(t *testing.T) {
 	}
 }
 
-// Names that differ only by case are two in a map, and one too many where the schema declares names.
+// Names that differ only by case are two names in a map, and a duplicate where the schema declares names.
 func TestDuplicateNamesInMaps(t *testing.T) {
 	t.Parallel()
 	const proxies = `{"http_proxy":"a","HTTP_PROXY":"b"}`
@@ -308,7 +308,7 @@ func TestDuplicateNamesInMaps(t *testing.T) {
 	}
 }
 
-// Whatever names a call has, a plugin in Go reads the values that stand under the exact ones, or the call is refused.
+// Whatever names a call has, a plugin in Go reads the values of the exact ones, or the call is refused.
 func TestPluginsReadTheExactNames(t *testing.T) {
 	t.Parallel()
 	definition := tool("run")
@@ -349,7 +349,7 @@ func TestPluginsReadTheExactNames(t *testing.T) {
 	}
 }
 
-// Arguments that were written as text become what the tool's schema asks for. Strings stay strings.
+// Arguments written as text are converted to the types in the tool's schema. Strings stay strings.
 func TestTextArgumentsAreTyped(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -425,7 +425,7 @@ func TestTextArgumentsAreTyped(t *testing.T) {
 	}
 }
 
-// Arguments of a tool that takes a map, or whose schema is made of parts, are converted too; those in JSON are not.
+// Arguments of a tool with a map, or with a combined schema, are converted too; those in JSON are not.
 func TestTextArgumentsOfOtherSchemas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

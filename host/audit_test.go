@@ -102,7 +102,7 @@ func (r *records) Append(record audit.Record) error {
 	return nil
 }
 
-// soFar gives what was recorded, while calls go on.
+// soFar returns the current records, while calls run.
 func (r *records) soFar() []audit.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +158,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not done.
+// A call that cannot be recorded does not run.
 func TestNothingChangesUnrecorded(t *testing.T) {
 	t.Parallel()
 	log := &records{broken: errors.New("the disk is full")}
@@ -171,7 +171,7 @@ func TestNothingChangesUnrecorded(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), call("test__look", "")))
 }
 
-// The whole way: a host that writes a log which verifies, with content.
+// End to end: a host that writes a log which verifies, with content.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")

@@ -17,8 +17,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// readerAndWriter is a worker with a tool that says it is read-only, one that says it is not, and one that says
-// nothing.
+// readerAndWriter is a worker with a tool with the read-only hint, one without it, and one without hints.
 func readerAndWriter() *worker {
 	w := newWorker()
 	write := tool("write")
@@ -27,15 +26,15 @@ func readerAndWriter() *worker {
 	return w
 }
 
-// willing is a host whose user says yes to everything.
+// willing is a host whose approver approves everything.
 func willing(t *testing.T, p host.Plugin, o host.Options) *host.Host {
 	t.Helper()
 	o.Approver = agreeing
 	return single(t, p, o)
 }
 
-// batchOf makes calls of a second each: r of a tool that reads only, w of one that does not, a of one that does not
-// say, x of one that is not there. Their ids are numbers.
+// batchOf makes calls of a second each: r of a tool that reads only, w of one that does not, a of one without hints,
+// x of one that does not exist. Their ids are numbers.
 func batchOf(plan string) (calls []host.Call) {
 	names := map[rune]string{'r': "read", 'w': "write", 'a': "any", 'x': "nothing"}
 	for i, kind := range plan {
@@ -44,7 +43,8 @@ func batchOf(plan string) (calls []host.Call) {
 	return calls
 }
 
-// codes gives what became of the calls: ok or a code, after checking that each result stands where its call stood.
+// codes returns the outcomes of the calls: ok or a code, after checking that each result is at the position of its
+// call.
 func codes(t *testing.T, results []*host.Result) (out []string) {
 	t.Helper()
 	for i, r := range results {
@@ -64,7 +64,7 @@ func TestBatchOrder(t *testing.T) {
 	cases := map[string]struct {
 		plan     string
 		parallel int
-		begins   []int // in which second each begins
+		begins   []int // the second in which each begins
 	}{
 		"empty":                        {"", 0, nil},
 		"readers side by side":         {"rrrr", 0, []int{0, 0, 0, 0}},
@@ -161,8 +161,8 @@ func TestBatchTooLarge(t *testing.T) {
 	}
 }
 
-// rejecting stands for a person: calls with these ids are rejected, "0" after a second, "1" after two and so on,
-// whether or not they are canceled meanwhile; the others are approved at once.
+// rejecting is an approver: calls with these ids are rejected, "0" after a second, "1" after two and so on, whether
+// or not they are canceled meanwhile; the others are approved at once.
 func rejecting(details string, ids ...string) host.Middleware {
 	return before(func(c *host.Call) error {
 		if !slices.Contains(ids, c.ID) {
@@ -213,8 +213,8 @@ func TestBatchAfterRejection(t *testing.T) {
 	}
 }
 
-// A call that waits for something while another is rejected has not begun: a person is not asked about it any more, and
-// it does not come to the plugin.
+// A call that waits for something while another is rejected has not begun: a person is not asked about it, and it
+// does not reach the plugin.
 func TestRejectionEndsWaiting(t *testing.T) {
 	const want = `the call was canceled because call "0" (test__read) was rejected; nothing was run`
 	t.Run("for an answer", func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestRejectionEndsWaiting(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			slow := before(func(c *host.Call) error {
 				if c.ID == "1" {
-					<-time.After(time.Minute) // whatever becomes of its context
+					<-time.After(time.Minute) // whatever happens to its context
 				}
 				return nil
 			})
@@ -290,7 +290,7 @@ func TestCancelRest(t *testing.T) {
 	}
 }
 
-// What runs already is not ended by a no to another call.
+// A running call is not ended by the rejection of another.
 func TestRejectionSparesWhatRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := willing(t, readerAndWriter(), host.Options{Middleware: []host.Middleware{rejecting("", "0")}})
@@ -301,7 +301,7 @@ func TestRejectionSparesWhatRuns(t *testing.T) {
 	})
 }
 
-// Only people can say no for the rest of a batch, not plugins.
+// Only people reject the rest of a batch, not plugins.
 func TestPluginsCannotReject(t *testing.T) {
 	t.Parallel()
 	no := &sdk.Error{Code: sdk.CodeRejected, Message: "no", Details: json.RawMessage(`{"cancel_rest":true}`)}
@@ -344,14 +344,14 @@ func TestCloseEndsABatch(t *testing.T) {
 	})
 }
 
-// What short results leave of the output goes to the calls after them.
+// The unused output of short results goes to the calls after them.
 func TestBatchOutput(t *testing.T) {
 	const kB = 1000
 	cases := map[string]struct {
 		plan  string
 		limit int64
-		sizes []int // of what the tools give
-		kept  []int // about so much comes back
+		sizes []int // of the tools' output
+		kept  []int // of the output kept, approximately
 	}{
 		"no limit": {"rrw", 0, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
 		"all fit":  {"rrw", 30 * kB, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
@@ -372,7 +372,7 @@ func TestBatchOutput(t *testing.T) {
 			}, tool("read"), writes("write"))
 			h := willing(t, p, host.Options{ResultDir: t.TempDir()})
 			for i, r := range h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{MaxResultBytes: c.limit}) {
-				const note = 1000 // where the whole is, and what the notes of others took
+				const note = 1000 // for the path of the full text, and the notes of other results
 				if n := len(allTexts(r)); n < c.kept[i]-note || n > c.kept[i]+note {
 					t.Errorf("call %d has %d bytes, want about %d", i, n, c.kept[i])
 				}
@@ -384,13 +384,13 @@ func TestBatchOutput(t *testing.T) {
 	}
 }
 
-// A structured result that is the text once more counts once.
+// A structured result that repeats the text counts once.
 func TestBatchOutputStructured(t *testing.T) {
 	t.Parallel()
 	object := `{"lines":"` + strings.Repeat("x", 1488) + `"}` // 1500 bytes
 	cases := map[string]struct {
 		first  *sdk.Result
-		second int // so much fits after it
+		second int // fits after it
 	}{
 		"the same": {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object)}, Structured: json.RawMessage(object)}, 2500},
 		"alone":    {&sdk.Result{Structured: json.RawMessage(object)}, 2500},
@@ -425,7 +425,7 @@ func allTexts(r *host.Result) (all string) {
 	return all
 }
 
-// A timeline is a plugin whose calls take a second each, and notes when each ran.
+// A timeline is a plugin whose calls take a second each, and records when each ran.
 type timeline struct {
 	*fake
 	mu    sync.Mutex
@@ -449,7 +449,7 @@ func newTimeline(tools ...sdk.Tool) *timeline {
 	return l
 }
 
-// shellTool is a tool whose calls are commands. Its plugin says nothing of reading.
+// shellTool is a tool whose calls are commands, without hints.
 func shellTool(name string) sdk.Tool {
 	t := writes(name)
 	t.Category = "shell"
@@ -462,7 +462,7 @@ func running(id, arguments string) host.Call {
 
 func command(text string) string { return fmt.Sprintf(`{"command":%q}`, text) }
 
-// Commands run side by side if the host knows of each of their parts that it reads.
+// Commands run in parallel if the host knows that each of their parts only reads.
 func TestCommandsThatReadRunSideBySide(t *testing.T) {
 	cases := map[string]struct {
 		arguments []string
@@ -506,7 +506,7 @@ func TestCommandsThatReadRunSideBySide(t *testing.T) {
 	}
 }
 
-// A tool that is no shell tool, or whose plugin is not believed to have one, gets no judgement of its commands.
+// Commands of a tool that is no shell tool, or whose plugin's hints are not trusted, are not judged.
 func TestOnlyShellCommandsAreJudged(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool    sdk.Tool
@@ -527,8 +527,8 @@ func TestOnlyShellCommandsAreJudged(t *testing.T) {
 	}
 }
 
-// A call that read when the batch began, and does not when it runs, runs alone all the same.
-func TestWhatTurnsOutToWriteRunsAlone(t *testing.T) {
+// A call that only read when the batch began, but no longer when it runs, runs alone.
+func TestReadThatBecomesAWriteRunsAlone(t *testing.T) {
 	write := json.RawMessage(command("rm a"))
 	cases := map[string]host.Options{
 		"by a person": {Policy: must(policy.New(policy.Layer{Name: "user",

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// fiveFields are arguments as models send them.
+// fiveFields are typical arguments of a model.
 const fiveFields = `{"path":"src/main.go","start_line":10,"end_line":40,"pattern":"func main","all":true}`
 
 func fiveFieldTool() sdk.Tool {
@@ -60,7 +60,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkRefusedCall is a call with one property too many.
+// BenchmarkRefusedCall makes a call with one property too many.
 func BenchmarkRefusedCall(b *testing.B) {
 	h := single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), host.Options{})
 	b.ReportAllocs()
@@ -73,7 +73,7 @@ type nowhere struct{}
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkLimits is what the limits cost a call that none of them holds up.
+// BenchmarkLimits measures the cost of limits for a call that none of them delays.
 func BenchmarkLimits(b *testing.B) {
 	cases := []struct {
 		name   string
@@ -118,9 +118,9 @@ func BenchmarkCallAll(b *testing.B) {
 	}
 }
 
-// BenchmarkOverload makes 10,000 calls at once of a plugin that can run four, with and without a record, and meanwhile
-// calls another plugin over and over. It reports how long a refusal takes from when its call begins, and the other
-// plugin's p99 against what it was before, in the same run. The 10,000 come from one caller, and from as many.
+// BenchmarkOverload makes 10,000 calls at once of a plugin that can run four, with and without a record, and
+// meanwhile calls another plugin repeatedly. It reports how long a refusal takes from the start of its call, and the
+// other plugin's p99 compared with before, in the same run. The 10,000 come from one caller, and from as many.
 func BenchmarkOverload(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		for _, callers := range []int{1, 10_000} {
@@ -176,8 +176,8 @@ func benchmarkOverload(b *testing.B, recorded bool, callers int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// flood makes 10,000 calls at once, and gives how long those that were refused took, and the other calls meanwhile and
-// for a second after.
+// flood makes 10,000 calls at once, and returns how long the refused ones took, and the other calls meanwhile and for
+// a second after.
 func flood(b *testing.B, h *host.Host, callers int, other func() time.Duration) (refusals, others []time.Duration) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -221,7 +221,7 @@ func percentile(d []time.Duration, p int) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// hostOf is a host with so many tools, twenty a plugin, already listed.
+// hostOf is a host with that many tools, twenty per plugin, already listed.
 func hostOf(t testing.TB, n int) *host.Host {
 	t.Helper()
 	plugins := map[string]host.Plugin{}

@@ -24,7 +24,7 @@ func TestMaxCalls(t *testing.T) {
 	cases := map[string]struct {
 		tool, plugin int
 		calls        string // session/tool
-		want         string // for each call, + or what it is refused by: t or p
+		want         string // for each call, + or the limit that refuses it: t or p
 	}{
 		"each session its own":   {2, 0, "x/a x/a x/a y/a y/a y/a", "++t++t"},
 		"no name is a session":   {1, 0, "/a /a x/a", "+t+"},
@@ -73,7 +73,7 @@ func TestBudgetSpent(t *testing.T) {
 	}
 }
 
-// Calls that meet cannot make more than the limit together.
+// Concurrent calls cannot exceed the limit together.
 func TestMaxCallsInParallel(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil)
@@ -88,8 +88,8 @@ func TestMaxCallsInParallel(t *testing.T) {
 	}
 }
 
-// What never came to the plugin is not counted; all else is, however it ended.
-func TestWhatCounts(t *testing.T) {
+// A call that never reached the plugin is not counted; all others are, however they ended.
+func TestCountedCalls(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		result *sdk.Result
@@ -118,7 +118,7 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// A call that something further on refuses is not counted.
+// A call that a later step refuses is not counted.
 func TestRefusedCallsAreNotCounted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		q := queue{host: single(t, newWorker("run"), onTool(host.Limits{MaxCalls: 2, Concurrency: 1, Queue: 1}))}
@@ -138,7 +138,7 @@ func TestRefusedCallsAreNotCounted(t *testing.T) {
 	})
 }
 
-// A middleware may run a call again. Each time counts, if the call comes to the plugin.
+// A middleware may run a call again. Each run that reaches the plugin counts.
 func TestRepeatedCallsCount(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		twice := func(next host.CallFunc) host.CallFunc {
@@ -169,7 +169,7 @@ func TestRepeatedCallsCount(t *testing.T) {
 	})
 }
 
-// A call whose arguments a person has changed is the same call; a rejected one does not count.
+// A call whose arguments a person has changed counts once; a rejected one does not count.
 func TestEditedCallsCountOnce(t *testing.T) {
 	t.Parallel()
 	edit := host.Answer{Arguments: []byte(`{"path":"b"}`)}
@@ -179,10 +179,10 @@ func TestEditedCallsCountOnce(t *testing.T) {
 	})
 	failed(t, h.Call(t.Context(), call("test__write", `{"path":"a"}`)), sdk.CodeRejected)
 	succeeded(t, h.Call(t.Context(), call("test__write", `{"path":"a"}`)))
-	failed(t, h.Call(t.Context(), call("test__write", `{"path":"a"}`)), sdk.CodeLimit) // before anybody is asked
+	failed(t, h.Call(t.Context(), call("test__write", `{"path":"a"}`)), sdk.CodeLimit) // before a person is asked
 }
 
-// The host remembers a limited number of sessions. The one that has not called for longest is forgotten.
+// The host counts a limited number of sessions. The one that has not called for longest is forgotten.
 func TestForgottenSessions(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text("done"), nil), onTool(host.Limits{MaxCalls: 1}))
@@ -191,7 +191,7 @@ func TestForgottenSessions(t *testing.T) {
 	for i := range 9_999 {
 		succeeded(t, h.Call(t.Context(), inSession(fmt.Sprint(i), "run")))
 	}
-	if again("") || again("0") { // which have called last now
+	if again("") || again("0") { // they have called last now
 		t.Error("a session that is remembered starts at zero")
 	}
 	succeeded(t, h.Call(t.Context(), inSession("one more", "run")))
@@ -205,7 +205,7 @@ func TestForgottenSessions(t *testing.T) {
 
 func TestMaxCostTier(t *testing.T) {
 	t.Parallel()
-	cases := map[sdk.CostTier]string{ // the tools that may run: free, cheap, expensive, not told
+	cases := map[sdk.CostTier]string{ // the tools that may run: free, cheap, expensive, without a tier
 		"":            "fce-",
 		sdk.Free:      "f",
 		sdk.Cheap:     "fc-",
@@ -263,7 +263,7 @@ func TestUnknownCostTier(t *testing.T) {
 	}
 }
 
-// keptCounts is a Counter in memory, as a file would be for hosts that follow each other.
+// keptCounts is a Counter in memory, like a file for consecutive hosts.
 type keptCounts struct {
 	mu      sync.Mutex
 	calls   map[string]map[string]int
@@ -337,7 +337,7 @@ func mustCatalog(t *testing.T, h *host.Host) *host.Catalog {
 	return c
 }
 
-// Hosts that make one call each count together; what was not run is given back.
+// Hosts that make one call each count together; calls that did not run are not counted.
 func TestCountsOutliveTheHost(t *testing.T) {
 	t.Parallel()
 	k, fails := &keptCounts{}, false
@@ -381,7 +381,7 @@ func TestCountsOutliveTheHost(t *testing.T) {
 		t.Errorf("error %+v", e)
 	}
 	succeeded(t, once(pace, call("test__b", "")))
-	k.rates[`tool "test__a"`] = host.Tokens{Left: 0.5, At: time.Now().Add(-time.Minute)} // 0.6 more by now
+	k.rates[`tool "test__a"`] = host.Tokens{Left: 0.5, At: time.Now().Add(-time.Minute)} // 0.6 more have accrued
 	succeeded(t, once(pace, call("test__a", "")))
 	k.rates[`tool "test__a"`] = host.Tokens{Left: 0.5, At: time.Now().Add(time.Hour)} // the clock was set back
 	failed(t, once(pace, call("test__a", "")), sdk.CodeLimit)

@@ -61,7 +61,7 @@ func TestCallOutsideTheCatalog(t *testing.T) {
 	}
 }
 
-// Nothing is started to find out whether a tool outside exists; it is said when it is known.
+// Nothing is started to find out whether a tool outside exists; the error says so once it is known.
 func TestCatalogRefusesUnlisted(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil)
@@ -83,7 +83,7 @@ func TestCatalogHidesProblemsOutside(t *testing.T) {
 	p := answering(sdk.Text("done"), nil, tool("run"), broken)
 	down := &fake{list: func(context.Context) ([]sdk.Tool, error) { return nil, errors.New("no tools today") }}
 	h := newHost(t, map[string]host.Plugin{"test": p, "down": down}, host.Options{Approver: agreeing})
-	h.Tools(t.Context()) // from now on it is known that there is no test__broken
+	h.Tools(t.Context()) // from here on it is known that there is no test__broken
 	for glob, want := range map[string]int{"test__run": 0, "test__*": 1, "*": 2, "down__run": 1, "other__*": 0} {
 		c := catalog(t, h, host.Filter{Tools: []string{glob}})
 		for range 2 {
@@ -160,10 +160,10 @@ func TestNarrow(t *testing.T) {
 	failed(t, wider.Call(t.Context(), call("shell__exec", "")), sdk.CodeNotInCatalog)
 	failed(t, wider.Call(t.Context(), call("files__write", "")), sdk.CodeNotInCatalog)
 	succeeded(t, wider.Call(t.Context(), call("files__read", "")))
-	succeeded(t, h.Call(t.Context(), call("shell__exec", ""))) // the host itself has all
+	succeeded(t, h.Call(t.Context(), call("shell__exec", ""))) // the host itself has every tool
 }
 
-// A middleware that passes a call on to the host takes the catalog along.
+// A middleware that passes a call to the host keeps its catalog.
 func TestCatalogGoesWithTheCall(t *testing.T) {
 	t.Parallel()
 	var h *host.Host
@@ -211,12 +211,12 @@ func TestCatalogFollowsChanges(t *testing.T) {
 	})
 }
 
-// A list that was under way when the tools changed is not remembered.
+// A list that was requested before the tools changed is not kept.
 func TestCatalogForgetsOutdatedLists(t *testing.T) {
 	checkOutdatedList(t, func(t *testing.T, h *host.Host) lister { return catalog(t, h, host.Filter{}) })
 }
 
-// A plugin that could not tell its tools is asked again, and has them then.
+// A plugin that failed to list its tools is asked again, and has them then.
 func TestCatalogRetriesFailures(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil)
@@ -235,8 +235,8 @@ func TestCatalogRetriesFailures(t *testing.T) {
 	}
 }
 
-// For the race detector: one catalog used while tools come and go.
-func TestCatalogAtOnce(t *testing.T) {
+// For the race detector: one catalog is used while tools are added and removed.
+func TestCatalogIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	p := newChanging(tool("run"), tool("other"))
 	h := newHost(t, map[string]host.Plugin{"test": p, "files": files()}, host.Options{})
@@ -272,7 +272,7 @@ func toolWith(name string, change func(*sdk.Tool)) sdk.Tool {
 
 func reads(d *sdk.Tool) { d.Hints.ReadOnly = sdk.Yes }
 
-// files are the tools of a plugin of every kind.
+// files are the tools of a plugin with tools of every kind.
 func files() *fake {
 	return answering(sdk.Text("done"), nil,
 		toolWith("read", func(d *sdk.Tool) { d.Hints.ReadOnly, d.Category, d.CostTier = sdk.Yes, "files", sdk.Free }),
@@ -323,7 +323,7 @@ func TestFilter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := catalog(t, h, k.filter)
-			for range 2 { // the second time it is remembered
+			for range 2 { // the second time it is cached
 				tools, problems := c.Tools(t.Context())
 				diff(t, k.want, names(tools))
 				diff(t, []string(nil), texts(problems))
@@ -360,7 +360,7 @@ func TestBadFilter(t *testing.T) {
 	}
 }
 
-// What cannot be in the catalog is not started: neither to list, nor to refuse, nor to suggest.
+// A plugin that cannot have tools of the catalog is not started: neither to list, nor to refuse, nor to suggest.
 func TestCatalogStartsNoOthers(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -421,7 +421,7 @@ func TestUnmatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// down may have a "nosuch"
+	// the plugin down may have a "nosuch"
 	diff(t, []string{"files__raed", "file__*", "dwon__*", "", "files__wr", "files"}, c.Unmatched(t.Context()))
 	if n := untouched.listed.Load(); n != 1 { // for *__nosuch
 		t.Errorf("the plugin was asked %d times", n)

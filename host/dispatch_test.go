@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-func TestWhoseTimeoutHolds(t *testing.T) {
+func TestEffectiveTimeout(t *testing.T) {
 	cases := map[string]struct{ caller, user, tool, host, want time.Duration }{
 		"none":               {want: 2 * time.Minute},
 		"the host's":         {host: time.Minute, want: time.Minute},
@@ -45,7 +45,7 @@ func TestWhoseTimeoutHolds(t *testing.T) {
 	}
 }
 
-// waiting is a plugin whose tool waits for its context's end, as every good one does.
+// waiting is a plugin whose tool waits for the end of its context, as it should.
 func waiting(end func(ctx context.Context) error) *fake {
 	return calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
 		<-ctx.Done()
@@ -77,7 +77,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A deadline of the caller's own is not called the tool's limit.
+// The error of a caller's own deadline does not speak of the tool's limit.
 func TestDeadlineOfTheCaller(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := single(t, waiting(func(ctx context.Context) error { return sdk.EndedError(ctx) }), host.Options{})
@@ -91,8 +91,8 @@ func TestDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-// What a tool answers after its deadline is still the best answer there is. The host waits for plugins: those that it
-// is made for return when their context ends.
+// A result that arrives after the deadline is still returned: the host waits for plugins, which return when their
+// context ends.
 func TestAnswerAfterTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
@@ -108,7 +108,7 @@ func TestAnswerAfterTheDeadline(t *testing.T) {
 	})
 }
 
-// An error that a plugin hands out again and again stays as it is.
+// An error value that a plugin returns repeatedly is not modified.
 func TestErrorsOfPluginsAreNotChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		kept := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: strings.Repeat("x", 2000)}
@@ -118,7 +118,7 @@ func TestErrorsOfPluginsAreNotChanged(t *testing.T) {
 	})
 }
 
-// A handler that ignores its context blocks no caller: the wire gives up waiting for it.
+// A handler that ignores its context blocks no caller: the wire stops waiting for it.
 func TestHandlerThatIgnoresItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -160,7 +160,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A result that cannot be read is an error, and never a success without content, also of plugins in this process.
+// A result that cannot be read is an error, never a success without content, also for plugins in this process.
 func TestBrokenResults(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*sdk.Result{

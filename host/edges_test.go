@@ -15,7 +15,7 @@ import (
 
 func xs(n int) string { return strings.Repeat("x", n) }
 
-// numbered are n tools, the last first.
+// numbered returns n tools, the last first.
 func numbered(n int) (out []sdk.Tool) {
 	for i := range n {
 		out = append(out, tool(fmt.Sprintf("t%05d", n-1-i)))
@@ -52,8 +52,8 @@ func TestLimitOfTools(t *testing.T) {
 	}
 }
 
-// A catalog tells what is left out too: it may be what the catalog wants.
-func TestSurplusInACatalog(t *testing.T) {
+// A catalog reports excess tools too: they may be those that it selects.
+func TestExcessToolsInACatalog(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(nil, nil, numbered(2100)...), host.Options{})
 	c, err := h.Catalog(host.Filter{Tools: []string{"test__t0209*"}})
@@ -66,7 +66,7 @@ func TestSurplusInACatalog(t *testing.T) {
 	}
 }
 
-// A name that is declared twice is no tool, also when the second is over the limit.
+// A name that is declared twice is excluded, also when the second is over the limit.
 func TestDoubledNameOverTheLimit(t *testing.T) {
 	t.Parallel()
 	defined := append(numbered(2048), tool("t02047"))
@@ -229,7 +229,7 @@ func TestPluginsReasonIsCut(t *testing.T) {
 	}
 }
 
-// reasoning is a plugin that denies its calls for a reason.
+// reasoning is a policy that denies calls with a reason.
 type reasoning struct {
 	*fake
 	reason string
@@ -239,7 +239,7 @@ func (p reasoning) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) 
 	return &sdk.Preview{Effect: "deny", Reason: p.reason}, nil
 }
 
-// Whatever is called with whatever, there is a result, and a plugin sees nothing but JSON that fits.
+// Every call has a result, and a plugin receives only valid JSON that matches its schema.
 func FuzzCall(f *testing.F) {
 	f.Add("test__open", []byte(`{"a":1}`))
 	f.Add("test__strict", []byte(`{"path":"a","count":3}`))

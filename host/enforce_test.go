@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func TestPluginThatIsNotBelieved(t *testing.T) {
+func TestPluginWithoutTrustedHints(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil, toolWith("run", func(d *sdk.Tool) { d.Category, d.CostTier = "edit", sdk.Free }))
 	h := single(t, p, host.Options{Mode: host.ModeAutoEdit,
@@ -23,8 +23,8 @@ func TestPluginThatIsNotBelieved(t *testing.T) {
 	}
 }
 
-// An MCP server's hints neither loosen a decision nor choose the tools of a read-only profile, unless the operator
-// trusts them; those of the plugin itself count as before.
+// An MCP server's hints neither loosen a decision nor select the tools of a read-only profile, unless the operator
+// trusts them; those of the plugin itself always count.
 func TestForeignHints(t *testing.T) {
 	t.Parallel()
 	foreign := toolWith("look", func(d *sdk.Tool) { d.Hints.ReadOnly, d.ForeignHints = sdk.Yes, true })

@@ -13,8 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// greetBinary is the plugin's program: here the test binary, which plays it; in an agent a path such as
-// "bin/toolhost-plugin-greet".
+// greetBinary is the plugin's program: here the test binary; in an agent a path such as "bin/toolhost-plugin-greet".
 var greetBinary = os.Args[0]
 
 // An agent keeps a plugin running, lists its tools, and calls one.
@@ -69,7 +68,7 @@ func serveGreet() {
 	sdk.Serve(p)
 }
 
-// A list of tools that need approval, and an approver: all other tools run unasked.
+// A list of tools that need approval, and an approver: all other tools run without.
 func ExampleApproverFunc() {
 	greet := answering(sdk.Text("Hello."), nil, writes("hello"), writes("bye"))
 	rules, err := policy.New(policy.AskFor("greet__bye"))

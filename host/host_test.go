@@ -61,7 +61,7 @@ func TestCallAfterClose(t *testing.T) {
 	}
 }
 
-// Calls and Close may meet at any moment: each call is either run or refused, and none outlives Close.
+// Calls and Close are safe at any moment: each call either runs or is refused, and none outlives Close.
 func TestCallsDuringClose(t *testing.T) {
 	t.Parallel()
 	for range 50 {
@@ -110,7 +110,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-func TestCloseTellsWhatWentWrong(t *testing.T) {
+func TestCloseReportsFailures(t *testing.T) {
 	t.Parallel()
 	good, bad := answering(nil, nil), answering(nil, nil)
 	bad.close = func() error { return errors.New("it bites") }
@@ -189,7 +189,7 @@ func TestPanics(t *testing.T) {
 				t.Errorf("error %+v", e)
 			}
 			lines := log.named("a panic was caught", "call")
-			if len(lines) != 2 && (name != "in a receiver of events" || len(lines) != 3) { // it panics at the last word too
+			if len(lines) != 2 && (name != "in a receiver of events" || len(lines) != 3) { // it panics at the final status too
 				t.Fatalf("log %+v", log.all())
 			}
 			if attrs := lines[0].Attrs; attrs["call_id"] != "c-1" || attrs["panic"] == "" ||
@@ -203,7 +203,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Plugins are listed in goroutines of the host's own, where a panic would end the process.
+// Plugins are listed in the host's own goroutines, where a panic would end the process.
 func TestPanicWhileListing(t *testing.T) {
 	t.Parallel()
 	log := &recorder{}
@@ -220,7 +220,7 @@ func TestPanicWhileListing(t *testing.T) {
 	failed(t, h.Call(t.Context(), call("bad__run", "")), sdk.CodePluginUnavailable)
 }
 
-// Calls of a catalog have its caller, session and work folder unless they name others: for rules, limits, the plugin
+// Calls of a catalog have its caller, session and work folder unless they set others: for rules, limits, the plugin
 // and the record.
 func TestCatalogWithDefaults(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 const elicitation = `{"method":"elicitation/create","params":{"message":"Which branch?","big":9007199254740993}}`
 
-// curious is a plugin whose tool asks so many times, and then returns what it has got.
+// curious is a plugin whose tool asks that many times, and then returns the answers.
 func curious(t testing.TB, times int) host.Plugin {
 	p := sdk.New("curious", "1.0.0")
 	p.AddRawTool(tool("ask"), func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -79,7 +79,7 @@ func TestQuestionsAreReturnedToACallerThatAnswersThem(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatNobodyAnswers(t *testing.T) {
+func TestUnansweredQuestions(t *testing.T) {
 	t.Parallel()
 	returning := func(answer string, err error) answerer {
 		return func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
@@ -110,7 +110,7 @@ func TestQuestionsThatNobodyAnswers(t *testing.T) {
 	}
 }
 
-// A handler that does not return does not hold the call back.
+// A handler that does not return does not delay the call.
 func TestQuestionEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}), make(chan struct{})

@@ -17,10 +17,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A storyteller receives the status words of calls.
+// A storyteller records the statuses of calls.
 type storyteller struct {
 	mu    sync.Mutex
-	words map[int][]string // by the call's place in its batch
+	words map[int][]string // by the call's position in its batch
 }
 
 func (s *storyteller) of(i int) func(sdk.Event) {
@@ -35,7 +35,7 @@ func (s *storyteller) of(i int) func(sdk.Event) {
 	}
 }
 
-// kinds are what can become of a call, each with its tool and arguments.
+// kinds are the possible outcomes of a call, each with its tool and arguments.
 var kinds = map[string]host.Call{
 	"reads":             {Tool: "test__read", Arguments: json.RawMessage(`{}`)},
 	"writes":            {Tool: "test__write", Arguments: json.RawMessage(`{}`)},
@@ -59,9 +59,9 @@ var kinds = map[string]host.Call{
 	"ends the batch":    {Tool: "test__read", Arguments: json.RawMessage(`{"do":"end"}`)},
 }
 
-// Whatever becomes of the calls of a batch, each has its words in the order of a call's life, and the last of them
-// once, which is the one that its result says.
-func TestStatusWordsComeInOrder(t *testing.T) {
+// Whatever happens to the calls of a batch, the statuses of each are in the order of a call's life, and the final one
+// comes once and matches its result.
+func TestStatusesComeInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		names := slices.Sorted(func(yield func(string) bool) {
@@ -195,8 +195,8 @@ func middlewareThat(how string) []host.Middleware {
 	return nil
 }
 
-// A batch that is refused as a whole has a last word for each call.
-func TestStatusWordsOfATooLargeBatch(t *testing.T) {
+// A batch that is refused as a whole has a final status for each call.
+func TestStatusesOfATooLargeBatch(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text("done"), nil), host.Options{})
 	tell := &storyteller{words: map[int][]string{}}
@@ -209,8 +209,8 @@ func TestStatusWordsOfATooLargeBatch(t *testing.T) {
 	}
 }
 
-// Who only asks what would be decided hears nothing of a call.
-func TestExplainTellsNothing(t *testing.T) {
+// Explain reports no events of a call.
+func TestExplainReportsNoStatus(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text("done"), nil), host.Options{})
 	c := call("test__run", "")

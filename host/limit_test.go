@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// retryAfter gives when a refused call should come back.
+// retryAfter returns when a refused call should be repeated.
 func retryAfter(t *testing.T, e *sdk.Error) time.Duration {
 	t.Helper()
 	var details struct {
@@ -45,7 +45,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// Whoever comes back when he was told to is let in; a moment earlier, he is not.
+// A retry at the reported time is accepted; a moment earlier, it is not.
 func TestRetryAfterIsExact(t *testing.T) {
 	cases := map[string]struct {
 		limits host.Limits
@@ -66,7 +66,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 				for range c.burst {
 					succeeded(t, h.Call(t.Context(), call("test__run", "")))
 				}
-				for range 3 { // refused calls do not put the others off
+				for range 3 { // refused calls do not delay the others
 					if d := retryAfter(t, failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)); d != c.pause {
 						t.Errorf("retry after %s, want %s", d, c.pause)
 					}
@@ -95,7 +95,7 @@ func TestRatesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A call that one limit refuses takes up nothing of another.
+// A call that one limit refuses uses nothing of another.
 func TestRefusedCallsTakeUpNothing(t *testing.T) {
 	t.Run("the tool's rate, of the plugin's", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestRefusedCallsTakeUpNothing(t *testing.T) {
 }
 
 // When two rates refuse a call, its error has the longer time.
-func TestTheSlowerRateTells(t *testing.T) {
+func TestErrorHasTheSlowerRate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := onPlugin(host.Limits{Rate: 0.1, Burst: 1})
 		o.Tools = map[string]host.ToolOptions{"test__run": {Limits: host.Limits{Rate: 1, Burst: 1}}}
@@ -150,8 +150,8 @@ func TestTheSlowerRateTells(t *testing.T) {
 }
 
 // A call over a limit is refused before anything that takes time: no preview, no question, no decision in the record.
-// Its end is recorded, for later.
-func TestOverALimitNothingIsDone(t *testing.T) {
+// Its end is recorded.
+func TestCallOverALimitDoesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, a := &records{}, &asked{answers: []host.Answer{host.Yes()}}
 		o := onPlugin(host.Limits{Concurrency: 1, Queue: -1})
@@ -180,7 +180,7 @@ func TestOverALimitNothingIsDone(t *testing.T) {
 	})
 }
 
-// One plugin without limits of its own does not take all that the host can run: others go on beside its flood.
+// A plugin without limits of its own does not use up the host's slots: others run beside its flood.
 func TestFloodLeavesRoomForOthers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := newHost(t, map[string]host.Plugin{"test": newWorker("run"), "other": newWorker("run")},

@@ -56,7 +56,7 @@ func TestToolNotFound(t *testing.T) {
 	}
 }
 
-// A call asks its own plugin only, also when the tool is not there; others are asked only to suggest something.
+// A call lists only its own plugin, also when the tool does not exist; others are listed only for suggestions.
 func TestLookupStartsNoOthers(t *testing.T) {
 	t.Parallel()
 	own, other := answering(sdk.Text(""), nil), answering(sdk.Text(""), nil)
@@ -85,7 +85,7 @@ func TestToolLeftOutIsExplained(t *testing.T) {
 	}
 }
 
-// silent is a plugin that does not tell its tools.
+// silent is a plugin that never returns its tools.
 func silent() *fake {
 	return &fake{list: func(ctx context.Context) ([]sdk.Tool, error) {
 		<-ctx.Done()
@@ -113,7 +113,7 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 	}
 }
 
-// Suggesting a name does not wait for ever for plugins that do not answer.
+// Suggesting a name does not wait without limit for plugins that do not answer.
 func TestSuggestionsDoNotHang(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := newHost(t, map[string]host.Plugin{"silent": silent(), "shell": answering(nil, nil, tool("exec"))},
@@ -126,7 +126,7 @@ func TestSuggestionsDoNotHang(t *testing.T) {
 	})
 }
 
-// A schema that was written for other clients costs its own checks, never the tool.
+// A schema that was written for other clients may lose checks, but never the tool.
 func TestForeignSchemas(t *testing.T) {
 	t.Parallel()
 	with := func(name, schema string) sdk.Tool {
@@ -167,7 +167,7 @@ func TestNullable(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), call("test__x", `{"a":null}`)))
 }
 
-// A tool is called by its other names as by its own; catalogs, rules and the plugin know it by its own.
+// A tool is called by its other names as by its own; catalogs, rules and the plugin use its own.
 func TestAliases(t *testing.T) {
 	t.Parallel()
 	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil },
@@ -210,7 +210,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// policyFunc is a function that decides.
+// policyFunc is a function that implements Policy.
 type policyFunc func(q *policy.Query) policy.Decision
 
 func (f policyFunc) Decide(q *policy.Query) policy.Decision { return f(q) }
@@ -230,7 +230,7 @@ func TestAliasesThatClash(t *testing.T) {
 	}
 }
 
-// The names of other agents' tools are answered with what does the same here, and run nothing.
+// Calls with the names of other agents' tools get suggestions for tools with the same use, and run nothing.
 func TestNamesOfOtherAgents(t *testing.T) {
 	t.Parallel()
 	called := 0

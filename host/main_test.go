@@ -60,7 +60,7 @@ func (f *fake) Close() error {
 	return f.close()
 }
 
-// answering is a fake with these tools that gives every call the same answer.
+// answering is a fake with these tools that returns the same result for every call.
 func answering(r *sdk.Result, err error, tools ...sdk.Tool) *fake {
 	return calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { return r, err }, tools...)
 }
@@ -73,7 +73,7 @@ func calling(f func(context.Context, *sdk.Request) (*sdk.Result, error), tools .
 	return &fake{call: f, list: func(context.Context) ([]sdk.Tool, error) { return slices.Clone(tools), nil }}
 }
 
-// tool is a definition that takes any object, of a tool that runs unasked.
+// tool is a definition of a tool that takes any object and runs without approval.
 func tool(name string) sdk.Tool {
 	return sdk.Tool{Name: name, Description: "for tests", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Hints: sdk.Hints{ReadOnly: sdk.Yes}}
@@ -118,7 +118,7 @@ func await[T any](t testing.TB, limit time.Duration, what string, c <-chan T) (v
 	return v
 }
 
-// failed gives the error that a result must have.
+// failed returns the error that a result must have.
 func failed(t testing.TB, r *host.Result, code sdk.Code) *sdk.Error {
 	t.Helper()
 	if r.Status != host.StatusError || r.Error == nil {
@@ -137,18 +137,18 @@ func succeeded(t testing.TB, r *host.Result) {
 	}
 }
 
-// bubble runs a test with a clock of its own: waiting takes no time, and deadlines are exact.
+// bubble runs a test with a fake clock: waiting takes no time, and deadlines are exact.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Parallel()
 	synctest.Test(t, f)
 }
 
-// A recorder is a slog.Handler that remembers.
+// A recorder is a slog.Handler that keeps the records.
 type recorder struct {
 	mu    sync.Mutex
 	lines []line
 	attrs []slog.Attr
-	under *recorder // that remembers for this one
+	under *recorder // the one that keeps them
 }
 
 type line struct {
@@ -185,12 +185,12 @@ func (r *recorder) all() []line {
 	return slices.Clone(r.lines)
 }
 
-// named gives the lines with one of these messages.
+// named returns the lines with one of these messages.
 func (r *recorder) named(messages ...string) []line {
 	return slices.DeleteFunc(r.all(), func(l line) bool { return !slices.Contains(messages, l.Message) })
 }
 
-// diff says how two values differ.
+// diff reports how two values differ.
 func diff(t testing.TB, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// before is a middleware that does something and goes on.
+// before is a middleware that does something and continues.
 func before(f func(c *host.Call) error) host.Middleware {
 	return func(next host.CallFunc) host.CallFunc {
 		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
@@ -44,7 +44,7 @@ func TestMiddlewareOrder(t *testing.T) {
 	diff(t, []string{"first in: test__run {}", "second in: test__run {}", "second out: done", "first out: done"}, order)
 }
 
-// Middleware sees what cannot run too: to count it, to log it, or to make it fit.
+// Middleware also sees calls that cannot run: to count, log or correct them.
 func TestMiddlewareSeesWhatCannotRun(t *testing.T) {
 	t.Parallel()
 	var saw []string
@@ -59,7 +59,7 @@ func TestMiddlewareSeesWhatCannotRun(t *testing.T) {
 	diff(t, []string{"test__none {} false", "nowhere {} false", "test__echo [] true", "test__echo { true"}, saw)
 }
 
-func TestWhatMiddlewareChangesIsChecked(t *testing.T) {
+func TestChangesByMiddlewareAreChecked(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ change, problem string }{
 		"to fit":          {`{"path":"b"}`, ""},
@@ -120,7 +120,7 @@ func TestMiddlewareRefuses(t *testing.T) {
 	}
 }
 
-// A nil *sdk.Error in an error is what a Go function easily returns for no error.
+// A nil *sdk.Error in an error is an easy mistake of a Go function that means no error.
 func TestTypedNilIsNoError(t *testing.T) {
 	t.Parallel()
 	var none *sdk.Error
@@ -133,7 +133,7 @@ func TestTypedNilIsNoError(t *testing.T) {
 	}
 }
 
-func TestPluginWhoseWireBreaks(t *testing.T) {
+func TestPluginWithABrokenConnection(t *testing.T) {
 	t.Parallel()
 	for _, delivered := range []bool{true, false} {
 		h := single(t, answering(nil, &client.BrokenError{Delivered: delivered, Err: errors.New("gone")}), host.Options{})

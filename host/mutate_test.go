@@ -48,14 +48,14 @@ func around(change, after func(c *host.Call)) host.Middleware {
 	}
 }
 
-// Whatever a middleware sets, before and after: what ran is what was decided, and what the record and the result say;
-// or nothing ran.
-func TestWhatMiddlewareSets(t *testing.T) {
+// Whatever a middleware sets, before and after: the call that ran is the one that was decided on, recorded and
+// returned; or nothing ran.
+func TestFieldsSetByMiddleware(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	changes := map[string]struct {
 		change  func(c *host.Call)
-		refused string // by whom, else "" and this was run:
+		refused string // by which check, otherwise "" and this was run:
 		ran     string
 	}{
 		"nothing":                  {func(*host.Call) {}, "", "a {} cli s1"},
@@ -157,7 +157,7 @@ func inCopy(change func(c *host.Call)) host.Middleware {
 	}
 }
 
-// A middleware that keeps a call and passes it on in the place of a later one brings neither its tool nor its catalog.
+// A middleware that keeps a call and passes it on in place of a later one passes on neither its tool nor its catalog.
 func TestMiddlewareCannotPassOnAnEarlierCall(t *testing.T) {
 	t.Parallel()
 	var kept *host.Call
@@ -181,7 +181,7 @@ func TestMiddlewareCannotPassOnAnEarlierCall(t *testing.T) {
 	}
 }
 
-// A plugin that cannot be listed is asked once a call, with middleware as without.
+// A plugin that cannot be listed is listed once per call, with middleware as without.
 func TestMiddlewareCostsNoSecondListing(t *testing.T) {
 	t.Parallel()
 	p := &fake{list: func(context.Context) ([]sdk.Tool, error) {
@@ -194,13 +194,12 @@ func TestMiddlewareCostsNoSecondListing(t *testing.T) {
 	}
 }
 
-// scribbled is an argument object that others write into while they hold it.
+// scribbled is an argument object whose holder writes into it.
 const scribbled = `{"text":"approved"}`
 
 func scribble(b []byte) { copy(b, strings.Repeat("X", len(b))) }
 
-// What a person has said yes to is what runs and what is recorded, byte for byte, whoever writes into what he was
-// given.
+// The arguments that a person approved run and are recorded byte for byte, whoever writes into the given copy.
 func TestApprovedIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	writers := []string{"nobody", "the embedder", "the approver", "the middleware", "the preview", "the recorder",
@@ -279,7 +278,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 	}
 }
 
-// A batch's later calls are what they were when it began.
+// The later calls of a batch are those given at its start.
 func TestBatchKeepsItsArguments(t *testing.T) {
 	t.Parallel()
 	later := []byte(scribbled)
@@ -294,7 +293,7 @@ func TestBatchKeepsItsArguments(t *testing.T) {
 	diff(t, scribbled, string(w.got[1].Arguments))
 }
 
-// Settings are those of New, and answers those that were given, whatever becomes of the embedder's maps and slices.
+// Settings are those given to New, and answers those returned, whatever the embedder does with its maps and slices.
 func TestOptionsAreCopied(t *testing.T) {
 	t.Parallel()
 	o := host.Options{
@@ -325,7 +324,7 @@ func TestOptionsAreCopied(t *testing.T) {
 	}
 }
 
-// A scribbler is a Recorder that writes into what it was given, as one that redacts in place.
+// A scribbler is a Recorder that writes into what it was given, such as one that redacts in place.
 type scribbler struct {
 	records
 	on bool

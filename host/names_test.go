@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Names that a person takes for one another are refused, both owners named, and cost no other tool.
+// Names that a person could confuse are refused, with both owners named, and exclude no other tool.
 func TestNamesThatLookAlike(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, map[string]host.Plugin{
@@ -39,8 +39,8 @@ func TestNamesThatLookAlike(t *testing.T) {
 	}
 }
 
-// Whatever plugins there are, each listed name is its tool's alone, has at most 64 characters, depends on the plugin's
-// label and the tool's name only, and runs that tool. Another plugin changes none.
+// For any plugins, each listed name belongs to one tool alone, has at most 64 characters, depends only on the
+// plugin's label and the tool's name, and runs that tool. Another plugin changes none.
 func TestNamesDependOnTheirToolAlone(t *testing.T) {
 	t.Parallel()
 	label := rapid.StringMatching(`[a-z][a-z0-9-]{0,31}`)
@@ -87,7 +87,7 @@ func TestNamesDependOnTheirToolAlone(t *testing.T) {
 	})
 }
 
-// listedBy calls each tool that a host with these plugins lists, and returns the answers by name.
+// listedBy calls each tool that a host with these plugins lists, and returns the results by name.
 func listedBy(t *rapid.T, plugins map[string]host.Plugin) (answers map[string]string, problems int) {
 	h, err := host.New(plugins, host.Options{})
 	if err != nil {

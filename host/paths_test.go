@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// pathRule speaks of paths that hold says something of: of a folder's content it is unsure, unless the folder's name
-// settles it.
+// pathRule decides by the paths in calls that hold decides on: for a folder's content it is unsure, unless the
+// folder's name settles it.
 func pathRule(e policy.Effect, holds func(name string) bool, folder string) policy.Rule {
 	return policy.Rule{Name: "paths", Effect: e, Paths: true, When: func(q *policy.Query) (policy.Truth, error) {
 		switch {
@@ -49,7 +49,7 @@ func treeOf(t *testing.T, names ...string) string {
 	return dir
 }
 
-// seeing is a plugin that notes what its calls are to leave out, and may read.
+// seeing is a plugin that records what its calls are to leave out, and may read.
 type seeing struct {
 	*fake
 	leaveOut, roots []string
@@ -68,9 +68,9 @@ func pathAware(t *testing.T, aware bool) (*seeing, *fake) {
 	return s, s.fake
 }
 
-// What rules deny or ask about in a folder is left out of it, and a tool that cannot leave anything out does not get
+// Parts of a folder that rules deny or ask about are left out, and a tool that cannot leave anything out does not get
 // the folder.
-func TestRulesAboutPathsHoldInFolders(t *testing.T) {
+func TestRulesAboutPathsApplyInFolders(t *testing.T) {
 	t.Parallel()
 	dir := treeOf(t, "a.txt", "private/x", "private/deep/y", "src/b.key", "src/c.go", "src/sub/d.key")
 	if err := os.Symlink("private", filepath.Join(dir, "alias")); err != nil {
@@ -120,7 +120,7 @@ func TestRulesAboutPathsHoldInFolders(t *testing.T) {
 	}
 }
 
-// Where there is too much to look at, a person is asked.
+// Where there are too many files to decide on, a person is asked.
 func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -149,7 +149,8 @@ func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{"path":"7"}`), Workdir: dir}))
 }
 
-// Roots are for tools that know of them, each with its effect, and the strictest of those that a path is in.
+// Roots are for tools that know of them, each with its effect, and the strictest of those that contain a path
+// applies.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	work, data := t.TempDir(), treeOf(t, "a", "nested/b", "fresh/c")

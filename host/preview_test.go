@@ -17,7 +17,7 @@ func startIn(t testing.TB, p *sdk.Plugin) *sdktest.Plugin {
 	return sdktest.Start(t, p)
 }
 
-// previewing is a plugin whose one tool tells this of its calls.
+// previewing is a plugin whose one tool returns this preview.
 func previewing(t testing.TB, definition sdk.Tool, f func(context.Context) (*sdk.Preview, error)) *sdktest.Plugin {
 	t.Helper()
 	p := sdk.New("previewing", "1.0.0")
@@ -82,7 +82,7 @@ func TestPreviewThatFails(t *testing.T) {
 	}
 }
 
-// What the plugin gives to read with the error reaches the model, as if the call had failed.
+// The content that the plugin returns with the error reaches the model, as if the call had failed.
 func TestPreviewThatFailsWithAText(t *testing.T) {
 	t.Parallel()
 	p := previewing(t, tool("run"), func(context.Context) (*sdk.Preview, error) {
@@ -117,7 +117,7 @@ func (slowPreviewer) Preview(context.Context, *sdk.Request) (*sdk.Preview, error
 	return &sdk.Preview{}, nil
 }
 
-// Preview and call have one timeout together, and a person's time is not counted.
+// Preview and call share one timeout, and a person's time is not counted.
 func TestPreviewAndCallHaveOneTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
@@ -139,7 +139,7 @@ func TestPreviewAndCallHaveOneTimeout(t *testing.T) {
 	})
 }
 
-// Whoever gives up during a preview knows that nothing was run.
+// A caller who cancels during a preview knows that nothing was run.
 func TestPreviewCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,8 +155,8 @@ func TestPreviewCanceled(t *testing.T) {
 	}
 }
 
-// What a plugin wants asked unless a rule allows it is asked under the hints and in auto_edit, and not where a rule
-// allows it.
+// An effect of a preview that holds unless a rule allows the call applies under the hints and in auto_edit, and not
+// where a rule allows it.
 func TestPreviewUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	edit := writes("run")

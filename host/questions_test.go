@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A desk is an Approver that takes a minute for each answer, unless told otherwise.
+// A desk is an Approver that takes a minute for each answer, unless set otherwise.
 type desk struct {
 	takes func(r *host.ApprovalRequest) time.Duration
 
@@ -24,7 +24,7 @@ type desk struct {
 	twice  bool           // two of one session were open at once
 	put    []string       // calls, in the order in which they were asked about
 	at     map[string]time.Duration
-	before map[string]time.Duration // until when an answer counts, from when it was put
+	before map[string]time.Duration // until when an answer counts, from when it was asked
 }
 
 func newDesk(takes func(r *host.ApprovalRequest) time.Duration) *desk {
@@ -97,8 +97,7 @@ func TestSessionsAreAskedSideBySide(t *testing.T) {
 	})
 }
 
-// A question without an answer blocks its own session only, and each question has its whole time from when it is
-// put.
+// An unanswered question blocks its own session only, and each question has its whole time from when it is asked.
 func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d := newDesk(func(r *host.ApprovalRequest) time.Duration {
@@ -143,7 +142,7 @@ func TestOneQuestionForAll(t *testing.T) {
 	})
 }
 
-// A call that gives up while it waits for its question ends at once, is not asked about, and blocks no other.
+// A call that is canceled while it waits for its question ends at once, is not asked about, and blocks no other.
 func TestGivingUpBeforeTheQuestion(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one for all: %t", one), func(t *testing.T) {
@@ -155,7 +154,7 @@ func TestGivingUpBeforeTheQuestion(t *testing.T) {
 				q.add(t.Context(), from("a", 0))
 				gone.add(ctx, from("a", 1))
 				if one {
-					gone.add(ctx, from("b", 1)) // waits for the question of all
+					gone.add(ctx, from("b", 1)) // waits for the host's question
 				}
 				q.add(t.Context(), from("a", 2))
 				began := time.Now()
@@ -181,7 +180,8 @@ func TestGivingUpBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// An approver who never returns costs the session where he does so, and there each later call its time, and no more.
+// An approver that never returns delays the session in which that happens, by the timeout of each later call, and no
+// other.
 func TestApproverWhoNeverReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})

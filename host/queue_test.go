@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A worker is a plugin whose calls take the time that their arguments tell, a second if they tell none, and that
-// remembers them.
+// A worker is a plugin whose calls take the time given in their arguments, by default a second, and that records
+// them.
 type worker struct {
 	*fake
 
@@ -67,7 +67,7 @@ func (w *worker) count(r *sdk.Request, n int) {
 	}
 }
 
-// taking is a call that takes so long.
+// taking is a call that takes that long.
 func taking(id, tool string, d time.Duration) host.Call {
 	return host.Call{ID: id, Tool: "test__" + tool, Arguments: fmt.Appendf(nil, `{"%s":""}`, d)}
 }
@@ -187,7 +187,7 @@ func TestQueueFull(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorker("run")
 				h := single(t, w, c.options)
-				succeeded(t, h.Call(t.Context(), taking("", "run", time.Second))) // from which is learned how long calls take
+				succeeded(t, h.Call(t.Context(), taking("", "run", time.Second))) // to learn how long calls take
 				q := queue{host: h}
 				for range 2 + c.places {
 					q.add(t.Context(), taking("", "run", time.Second))
@@ -207,7 +207,7 @@ func TestQueueFull(t *testing.T) {
 	}
 }
 
-// A guess is only made where something is known.
+// An estimate is only given once a duration is known.
 func TestQueueFullBeforeAnyCallHasEnded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		q := queue{host: single(t, newWorker("run"), onTool(host.Limits{Concurrency: 1, Queue: -1}))}
@@ -266,7 +266,7 @@ func TestWaitedTooLong(t *testing.T) {
 	}
 }
 
-// A call that gives up leaves its place, which blocks no other.
+// A call that is canceled leaves its place, which blocks no other.
 func TestGivingUpInTheQueue(t *testing.T) {
 	ends := map[string]struct {
 		begin func(context.Context) (context.Context, context.CancelFunc)
@@ -308,7 +308,7 @@ func TestGivingUpInTheQueue(t *testing.T) {
 	}
 }
 
-// A call that is canceled already does not run, whether there is a line or not.
+// A call that is already canceled does not run, whether or not others wait.
 func TestCanceledBeforeItsSlot(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
@@ -320,7 +320,7 @@ func TestCanceledBeforeItsSlot(t *testing.T) {
 		cancel()
 		e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
 		diff(t, "the call was canceled while it waited in the queue; nothing was run", e.Message)
-		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // its turn is free again
+		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // its slot is free again
 		if n := w.called.Load(); n != 1 {
 			t.Errorf("the plugin was called %d times", n)
 		}
@@ -347,7 +347,7 @@ func TestCloseEndsTheQueue(t *testing.T) {
 	})
 }
 
-// Turns, callers who give up, and Close may meet at any moment.
+// Slots, canceled callers and Close may meet at any moment.
 func TestQueueDuringClose(t *testing.T) {
 	t.Parallel()
 	for range 50 {
@@ -379,7 +379,7 @@ func TestQueueDuringClose(t *testing.T) {
 	}
 }
 
-// Whatever becomes of a call, its turn ends.
+// Whatever happens to a call, its slot is released.
 func TestSlotsAreFreed(t *testing.T) {
 	answers := map[string]func() (*sdk.Result, error){
 		"result":       func() (*sdk.Result, error) { return sdk.Text("done"), nil },
@@ -405,7 +405,7 @@ func TestSlotsAreFreed(t *testing.T) {
 	}
 }
 
-// A plan is calls at random.
+// A plan is a random set of calls.
 type plan struct {
 	tool, plugin int // may run at once
 	calls        []planned
@@ -428,8 +428,8 @@ func drawPlan(r *rapid.T) (p plan) {
 	return p
 }
 
-// Calls that come, take their time and give up at random never run in greater numbers than allowed, keep their order,
-// and leave nothing behind.
+// Random calls that start, run and are canceled never exceed the allowed number, keep their order, and leave nothing
+// behind.
 func TestQueueProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -464,8 +464,8 @@ func (p plan) run(t *testing.T) (problems []error) {
 	return append(problems, w.outOfOrder(), p.nothingLeft(t, q.host))
 }
 
-// outOfOrder looks for calls that began before earlier ones of the same tool. Those that begin in one moment may say so
-// in any order.
+// outOfOrder finds calls that began before earlier ones of the same tool. Those that begin at the same moment may be
+// recorded in any order.
 func (w *worker) outOfOrder() error {
 	for i, id := range w.begun {
 		for j, earlier := range w.begun[i+1:] {
@@ -477,7 +477,7 @@ func (w *worker) outOfOrder() error {
 	return nil
 }
 
-// nothingLeft checks that as many calls as allowed run at once when all others have ended, and no more.
+// nothingLeft checks that exactly the allowed number of calls run at once after all others have ended.
 func (p plan) nothingLeft(t *testing.T, h *host.Host) error {
 	q := queue{host: h}
 	for range p.plugin + 1 {
@@ -498,7 +498,7 @@ func of(caller, id string) host.Call {
 	return c
 }
 
-// A hundred waiting calls of one caller do not keep another's single call waiting: not at a plugin, not at the host.
+// A hundred waiting calls of one caller do not delay another's single call: neither at a plugin nor at the host.
 func TestCallersTakeTurns(t *testing.T) {
 	for name, o := range map[string]host.Options{
 		"at the tool":   onTool(host.Limits{Concurrency: 1, Queue: 200}),
@@ -525,7 +525,7 @@ func TestCallersTakeTurns(t *testing.T) {
 	}
 }
 
-// Two callers with many calls each share the turns, however late one of them comes.
+// Two callers with many calls each share the slots, however late one of them comes.
 func TestTwoCallersShareTheSlots(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
@@ -533,7 +533,7 @@ func TestTwoCallersShareTheSlots(t *testing.T) {
 		for i := range 6 {
 			q.add(t.Context(), of("a", fmt.Sprint("a", i)))
 		}
-		time.Sleep(2500 * time.Millisecond) // of made-up time: a0, a1 have ended, a2 runs
+		time.Sleep(2500 * time.Millisecond) // of fake time
 		for i := range 3 {
 			q.add(t.Context(), of("b", fmt.Sprint("b", i)))
 		}
@@ -544,7 +544,7 @@ func TestTwoCallersShareTheSlots(t *testing.T) {
 	})
 }
 
-// A full line has room for a caller with fewer calls in it; the last one of the caller with most goes, unrun.
+// A full queue has room for a caller with fewer calls in it; the last one of the caller with most is refused.
 func TestGivingWayInAFullQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
@@ -568,12 +568,12 @@ func TestGivingWayInAFullQueue(t *testing.T) {
 	})
 }
 
-// What is over the bound of the host is refused at once, and says when to come back.
+// A call over the host's limit is refused at once, and says when to retry.
 func TestMaxConcurrency(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
 		h := single(t, w, host.Options{MaxConcurrency: 2})
-		succeeded(t, h.Call(t.Context(), taking("", "run", time.Second))) // from which is learned how long calls take
+		succeeded(t, h.Call(t.Context(), taking("", "run", time.Second))) // to learn how long calls take
 		q := queue{host: h}
 		for range 2 + 8 {
 			q.add(t.Context(), taking("", "run", time.Second))

@@ -31,7 +31,7 @@ func texts(problems []error) (out []string) {
 	return out
 }
 
-func TestOneBrokenPluginHidesNoOthers(t *testing.T) {
+func TestBrokenPluginDoesNotHideOthers(t *testing.T) {
 	t.Parallel()
 	broken := &fake{list: func(context.Context) ([]sdk.Tool, error) {
 		return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Quarantined",
@@ -129,7 +129,8 @@ func TestNamesInCapitals(t *testing.T) {
 	h := single(t, p, host.Options{})
 	tools, problems := h.Tools(t.Context())
 	diff(t, []string{"test__getWeather", "test__setChatAction"}, names(tools))
-	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case: it has to " +
+	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case: it has " +
+		"to " +
 		"rename one of them; of an MCP server, exclude_tools leaves one out"
 	diff(t, []string{`plugin "test": tool test__sendMail is left out: ` + why,
 		`plugin "test": tool test__sendmail is left out: ` + why}, texts(problems))
@@ -222,7 +223,7 @@ func TestListingIsSingleFlight(t *testing.T) {
 					t.Errorf("%d calls worked, want %d", ok.Load(), want)
 				}
 				h.Call(t.Context(), call("test__run", ""))
-				if want := map[bool]int64{true: 1, false: 2}[err == nil]; p.listed.Load() != want { // a failure is not kept
+				if want := map[bool]int64{true: 1, false: 2}[err == nil]; p.listed.Load() != want { // a failure is not cached
 					t.Errorf("the plugin was asked %d times after another call, want %d", p.listed.Load(), want)
 				}
 			})
@@ -264,7 +265,7 @@ func TestListingDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A caller that gives up while a plugin is being listed does not fail the others.
+// A caller that is canceled while a plugin is being listed does not fail the others.
 func TestCallerWhoGivesUpWhileListing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := answering(sdk.Text("fine"), nil)
@@ -292,7 +293,7 @@ func TestCallerWhoGivesUpWhileListing(t *testing.T) {
 	})
 }
 
-// A changing is a fake that can say that its tools have changed.
+// A changing is a fake that can report that its tools have changed.
 type changing struct {
 	*fake
 	tools   atomic.Value // []sdk.Tool
@@ -337,7 +338,8 @@ func TestToolsChange(t *testing.T) {
 	}
 }
 
-// A list that was under way when the tools changed may be the old one: it serves who waited for it, and is not kept.
+// A list that was requested before the tools changed may be the old one: callers that waited for it get it, and it is
+// not kept.
 func TestOutdatedListIsNotKept(t *testing.T) {
 	checkOutdatedList(t, func(t *testing.T, h *host.Host) lister { return h })
 }
@@ -388,7 +390,7 @@ type failingWatch struct{ *fake }
 
 func (failingWatch) Watch(context.Context, func()) error { return errors.New("no watching here") }
 
-// Everything at once, for the race detector: calls, listings, changes, over four plugins and the wire.
+// Everything concurrently, for the race detector: calls, listings, changes, over four plugins and the wire.
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	changes := newChanging(tool("run"))
@@ -426,9 +428,9 @@ func TestDescriptionOfTheUser(t *testing.T) {
 	diff(t, []string{"for tests", "in other words"}, []string{tools[0].Description, tools[1].Description})
 }
 
-// A plugin is told by which definition a call was decided on, as it gave it. When it has become another without a word,
+// A plugin receives the definition on which a call was decided, as it declared it. If it has changed that silently,
 // nothing runs, and it is listed again.
-func TestWhatACallWasDecidedBy(t *testing.T) {
+func TestCallOfAChangedDefinition(t *testing.T) {
 	t.Parallel()
 	now := tool("run")
 	p := calling(nil)

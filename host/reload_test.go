@@ -59,7 +59,7 @@ func (p *tallied) times(id string) int64 {
 	return n.(*atomic.Int64).Load()
 }
 
-// hammer makes calls until stop is closed, and checks each: answered, by its own answer, and run once.
+// hammer makes calls until stop is closed, and checks each: it is answered with its own result, and ran once.
 func (p *tallied) hammer(t *testing.T, h *host.Host, caller int, stop <-chan struct{}) (calls int) {
 	for ; ; calls++ {
 		select {
@@ -75,7 +75,7 @@ func (p *tallied) hammer(t *testing.T, h *host.Host, caller int, stop <-chan str
 	}
 }
 
-// Under load nothing is lost and nothing runs twice, whatever a reload changes, and a limit holds through all of them.
+// Under load no call is lost or runs twice, whatever a reload changes, and a limit holds throughout.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	p, other := newTallied(), answering(sdk.Text("done"), nil)
@@ -98,7 +98,7 @@ func TestReloadUnderLoad(t *testing.T) {
 			plugins["other"] = other
 		}
 		reload(t, h, plugins, options(i))
-		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // something runs under each
+		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // calls run under each
 	}
 	close(stop)
 	within(t, time.Minute, "the callers", callers.Wait)
@@ -147,7 +147,7 @@ func TestReloadAfterClose(t *testing.T) {
 	}
 }
 
-// A call that has reached its plugin goes on there; the next goes to the new one.
+// A call that has reached its plugin continues there; the next goes to the new one.
 func TestReloadOfARunningCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		old, young := newWorker("run"), newWorker("run")
@@ -166,8 +166,8 @@ func TestReloadOfARunningCall(t *testing.T) {
 	})
 }
 
-// A waiting call is decided on again when it gets its slot, by the new rules.
-func TestReloadOfACallInLine(t *testing.T) {
+// A waiting call is decided on again by the new rules when it gets its slot.
+func TestReloadOfAQueuedCall(t *testing.T) {
 	cases := map[string]struct {
 		after  host.Options
 		gone   bool
@@ -210,7 +210,7 @@ func TestReloadOfACallInLine(t *testing.T) {
 	}
 }
 
-// A call that a person is asked about runs only if the rules that hold when it would run let it, by what they ask.
+// A call that a person is asked about runs only if the rules in use when it would run allow it on the same approval.
 func TestReloadWhileAPersonIsAsked(t *testing.T) {
 	ask := saying(policy.Ask, "because")
 	cases := map[string]struct {
@@ -253,7 +253,7 @@ func TestReloadWhileAPersonIsAsked(t *testing.T) {
 	}
 }
 
-// A thinking approver says yes after a minute.
+// A thinking approver approves after a minute.
 type thinking struct{ questions atomic.Int64 }
 
 func (a *thinking) Approve(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
@@ -266,7 +266,7 @@ func (a *thinking) Approve(ctx context.Context, _ *host.ApprovalRequest) (host.A
 	}
 }
 
-// Arguments that a person changes are judged by the rules that hold when he has.
+// Arguments that a person changes are judged by the rules in use after the change.
 func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := echoing(writes("run"))
@@ -288,7 +288,7 @@ func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 	})
 }
 
-// What a session has used up of its budget stays used up, whether the budget is for a tool or a plugin.
+// A session's used budget stays used, whether the budget is for a tool or a plugin.
 func TestReloadKeepsBudgets(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]func(host.Limits) host.Options{"tool": onTool, "plugin": onPlugin} {
@@ -304,7 +304,7 @@ func TestReloadKeepsBudgets(t *testing.T) {
 	}
 }
 
-// Answers for as long as the host lives stay. Saved ones are those that the reload brings, if it brings any.
+// Approvals for the life of the host are kept. Saved ones are replaced by those of the reload, if it has any.
 func TestReloadKeepsAnswers(t *testing.T) {
 	t.Parallel()
 	ids := func(all []host.Remembered) (out []string) {
@@ -332,7 +332,7 @@ func TestReloadKeepsAnswers(t *testing.T) {
 	}
 }
 
-// A yes for the session holds after a reload, and does not for another definition.
+// An approval for the session holds after a reload, but not for another definition.
 func TestReloadAndAlways(t *testing.T) {
 	t.Parallel()
 	a := &asked{answers: []host.Answer{host.Always(host.ScopeTool)}}
@@ -350,7 +350,7 @@ func TestReloadAndAlways(t *testing.T) {
 	}
 }
 
-// Catalogs go on with the new tools, and so does what is searched in them.
+// Catalogs continue with the new tools, and so does search in them.
 func TestReloadAndCatalogs(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(nil, nil, tool("weather")), host.Options{})
@@ -375,7 +375,7 @@ func TestReloadAndCatalogs(t *testing.T) {
 }
 
 // OnToolsChanged is called for each plugin whose tools may have changed, and no other.
-func TestReloadTellsWhatChanged(t *testing.T) {
+func TestReloadReportsChangedPlugins(t *testing.T) {
 	t.Parallel()
 	same, a, b := answering(nil, nil), answering(nil, nil), answering(nil, nil)
 	old := map[string]host.Plugin{"same": same, "replaced": a, "gone": a, "unlisted": same}
@@ -412,7 +412,7 @@ func TestReloadTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// A plugin that is new is watched, one that stays is watched on, and one that is gone is watched no more.
+// A new plugin is watched, an unchanged one stays watched, and a removed one is no longer watched.
 func TestReloadAndWatches(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stays, goes, comes := newChanging(tool("run")), newChanging(tool("run")), newChanging(tool("run"))
@@ -434,7 +434,7 @@ func TestReloadAndWatches(t *testing.T) {
 	})
 }
 
-// Calls that run count against a limit that was away for a moment.
+// Running calls count against a limit that was temporarily removed.
 func TestReloadKeepsCountOfCalls(t *testing.T) {
 	for name, options := range map[string]func(host.Limits) host.Options{"tool": onTool, "plugin": onPlugin} {
 		t.Run(name, func(t *testing.T) {

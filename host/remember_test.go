@@ -155,7 +155,7 @@ func TestSavedAnswers(t *testing.T) {
 	}
 }
 
-// An answer that names no folder holds in none: the same path, and the same make build, would be another's elsewhere.
+// An approval without a folder holds in none: the same path, and the same make build, mean something else elsewhere.
 func TestAnswersWithoutAFolder(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []host.Scope{host.ScopeArguments, host.ScopePrefix, host.ScopeTool} {

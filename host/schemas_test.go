@@ -51,7 +51,8 @@ func (f worldTool) definition() sdk.Tool {
 }
 
 // Tools with the schemas of servers of many kinds are all listed, in the format of every vendor, and called: the
-// original schema is enforced, whatever a vendor's list had to leave out, and the arguments reach the plugin unchanged.
+// original schema is enforced, whatever a vendor's list had to leave out, and the arguments reach the plugin
+// unchanged.
 func TestSchemasOfTheWorld(t *testing.T) {
 	t.Parallel()
 	foreign := toolsOfTheWorld(t)
@@ -85,8 +86,8 @@ func TestSchemasOfTheWorld(t *testing.T) {
 	}
 }
 
-// Whatever stands in the schemas of a foreign tool, the tool is listed unless no arguments could ever be right: its
-// schema is no JSON object, or is not about one. No other tool is left out with it.
+// Whatever the schemas of a foreign tool contain, the tool is listed unless no arguments could ever be valid: its
+// schema is no JSON object, or does not describe one. No other tool is excluded with it.
 func TestForeignToolIsLeftOutOnlyIfItCannotBeCalled(t *testing.T) {
 	t.Parallel()
 	words := []string{"type", "properties", "required", "items", "anyOf", "oneOf", "$ref", "$schema", "pattern", "enum",

@@ -74,7 +74,7 @@ func TestSearchFindsTheRightTool(t *testing.T) {
 	c := catalog(t, serving(t, foreignTools(t)), host.Filter{})
 	cases := []struct {
 		query, want string
-		rank        int // at least this good
+		rank        int // the worst allowed rank
 	}{
 		{"read a file", "readfile__read", 1},
 		{"readfile__read", "readfile__read", 1},
@@ -134,7 +134,7 @@ func TestSearchFindsTheRightTool(t *testing.T) {
 		{"translate to german", "translate__text", 1},
 		{"unresolved exceptions", "sentry__list_errors", 1},
 		{"jupyter", "notebook__run_cell", 1},
-		// the last word may be unfinished
+		// the last word may be incomplete
 		{"transl", "translate__text", 1},
 		{"create a pull requ", "github__create_pull_request", 1},
 		{"weath", "weather__forecast", 1},
@@ -177,7 +177,7 @@ func TestSearchBounds(t *testing.T) {
 	}
 }
 
-// Tools that match alike come by name, and each time alike.
+// Equal matches are sorted by name, always in the same order.
 func TestSearchTies(t *testing.T) {
 	t.Parallel()
 	same := []sdk.Tool{tool("c"), tool("a"), tool("b")}
@@ -208,9 +208,9 @@ func TestSearchNearWords(t *testing.T) {
 	c := catalog(t, single(t, answering(nil, nil, tool("alpha"), tool("alphabetic"), tool("creation")), host.Options{}),
 		host.Filter{})
 	cases := map[string][]string{
-		"alpha":      {"test__alpha"}, // as it stands: nothing else counts
+		"alpha":      {"test__alpha"}, // the exact name: nothing else counts
 		"zulu alph":  {"test__alpha", "test__alphabetic"},
-		"alph zulu":  nil, // only the last word may be unfinished
+		"alph zulu":  nil, // only the last word may be incomplete
 		"c":          nil,
 		"al":         {"test__alpha", "test__alphabetic"},
 		"creates":    {"test__creation"},
@@ -241,7 +241,7 @@ func TestSearchWithoutSpaces(t *testing.T) {
 	}
 }
 
-// New definitions are searched as soon as they are there.
+// New definitions are searched at once.
 func TestSearchSeesChanges(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newChanging(tool("alpha"))
@@ -252,7 +252,7 @@ func TestSearchSeesChanges(t *testing.T) {
 	})
 }
 
-// Whatever is asked: no more than n hits, each once, best first, and the same again.
+// Any query: at most n hits, each once, best first, and the same again.
 func TestSearchAnything(t *testing.T) {
 	t.Parallel()
 	c := catalog(t, serving(t, foreignTools(t)), host.Filter{})
@@ -340,8 +340,8 @@ http__post = post to an api, send json to url`), "\n") {
 	return out
 }()
 
-// Natural queries find the right tool among 70 others: as the first hit for nine of ten, among the first three for all
-// but one in thirty.
+// Natural queries find the right tool among 70 others: as the first hit for nine of ten, among the first three for
+// all but one in thirty.
 func TestNaturalQueries(t *testing.T) {
 	t.Parallel()
 	c := must(shippedAndForeign(t).Catalog(host.Filter{}))
@@ -364,8 +364,8 @@ func TestNaturalQueries(t *testing.T) {
 	}
 }
 
-// A deferred catalog lists the search tool and what is always offered; all tools can be called and found, and what was
-// found is listed from then on. The search sees what its catalog holds.
+// A deferred catalog lists the search tool and the tools that are always offered; all tools can be called and found,
+// and found ones are listed from then on. The search is limited to its catalog.
 func TestDeferredCatalog(t *testing.T) {
 	t.Parallel()
 	h := shippedAndForeign(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A yes that stands for later calls is kept before the next question is put, however long saving takes.
+// An approval for later calls is stored before the next question is asked, however long saving takes.
 func TestAlwaysSparesTheNextQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := &asked{answers: []host.Answer{{Approved: true, Scope: host.ScopeTool, Saved: true}}}
@@ -44,7 +44,7 @@ func TestSavingThatPanics(t *testing.T) {
 	}
 }
 
-// After a no that is for the calls after it too, none of them is asked about, not even for a moment.
+// After a rejection that covers later calls too, none of them is asked about, not even briefly.
 func TestNoMoreQuestionsAfterANo(t *testing.T) {
 	ask := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Ask}}}))
 	bubble(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func (d decides) Decide(*policy.Query) policy.Decision {
 	return policy.Decision{Effect: policy.Effect(d), Layer: "own", Rule: "own"}
 }
 
-// The zero decision asks, whatever the plugin says of its call, and an effect that there is not denies.
+// The zero decision asks, whatever the plugin says of its call, and an unknown effect denies.
 func TestPolicyWithoutAnEffect(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]sdk.Code{"": sdk.CodeApprovalUnavailable, "Deny": sdk.CodeDenied,
@@ -87,7 +87,7 @@ func TestPolicyWithoutAnEffect(t *testing.T) {
 	}
 }
 
-// What was saved keeps its meaning and not its bytes, and may be for one folder.
+// A saved approval keeps its meaning, not its bytes, and may be for one folder.
 func TestSavedMeaning(t *testing.T) {
 	t.Parallel()
 	var saved host.Remembered
@@ -124,7 +124,7 @@ func TestSavedMeaning(t *testing.T) {
 	}
 }
 
-// The answers that an embedder gives a host stay his own.
+// The approvals that an embedder gives a host remain the embedder's.
 func TestRememberedIsCopied(t *testing.T) {
 	t.Parallel()
 	answers := []host.Remembered{{ID: "a"}, {ID: "b"}}
@@ -146,7 +146,7 @@ func TestRecorderThatPanics(t *testing.T) {
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
 }
 
-// A previewer says no to its preview.
+// A previewer rejects its preview.
 type previewer struct{ *fake }
 
 func (previewer) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) {

@@ -46,7 +46,7 @@ func TestErrorMessagesAreCut(t *testing.T) {
 	}
 }
 
-// shaped gives what becomes of a result when 100 bytes are allowed.
+// shaped returns a result as it is when 100 bytes are allowed.
 func shaped(t *testing.T, result *sdk.Result) (r *host.Result, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a", "b")
@@ -138,7 +138,7 @@ func TestRunesAreNotCut(t *testing.T) {
 	}
 }
 
-// A structured result is there as a whole or not at all. Here it is the text as well, in one file.
+// A structured result is kept whole or left out. Here it is the text as well, in one file.
 func TestLongJSON(t *testing.T) {
 	t.Parallel()
 	result := sdk.JSON(map[string]string{"a": strings.Repeat("x", 200)})
@@ -235,7 +235,7 @@ func TestTemporaryResultFolder(t *testing.T) {
 	}
 }
 
-func TestWhoseResultLimitHolds(t *testing.T) {
+func TestEffectiveResultLimit(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ user, tool, host, want int64 }{
 		"nobody's":        {want: 128 << 10},
@@ -316,7 +316,7 @@ func decoded(t *testing.T, text string) (v any) {
 	return v
 }
 
-// order gives the names of an object's fields as they come.
+// order returns the names of an object's fields in order.
 func order(t *testing.T, text string) (names []string) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -334,7 +334,7 @@ func order(t *testing.T, text string) (names []string) {
 	return names
 }
 
-// A call that succeeds has something to read wherever it gave something.
+// A successful call has something to read whenever it returned something.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	structured, image := json.RawMessage(`{"n":1}`), sdk.Content{Type: "image", Data: []byte("x"), MIMEType: "image/png"}

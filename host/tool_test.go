@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// smuggled writes ASCII in characters that nothing shows and models can read.
+// smuggled writes ASCII in characters that are invisible to people and readable for models.
 func smuggled(text string) string {
 	return strings.Map(func(r rune) rune { return 0xE0000 + r }, text)
 }
@@ -107,7 +107,7 @@ func TestInvisibleCharactersElsewhere(t *testing.T) {
 	}
 }
 
-// What a user writes is the user's, and what a tool gives back is what it read: both stay as they are.
+// Texts of the user, and results of tools, keep invisible characters.
 func TestInvisibleCharactersThatStay(t *testing.T) {
 	t.Parallel()
 	const text = "a\u200b\u202eb"
@@ -144,7 +144,7 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// refusedAs is the name of the error that a tool's call gets, "" when it ran.
+// refusedAs is the name of the error of a tool's call, "" when it ran.
 func refusedAs(t *testing.T, h *host.Host, tool string) string {
 	t.Helper()
 	if r := h.Call(t.Context(), call(tool, "")); r.Error != nil {

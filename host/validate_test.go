@@ -149,7 +149,8 @@ func TestNamesInOtherCase(t *testing.T) {
 	}
 }
 
-// misses makes calls of one session and gives what their errors say of the row, "" for nothing and "ok" for no error.
+// misses makes calls of one session and returns what their errors say of the count, "" for nothing and "ok" for no
+// error.
 func misses(t *testing.T, h *host.Host, session string, calls ...string) (rows []string) {
 	t.Helper()
 	for _, c := range calls {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// wired is a plugin of many tools over real gRPC, and counts how often one of them ran.
+// wired is a plugin of many tools over real gRPC, and counts the runs of one of them.
 type wired struct {
 	*sdktest.Plugin
 	ran atomic.Int64
@@ -193,8 +193,8 @@ func TestLongLogLinesAreCut(t *testing.T) {
 	}
 }
 
-// What an author reads in a test is what a model reads from a host.
-func TestSdktestRefusesInTheWordsOfTheHost(t *testing.T) {
+// An author's test and a model get the same error.
+func TestSdktestErrorsAreThoseOfTheHost(t *testing.T) {
 	p := sdk.New("p", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
 		func(context.Context, *sdk.Request, struct {
@@ -213,7 +213,7 @@ func TestSdktestRefusesInTheWordsOfTheHost(t *testing.T) {
 	for _, arguments := range []string{`{}`, `{"count":"1"}`, `{"count":6}`, `{"count":0,"mode":"c"}`,
 		`{"count":1,"words":[1,null]}`, `{"count":1,"cuont":2}`, `{"count":1.5}`, `{"count":3}`, ``} {
 		author := c.Run(t, "x", arguments)
-		h.Call(t.Context(), host.Call{Tool: "p__x", Arguments: json.RawMessage(`{"count":1}`)}) // ends the row of misses
+		h.Call(t.Context(), host.Call{Tool: "p__x", Arguments: json.RawMessage(`{"count":1}`)}) // ends the sequence of misses
 		model := h.Call(t.Context(), host.Call{Tool: "p__x", Arguments: json.RawMessage(arguments)})
 		if (author.Error == nil) != (model.Error == nil) {
 			t.Errorf("%s: %v for the author, %v for the model", arguments, author.Error, model.Error)

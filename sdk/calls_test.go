@@ -47,7 +47,7 @@ func checkRepeat(t *testing.T, err error) {
 	}
 }
 
-func TestARepeatIsRefused(t *testing.T) {
+func TestRepeatIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second sdk.Request
 		runs          int32
@@ -80,7 +80,7 @@ func TestARepeatIsRefused(t *testing.T) {
 }
 
 // The first run continues undisturbed.
-func TestARepeatOfARunningCallIsRefused(t *testing.T) {
+func TestRepeatOfARunningCallIsRefused(t *testing.T) {
 	var runs atomic.Int32
 	release := make(chan struct{})
 	p := sdktest.Start(t, counting(&runs, release))
@@ -270,7 +270,7 @@ func TestOverdue(t *testing.T) {
 }
 
 // A plugin of this sdk drops events over its limits itself, and reports it.
-func TestPluginHoldsItsEventsBack(t *testing.T) {
+func TestPluginDropsEventsOverTheLimit(t *testing.T) {
 	p := sdk.New("p", "1")
 	p.AddRawTool(sdk.Tool{Name: "x", Description: "floods", InputSchema: json.RawMessage(`{}`)},
 		func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {

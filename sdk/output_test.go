@@ -24,7 +24,7 @@ func write(t *testing.T, s io.Writer, text string) {
 	}
 }
 
-func TestWriterHoldsBackNoLongerThanTheInterval(t *testing.T) {
+func TestWriterFlushesWithinTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
 		s := recorder(&got).Writer("stdout")
@@ -58,7 +58,7 @@ func TestWriterSplitsNoCharacter(t *testing.T) {
 	})
 }
 
-func TestWriterPassesOnWhatIsNoCharacter(t *testing.T) {
+func TestWriterPassesInvalidUTF8(t *testing.T) {
 	var got []string
 	s := recorder(&got).Writer("stderr")
 	write(t, s, "\xff\xfe\xe3\x81")

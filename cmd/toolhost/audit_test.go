@@ -118,7 +118,7 @@ func TestInterruptedAudit(t *testing.T) {
 }
 
 // What became of each call that failed is told, in the list and in the whole record.
-func TestAuditTellsOutcomes(t *testing.T) {
+func TestAuditReportsOutcomes(t *testing.T) {
 	dir := t.TempDir()
 	config, record := filepath.Join(dir, "config.hcl"), filepath.Join(dir, "audit.jsonl")
 	program, err := os.Executable()

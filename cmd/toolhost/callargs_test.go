@@ -29,7 +29,7 @@ const wordSchema = `{"type":"object","properties":{
 	"required":["text"],"additionalProperties":false,
 	"$defs":{"edit":{"type":"object","properties":{"path":{"type":"string"},"line":{"type":"integer"}},"required":["path"]}}}`
 
-func TestArgumentsInWords(t *testing.T) {
+func TestArgumentsAsText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeConfig(t, "file", "line one\nline two\n")
 	if err := os.WriteFile("binary", []byte{0xff, 0xfe}, 0o600); err != nil {

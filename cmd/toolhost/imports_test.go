@@ -119,7 +119,7 @@ func TestImports(t *testing.T) {
 }
 
 // host itself is not host/supervise's to import; the prefix rule above would forbid it its own parts.
-func TestSuperviseKnowsNoHost(t *testing.T) {
+func TestSuperviseDoesNotImportHost(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.ImportPath != module+"/host/supervise" {
 			continue
@@ -167,7 +167,7 @@ func TestCommandLineDecidesNoTrust(t *testing.T) {
 	}
 }
 
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
+func TestEveryPackageIsDocumented(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.Doc == "" {
 			t.Errorf("%s has no package comment", p.ImportPath)

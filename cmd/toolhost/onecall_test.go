@@ -80,7 +80,7 @@ func TestStructuredResultIsPrinted(t *testing.T) {
 }
 
 // What works with what earlier calls left is not offered by a host that ends after one, and refused with the reason.
-func TestOneCallOffersNothingThatNeedsMore(t *testing.T) {
+func TestSingleCallOffersNoStatefulTools(t *testing.T) {
 	o := newOneCall(t, "", "policy \"user\" {\n  rule \"all\" {\n    tools  = [\"*\"]\n    effect = \"allow\"\n  }\n}\n")
 	code, out, errs := o.run("toolhost", "", "discover", "--format", "gemini")
 	if code != exitOK || !strings.Contains(out, "edit__replace") || !strings.Contains(out, "faulty__structured") {

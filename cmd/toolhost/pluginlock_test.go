@@ -136,7 +136,7 @@ func flipDigit(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // What became of a plugin that cannot be used is said once, and so is its name.
-func TestWordsOfWhatIsNotLocked(t *testing.T) {
+func TestNoticesOfUnlockedPlugins(t *testing.T) {
 	started := errors.New(`plugin "p" could not be started: it ended`)
 	for name, c := range map[string]struct {
 		plugin bootstrap.LockedPlugin

@@ -36,7 +36,7 @@ func (r *running) kill() (s pluginStatus) {
 }
 
 // A plugin that has crashed too often is looked at, and mended, without leaving.
-func TestPluginRunMends(t *testing.T) {
+func TestPluginRunAfterAFix(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")
 	config := filepath.Join(filepath.Dir(v.path), "config.hcl")
@@ -95,7 +95,7 @@ func TestLineWords(t *testing.T) {
 	}
 }
 
-func TestPluginRunWordsAndTools(t *testing.T) {
+func TestPluginRunTextAndTools(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "status")
 	r.call("status {}", "1")

@@ -233,7 +233,7 @@ func TestColoursAtTheTerminal(t *testing.T) {
 }
 
 // What a model writes cannot hide from the person, nor touch the terminal.
-func TestWhatIsShownIsAllThereIs(t *testing.T) {
+func TestShownTextIsComplete(t *testing.T) {
 	t.Parallel()
 	p, _ := atTerminal(t)
 	p.enter(`toolhost call shell__exec "$(printf '{"command":"touch \342\200\256x\\\\u001b[2K\\\\nrm y"}')"; echo ` +

@@ -187,7 +187,7 @@ func TestReloadSessionWithABrokenBuild(t *testing.T) {
 }
 
 // A folder of plugins that cannot be read at the moment ends none of its plugins.
-func TestReloadSessionKeepsWhatCannotBeLookedFor(t *testing.T) {
+func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	plugins := filepath.Join(p.dir, "plugins")

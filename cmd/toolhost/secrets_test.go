@@ -89,7 +89,7 @@ var toldBy = [][]string{
 	{"plugin", "lock", "--yes"}, {"doctor"}, {"audit", "tail"},
 }
 
-func TestValuesByReferenceAreNeverTold(t *testing.T) {
+func TestValuesByReferenceAreNeverShown(t *testing.T) {
 	t.Setenv(secretVar, secretValue)
 	for name, text := range places {
 		for way, reference := range references {
@@ -105,7 +105,7 @@ func TestValuesByReferenceAreNeverTold(t *testing.T) {
 }
 
 // A local that is written out in the file is a reference too, where it is given to a plugin.
-func TestLocalsGivenToPluginsAreNeverTold(t *testing.T) {
+func TestLocalsGivenToPluginsAreNeverShown(t *testing.T) {
 	for _, name := range []string{"config string", "config wrong type", "config template", "config key", "config nested",
 		"config refused", "env value", "argument", "printed"} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 }
 
 // Nobody is to be shown less than there is, or something else.
-func TestWhatRuns(t *testing.T) {
+func TestProgramsThatWouldRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	many := &strings.Builder{}
 	for i := range 30 {

@@ -1,5 +1,5 @@
-// Package answers keeps the approvals that a user has given for later calls too, in a file that people can read and
-// change: an "always" block for each.
+// Package answers stores the approvals that also cover later calls, in a file that people can read and change: an
+// "always" block for each.
 package answers
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// An Error lists the mistakes in a file of answers, each with its position.
+// An Error lists the mistakes in a file of approvals, each with its position.
 type Error = hclfile.Error
 
 // maxSize bounds the file, in bytes.
 const maxSize = 1 << 20
 
-// Load reads the answers in a file, in its order, all of them with Saved set. A file that does not exist has none; one
-// that other users can write to is refused. The error is an *Error when the file has mistakes.
+// Load reads the approvals in a file, in order, all of them with Saved set. A missing file has none; one that other
+// users can write to is refused. The error is an *Error when the file has mistakes.
 func Load(path string) ([]host.Remembered, error) {
 	src, err := read(path)
 	if err != nil || src == nil {
@@ -143,9 +143,9 @@ const header = `# Calls that you said "always" to. They run without asking, unle
 # Remove a block to be asked again.
 `
 
-// Save adds an answer to the file, or replaces the one with the same ID. The file and its folders are made if need be.
-// A file with mistakes is left unchanged, and the error is an *Error. The arguments keep their meaning, not their
-// bytes.
+// Save adds an approval to the file, or replaces the one with the same ID. The file and its folders are made if
+// necessary. A file with mistakes is left unchanged, and the error is an *Error. The arguments keep their meaning,
+// not their bytes.
 func Save(path string, a host.Remembered) error {
 	b := hclfile.NewBlock("always", a.ID)
 	b.Text("tool", a.Tool)
@@ -170,7 +170,7 @@ func Save(path string, a host.Remembered) error {
 	return err
 }
 
-// Remove takes an answer out of the file. It is false when there is none with that ID.
+// Remove removes an approval from the file. It is false when there is none with that ID.
 func Remove(path, id string) (bool, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -178,7 +178,7 @@ func Remove(path, id string) (bool, error) {
 	return change(path, func(src []byte) ([]byte, bool, error) { return hclfile.RemoveBlock(path, src, "always", id) })
 }
 
-// change rewrites the file, one writer at a time, and reads the new content before it replaces the old.
+// change rewrites the file, one writer at a time, and parses the new content before it replaces the old.
 func change(path string, edit func(src []byte) (out []byte, changed bool, err error)) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("answers: %w", err)
@@ -212,7 +212,7 @@ func change(path string, edit func(src []byte) (out []byte, changed bool, err er
 	return true, nil
 }
 
-// ascii writes a JSON text without other letters, which HCL might change.
+// ascii writes JSON in ASCII, since HCL might normalize other letters.
 func ascii(raw json.RawMessage) (string, error) {
 	if raw == nil {
 		return "", nil

@@ -113,12 +113,12 @@ func TestAnswersKeepComments(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 2 { // the answers and the lock
+	if err != nil || len(left) != 2 { // the file and its lock
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
-// A file that is not as it should be is not written over.
+// A file with mistakes is not overwritten.
 func TestAnswersLeaveBrokenFilesAlone(t *testing.T) {
 	for name, src := range map[string]string{
 		"syntax":       "always \"a\" {\n",
@@ -178,7 +178,7 @@ func TestAnswerMistakes(t *testing.T) {
 	}
 }
 
-// An answer that would be read back changed is refused, and nothing is written.
+// An approval that would change when read back is refused, and nothing is written.
 func TestSaveAnswerRefuses(t *testing.T) {
 	good := host.Remembered{ID: "a", Tool: "a__b", Scope: "tool"}
 	change := func(f func(*host.Remembered)) host.Remembered { a := good; f(&a); return a }
@@ -205,7 +205,7 @@ func TestSaveAnswerRefuses(t *testing.T) {
 	}
 }
 
-// Writers at the same time do not lose each other's answers.
+// Concurrent writers do not lose each other's approvals.
 func TestAnswersOfManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers.hcl")
 	var all sync.WaitGroup
@@ -223,7 +223,7 @@ func TestAnswersOfManyWriters(t *testing.T) {
 	}
 }
 
-// A writer that does not let go makes others fail, not wait for ever.
+// A writer that keeps the lock makes others fail instead of wait without limit.
 func TestAnswersLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers.hcl")
 	f, err := os.Create(path + ".lock")
@@ -240,7 +240,7 @@ func TestAnswersLocked(t *testing.T) {
 	}
 }
 
-// Any text comes back as it was, or is refused.
+// Any text is read back unchanged, or refused.
 func TestAnswersRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	n := 0

@@ -249,7 +249,7 @@ func TestLater(t *testing.T) {
 }
 
 // A failure to write records is reported once, and closing does not try them all.
-func TestLaterThatCannotBeWritten(t *testing.T) {
+func TestLaterRecordsThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	path := logPath(t)
 	l, err := Open(path, Options{})

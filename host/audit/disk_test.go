@@ -62,7 +62,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // A log that was taken away under its host is not replaced by a new one.
-func TestTakenAway(t *testing.T) {
+func TestRemovedLogIsNotReplaced(t *testing.T) {
 	for name, act := range map[string]func(path string) error{
 		"removed":      os.Remove,
 		"moved":        func(path string) error { return os.Rename(path, path+".1") },

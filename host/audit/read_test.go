@@ -51,7 +51,7 @@ func TestTailOfALongLog(t *testing.T) {
 	}
 }
 
-func TestReadGivesWhatWasWritten(t *testing.T) {
+func TestReadReturnsWhatWasWritten(t *testing.T) {
 	path := logPath(t)
 	want := call(1)
 	want.Approval, want.Code, want.Effect = &Approval{By: "ann", Answer: "approved"}, "E_TOOL", "allow"
@@ -64,7 +64,7 @@ func TestReadGivesWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestReadLeavesOutWhatIsNoRecord(t *testing.T) {
+func TestReadSkipsInvalidRecords(t *testing.T) {
 	path := written(t, 2)
 	write(t, path, "hello\n"+read(t, path)+strings.Repeat("x", 2*maxLine)+"\n{")
 	if got := ids(records(t, path)); got != "c1 c2" {

@@ -52,7 +52,7 @@ func TestRecordIsOpenedLater(t *testing.T) {
 
 // However many starts and ends of plugins are still to be written, closing a record that another process holds takes
 // the time of two attempts at most: the running one, and the one that finds that the record is being closed.
-func TestRecordThatIsHeldIsClosed(t *testing.T) {
+func TestRecordHeldByAnotherProcessIsClosed(t *testing.T) {
 	for name, open := range map[string]bool{"before it is open": false, "once it is open": true} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")

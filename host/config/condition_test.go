@@ -185,7 +185,7 @@ func TestConditionFails(t *testing.T) {
 }
 
 // Many calls may be decided concurrently.
-func TestConditionAtOnce(t *testing.T) {
+func TestConditionIsSafeForConcurrentUse(t *testing.T) {
 	r := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && matches("^p", c.args[0])]) && `+
 		`inside(args.path, ".")`)
 	var all sync.WaitGroup
@@ -207,7 +207,7 @@ func TestConditionAtOnce(t *testing.T) {
 }
 
 // Arguments that a condition does not name do not affect it.
-func TestConditionLeavesOthersAlone(t *testing.T) {
+func TestConditionIgnoresOtherArguments(t *testing.T) {
 	q := callWith(`{"a":"x","b":"e\u0301","c":1e999999999}`)
 	q.Caller = "e\u0301"
 	got, err := ruleWith(t, `args.a == "x"`).When(q)
@@ -290,7 +290,7 @@ func TestArgumentOfManyValues(t *testing.T) {
 
 // For the content of a folder a rule knows only the beginning of the path: that settles startswith and inside, and
 // leaves other operators unsure.
-func TestConditionsOnWhatIsInAFolder(t *testing.T) {
+func TestConditionsOnFolderContent(t *testing.T) {
 	t.Parallel()
 	const starts, in, ends, own, all = `anytrue([for p in paths() : startswith(p, "private/")])`,
 		`anytrue([for p in paths() : inside(p, "private")])`,

@@ -121,7 +121,7 @@ func TestPathsInCommandsStartBesideTheFile(t *testing.T) {
 	}
 }
 
-func TestWordsOfWrappersStartBesideTheFile(t *testing.T) {
+func TestPathsInWrappersStartBesideTheFile(t *testing.T) {
 	c, err := Parse("/project/config.hcl",
 		[]byte("plugin \"p\" {\n command = [\"x\"]\n sandbox {\n wrapper = [\"w\", \"--seccomp=./f\", \"./g\", \"h\"]\n "+
 			"}\n}\n"))

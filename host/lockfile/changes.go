@@ -23,7 +23,7 @@ type Change struct {
 // Changes compares two definitions as host.Definition writes them, by the names of the parts.
 func Changes(old, now json.RawMessage) (out []Change) {
 	var a, b map[string]json.RawMessage
-	_, _ = json.Unmarshal(old, &a), json.Unmarshal(now, &b) // what is no definition has no parts
+	_, _ = json.Unmarshal(old, &a), json.Unmarshal(now, &b) // other text has no parts
 	parts := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(parts)
 	for _, part := range slices.Compact(parts) {
@@ -34,7 +34,7 @@ func Changes(old, now json.RawMessage) (out []Change) {
 	return out
 }
 
-// partText writes a part of a definition for people: a change must not hide in characters that cannot be seen.
+// partText writes a part of a definition for people: a change must not hide in invisible characters.
 func partText(raw json.RawMessage) string {
 	if raw == nil {
 		return ""

@@ -33,7 +33,7 @@ func (m Mode) in(f *File) Mode {
 	return cmp.Or(m, Warn)
 }
 
-// Check sets the Lock of each spec to what the file, which may be nil, demands of it. Dir is the configuration's
+// Check sets the Lock of each spec to what the file, which may be nil, requires of it. Dir is the configuration's
 // folder. Notices say, by their names, which plugins run although they are not locked.
 func (f *File) Check(specs []supervise.Spec, mode Mode, dir string) (out []supervise.Spec, notices map[string]error) {
 	if mode = mode.in(f); mode == Off {
@@ -65,14 +65,14 @@ func (f *File) lockOf(p *Plugin, now Plugin, approve string) supervise.Lock {
 	}
 	if differs := p.differs(now); differs != "" {
 		l.Refused = fmt.Sprintf("%s, unlike what was locked at %s; to approve that, run: %s", differs, l.Source, approve)
-	} else if l.SHA256 == "" { // else any program would do, on the one platform where no one approved it
+	} else if l.SHA256 == "" { // otherwise any program would do, on the one platform where no one approved it
 		l.Refused = fmt.Sprintf("it is locked at %s, but not for %s; to approve its program here, run on this platform: %s",
 			l.Source, Platform(), approve)
 	}
 	return l
 }
 
-// differs says in which way now gives a plugin more, or something else, than when it was locked.
+// differs says how now gives a plugin more, or something else, than when it was locked.
 func (p *Plugin) differs(now Plugin) string {
 	levels := []sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}
 	switch {
@@ -86,7 +86,8 @@ func (p *Plugin) differs(now Plugin) string {
 	return ""
 }
 
-// Pins gives the hashes of the locked tools by plugin and tool, as host.Options takes them; nil when nothing is locked.
+// Pins returns the hashes of the locked tools by plugin and tool, as host.Options takes them; nil when nothing is
+// locked.
 func (f *File) Pins(mode Mode) map[string]map[string]string {
 	if f == nil || mode == Off {
 		return nil
@@ -100,7 +101,7 @@ func (f *File) Pins(mode Mode) map[string]map[string]string {
 	return out
 }
 
-// Equal says whether both have the same content; either may be nil.
+// Equal reports whether both have the same content; either may be nil.
 func (p *Plugin) Equal(q *Plugin) bool {
 	if p == nil || q == nil {
 		return p == q
@@ -110,7 +111,7 @@ func (p *Plugin) Equal(q *Plugin) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Runs says whether now would run what was locked: the same program on this platform, with the same arguments and
+// Runs reports whether now would run what was locked: the same program on this platform, with the same arguments and
 // variables, in no weaker sandbox.
 func (p *Plugin) Runs(now Plugin) bool {
 	return p.SHA256[Platform()] == now.SHA256[Platform()] &&
@@ -128,7 +129,7 @@ func (p *Plugin) InterpretersHere() map[string]string {
 	return out
 }
 
-// SetInterpretersHere replaces this platform's interpreters; those of other platforms stay.
+// SetInterpretersHere replaces this platform's interpreters; those of other platforms are kept.
 func (p *Plugin) SetInterpretersHere(interpreters []supervise.Interpreter) {
 	all := map[string]string{}
 	for key, sum := range p.Interpreters {

@@ -44,7 +44,8 @@ type File struct {
 // A Plugin is one plugin as it was locked.
 type Plugin struct {
 	Name string
-	// Version is what the plugin said, Source where its program was named. Both are information for people.
+	// Version is the version that the plugin reported, Source where its program was named. Both are information for
+	// people.
 	Version, Source string
 	// Program is the first word of the command: a path relative to the lock file's folder, an absolute one, or a word
 	// without slashes that is looked up in PATH. Args are the other words, and Env the names of its variables.
@@ -59,7 +60,7 @@ type Plugin struct {
 	Interpreters map[string]string
 	// Tools holds the hash of each tool's definition by the tool's own name; nil does not lock the tools.
 	Tools map[string]string
-	// Dynamic says that the plugin may change its tools while it runs.
+	// Dynamic means that the plugin may change its tools while it runs.
 	Dynamic bool
 
 	line int
@@ -70,10 +71,10 @@ func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
 var platformPattern = regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`)
 
-// IsPlatform says whether a word has the form of a platform.
+// IsPlatform reports whether a word has the form of a platform.
 func IsPlatform(word string) bool { return platformPattern.MatchString(word) }
 
-// Load reads a lock file. It gives nil when there is none, and an *Error when the file has mistakes.
+// Load reads a lock file. It returns nil when there is none, and an *Error when the file has mistakes.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -82,7 +83,7 @@ func Load(path string) (*File, error) {
 		if link == nil || sandbox.IsPlaceholder(path) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("lock file: %w", err) // a link that leads nowhere must not mean that nothing is locked
+		return nil, fmt.Errorf("lock file: %w", err) // a dangling link must not mean that nothing is locked
 	case err != nil:
 		return nil, fmt.Errorf("lock file: %w", err)
 	case !info.Mode().IsRegular():
@@ -207,8 +208,8 @@ const header = `# The plugins and tools that the user has approved. A plugin tha
 # configuration.
 `
 
-// Update changes a lock file, which need not exist: one writer at a time, and completely or not at all. Nothing is
-// written when change fails or changes nothing, or when the file has mistakes.
+// Update changes a lock file, which need not exist: one writer at a time, and atomically. Nothing is written when
+// change fails or changes nothing, or when the file has mistakes.
 func Update(path string, change func(*File) error) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // so that a link stays a link
@@ -246,7 +247,7 @@ func Update(path string, change func(*File) error) error {
 	return nil
 }
 
-// text is the file as it is written: the same content gives the same bytes.
+// text is the content of the file: equal content gives equal bytes.
 func (f *File) text() ([]byte, error) {
 	text := []byte(header)
 	for _, p := range f.Plugins {
@@ -296,7 +297,7 @@ func New(spec supervise.Spec, dir string) Plugin {
 	return p
 }
 
-// sourceOf says where a spec is from, without the line number, which changes with each line that is added above it.
+// sourceOf returns a spec's source without the line number, which changes with each line that is added above it.
 func sourceOf(spec supervise.Spec, dir string) string {
 	source := spec.Source
 	if i := strings.LastIndexByte(source, ':'); i >= 0 && strings.Trim(source[i+1:], "0123456789") == "" {
@@ -308,8 +309,8 @@ func sourceOf(spec supervise.Spec, dir string) string {
 	return source
 }
 
-// relative names a program or folder from the folder of the lock file, if it is in there or beside it. A path stays a
-// path: with a slash.
+// relative names a program or folder relative to the folder of the lock file, if it is in there or beside it. A path
+// remains a path: with a slash.
 func relative(path, dir string) string {
 	if !filepath.IsAbs(path) {
 		return path

@@ -153,7 +153,7 @@ func TestLockMistakes(t *testing.T) {
 	}
 }
 
-func TestLockFileThatIsNone(t *testing.T) {
+func TestInvalidLockFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, Name)
 	if err := os.Mkdir(path, 0o755); err != nil {
@@ -171,7 +171,7 @@ func TestLockFileThatIsNone(t *testing.T) {
 	}
 }
 
-// Writers do not lose each other's plugins.
+// Concurrent writers do not lose each other's plugins.
 func TestLockWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	var all sync.WaitGroup
@@ -189,7 +189,7 @@ func TestLockWriters(t *testing.T) {
 	}
 }
 
-// What is written is what is read.
+// What is written is read back unchanged.
 func TestLockRoundTrip(t *testing.T) {
 	sum := rapid.StringMatching(`[0-9a-f]{64}`)
 	text := rapid.Map(rapid.StringN(0, 20, -1),
@@ -317,7 +317,7 @@ func TestCheckAgainstTheLock(t *testing.T) {
 	}
 }
 
-// Without a lock file nothing is asked of plugins, unless the configuration wants one.
+// Without a lock file plugins are not restricted, unless the configuration requires one.
 func TestCheckWithoutALockFile(t *testing.T) {
 	specs := []supervise.Spec{{Name: "a", Command: []string{"a"}}}
 	for mode, refused := range map[Mode]bool{"": false, Warn: false, Off: false, Require: true} {
@@ -365,7 +365,7 @@ func TestSourceOf(t *testing.T) {
 	}
 }
 
-// A placeholder of a host that runs is no lock file, and is replaced by one.
+// A placeholder of a running host is no lock file, and is replaced by one.
 func TestPlaceholderOfALock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	if err := os.Symlink("/proc/toolhost-placeholder", path); err != nil {
@@ -388,8 +388,8 @@ func TestPlaceholderOfALock(t *testing.T) {
 	}
 }
 
-// A tool's name that is a word of the file's language, or no word of it, is locked like any other, and so are arguments
-// that would be expressions.
+// A tool whose name is a keyword of the file's language, or no identifier, is locked like any other, and so are
+// arguments that look like expressions.
 func TestLockWordsOfTheLanguage(t *testing.T) {
 	sum := strings.Repeat("ab", 32)
 	for _, name := range []string{"for", "if", "in", "null", "true", "else", "1e5", "0x1", "a-b"} {
@@ -412,8 +412,8 @@ func TestLockWordsOfTheLanguage(t *testing.T) {
 	}
 }
 
-// A lock file that is made to be slow is answered in a time that grows with its size and not with the square of it, and
-// that is not far from what one takes that is right; so are the largest, with all of that in one.
+// A lock file that is made to be slow is read in time proportional to its size, close to that of a valid one of that
+// size; so are the largest, with all such parts in one.
 func TestHostileLocks(t *testing.T) {
 	numbered := func(format string, size int) string {
 		var b strings.Builder
@@ -444,7 +444,7 @@ func TestHostileLocks(t *testing.T) {
 	}
 	everything := ""
 	for name, c := range cases {
-		if name != "open" { // which nothing can follow
+		if name != "open" { // nothing can come after it
 			everything += c.src(maxSize/8) + "\n"
 		}
 		t.Run(name, func(t *testing.T) { checkMistakes(t, checkGrowth(t, c.src), c.want) })
@@ -465,7 +465,7 @@ func checkMistakes(t *testing.T, err error, want string) {
 	}
 }
 
-// checkGrowth compares what a lock takes with what an eighth of it takes, and with what a fair one of that size takes,
+// checkGrowth compares the time for a lock with that for an eighth of it, and with that for a valid one of its size,
 // by the least of several tries, and returns its error.
 func checkGrowth(t *testing.T, src func(size int) string) (err error) {
 	t.Helper()
@@ -485,7 +485,7 @@ func checkGrowth(t *testing.T, src func(size int) string) (err error) {
 	return err
 }
 
-// right is a lock of many plugins with many tools each.
+// right is a valid lock of many plugins with many tools each.
 func right(plugins, tools int) string {
 	var l File
 	for i := range plugins {

@@ -288,7 +288,7 @@ func TestStatesDoNotChange(t *testing.T) {
 	}
 }
 
-func TestWhatIsShown(t *testing.T) {
+func TestShownArguments(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
 		"nothing":             {` `, ``},

@@ -11,7 +11,7 @@ import (
 
 // A tool of an MCP server is listed as the server wrote it, except for its name: schemas byte for byte, and all
 // members, also those that no version of the protocol has yet.
-func TestMCPToolsKeepWhatTheirSourceSays(t *testing.T) {
+func TestMCPToolsKeepTheMembersOfTheirSource(t *testing.T) {
 	t.Parallel()
 	const input = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","properties":{"z":{"const":` +
 		`9007199254740993,"x-mcp-header":"Region"},"a":{"pattern":"^\u0041"}},"required":["z"]}`
@@ -39,14 +39,15 @@ func TestMCPToolsKeepWhatTheirSourceSays(t *testing.T) {
 	}
 }
 
-func TestMCPResultsKeepWhatTheirSourceSays(t *testing.T) {
+func TestMCPResultsKeepTheMembersOfTheirSource(t *testing.T) {
 	t.Parallel()
 	r := &host.Result{Tool: "s__look", Structured: json.RawMessage(`{"b":9007199254740993,"a":1.0}`),
 		Content: []sdk.Content{{Type: "text", Text: "<x>", Extra: json.RawMessage(`{"annotations":{"priority":1.0}}`)},
 			{Type: "hologram", Raw: json.RawMessage(`{"type":"hologram","depth":3}`)}},
 		Extra: json.RawMessage(`{"_meta":{"z":1,"a":2},"isError":true,"future":[]}`)}
 	got, err := modelapi.RenderResults(modelapi.FormatMCP, []*host.Result{r})
-	const want = `{"content":[{"type":"text","text":"<x>","annotations":{"priority":1.0}},{"type":"hologram","depth":3}],` +
+	const want = `{"content":[{"type":"text","text":"<x>","annotations":{"priority":1.0}},{"type":"hologram",` +
+		`"depth":3}],` +
 		`"structuredContent":{"b":9007199254740993,"a":1.0},"isError":false,"_meta":{"z":1,"a":2},"future":[]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)

@@ -193,7 +193,7 @@ func TestPatternsAreCheckedToTheirEnd(t *testing.T) {
 	}
 }
 
-func TestALayerAddedToTheCallersSliceChangesNothing(t *testing.T) {
+func TestLayersAreCopied(t *testing.T) {
 	t.Parallel()
 	given := layers(layer("user", rule("a", policy.Deny)))
 	p, err := policy.New(given...)

@@ -37,7 +37,7 @@ func TestLayersInAnyOrder(t *testing.T) {
 }
 
 // Where one layer denies, no other layer, no order, no preview and no remembered answer makes anything else of it.
-func TestADenyStays(t *testing.T) {
+func TestDenyHoldsInEveryLayer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		q, others := anyQuery().Draw(t, "query"), anyLayers(3).Draw(t, "others")
@@ -100,7 +100,7 @@ func TestOneMoreLayerDoesNotLoosen(t *testing.T) {
 
 // A condition that is unsure or fails never gives less than the looser of yes and no would; one that is unsure never
 // gives less than no.
-func TestDoubtCountsAgainstTheCall(t *testing.T) {
+func TestUncertaintyCountsAgainstTheCall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		q, all := anyQuery().Draw(t, "query"), anyLayers(3).Draw(t, "layers")

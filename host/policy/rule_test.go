@@ -320,7 +320,7 @@ func TestMisnamedArgumentsOfAPluginWithoutAny(t *testing.T) {
 	}
 }
 
-func TestMisnamed(t *testing.T) {
+func TestMisnamedArgumentsOfRules(t *testing.T) {
 	t.Parallel()
 	declared := map[string]map[string]bool{
 		"shell__exec": {"command": true}, "edit__write": {"path": true, "content": true}, "edit__replace": {"path": true},

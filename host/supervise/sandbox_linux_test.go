@@ -490,7 +490,7 @@ func TestMachinesBelowTheLevel(t *testing.T) {
 }
 
 // A sandbox that cannot be set up is reported as such.
-func TestSandboxThatFails(t *testing.T) {
+func TestSandboxThatCannotBeSetUp(t *testing.T) {
 	s := supervisor(t)
 	if proctree.DetectCapabilities().Landlock == 0 {
 		t.Log("nothing can fail here that this test knows of")

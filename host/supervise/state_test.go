@@ -130,7 +130,7 @@ func checkBackoff(t *testing.T, p *Process) {
 	}
 }
 
-func TestACrashWhileIdleStartsNothing(t *testing.T) {
+func TestCrashWhileIdleStartsNothing(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		_, _ = p.acquire(t.Context())
 		a.crash()

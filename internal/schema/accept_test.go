@@ -28,8 +28,8 @@ func TestAcceptAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestAcceptLeavesDoubt: what the library refuses for its form alone, accept must not take, wherever it stands.
-func TestAcceptLeavesDoubt(t *testing.T) {
+// TestAcceptIsNotCertain: what the library refuses for its form alone, accept must not take, wherever it stands.
+func TestAcceptIsNotCertain(t *testing.T) {
 	s := mustCompile(t, `{"type":["object","array","string","number"],"properties":{"a":{"type":"string"}},"items":{}}`)
 	for _, doc := range []string{
 		``, ` `, `{`, `{}}`, `{} 1`, `{"a"}`, `{"a":"x",}`, `{,}`, `{"a":"x" "b":1}`, `{a:1}`, `{'a':1}`, `[1,]`, `[1 2]`,

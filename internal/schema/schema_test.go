@@ -391,7 +391,7 @@ func TestOwnSchemasHaveNoFormats(t *testing.T) {
 	}
 }
 
-func TestFormatWords(t *testing.T) {
+func TestFormatText(t *testing.T) {
 	s, err := CompileForeign([]byte(`{"properties":{"d":{"type":"string","format":"date-time"}}}`))
 	if err != nil {
 		t.Fatal(err)

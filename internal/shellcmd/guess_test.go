@@ -363,7 +363,7 @@ func TestDenyingSeesThroughRunners(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAsked(t *testing.T) {
+func TestUnparsableCommandsNeedApproval(t *testing.T) {
 	rules := shellcmd.Rules{Deny: tokens("rm", "curl"), Otherwise: "allow"}
 	for _, text := range askedForms {
 		if v := rules.Judge(text, here); v.Effect != "ask" {
@@ -407,7 +407,7 @@ func TestListedRunnersAreAllowed(t *testing.T) {
 }
 
 // Texts that make very many guesses are answered in time, and not allowed.
-func TestGuessesHaveAnEnd(t *testing.T) {
+func TestGuessesAreBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("tmux ", 3000) + "x", "tmux " + strings.Repeat("'a b; tmux c' ", 1000),
 		strings.Repeat("docker run ", 1400) + "x",
 		"sed '" + strings.Repeat("1e tmux x;", 1500) + "'", "perl -e '" + strings.Repeat(`system("tmux x");`, 900) + "'"} {

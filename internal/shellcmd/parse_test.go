@@ -73,7 +73,7 @@ func TestParseListsEveryCommand(t *testing.T) {
 	}
 }
 
-func TestParseTellsWhatIsSet(t *testing.T) {
+func TestParseReportsWhatIsSet(t *testing.T) {
 	s, err := shellcmd.Parse("A=1 B=2 a >> x 2>&1 < y >/dev/null")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 // Nothing that fits the gate may overflow the stack or take long.
-func TestParseBearsDeepAndWideTexts(t *testing.T) {
+func TestParseOfDeepAndWideTexts(t *testing.T) {
 	const most = 16 << 10
 	for _, unit := range []string{"$(", "(", "{ ", "`", "${x:-", "$((", "((", "[[ (", "a[", "!", "! ", "if ", "<(", "\"$(",
 		"env ", "a;", "a|", "$x ",

@@ -118,7 +118,7 @@ func TestDenyingPushesByName(t *testing.T) {
 	}
 }
 
-func TestRunsIsNotSure(t *testing.T) {
+func TestRunsWithUncertainty(t *testing.T) {
 	for text, want := range map[string]bool{"git push $x": false, "$x push": false, "eval $x": false, "echo $x": true,
 		"git log": true, "git push origin main": true} {
 		s, err := shellcmd.Parse(text)

@@ -127,7 +127,7 @@ func TestPeerCredentialsThroughGRPC(t *testing.T) {
 }
 
 // The peer must be of the same user and, if a process is expected, that one.
-func TestWhoIsAccepted(t *testing.T) {
+func TestAcceptedPeers(t *testing.T) {
 	me := os.Getuid()
 	for name, c := range map[string]struct {
 		meant int

@@ -238,7 +238,7 @@ func last(r *pluginv1.Result) *pluginv1.CallEvent {
 }
 
 // An announced size takes no memory; received bytes take at most twice as much.
-func TestToldSizeTakesNoMemory(t *testing.T) {
+func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
 	in := NewReceiver()
 	if _, _, err := in.Take(textPart("a", MaxResult)); err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func echoes(t *testing.T, c *sdktest.Plugin, dir, arguments string) {
 	}
 }
 
-func TestHowTheCallCommandRuns(t *testing.T) {
+func TestCallCommand(t *testing.T) {
 	p := newProject(t)
 	t.Setenv("TOOLHOST_PLUGIN", "cookie")
 	t.Setenv("PLUGIN_MIN_PORT", "1")
@@ -541,7 +541,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	}
 }
 
-func TestWhoseLimit(t *testing.T) {
+func TestEffectiveLimit(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
 		limit      limit

@@ -286,7 +286,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestLongListOfNothing(t *testing.T) {
+func TestLongEmptyList(t *testing.T) {
 	million := strings.Repeat("1,", 1_000_000)
 	for name, printed := range map[string]string{
 		"items":   `[{"name":"a"},` + million + `{"name":"b"}]`,

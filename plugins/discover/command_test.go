@@ -40,7 +40,7 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-func TestSplitWordsRefusesWhatNeedsAShell(t *testing.T) {
+func TestSplitWordsRefusesShellSyntax(t *testing.T) {
 	needsShell := " means something to a shell, but it is not run through a shell; write a script, or quote it ('"
 	for commandLine, want := range map[string]string{
 		"./x | jq .":      "'|' at character 5" + needsShell + "|') to mean the character itself",

@@ -157,7 +157,7 @@ func TestSameToolsAreNoChange(t *testing.T) {
 	}
 }
 
-func TestConfiguredAnew(t *testing.T) {
+func TestConfiguredAgain(t *testing.T) {
 	p := newProject(t)
 	p.prints(t, `[{"name":"one"}]`)
 	p.script(t, "bin/more", `echo '[{"name":"more"}]'`)

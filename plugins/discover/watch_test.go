@@ -125,7 +125,7 @@ func marked(t *testing.T, w *watch) {
 	w.arm()
 }
 
-func TestWhatIsSeen(t *testing.T) {
+func TestWatchedChanges(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

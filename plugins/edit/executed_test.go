@@ -56,7 +56,7 @@ func TestEntryPointsAreAskedAbout(t *testing.T) {
 }
 
 // Files whose names leave it open are refused when they hold a secret.
-func TestFilesThatTurnOutToHoldSecrets(t *testing.T) {
+func TestFilesWithSecretsInTheirText(t *testing.T) {
 	const secret, plain = `{"api_key":"k3ep-0ut-of-h3re"}`, `{"name":"x"}`
 	f := start(t, "config.json", secret, "plain/config.json", plain, ".envrc", "export API_TOKEN=k3ep0ut\n",
 		"plain/.envrc", "layout go\n", "dump.bak", "password = hunter2x\n")

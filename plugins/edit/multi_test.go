@@ -105,7 +105,7 @@ func has(m map[string]string, key string) bool {
 	return ok
 }
 
-func TestMultiTellsWhatItDid(t *testing.T) {
+func TestMultiReportsEachEdit(t *testing.T) {
 	f := start(t, "a", "1\n2\n3\n4\n")
 	got := f.run(t, "multi", edits(one("a", "1\n", ""), one("a", "4", "four\nfive"), one("new", "",
 		"text\n"))).Content[0].Text

@@ -45,7 +45,7 @@ func TestRangesAfter(t *testing.T) {
 	}
 }
 
-func TestRangesInWords(t *testing.T) {
+func TestRangesAsText(t *testing.T) {
 	var many []lineRange
 	for i := range 12 {
 		many = append(many, lineRange{i + 1, i + 1})

@@ -103,7 +103,7 @@ func TestReplaceShowsADiff(t *testing.T) {
 }
 
 // The words of a match that is not exact are for the model, so that it copies better the next time.
-func TestReplaceTellsHowItMatched(t *testing.T) {
+func TestReplaceReportsHowItMatched(t *testing.T) {
 	f := start(t, "code.go", "func a() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
 	a := args{"path": "code.go", "old_string": "    if x {\n        return 1\n    }",
 		"new_string": "    if x {\n        return 2\n    }"}

@@ -261,7 +261,7 @@ func (s *toolCall) saveDisturbed(t *testing.T, changes []*change, disturb func()
 }
 
 // Who changes a file right behind us keeps that, and is told of.
-func TestPutBackLeavesWhatOthersWrote(t *testing.T) {
+func TestPutBackKeepsChangesOfOthers(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	s := f.toolCall(t)
 	changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "b",

@@ -59,7 +59,7 @@ func TestSymlinksStay(t *testing.T) {
 	}
 }
 
-func TestSeveralFilesKeepWhatTheyAre(t *testing.T) {
+func TestSeveralFilesKeepTheirAttributes(t *testing.T) {
 	f := start(t, "run.sh", "old\n", "dir/private", "old\n")
 	check(t, os.Chmod(f.path("run.sh"), 0o755))
 	check(t, os.Chmod(f.path("dir/private"), 0o600))

@@ -82,7 +82,7 @@ func TestUndoFailures(t *testing.T) {
 }
 
 // Between two edits of ours someone else changed the file: that is not taken back with them.
-func TestUndoStopsAtOthersChanges(t *testing.T) {
+func TestUndoRefusesAfterChangesOfOthers(t *testing.T) {
 	f := start(t, "a", "1\n")
 	f.run(t, "replace", args{"path": "a", "old_string": "1", "new_string": "2"})
 	f.put(t, "a", "2\nformatted\n")
@@ -184,7 +184,7 @@ func TestHistoryIsBounded(t *testing.T) {
 
 // Where a file went, or what came in its place, is neither shown nor changed, and the diff does not say that all is
 // well.
-func TestFilesThatAreGone(t *testing.T) {
+func TestMissingFiles(t *testing.T) {
 	tests := map[string]struct {
 		change     func(t *testing.T, f *fixture)
 		undo, diff string

@@ -60,7 +60,7 @@ type seen struct {
 	Method, Path, Body, Type, Language, Custom string
 }
 
-func TestWhatRedirectsCarry(t *testing.T) {
+func TestHeadersAfterRedirects(t *testing.T) {
 	for _, c := range []struct {
 		tool        string
 		status      int
@@ -266,7 +266,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 	wantError(t, fetch(t, p, "http://a.test/"), "ConnectFailed")
 }
 
-func TestNamesThatAreNotThere(t *testing.T) {
+func TestMissingNames(t *testing.T) {
 	p := start(t, testHooks{resolver: newNames(t, func(string, int) []string { return nil })}, `{}`)
 	wantError(t, fetch(t, p, "https://nowhere.test/"), "HostNotFound", "there is no host nowhere.test")
 }

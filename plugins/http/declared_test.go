@@ -56,7 +56,7 @@ func TestDeclaredToolIsListed(t *testing.T) {
 	}
 }
 
-func TestWhatADeclaredToolSends(t *testing.T) {
+func TestRequestOfADeclaredTool(t *testing.T) {
 	var got []string
 	p, _ := declaredTool(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -153,7 +153,7 @@ func TestDeclaredToolOtherFailures(t *testing.T) {
 }
 
 // The operator's URL may be anywhere, but that is said of its host and port alone.
-func TestDeclaredToolStaysWithItsHost(t *testing.T) {
+func TestDeclaredToolCannotLeaveItsHost(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("another port was reached") })
 	p, url := declaredTool(t,
 		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) }, "")

@@ -16,7 +16,7 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-func TestWhatBodiesBecome(t *testing.T) {
+func TestBodiesByType(t *testing.T) {
 	for _, c := range []struct{ name, contentType, body, want string }{
 		{"text", "text/plain", "hello\n", "hello\n"},
 		{"JSON as it is", "application/json", `{"a": 1.50}`, `{"a": 1.50}`},
@@ -97,7 +97,7 @@ func TestStructuredResult(t *testing.T) {
 	}
 }
 
-func TestReadingOn(t *testing.T) {
+func TestReadContinues(t *testing.T) {
 	var b strings.Builder
 	for i := range 30_000 {
 		fmt.Fprintf(&b, "line %d ä\n", i)
@@ -297,7 +297,7 @@ func previewOf(t *testing.T, p *sdktest.Plugin, tool, arguments string) (*sdk.Pr
 		&sdk.Request{CallID: "1", Tool: tool, Arguments: json.RawMessage(arguments), Workdir: t.TempDir()})
 }
 
-func TestWhenAPreviewAsks(t *testing.T) {
+func TestPreviewsThatAsk(t *testing.T) {
 	lookups := newNames(t, func(name string, _ int) []string {
 		t.Errorf("%s was looked up, which tells its server", name)
 		return nil
@@ -325,7 +325,7 @@ func TestWhenAPreviewAsks(t *testing.T) {
 	}
 }
 
-func TestWhatAPreviewShows(t *testing.T) {
+func TestContentOfAPreview(t *testing.T) {
 	p := start(t, testHooks{}, `{"credential_hosts":["api.example.org"]}`)
 	got, err := previewOf(t, p, "post",
 		`{"url":"https://api.example.org/x?y","json":{"a": 1},"headers":{"Authorization":"Bearer `+

@@ -44,7 +44,7 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-func TestCertificateThatNobodyKnows(t *testing.T) {
+func TestUnknownCertificate(t *testing.T) {
 	s := httptest.NewUnstartedServer(answers("text/plain", "x"))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()

@@ -234,7 +234,7 @@ func TestServerThatCannotStart(t *testing.T) {
 }
 
 // The tools of a server that was not there at first come without anybody's doing.
-func TestServerThatComesLater(t *testing.T) {
+func TestServerThatStartsLater(t *testing.T) {
 	f := newFake(t, "echo")
 	f.file("fail", "")
 	f.start("")
@@ -247,7 +247,7 @@ func TestServerThatComesLater(t *testing.T) {
 	eventually(t, "the tools are there", func() bool { return len(f.names()) == 1 })
 }
 
-func TestProgramThatIsNotThere(t *testing.T) {
+func TestMissingProgram(t *testing.T) {
 	b := newFake(t)
 	err := b.configure(t.Context(), &sdk.Request{Workdir: b.dir}, config{Command: []string{"no-such-program-x"}})
 	d, _ := b.Describe(t.Context())

@@ -77,7 +77,7 @@ func TestToolsOfOneName(t *testing.T) {
 	}
 }
 
-func TestDefinitionKeepsWhatTheServerSaid(t *testing.T) {
+func TestDefinitionKeepsTheServersTexts(t *testing.T) {
 	input := `{ "type":"object","$schema":"http://json-schema.org/draft-07/schema#", ` +
 		`"properties":{"z":{},"a":{"maximum":9007199254740993}} }`
 	c := catalogOf(t, `[{"name":"a.b","title":"A B","description":"Does it.","inputSchema":`+input+`,

@@ -152,7 +152,7 @@ func TestQuestionsOfTheModernEra(t *testing.T) {
 }
 
 // A person may take longer to answer than a server may be silent.
-func TestQuestionsAreNoSilence(t *testing.T) {
+func TestQuestionsResetTheIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &query{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}}
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -131,7 +131,7 @@ func TestQuestionsOfATool(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoResult(t *testing.T) {
+func TestInvalidResults(t *testing.T) {
 	for raw, want := range map[string]string{`[]`: "an array", `null`: "null", `{"content":"x"}`: "a string",
 		`{"resultType":"task"}`: `resultType "task"`} {
 		if _, err := readReply(json.RawMessage(raw)); err == nil || !strings.Contains(err.Error(), want) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Were a pipe or a device opened, the search would wait, or read, for ever.
-func TestSearchPassesSpecialFilesBy(t *testing.T) {
+func TestSearchSkipsSpecialFiles(t *testing.T) {
 	f := start(t, "dir/a", "foo\n", "dir/closed", "foo\n")
 	check(t, syscall.Mkfifo(filepath.Join(f.dir, "dir/pipe"), 0o644))
 	check(t, os.Chmod(filepath.Join(f.dir, "dir/closed"), 0))

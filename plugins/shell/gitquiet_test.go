@@ -193,7 +193,7 @@ for s in core.fsmonitor diff.other.command filter.other.clean filter.other.proce
 }
 
 // What git prints of such a repository is what it holds.
-func TestGitTellsTheTruthOfARepository(t *testing.T) {
+func TestGitReportsTheRepository(t *testing.T) {
 	r := newHostileRepo(t)
 	for text, want := range map[string]string{
 		"git diff a.go":                          "-package main\n+package dirty\n",
@@ -250,7 +250,7 @@ func TestToolsRunGitQuietly(t *testing.T) {
 	}
 }
 
-func TestGitThatCannotTell(t *testing.T) {
+func TestGitThatFails(t *testing.T) {
 	r := newHostileRepo(t)
 	if err := os.WriteFile(filepath.Join(r.dir, ".git", "config"), []byte("[core\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestJobThatEndsAtOnce(t *testing.T) {
 }
 
 // The call that starts a job waits a second for its first words, and a moment for those that follow.
-func TestFirstWordsOfAJob(t *testing.T) {
+func TestFirstOutputOfAJob(t *testing.T) {
 	for name, c := range map[string]struct{ speaks, ends, want time.Duration }{
 		"silent":            {time.Hour, time.Hour, time.Second},
 		"speaks":            {300 * time.Millisecond, time.Hour, 500 * time.Millisecond},
@@ -281,7 +281,7 @@ func TestStoppingDoesNotHang(t *testing.T) {
 	}
 }
 
-func TestJobTellsWhatItLeft(t *testing.T) {
+func TestJobReportsLeftProcesses(t *testing.T) {
 	p := patient(t, time.Minute)
 	wantLines(t, textOf(t, startJob(t, p, "", "sleep 600 & echo up", nil)),
 		"up\njob-1 ended after …: exit code 0; background processes ended with it: 1")

@@ -78,7 +78,7 @@ func TestFilesArePrivate(t *testing.T) {
 }
 
 // A session has four files' worth of room, and the oldest go first; those that are being written stay.
-func TestOldFilesMakeRoom(t *testing.T) {
+func TestOldFilesAreEvicted(t *testing.T) {
 	files := newShelf(t, "a", 10)
 	other := &sessionOutput{outputStore: files.outputStore, session: "b", limit: 10}
 	write := func(s *sessionOutput, end bool) (*outputFile, error) {

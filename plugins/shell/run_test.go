@@ -86,7 +86,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	l.wantEnd(t)
 }
 
-func TestLeftProcessesAreTold(t *testing.T) {
+func TestLeftProcessesAreReported(t *testing.T) {
 	want := "done" // where they are not counted
 	if proctree.Containment() == "process-tree" {
 		want += "\nBackground processes ended with the call: 1"
@@ -282,7 +282,7 @@ func TestInputThatNobodyReads(t *testing.T) {
 	}
 }
 
-func TestWhoseLimit(t *testing.T) {
+func TestEffectiveLimit(t *testing.T) {
 	const call = "; the caller or the user's configuration sets the limit of the call, and timeout_seconds cannot raise it"
 	own, callers := limit{Limits: proctree.Limits{Run: 1250 * time.Millisecond}},
 		limit{Limits: proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}
@@ -324,7 +324,7 @@ func transcriptOf(keep int, pieces ...string) *transcript {
 	return t
 }
 
-func TestCombined(t *testing.T) {
+func TestStreamsAreMerged(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		pieces []string
@@ -384,7 +384,7 @@ func TestRunsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestSinceWhatWasSeen(t *testing.T) {
+func TestSinceLastRead(t *testing.T) {
 	tr := newTranscript(16, nil)
 	var seen [2]int64
 	for _, step := range []struct{ piece, want string }{
@@ -455,7 +455,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-func TestLastLinesTellTheirStream(t *testing.T) {
+func TestLastLinesNameTheirStream(t *testing.T) {
 	for lines, want := range map[int]string{1: "[stderr]\ne\n", 2: "[stderr]\nd\ne\n", 3: "[stderr]\nd\ne\n",
 		4: "c\n[stderr]\nd\ne\n", 5: "[stdout]\nc\n[stderr]\nd\ne\n", 6: "[stderr]\nb\n[stdout]\nc\n[stderr]\nd\ne\n"} {
 		v := transcriptOf(100, "1a\n", "2b\n", "1c\n", "2d\ne\n").since([2]int64{})

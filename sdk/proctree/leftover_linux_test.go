@@ -99,7 +99,7 @@ func TestSlowWriterGetsAll(t *testing.T) {
 	}
 }
 
-func TestTermReachesAll(t *testing.T) {
+func TestSIGTERMReachesAllProcesses(t *testing.T) {
 	o := newOutlet(t)
 	ctx, stop := context.WithCancel(bounded(t))
 	defer stop()

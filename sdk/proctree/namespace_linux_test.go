@@ -356,7 +356,7 @@ func init() {
 }
 
 // A cause that may be gone the next time is not remembered.
-func TestPassingErrorsAreNoRefusal(t *testing.T) {
+func TestTemporaryErrorsAreNoRefusal(t *testing.T) {
 	tr := &tree{name: "x", program: program{sandbox: Sandbox{Namespaces: true}}}
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if err := tr.refused("fork", errno); errors.Is(err, ErrNamespace) || !errors.Is(err, errno) {
@@ -434,7 +434,7 @@ func init() {
 	}
 }
 
-func TestRefusalInWords(t *testing.T) {
+func TestRefusalText(t *testing.T) {
 	tests := map[string]error{
 		"refuses a process namespace: no space left on device; the limits user.max_*_namespaces": &StartError{"",
 			"start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.ENOSPC}},

@@ -269,7 +269,7 @@ func TestContextEndedBefore(t *testing.T) {
 	}
 }
 
-func TestProgramIsToldItsName(t *testing.T) {
+func TestProgramGetsItsName(t *testing.T) {
 	c, out := script("")
 	c.Args, c.Name = []string{"-c", "echo $0"}, "another"
 	mustRun(t, c)

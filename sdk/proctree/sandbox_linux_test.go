@@ -103,7 +103,7 @@ func TestRestrictedTreesEnd(t *testing.T) {
 
 // The end of a namespace's first process would end everything in it: it takes no signal from processes inside, not
 // even in the same domain.
-func TestRestrictedLauncherTakesNoSignals(t *testing.T) {
+func TestRestrictedLauncherIgnoresSignals(t *testing.T) {
 	if !allowed(t) {
 		return
 	}

@@ -28,7 +28,7 @@ func summing(calls *int, output string, result *sdk.Result) *sdk.Plugin {
 	return p
 }
 
-func TestRunRefusesWhatAHostRefuses(t *testing.T) {
+func TestRunValidatesAsAHostDoes(t *testing.T) {
 	calls := 0
 	p := Start(t, summing(&calls, "", sdk.Textf("done")))
 	for arguments, want := range map[string]string{

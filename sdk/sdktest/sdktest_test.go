@@ -55,7 +55,7 @@ func plugin(handle sdk.Handler) *sdk.Plugin {
 	return p
 }
 
-func TestRunTellsWhereItIs(t *testing.T) {
+func TestRunReportsItsFolder(t *testing.T) {
 	p := Start(t, plugin(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		return sdk.JSON([]any{r.Workdir, r.Tool, r.Arguments, r.CallID, r.Attempt}), nil
 	}))

@@ -47,7 +47,7 @@ func TestFolderEntries(t *testing.T) {
 	}
 }
 
-func TestFolderGoesDown(t *testing.T) {
+func TestFolderOpensSubfolders(t *testing.T) {
 	f := start(t, "dir/sub/file", "text")
 	sub, err := f.folder(t, "dir").Folder("sub")
 	check(t, err)

@@ -47,7 +47,7 @@ func TestOpenForWriting(t *testing.T) {
 }
 
 // A place may be old: Open looks at what is there now, and says so.
-func TestOpenTellsOfTheOpenFile(t *testing.T) {
+func TestOpenDescribesTheOpenFile(t *testing.T) {
 	f := start(t, "file", "text")
 	p := f.find(t, "file")
 	f.put(t, "file", "longer text")

@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// mayHaveVariants is false for names, in their quotes, that no other spelling can be taken for.
+// mayHaveVariants is false for quoted names that have no other spelling.
 func mayHaveVariants(name jsontext.Value) bool {
 	for _, b := range name {
 		if 'A' <= b && b <= 'Z' || b == '\\' || b >= 0x80 {
@@ -22,10 +22,10 @@ func mayHaveVariants(name jsontext.Value) bool {
 	return false
 }
 
-// duplicates refuses two names in one object that differ only by letter case or Unicode normal form, where the tool may
-// take one for the other: plugins in Go take "Path" for "path", so a rule and a plugin would read different arguments.
-// In a map, such as an environment with both http_proxy and HTTP_PROXY, they are two names, unless the schema declares
-// one of them. It reads arguments that check has read before.
+// duplicates refuses two names in one object that differ only by letter case or Unicode normal form, where the tool
+// may take one for the other: plugins in Go take "Path" for "path", so a rule and a plugin would read different
+// arguments. In a map, such as an environment with both http_proxy and HTTP_PROXY, they are two names, unless the
+// schema declares one of them. It expects arguments that check has accepted.
 func duplicates(arguments json.RawMessage, s *Schema) *sdk.Error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(arguments))
 	var open []*container
@@ -49,7 +49,7 @@ func duplicates(arguments json.RawMessage, s *Schema) *sdk.Error {
 // A container is an object or array that is being read.
 type container struct {
 	array  bool
-	member string            // the one that is being read
+	member string            // the one being read
 	names  map[string]string // folded name to name
 
 	node     *node // looked up when first needed
@@ -58,7 +58,7 @@ type container struct {
 	folded   map[string]bool // the same, folded
 }
 
-// add takes a member's name, and returns an earlier one that differs only by case or normal form.
+// add adds a member's name, and returns an earlier one that differs only by case or normal form.
 func (c *container) add(name string) (other string, ok bool) {
 	if c.names == nil {
 		c.names = map[string]string{}
@@ -71,8 +71,8 @@ func (c *container) add(name string) (other string, ok bool) {
 	return other, ok
 }
 
-// mayCoexist says whether two variants of a name may be in the innermost object: both are declared exactly so, or
-// the object is a map and neither can be taken for what is declared.
+// mayCoexist reports whether two variants of a name may be in the innermost object: both are declared exactly so, or
+// the object is a map and neither can be taken for a declared name.
 func mayCoexist(s *Schema, open []*container, a, b string) bool {
 	in := open[len(open)-1]
 	if in.node == nil {
@@ -93,7 +93,7 @@ func mayCoexist(s *Schema, open []*container, a, b string) bool {
 }
 
 // Misspelled refuses "Path" where the schema has "path" and allows other names too: a plugin in Go would take it for
-// that, unchecked. It reads arguments that Read has returned. A schema that allows no other names refuses the name
+// that, unchecked. It expects arguments that Read has returned. A schema that allows no other names refuses the name
 // itself.
 func (s *Schema) Misspelled(arguments json.RawMessage) *sdk.Error {
 	if s.folded == nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// MaxUsage is how many bytes the properties in a usage take at most.
+// MaxUsage is the most bytes that the properties in a usage take.
 const MaxUsage = 400
 
-// Usage says which properties a tool takes, in the order of its schema, or "" when the schema does not list them.
+// Usage lists the properties of a tool, in the order of its schema, or "" when the schema does not list them.
 func Usage(tool string, schema json.RawMessage) string {
 	var s struct {
 		Properties           json.RawMessage `json:"properties"`
@@ -80,8 +80,8 @@ const (
 	maxExampleValues = 64
 )
 
-// Example returns the least arguments that the schema requires: its required properties, with placeholders of the right
-// type. It shows the form and need not fit every keyword of the schema.
+// Example returns the least arguments that the schema requires: its required properties, with placeholders of the
+// right type. It shows the form and need not match every keyword of the schema.
 func (s *Schema) Example() json.RawMessage {
 	if _, ok := s.root.(map[string]any); !ok {
 		return json.RawMessage("{}")
@@ -113,7 +113,7 @@ func (e *exampleWriter) object(out []byte, schema map[string]any, depth int) []b
 	return append(out, '}')
 }
 
-// value writes a value that the schema itself names, else a placeholder of its type.
+// value writes a value from the schema, otherwise a placeholder of its type.
 func (e *exampleWriter) value(out []byte, schema any, name string, depth int) []byte {
 	e.left--
 	m := e.follow(schema)
@@ -213,6 +213,6 @@ func number(schema map[string]any, keyword string) (float64, bool) {
 	return f, err == nil
 }
 
-// formats are examples of the formats that prescribe a form.
+// formats are examples of the formats with a prescribed form.
 var formats = map[string]string{"date": "2026-01-31", "time": "12:00:00Z", "date-time": "2026-01-31T12:00:00Z",
 	"uri": "https://example.org/", "email": "name@example.org", "uuid": "00000000-0000-4000-8000-000000000000"}

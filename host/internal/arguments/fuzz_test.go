@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// What check lets through is one JSON object to everybody who may read it, and the same one.
+// Accepted arguments are one JSON object for every reader, and the same one.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{`{}`, ` {"a":[1,2.50,-0,1e400,"\u00e9\ud83d\ude00",null,true,{"b":{}}]} `,
 		`{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"x`,
@@ -52,7 +52,7 @@ func FuzzRead(f *testing.F) {
 		if twice := reencoded(t, once); !bytes.Equal(once, twice) {
 			t.Errorf("encoded once %s, twice %s", once, twice)
 		}
-		// else a number may be too much for a schema
+		// otherwise a number may be too large for a schema
 		if invalid := anything.Validate(text); invalid != nil && !bytes.ContainsAny(text, "eE") && len(text) < 400 {
 			t.Errorf("the schema's reader refuses it: %v", invalid)
 		}
@@ -86,7 +86,7 @@ func objectNames(t *testing.T, text []byte) (all [][]string) {
 	return all
 }
 
-// reencoded is what the standard library makes of one object.
+// reencoded is one object as the standard library writes it.
 func reencoded(t *testing.T, text []byte) []byte {
 	t.Helper()
 	if !json.Valid(text) {

@@ -1,5 +1,5 @@
-// Package arguments reads the arguments of tool calls as models write them, and refuses what two readers could
-// understand differently. It knows JSON and a tool's input schema, and nothing of the host.
+// Package arguments reads the arguments of tool calls as models write them, and refuses those that two readers could
+// understand differently. It uses JSON and a tool's input schema, and nothing of the host.
 package arguments
 
 import (
@@ -21,18 +21,18 @@ import (
 const (
 	MaxDepth   = 64
 	maxNodes   = 100_000 // names and values, together
-	maxStrings = 3       // JSON strings around the object, one inside the other
+	maxStrings = 3       // JSON strings around the object, nested
 )
 
-// Whitespace are the characters that JSON takes for white space.
+// Whitespace are the white space characters of JSON.
 const Whitespace = " \t\r\n"
 
 // IsBlank reports whether a text is JSON white space only.
 func IsBlank(text []byte) bool { return len(bytes.Trim(text, Whitespace)) == 0 }
 
 // Read returns the bytes of the one JSON object in text, "{}" for blank text. Only JSON strings and one Markdown code
-// fence around the object are taken off. With a nil schema, names that differ only by case are not compared: whether
-// they may stand side by side depends on the tool.
+// fence around the object are removed. With a nil schema, names that differ only by case are not compared: whether
+// they may coexist depends on the tool.
 func Read(text json.RawMessage, s *Schema) (json.RawMessage, *sdk.Error) {
 	if len(text) > sdk.MaxArguments {
 		return nil, tooMuch(invalid("have more than the %d bytes that are allowed", sdk.MaxArguments))
@@ -51,7 +51,7 @@ func Read(text json.RawMessage, s *Schema) (json.RawMessage, *sdk.Error) {
 	return nil, e
 }
 
-// unwrap takes off JSON strings that hold the object as JSON, and one code fence: no doubt about the arguments remains.
+// unwrap removes JSON strings that contain the object as JSON, and one code fence: the arguments remain unambiguous.
 // The wrappers are named for error messages, the outermost first.
 func unwrap(text json.RawMessage) (object json.RawMessage, wrappers []string, e *sdk.Error) {
 	for depth, fenced := 0, false; ; {
@@ -105,10 +105,10 @@ func unfence(text json.RawMessage) (json.RawMessage, *sdk.Error) {
 	return body, nil
 }
 
-// decoders are pooled: a decoder costs a dozen allocations.
+// decoders are pooled: creating one costs a dozen allocations.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// check accepts exactly one object, within the limits, in which no two names could be taken for one.
+// check accepts exactly one object, within the limits, in which no two names could be confused.
 func check(arguments json.RawMessage, s *Schema) *sdk.Error {
 	d := decoders.Get().(*jsontext.Decoder) // refuses duplicate names, invalid UTF-8 and unpaired surrogates
 	d.Reset(bytes.NewBuffer(arguments))
@@ -168,7 +168,7 @@ func trailing(offset int64, arguments json.RawMessage) *sdk.Error {
 var kindNames = map[jsontext.Kind]string{'[': "an array", '"': "a string", '0': "a number", 'n': "null",
 	't': "a boolean", 'f': "a boolean"}
 
-// malformed words a syntax error, and names what other languages have and JSON has not.
+// malformed explains a syntax error, and names syntax of other languages that JSON does not have.
 func malformed(err error, arguments json.RawMessage) *sdk.Error {
 	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// A Schema is a tool's input schema, decoded to look up what it says of one place in the arguments.
+// A Schema is a tool's input schema, decoded to look up the schemas of one place in the arguments.
 type Schema struct {
 	root any
 
@@ -20,7 +20,7 @@ type Schema struct {
 	folded   map[string]string // to the property
 }
 
-// NewSchema decodes a schema that has been compiled before. Of text that is not JSON it knows nothing.
+// NewSchema decodes a schema that has been compiled before. For text that is not JSON it is empty.
 func NewSchema(text json.RawMessage) *Schema {
 	s := &Schema{}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -38,8 +38,8 @@ func NewSchema(text json.RawMessage) *Schema {
 	return s
 }
 
-// A node is a place in the arguments: all schemas that may hold for it, those together that references and combinations
-// lead to. What any of them says of names counts.
+// A node is a place in the arguments: all schemas that may apply there, including those of references and
+// combinations. The names of all of them count.
 type node struct {
 	schema  *Schema
 	schemas []map[string]any
@@ -51,7 +51,7 @@ func (s *Schema) top() node { return s.collect(true, s.root) }
 // maxSchemas bounds how many schemas are looked at for one place.
 const maxSchemas = 1000
 
-// collect returns the schemas that hold where these do. Of "not" nothing is known.
+// collect returns the schemas that apply where these do. "not" is ignored.
 func (s *Schema) collect(top bool, schemas ...any) node {
 	n := node{schema: s, top: top}
 	seen := map[uintptr]bool{}
@@ -83,7 +83,7 @@ func (s *Schema) collect(top bool, schemas ...any) node {
 	return n
 }
 
-// resolve follows a reference within the schema; nil when it leads nowhere known.
+// resolve follows a reference within the schema; nil when it does not resolve.
 func (s *Schema) resolve(ref string) any {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -121,7 +121,7 @@ func (n node) member(name string) node {
 			continue
 		}
 		patterns, _ := s["patternProperties"].(map[string]any)
-		for _, of := range patterns { // whichever fits
+		for _, of := range patterns { // whichever matches
 			schemas = append(schemas, of)
 		}
 		schemas = append(schemas, s["additionalProperties"], s["unevaluatedProperties"])
@@ -129,7 +129,7 @@ func (n node) member(name string) node {
 	return n.schema.collect(false, schemas...)
 }
 
-// item is the place of an array's items, any of them.
+// item is the place of an array's items.
 func (n node) item() node {
 	var schemas []any
 	for _, s := range n.schemas {

@@ -8,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Typed converts the arguments of a call that could only be written as texts: each becomes the number, boolean, null,
-// array or object that it stands for, where the schema asks for one. A text that may be a string stays one, and so does
-// a text that stands for nothing else: validation then says what is wrong. fits reports whether arguments fit the whole
-// schema.
+// Typed converts the arguments of a call that could only be written as text: each becomes the number, boolean, null,
+// array or object that it stands for, where the schema has that type. A text that may be a string stays one, and so
+// does a text without another meaning: validation then reports the error. fits reports whether arguments match the
+// whole schema.
 func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) bool) json.RawMessage {
 	reader := memberReader{text: arguments}
-	var out, all bytes.Buffer // with what must be converted, and with what may be as well
+	var out, all bytes.Buffer // with the required conversions, and with all possible ones
 	for name, text := range reader.members() {
 		kinds := s.memberKinds(s.root, Unquote(name), 0)
 		value, kind := valueOf(text)
@@ -34,7 +34,7 @@ func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) boo
 	out.WriteByte('}')
 	all.WriteByte('}')
 	if !bytes.Equal(out.Bytes(), all.Bytes()) && !fits(out.Bytes()) && fits(all.Bytes()) {
-		return all.Bytes() // such as 1 where a string is one of some words
+		return all.Bytes() // such as 1 where a string is one of several values
 	}
 	return out.Bytes()
 }
@@ -95,7 +95,7 @@ var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind,
 	"null":    nullKind, "array": arrayKind, "object": objectKind}
 
 // valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and
-// zero. True, False and None are what models of Python write.
+// zero. Models that write Python use True, False and None.
 func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 	if quoted.Kind() != '"' {
 		return quoted, 0
@@ -129,11 +129,11 @@ func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 	return quoted, 0
 }
 
-// maxKindDepth bounds how deep schemas that lead to others are followed.
+// maxKindDepth bounds how deep references between schemas are followed.
 const maxKindDepth = 32
 
-// memberKinds returns the kinds of values that a member may have by a schema. Schemas that it leads to are followed
-// each time: all of allOf must hold, one of anyOf and oneOf.
+// memberKinds returns the kinds of values that a schema allows for a member. Other schemas that it refers to are
+// followed each time: all of allOf must hold, one of anyOf and oneOf.
 func (s *Schema) memberKinds(schema any, name string, depth int) kinds {
 	of, ok := schema.(map[string]any)
 	if !ok || depth > maxKindDepth {
@@ -149,7 +149,7 @@ func (s *Schema) memberKinds(schema any, name string, depth int) kinds {
 	return out & s.combined(of, func(sub any) kinds { return s.memberKinds(sub, name, depth+1) })
 }
 
-// kinds returns the kinds of values that fit a schema, as far as types, enum and const say.
+// kinds returns the kinds of values that a schema allows, according to types, enum and const.
 func (s *Schema) kinds(schema any, depth int) kinds {
 	of, ok := schema.(map[string]any)
 	if !ok || depth > maxKindDepth {

@@ -12,18 +12,18 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// A Body reads the content of one block, or the top level of a file. What is asked for by Expr, Blocks and the typed
-// methods is known; Done reports the rest.
+// A Body reads the content of one block, or the top level of a file. Names requested by Expr, Blocks and the typed
+// methods are known; Done reports the others.
 type Body struct {
 	*File
 	Syntax *hclsyntax.Body
 
 	block *hclsyntax.Block // nil at the top level
 	what  string           // names the block in reports, such as `plugin "shell"`
-	path  string           // the types of the blocks around and this one, such as "plugin.sandbox"
+	path  string           // the types of the enclosing blocks and this one, such as "plugin.sandbox"
 
 	knownAttrs, knownBlocks words
-	given                   words // attributes that are there and not null
+	given                   words // attributes that are present and not null
 }
 
 type words map[string]bool
@@ -78,7 +78,7 @@ func (b *Body) Wrong(at hcl.Range, format string, args ...any) *Mistake {
 	return b.Add(at, format, args...)
 }
 
-// Warn reports what is not a mistake, but probably not meant.
+// Warn reports a setting that is valid, but probably not meant.
 func (b *Body) Warn(at hcl.Range, format string, args ...any) *Mistake {
 	m := b.Wrong(at, format, args...)
 	b.mistakes = b.mistakes[:len(b.mistakes)-1]
@@ -86,13 +86,13 @@ func (b *Body) Warn(at hcl.Range, format string, args ...any) *Mistake {
 	return m
 }
 
-// attr gives the attribute, or nil.
+// attr returns the attribute, or nil.
 func (b *Body) attr(name string) *hclsyntax.Attribute {
 	b.knownAttrs[name] = true
 	return b.Syntax.Attributes[name]
 }
 
-// Expr gives the expression of an attribute without evaluating it, or nil; form is what it must be.
+// Expr returns the expression of an attribute without evaluating it, or nil; form is what it must be.
 func (b *Body) Expr(name, form string) hclsyntax.Expression {
 	b.asks(name, form)
 	if a := b.attr(name); a != nil {
@@ -101,23 +101,23 @@ func (b *Body) Expr(name, form string) hclsyntax.Expression {
 	return nil
 }
 
-// Know makes names known that this reading does not ask for.
+// Know makes names known that this reading does not request.
 func (b *Body) Know(names ...string) {
 	for _, name := range names {
 		b.knownAttrs[name] = true
 	}
 }
 
-// Given says whether an attribute that was read is there and not null.
+// Given reports whether an attribute that was read is present and not null.
 func (b *Body) Given(name string) bool { return b.given[name] }
 
-// ExprOf is the expression of an attribute that is there.
+// ExprOf is the expression of a present attribute.
 func (b *Body) ExprOf(name string) hclsyntax.Expression { return b.Syntax.Attributes[name].Expr }
 
-// NameRange is where the name of an attribute that is there is written.
+// NameRange is the position of a present attribute's name.
 func (b *Body) NameRange(name string) hcl.Range { return b.Syntax.Attributes[name].NameRange }
 
-// Blocks gives the blocks of a type, in the order of the file.
+// Blocks returns the blocks of a type, in the order of the file.
 func (b *Body) Blocks(kind string) []*hclsyntax.Block {
 	b.knownBlocks[kind] = true
 	b.asks(kind, "block")
@@ -130,7 +130,7 @@ func (b *Body) Blocks(kind string) []*hclsyntax.Block {
 	return out
 }
 
-// Block gives the one block of a type that has no labels, or nil. Further ones are reported.
+// Block returns the one block of a type without labels, or nil. Further ones are reported.
 func (b *Body) Block(kind string) *hclsyntax.Block {
 	all := b.Blocks(kind)
 	for i, inner := range all {
@@ -160,14 +160,14 @@ func article(word string) string {
 	return "a " + word
 }
 
-// Require reports an attribute that is missing; example is what to write.
+// Require reports a missing attribute; example is what to write.
 func (b *Body) Require(name, example string) {
 	if !b.given[name] {
 		b.Wrong(b.Header(), "%s is missing", name).WithHint("add %s = %s", name, example)
 	}
 }
 
-// Needs reports an attribute that means nothing without another one.
+// Needs reports an attribute that has no effect without another one.
 func (b *Body) Needs(name, other, example string) {
 	if b.given[name] && !b.given[other] {
 		b.Wrong(b.Syntax.Attributes[name].NameRange, "%s means nothing without %s", name, other).
@@ -175,7 +175,7 @@ func (b *Body) Needs(name, other, example string) {
 	}
 }
 
-// Done reports all that was not asked for.
+// Done reports everything that was not requested.
 func (b *Body) Done() {
 	for name, a := range b.Syntax.Attributes {
 		switch {
@@ -209,17 +209,17 @@ func (b *Body) known() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// InOrder gives attributes by their position in the file, because maps have no order and reports must.
+// InOrder returns attributes by their position in the file, because maps have no order and reports must.
 func InOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
 	return slices.SortedFunc(maps.Values(attrs), func(a, b *hclsyntax.Attribute) int {
 		return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte
 	})
 }
 
-// MaxToolName is how long PLUGIN__TOOL may be; model vendors refuse longer names.
+// MaxToolName is the longest PLUGIN__TOOL; model vendors refuse longer names.
 const MaxToolName = 64
 
-// A Naming says which names a kind of thing may have.
+// A Naming is the rule for the names of a kind of thing.
 type Naming struct {
 	OK   func(string) bool
 	Rule string // in words
@@ -241,8 +241,8 @@ var (
 	}
 )
 
-// Label gives the one label of a block and its position. It is false, and reports why, when the name is not allowed;
-// the label can still be used to name the block in reports.
+// Label returns the one label of a block and its position. It is false, and reports why, when the name is not
+// allowed; the label can still be used to name the block in reports.
 func (f *File) Label(b *hclsyntax.Block, n Naming) (string, hcl.Range, bool) {
 	if len(b.Labels) == 0 {
 		f.Add(b.TypeRange, "this %s block has no name", b.Type).WithHint("write %s \"NAME\" {", b.Type)
@@ -262,7 +262,7 @@ func (f *File) Label(b *hclsyntax.Block, n Naming) (string, hcl.Range, bool) {
 // Names remembers where each name was used first.
 type Names map[string]hcl.Range
 
-// Add is false, and reports both positions, when the name has been used before. What is the kind of thing it names.
+// Add is false, and reports both positions, when the name has been used before. What names the kind of thing.
 func (n Names) Add(r *Report, what, name string, at hcl.Range) bool {
 	if first, there := n[name]; there {
 		r.Add(at, "%s %q is already defined at %s", what, name, r.Position(first)).

@@ -16,12 +16,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Bounds for expressions. Without loops, conditionals and arithmetic on computed numbers, an expression takes time and
-// memory in proportion to its own length and to the values that it refers to.
+// Bounds for expressions. Without loops, conditionals and arithmetic on computed numbers, an expression takes time
+// and memory in proportion to its own length and the values that it refers to.
 const (
 	MaxOperators = 64
-	MaxDigits    = 100     // of a number as it is written, so that it stays exact
-	maxExponent  = 1024    // of a number, as a power of two; JSON's readers take no more
+	MaxDigits    = 100     // of a number as written, so that it stays exact
+	maxExponent  = 1024    // of a number, as a power of two; JSON readers accept no more
 	maxCopied    = 1 << 20 // bytes of all the values that the expressions of a file refer to
 )
 
@@ -30,7 +30,7 @@ type Scope struct {
 	*Report
 	locals map[string]*local
 	names  []string // of the locals, sorted
-	chain  []string // the locals being evaluated, each because of the one before
+	chain  []string // the locals being evaluated, each needed by the one before
 	copied int      // see maxCopied
 }
 
@@ -39,7 +39,7 @@ type local struct {
 	*hclsyntax.Attribute
 	value      cty.Value
 	busy, done bool
-	ok         bool // when done: the value is there
+	ok         bool // when done: the value is valid
 }
 
 // Locals reads the locals blocks at the top level of a file.
@@ -71,7 +71,7 @@ func (s *Scope) Local(name string) (cty.Value, bool) {
 	return l.value, true
 }
 
-// local gives the value of a local. It is false when there is none, which is reported once.
+// local returns the value of a local. It is false when there is none, which is reported once.
 func (s *Scope) local(name string, at hcl.Range) (cty.Value, bool) {
 	l := s.locals[name]
 	switch {
@@ -100,7 +100,7 @@ func Shortened(steps []string) []string {
 	return steps
 }
 
-// Eval evaluates an expression. It is false when that was wrong and is reported, here or where the value comes from.
+// Eval evaluates an expression. It is false on an error, which is reported here or where the value comes from.
 func (s *Scope) Eval(e hclsyntax.Expression) (cty.Value, bool) {
 	if !s.simple(e) {
 		return cty.DynamicVal, false
@@ -186,7 +186,7 @@ func (s *Scope) Number(n *hclsyntax.LiteralValueExpr) {
 	}
 }
 
-// arithmetic reports a calculation with anything but written numbers: a string can stand for a number of a billion
+// arithmetic reports a calculation with anything but literal numbers: a string can stand for a number of a billion
 // digits.
 func (s *Scope) arithmetic(n hclsyntax.Node, op *hclsyntax.Operation, operands ...hclsyntax.Expression) {
 	for _, o := range operands {
@@ -197,7 +197,7 @@ func (s *Scope) arithmetic(n hclsyntax.Node, op *hclsyntax.Operation, operands .
 	}
 }
 
-// isWritten says whether the expression is made of number literals alone.
+// isWritten reports whether the expression consists of number literals alone.
 func isWritten(e hclsyntax.Expression) bool {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -210,8 +210,8 @@ func isWritten(e hclsyntax.Expression) bool {
 	return false
 }
 
-// Resolve puts the value of a local or an environment variable in found, by its root and name. It is false when there
-// is none, or when the file copies too much.
+// Resolve puts the value of a local or an environment variable into found, by its root and name. It is false when
+// there is none, or when the file copies too much.
 func (s *Scope) Resolve(t hcl.Traversal, found map[string]map[string]cty.Value) bool {
 	root, at := t.RootName(), t.SourceRange()
 	if found[root] == nil {
@@ -239,12 +239,12 @@ func (s *Scope) Resolve(t hcl.Traversal, found map[string]map[string]cty.Value) 
 	return ok && s.Copies(size(v), at)
 }
 
-// unknown reports a reference to what is neither local nor env.
+// unknown reports a reference to something other than local or env.
 func (s *Scope) unknown(t hcl.Traversal) {
 	root := t.RootName()
 	m := s.Add(t[0].SourceRange(), "unknown name %q", root)
 	known := []string{"local", "env"}
-	if len(t) == 1 { // a word alone, such as deny, is never one of those two
+	if len(t) == 1 { // a word alone, such as deny, is neither of the two
 		known = []string{"true", "false", "null"}
 	}
 	switch n := textutil.Nearest(root, known); {
@@ -273,8 +273,8 @@ func SecondName(t hcl.Traversal) string {
 	return ""
 }
 
-// Copies counts bytes that are used once more, so that locals which repeat locals stay small. It is false, and reports
-// that the first time, when they are too many.
+// Copies counts bytes that are used once more, so that locals which repeat locals stay small. It is false, and
+// reports that the first time, when they are too many.
 func (s *Scope) Copies(n int, at hcl.Range) bool {
 	before := s.copied
 	s.copied += n
@@ -284,7 +284,7 @@ func (s *Scope) Copies(n int, at hcl.Range) bool {
 	return s.copied <= maxCopied
 }
 
-// env gives the value of an environment variable that must be set.
+// env returns the value of an environment variable, which must be set.
 func (s *Scope) env(name string, at hcl.Range) (cty.Value, bool) {
 	v, there := os.LookupEnv(name)
 	if !there {
@@ -323,7 +323,7 @@ func (s *Scope) envFunction() function.Function {
 	})
 }
 
-// Source gives an expression as it is written, on one line, without the parentheses or "${ }" around it.
+// Source returns an expression as written, on one line, without the parentheses or "${ }" around it.
 func (r *Report) Source(e hclsyntax.Expression) string {
 	for {
 		switch inner := e.(type) {
@@ -353,13 +353,13 @@ func finite(v cty.Value) bool {
 	return !slices.ContainsFunc(Parts(v), func(item cty.Value) bool { return !finite(item) })
 }
 
-// OutOfRange says whether a number is larger or smaller than JSON's readers take.
+// OutOfRange reports whether a number is out of the range of JSON readers.
 func OutOfRange(n *big.Float) bool {
 	exponent := n.MantExp(nil)
 	return n.IsInf() || exponent > maxExponent || exponent < -maxExponent
 }
 
-// size is about how many bytes the value takes when it is written out.
+// size is the approximate number of bytes of the value when written.
 func size(v cty.Value) int {
 	if TextKind.Is(v) {
 		return len(v.AsString()) + 2

@@ -28,15 +28,15 @@ type File struct {
 	*Report
 	*Scope
 	Abs string // the absolute path
-	// Asked, if set, is called with each attribute and block that reading asks for: the path of the block around it, such
-	// as "plugin.sandbox", its name, and what it must be. The configuration reference is made of that.
+	// Asked, if set, is called with each attribute and block that reading requests: the path of the enclosing block,
+	// such as "plugin.sandbox", its name, and what it must be. The configuration reference is generated from that.
 	Asked func(block, name, form string)
-	// Homes say where blocks belong, such as "in a policy block", for the hint when one is where it is not known.
+	// Homes say where blocks belong, such as "in a policy block", for the hint about a misplaced one.
 	Homes map[string]string
 	limit int // of its size, in bytes
 }
 
-// New starts the reading of a file: path says where it is, and need not exist; limit bounds its size in bytes.
+// New starts the reading of a file: path is its location, which need not exist; limit bounds its size in bytes.
 func New(path string, src []byte, limit int) (*File, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func New(path string, src []byte, limit int) (*File, error) {
 	return &File{Report: r, Scope: &Scope{Report: r, locals: map[string]*local{}}, Abs: abs, limit: limit}, nil
 }
 
-// display gives the shorter of the path as it was given and the path from the current folder.
+// display returns the shorter of the path as given and the path from the current folder.
 func display(path, abs string) string {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -58,7 +58,7 @@ func display(path, abs string) string {
 	return path
 }
 
-// ReadStart gives the content of a file, but not more than one byte over the limit, so that New reports what is larger.
+// ReadStart returns the content of a file, up to one byte over the limit, so that New reports a larger one.
 func ReadStart(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func ReadStart(path string, limit int64) ([]byte, error) {
 	return src, nil
 }
 
-// Parse gives the content of the file, or nil when it must not be parsed or has mistakes in its syntax; only those are
-// reported then, since half a tree would lead to wrong reports.
+// Parse returns the content of the file, or nil when it must not be parsed or has syntax errors; only those are
+// reported then, since an incomplete tree would lead to wrong reports.
 func (f *File) Parse() *Body {
 	f.src = bytes.TrimPrefix(f.src, []byte("\ufeff"))
 	if !f.plain() || !f.shallow() {
@@ -140,9 +140,9 @@ func firstInvalid(src []byte) hcl.Range {
 
 // shallow is false, and reports why, when the tokens are nested too deeply for the recursive parser, which would end
 // the process with a stack overflow. It also reports strings that are not in Unicode's normal form C: the evaluator
-// puts all strings in that form, and a path or an argument must not change unnoticed.
+// converts all strings to that form, and a path or an argument must not change unnoticed.
 func (f *File) shallow() bool {
-	tokens, _ := hclsyntax.LexConfig(f.src, f.Path, hcl.InitialPos) // the parser reports what is wrong with them
+	tokens, _ := hclsyntax.LexConfig(f.src, f.Path, hcl.InitialPos) // the parser reports their errors
 	var n nesting
 	for _, t := range tokens {
 		if n.next(t.Type) > MaxDepth {
@@ -161,7 +161,7 @@ func (f *File) shallow() bool {
 	return true
 }
 
-// nesting follows how deep the tokens of a file are nested.
+// nesting follows the nesting of the tokens of a file.
 type nesting struct {
 	open   []hclsyntax.TokenType // the closing tokens that are still to come
 	prefix int                   // prefix operators in a row
@@ -175,7 +175,7 @@ var closing = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
 }
 
-// next gives the depth after a token. A bracket that closes nothing changes nothing.
+// next returns the depth after a token. An unmatched closing bracket changes nothing.
 func (n *nesting) next(t hclsyntax.TokenType) int {
 	switch t {
 	case hclsyntax.TokenBang, hclsyntax.TokenMinus:

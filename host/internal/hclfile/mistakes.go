@@ -23,7 +23,7 @@ type Error struct {
 	Mistakes []Mistake // at least one, by position
 }
 
-// A Mistake is one thing that is wrong.
+// A Mistake is one error.
 type Mistake struct {
 	Line, Column int    // from 1; 0 when the mistake is about the file as a whole
 	Message      string // what is wrong, in one line
@@ -34,8 +34,8 @@ type Mistake struct {
 	excerpt string
 }
 
-// Error gives the report: plain text of several lines, without colour or control characters. It describes the first 50
-// mistakes, and ends with their number when there is more than one.
+// Error returns the report: plain text of several lines, without colour or control characters. It describes the first
+// 50 mistakes, and ends with their number when there is more than one.
 func (e *Error) Error() string {
 	var blocks []string
 	for _, m := range e.Mistakes[:min(len(e.Mistakes), maxShown)] {
@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// String gives the mistake as Error shows it, on several lines: position, message, source line and hint.
+// String returns the mistake as Error shows it, on several lines: position, message, source line and hint.
 func (m Mistake) String() string {
 	var b strings.Builder
 	b.WriteString(m.path)
@@ -103,7 +103,7 @@ func (r *Report) Position(at hcl.Range) string {
 	return fmt.Sprintf("%s:%d", r.Path, at.Start.Line)
 }
 
-// Err gives the *Error, or nil when nothing is wrong.
+// Err returns the *Error, or nil when there are no mistakes.
 func (r *Report) Err() error {
 	if len(r.mistakes) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (r *Report) Err() error {
 // Warnings are what Body.Warn has reported, by position.
 func (r *Report) Warnings() []Mistake { return r.sorted(r.warnings) }
 
-// sorted gives mistakes by position, and adds the source lines of those that are shown.
+// sorted returns the mistakes by position, and adds the source lines of those that are shown.
 func (r *Report) sorted(mistakes []*Mistake) []Mistake {
 	var out []Mistake
 	hide := r.Hidden.Hider()
@@ -138,7 +138,8 @@ func (r *Report) sorted(mistakes []*Mistake) []Mistake {
 	return out
 }
 
-// A wording replaces HCL's own. An empty field is taken from HCL: its first sentence is the message, the rest the hint.
+// A wording replaces HCL's own. An empty field is taken from HCL: its first sentence is the message, the rest the
+// hint.
 type wording struct{ message, hint string }
 
 // wordings are those of HCL's most common diagnostics, by their summary.
@@ -171,7 +172,7 @@ var wordings = map[string]wording{
 	"Unterminated template string":  {"this string has no end", "add the closing quote"},
 }
 
-// addDiags reports what HCL found, and says whether that was anything.
+// addDiags reports HCL's findings, and returns whether there were any.
 func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 	unclosed := false
 	for _, d := range diags {
@@ -200,7 +201,7 @@ func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 // maxBefore and maxLine bound the part of a long line that is shown, in bytes.
 const maxBefore, maxLine = 40, 100
 
-// excerpt gives the source line that a range starts in, with the range underlined, or "" for the zero range.
+// excerpt returns the source line that a range starts in, with the range underlined, or "" for the zero range.
 func excerpt(src []byte, at hcl.Range) string {
 	if at.Start.Line == 0 || at.Start.Byte > len(src) {
 		return ""
@@ -218,7 +219,8 @@ func excerpt(src []byte, at hcl.Range) string {
 		strings.Repeat(" ", before), strings.Repeat("^", max(marked, 1)))
 }
 
-// window gives the part of a line around the bytes from to to, the width of what is before them, and their own width.
+// window returns the part of a line around the bytes from to to, the width of the text before them, and their own
+// width.
 func window(line string, from, to int) (text string, before, marked int) {
 	line = strings.TrimRight(line, " \t\r")
 	from = min(from, len(line))
@@ -240,8 +242,8 @@ func window(line string, from, to int) (text string, before, marked int) {
 	return lead + a + b + c + tail, columns(lead + a), columns(b)
 }
 
-// cells gives text without tabs, control characters and direction marks, so that a terminal shows each character. A
-// window may cut a character; what is left of it becomes U+FFFD.
+// cells returns text without tabs, control characters and direction marks, so that a terminal shows each character. A
+// window may cut a character; the rest of it becomes U+FFFD.
 func cells(s string) string {
 	var b strings.Builder
 	for _, c := range s {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Kind is a type as users think of it: HCL has two types each for lists and objects.
+// A Kind is a type as users see it: HCL has two types each for lists and objects.
 type Kind struct {
 	Words string
 	Is    func(cty.Value) bool
@@ -61,7 +61,7 @@ func KindOf(v cty.Value) string {
 	}
 }
 
-// ItemRange is where an item of a list is written, if the list is written out there.
+// ItemRange is the position of an item of a list, if the list is written literally.
 func ItemRange(e hclsyntax.Expression, i int) hcl.Range {
 	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
 		return list.Exprs[i].Range()
@@ -69,7 +69,7 @@ func ItemRange(e hclsyntax.Expression, i int) hcl.Range {
 	return e.Range()
 }
 
-// LiteralKey gives a key of an object that needs no evaluation.
+// LiteralKey returns a key of an object that needs no evaluation.
 func LiteralKey(item hclsyntax.ObjectConsItem) (string, bool) {
 	key, diags := item.KeyExpr.Value(nil)
 	if diags.HasErrors() || !TextKind.Is(key) || !key.IsKnown() {
@@ -78,7 +78,7 @@ func LiteralKey(item hclsyntax.ObjectConsItem) (string, bool) {
 	return key.AsString(), true
 }
 
-// A Check says what is wrong with a string and what to do about it, or "" when nothing is.
+// A Check returns the problem with a string and what to do about it, or "" for a valid one.
 type Check func(string) (problem, hint string)
 
 // Value evaluates an attribute. There is no expression when it is absent, null, or wrong and reported.
@@ -117,7 +117,7 @@ func (b *Body) Text(name string, c Check) string {
 	return b.checked(v.AsString(), name, e.Range(), c)
 }
 
-// checked gives the string, or "" when the check fails.
+// checked returns the string, or "" when the check fails.
 func (b *Body) checked(s, what string, at hcl.Range, c Check) string {
 	problem, hint := c(s)
 	if problem == "" {
@@ -136,7 +136,7 @@ func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
 	return b.checked(v.AsString(), what, at, c)
 }
 
-// OneOf reads one of a few words, "" when there is none.
+// OneOf reads one of several words, "" when there is none.
 func (b *Body) OneOf(name string, choices []string) string {
 	b.asks(name, `"`+strings.Join(choices, `", "`)+`"`)
 	return b.Text(name, func(s string) (problem, hint string) {
@@ -160,7 +160,7 @@ func (b *Body) Texts(name string, c Check) ([]string, bool) {
 	return out, b.Count() == before
 }
 
-// listFor shows the list that was probably meant by a value that is none.
+// listFor shows the list that was probably meant by a value of another type.
 func listFor(v cty.Value) string {
 	if !TextKind.Is(v) {
 		return `["…"]`
@@ -206,7 +206,7 @@ func (b *Body) TextMap(name string, key, value Check) map[string]string {
 	if e == nil {
 		return nil
 	}
-	positions := map[string]hcl.Range{} // where each key and its value are written
+	positions := map[string]hcl.Range{} // the position of each key and its value
 	if object, ok := e.(*hclsyntax.ObjectConsExpr); ok {
 		for _, item := range object.Items {
 			if key, ok := LiteralKey(item); ok {
@@ -241,7 +241,7 @@ func (b *Body) OptionalBool(name string) *bool {
 	return new(v.True())
 }
 
-// IsFalse says whether the attribute is there and false.
+// IsFalse reports whether the attribute is present and false.
 func (b *Body) IsFalse(name string) bool {
 	choice := b.OptionalBool(name)
 	return choice != nil && !*choice
@@ -294,7 +294,7 @@ func (b *Body) Duration(name string, most time.Duration) time.Duration {
 	return 0
 }
 
-// Short is a limit in one unit: "1h", where time.Duration says "1h0m0s".
+// Short writes a limit in one unit: "1h", where time.Duration writes "1h0m0s".
 func Short(d time.Duration) string {
 	switch {
 	case d%time.Hour == 0:
@@ -354,7 +354,7 @@ func (b *Body) Rate(name string) float64 {
 	return n
 }
 
-// CheckArgument accepts what a process can be given as an argument or a variable.
+// CheckArgument accepts texts that a process can be given as an argument or a variable.
 func CheckArgument(s string) (problem, hint string) {
 	if strings.ContainsRune(s, 0) {
 		return "contains a NUL character", "remove it; no process can be given one"
@@ -362,7 +362,7 @@ func CheckArgument(s string) (problem, hint string) {
 	return "", ""
 }
 
-// CheckPath accepts a file or folder by its form alone.
+// CheckPath accepts a path by its form alone.
 func CheckPath(s string) (problem, hint string) {
 	switch {
 	case s == "":
@@ -414,7 +414,7 @@ func Unstable(s string) string {
 	return ""
 }
 
-// Within says whether a path is a folder or in it, by the letters of both.
+// Within reports whether a path is a folder or in it, comparing letters only.
 func Within(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

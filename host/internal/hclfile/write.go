@@ -65,19 +65,19 @@ func (b *Block) Map(name string, values map[string]string) {
 	b.block.Body().SetAttributeRaw(name, hclwrite.TokensForObject(all))
 }
 
-// check refuses text that would be read back changed.
+// check refuses text that would change when read back.
 func (b *Block) check(name, value string) {
 	if problem := Unstable(value); problem != "" {
 		b.err = errors.Join(b.err, fmt.Errorf("%s, %.100q, %s", name, value, problem))
 	}
 }
 
-// Bytes is the block as HCL.
+// Bytes returns the block as HCL.
 func (b *Block) Bytes() ([]byte, error) {
 	return hclwrite.Format(b.block.BuildTokens(nil).Bytes()), b.err
 }
 
-// RemoveBlock takes a block out of a file's text, which is otherwise unchanged. It is false when there is none.
+// RemoveBlock removes a block from a file's text, which is otherwise unchanged. It is false when there is none.
 func RemoveBlock(path string, src []byte, kind, label string) (out []byte, removed bool, err error) {
 	file, diags := hclwrite.ParseConfig(src, path, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -89,8 +89,8 @@ func RemoveBlock(path string, src []byte, kind, label string) (out []byte, remov
 	return file.Bytes(), removed, nil
 }
 
-// Lock keeps other writers out until unlock, by a lock on a file or folder, which is opened with the flags. It waits at
-// most so long.
+// Lock excludes other writers until unlock, by a lock on a file or folder, which is opened with the flags. It waits
+// at most that long.
 func Lock(path string, flags int, wait time.Duration) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

@@ -8,10 +8,10 @@ import (
 // This file keeps a queue fair: the first waiting call of each caller comes before the second of any.
 // However many wait, a call joins and leaves in the time of a look into a heap.
 
-// A Caller is on whose behalf calls are made. Calls without a name and a session are of one caller.
+// A Caller is on whose behalf calls are made. Calls without a name and a session share one caller.
 type Caller struct{ Name, Session string }
 
-// A share is what one caller has waiting at one limiter.
+// A share is the waiting calls of one caller at one limiter.
 type share struct {
 	caller Caller
 	places list.List // of *Place, in order
@@ -34,7 +34,7 @@ func (s shares) Swap(i, j int) { s[i], s[j] = s[j], s[i]; s[i].index, s[j].index
 func (s *shares) Push(x any)   { x.(*share).index = len(*s); *s = append(*s, x.(*share)) }
 func (s *shares) Pop() any     { return pop((*[]*share)(s)) }
 
-// places are a heap: the call that gets its slot first.
+// places are a heap ordered by who gets a slot first.
 type places []*Place
 
 func (p places) Len() int           { return len(p) }
@@ -84,8 +84,8 @@ func (l *limiter) quit(by Caller, at *list.Element) {
 	heap.Fix(&l.ranks, s.index)
 }
 
-// excess returns the call that gives way to one more of a caller: the last of the caller who has most waiting, if that
-// one has more even then; else nil.
+// excess returns the call that gives way to one more of a caller: the last of the caller with most waiting calls, if
+// that one has more even then; otherwise nil.
 func (l *limiter) excess(by Caller) *Place {
 	if len(l.ranks) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A plainQueue is what a Queue has to do, as plainly as possible: one list, searched each time.
+// A plainQueue is a straightforward model of a Queue: one list, searched each time.
 type plainQueue struct {
 	waiting []*Place
 	round   int
@@ -47,7 +47,7 @@ func (p *plainQueue) excess(l *limiter, by Caller) *Place {
 	return last
 }
 
-// Whatever joins and leaves, a queue has the same calls next, and the same to refuse, as a list that is searched.
+// For any sequence of calls, a queue runs and refuses the same ones as the model.
 func TestQueueKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

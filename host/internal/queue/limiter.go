@@ -20,7 +20,7 @@ type Limits struct {
 	Burst int
 }
 
-// Normalize replaces what is absent or makes no sense. Queue is a number of places afterwards.
+// Normalize replaces absent and invalid values. Queue is a number of places afterwards.
 func (l Limits) Normalize() Limits {
 	l.Concurrency = max(l.Concurrency, 0)
 	if l.Queue == 0 {
@@ -41,7 +41,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	RateLimited   Reason = iota // before Rate lets one more call through
+	RateLimited   Reason = iota // before Rate allows one more call
 	Full                        // as many calls wait as may
 	WaitedTooLong               // no slot within MaxWait
 )
@@ -51,7 +51,7 @@ type Refusal struct {
 	Reason Reason
 	Of     string // the group or member
 	Limits        // normalized
-	// RetryAfter is when a retry makes sense: exact for a rate, else an estimate, zero when there is none.
+	// RetryAfter is when a retry makes sense: exact for a rate, otherwise an estimate, zero when there is none.
 	RetryAfter time.Duration
 }
 
@@ -59,25 +59,25 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("over a limit of %s; retry after %s", r.Of, r.RetryAfter)
 }
 
-// A limiter holds the limits of one member or group, and what its calls take up of them. The queue's lock guards it.
+// A limiter has the limits of one member or group, and the usage of its calls. The queue's lock guards it.
 type limiter struct {
 	of string
 
 	Limits
 	rate             *rate.Limiter // nil without a Rate
 	running, waiting int
-	typical          time.Duration // how long calls take lately
+	typical          time.Duration // the recent duration of calls
 
 	heap   places            // of a member: its waiting calls
 	shares map[Caller]*share // the waiting calls by caller
-	ranks  shares            // the same, by how many they are
+	ranks  shares            // the same, by size
 
-	door // which needs no lock
+	door // usable without the lock
 }
 
 func newLimiter(of string) *limiter { return &limiter{of: of, shares: map[Caller]*share{}} }
 
-// set changes the limits. What calls take up stays.
+// set changes the limits. The usage of calls is kept.
 func (l *limiter) set(to Limits) {
 	to = to.Normalize()
 	switch {
@@ -109,7 +109,7 @@ func (l *limiter) count(running, waiting int) {
 func (l *limiter) free() bool   { return l.Concurrency == 0 || l.running < l.Concurrency }
 func (l *limiter) isFull() bool { return l.Concurrency > 0 && l.waiting >= l.Queue }
 
-// refusal estimates when a call that comes now would get its slot.
+// refusal estimates when a call that arrives now would get its slot.
 func (l *limiter) refusal(reason Reason) *Refusal {
 	r := &Refusal{Reason: reason, Of: l.of, Limits: l.Limits}
 	if l.Concurrency > 0 {
@@ -118,8 +118,8 @@ func (l *limiter) refusal(reason Reason) *Refusal {
 	return r
 }
 
-// pause is how long it takes until the rate lets one more call through. The fraction of a nanosecond is cut off, as the
-// rate limiter does.
+// pause is how long it takes until the rate allows one more call. The fraction of a nanosecond is cut off, as in the
+// rate limiter.
 func (l *limiter) pause(now time.Time) time.Duration {
 	if l.rate == nil {
 		return 0
@@ -128,12 +128,12 @@ func (l *limiter) pause(now time.Time) time.Duration {
 	return time.Duration(min(max(seconds*float64(time.Second), 0), float64(math.MaxInt64/2)))
 }
 
-// limiters are those of one call: its member's and the group's.
+// limiters are the two of one call: its member's and the group's.
 type limiters [2]*limiter
 
 func (of limiters) free() bool { return of[0].free() && of[1].free() }
 
-// full returns the limiter for which no more calls may wait, or nil.
+// full returns the limiter at which no more calls may wait, or nil.
 func (of limiters) full() *limiter {
 	for _, l := range of {
 		if l.isFull() {
@@ -143,7 +143,7 @@ func (of limiters) full() *limiter {
 	return nil
 }
 
-// tooEarly refuses a call that comes before a rate allows it; nil when it may come now.
+// tooEarly refuses a call that exceeds a rate; nil when it may run now.
 func (of limiters) tooEarly(now time.Time) (r *Refusal) {
 	for _, l := range of {
 		if pause := l.pause(now); pause > 0 && (r == nil || pause > r.RetryAfter) {
@@ -154,7 +154,7 @@ func (of limiters) tooEarly(now time.Time) (r *Refusal) {
 	return r
 }
 
-// waitedTooLong blames the limiter that has no slot.
+// waitedTooLong names the limiter that has no slot.
 func (of limiters) waitedTooLong() *Refusal {
 	if of[0].free() {
 		return of[1].refusal(WaitedTooLong)
@@ -171,7 +171,7 @@ func (of limiters) take(now time.Time) {
 	}
 }
 
-// giveBack undoes take. The rate limiter forgets tokens over its burst.
+// giveBack undoes take. The rate limiter discards tokens over its burst.
 func (of limiters) giveBack() {
 	for _, l := range of {
 		if l.rate != nil {
@@ -186,7 +186,7 @@ func (of limiters) begin() {
 	}
 }
 
-// end also learns how long calls take; the last eight or so weigh most. began is zero for a call that has not run.
+// end also records how long calls take, mostly the last eight or so. began is zero for a call that has not run.
 func (of limiters) end(began time.Time) {
 	took := time.Since(began)
 	for _, l := range of {

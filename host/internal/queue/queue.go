@@ -1,5 +1,5 @@
-// Package queue limits calls and orders those that wait: each has a slot while it runs, and callers take turns. It
-// knows calls by the names of their member (a tool, or a plugin) and caller only.
+// Package queue limits calls and orders waiting ones: each has a slot while it runs, and callers take turns. It
+// identifies calls by their member (a tool, or a plugin) and caller only.
 package queue
 
 import (
@@ -15,8 +15,8 @@ import (
 // MaxWait is how long a call waits for its slot.
 const MaxWait = 5 * time.Minute
 
-// A Queue limits the calls of one group, such as a plugin, and of its members, such as the plugin's tools. A call takes
-// its slot of both at once, so that none blocks others while it waits for the second. It is safe for concurrent use.
+// A Queue limits the calls of one group, such as a plugin, and of its members, such as the plugin's tools. A call
+// takes both slots at once, so that none blocks others while it waits for the second. It is safe for concurrent use.
 type Queue struct {
 	kind string // of the members, for errors
 
@@ -24,18 +24,18 @@ type Queue struct {
 	group   *limiter
 	members atomic.Pointer[map[string]*limiter] // replaced as a whole
 	others  *limiter                            // members without limits
-	round   int                                 // of the call that got its slot last, of those that waited
+	round   int                                 // of the last waiting call that got its slot
 	joined  uint64                              // how many calls have waited
 }
 
-// New returns a queue without limits. Errors name the group as it is, and a member as the kind and its name in quotes.
+// New returns a queue without limits. Errors name the group unquoted, and a member by the kind and its quoted name.
 func New(group, kind string) *Queue {
 	q := &Queue{kind: kind, group: newLimiter(group), others: newLimiter("")}
 	q.members.Store(&map[string]*limiter{})
 	return q
 }
 
-// SetLimits replaces all limits. Calls that run and wait count under the new ones.
+// SetLimits replaces all limits. Running and waiting calls count under the new ones.
 func (q *Queue) SetLimits(group Limits, members map[string]Limits) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,7 +64,7 @@ func (q *Queue) Busy() bool {
 	return q.group.running+q.group.waiting > 0
 }
 
-// A Place is a call in a Queue, which waits for a slot or has one. Its methods are for one goroutine.
+// A Place is a call in a Queue, which waits for a slot or has one. Its methods are not safe for concurrent use.
 type Place struct {
 	limiters
 	queue  *Queue
@@ -89,9 +89,9 @@ const (
 	left // also refused
 )
 
-// Join takes a free slot or a place among those that wait, until Leave, or says why there is none. It never
-// blocks. A refused call takes up nothing. In a full queue the last call of the caller who has most waiting gives way
-// to a caller who has fewer.
+// Join takes a free slot or a waiting place, until Leave, or returns why there is none. It never blocks. A refused
+// call takes up nothing. In a full queue the last call of the caller with most waiting gives way to a caller with
+// fewer.
 func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {
 	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
@@ -125,7 +125,7 @@ func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {
 	return p, nil
 }
 
-// Check says why Join would refuse a call now; nil when it would not.
+// Check returns why Join would refuse a call now; nil when it would not.
 func (q *Queue) Check(member string, by Caller) *Refusal {
 	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
@@ -170,7 +170,8 @@ func (q *Queue) limiters(member string) limiters {
 // Immediate reports whether Join found a free slot.
 func (p *Place) Immediate() bool { return p.ready == nil }
 
-// Wait returns when the call has its slot. Its error is a *Refusal, or that of the context; then the place is given up.
+// Wait returns when the call has its slot. Its error is a *Refusal, or that of the context; then the place is given
+// up.
 func (p *Place) Wait(ctx context.Context) error {
 	var tooLong bool
 	if p.ready != nil {
@@ -200,7 +201,7 @@ func (p *Place) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Leave gives the slot or the place up. Leaving again does nothing. A call that has not run, since Wait has not
+// Leave releases the slot or the place. Leaving again does nothing. A call that has not run, since Wait has not
 // returned or has failed, does not count against a rate.
 func (p *Place) Leave() {
 	p.queue.mu.Lock()
@@ -224,8 +225,8 @@ func (p *Place) leave() {
 	p.queue.grant()
 }
 
-// grant gives free slots to those who wait, in their order. Each member has a heap, so the next call is the first of
-// the heaps' heads that can run.
+// grant gives free slots to waiting calls, in order. Each member has a heap, so the next call is the first of the
+// heaps' heads that can run.
 func (q *Queue) grant() {
 	for q.group.waiting > 0 && q.group.free() {
 		var next *Place
@@ -249,7 +250,7 @@ func (q *Queue) grant() {
 	}
 }
 
-// add has a call wait, in the round after its caller's last waiting one and never in a round that is over.
+// add makes a call wait, in the round after its caller's last waiting one and never in a past round.
 func (q *Queue) add(p *Place) {
 	p.round = q.round
 	if s := q.group.shares[p.caller]; s != nil {

@@ -17,7 +17,7 @@ func joined(t *testing.T, q *Queue, by string) *Place {
 	return p
 }
 
-// A call that gets its slot in the moment in which its context ends gives it back.
+// A call that gets its slot at the moment its context ends returns it.
 func TestSlotAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -33,8 +33,8 @@ func TestSlotAtTheLastMoment(t *testing.T) {
 	}
 }
 
-// What has joined counts from then on: of calls that come together, those that are over the limit are refused at once,
-// and a call that leaves without having run takes nothing of the rate.
+// A joined call counts at once: of concurrent calls, those over the limit are refused at once, and a call that leaves
+// without having run uses nothing of the rate.
 func TestPlacesCountFromTheFirstLook(t *testing.T) {
 	t.Parallel()
 	q := New("plugin", "tool")
@@ -53,7 +53,7 @@ func TestPlacesCountFromTheFirstLook(t *testing.T) {
 	}
 }
 
-// A caller with few calls gets a place in a full queue; the call that gives way learns of it when it comes to wait.
+// A caller with few calls gets a place in a full queue; the call that gives way gets its error when it waits.
 func TestGivingWay(t *testing.T) {
 	t.Parallel()
 	q := New("plugin", "tool")
@@ -71,7 +71,7 @@ func TestGivingWay(t *testing.T) {
 	}
 }
 
-// 10,000 waiting calls come and go in a time that does not grow with their square.
+// The time for 10,000 waiting calls does not grow with their square.
 func TestManyWaitingCalls(t *testing.T) {
 	t.Parallel()
 	const n = 10_000

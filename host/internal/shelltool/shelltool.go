@@ -1,5 +1,6 @@
-// Package shelltool applies package shellcmd to the calls that run a shell command: those of a tool of category "shell"
-// with a command among the arguments. If such a call also names an interpreter, the command is a script for that.
+// Package shelltool applies package shellcmd to the calls that run a shell command: those of a tool of category
+// "shell" with a command among the arguments. If such a call also names an interpreter, the command is a script for
+// that.
 package shelltool
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Category is that of tools whose command a shell reads.
+// Category is the category of tools whose command a shell runs.
 const Category = "shell"
 
 // Command is the argument that holds the command.
@@ -46,14 +47,15 @@ func Judge(q *policy.Query, argument string, rules shellcmd.Rules) (policy.Judge
 	return judgement(rules.Judge(command, where)), nil
 }
 
-// terminal says that a call's command runs on a terminal.
+// terminal reports whether a call's command runs on a terminal.
 func terminal(q *policy.Query) bool {
 	raw := string(q.Argument("pty"))
 	return raw != "" && raw != "null" && raw != "false"
 }
 
 // onTerminal judges a command that runs on a terminal. There even programs that only read start pagers, which their
-// configuration names and which run typed input. So only commands that rules list are allowed, and only without input.
+// configuration names and which run typed input. So only commands that rules list are allowed, and only without
+// input.
 func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) policy.Judgement {
 	elsewhere := judgement(rules.Judge(command, where))
 	rules.ReadOnly = false
@@ -77,7 +79,7 @@ func foreign(q *policy.Query) (string, error) {
 	return program, err
 }
 
-// Unread reports the call of a shell tool with a script for another interpreter, of which nothing is known.
+// Unread reports the call of a shell tool with a script for another interpreter, which is not parsed.
 func Unread(q *policy.Query) bool {
 	if q.Category != Category {
 		return false
@@ -89,8 +91,8 @@ func Unread(q *policy.Query) bool {
 // quoted makes one word of a text, for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// unread is the judgement of a script in a language that is not parsed: that of its interpreter, and at least ask, even
-// where a rule allows every use of the program.
+// unread is the judgement of a script in a language that is not parsed: that of its interpreter, and at least ask,
+// even where a rule allows every use of the program.
 func unread(program string, v shellcmd.Verdict) policy.Judgement {
 	j := judgement(v)
 	if j.Effect == policy.Allow {
@@ -100,7 +102,7 @@ func unread(program string, v shellcmd.Verdict) policy.Judgement {
 	return j
 }
 
-// judgement words a verdict in one line, by the part of the command that made it so.
+// judgement explains a verdict in one line, by the part of the command that caused it.
 func judgement(v shellcmd.Verdict) policy.Judgement {
 	out := policy.Judgement{Effect: policy.Effect(v.Effect)}
 	if len(v.Reasons) == 0 {
@@ -114,7 +116,7 @@ func judgement(v shellcmd.Verdict) policy.Judgement {
 	return out
 }
 
-// Allows says whether these token prefixes cover every part of the call's command.
+// Allows reports whether these token prefixes cover every part of the call's command.
 func Allows(q *policy.Query, prefixes [][]string) bool {
 	if q.Category != Category {
 		return false

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// synonymShare is what a synonym of a query's word counts, relative to the word itself.
+// synonymShare is the weight of a synonym of a query's word, relative to the word itself.
 const synonymShare = 0.6
 
-// synonyms maps words that describe what a tool does, but do not occur in its definition, such as names of programs and
-// of other agents' tools, to the stems that its definition has. All meanings of a line count.
+// synonyms maps words that describe what a tool does, but do not occur in its definition, such as names of programs
+// and of other agents' tools, to the stems in its definition. All meanings of a line count.
 var synonyms = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for words, meanings := range eachEntry(`

@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 }
 
 // A restriction that the machine cannot apply is never reported as applied.
-func TestWhatMachinesReach(t *testing.T) {
+func TestLevelsOfMachines(t *testing.T) {
 	all := proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}
 	with := func(change func(*proctree.Capabilities)) proctree.Capabilities {
 		m := all

@@ -13,7 +13,7 @@ import (
 )
 
 // A wrapper that cannot be run is reported once.
-func TestWrapperThatIsNotThere(t *testing.T) {
+func TestMissingWrapper(t *testing.T) {
 	for wrapper, want := range map[string]string{
 		"/proc/nowhere/bwrap": "its wrapper /proc/nowhere/bwrap cannot be run: no such file or directory",
 		"/":                   "its wrapper / cannot be run: is a directory",

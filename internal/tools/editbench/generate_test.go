@@ -79,7 +79,7 @@ func TestTheSameSeedGivesTheSameCases(t *testing.T) {
 	}
 }
 
-func TestGenerateSaysWhatItCannotDo(t *testing.T) {
+func TestGenerateReportsUnsupported(t *testing.T) {
 	plain := fstest.MapFS{"a.go": {Data: []byte(strings.Repeat("the same line everywhere\n", 60))}}
 	same, err := editbench.Load(plain)
 	if err != nil || len(same) != 1 {

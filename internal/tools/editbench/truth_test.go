@@ -115,7 +115,7 @@ func TestPlacesAreTheOnlyOnes(t *testing.T) {
 }
 
 // An edit that is asked for again has left its mark in the file.
-func TestWhatIsDoneIsInTheFile(t *testing.T) {
+func TestAppliedEditsAreInTheFile(t *testing.T) {
 	truths(t, func(c *editbench.Case) string {
 		bare := func(text string) string { return strings.Join(strings.Fields(text), "") }
 		if c.Category == "already_applied" && !strings.Contains(bare(string(c.Data)), bare(c.New)) {

@@ -128,7 +128,7 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 	})
 }
 
-func TestForeignPluginsHaveTheirWays(t *testing.T) {
+func TestForeignPlugins(t *testing.T) {
 	text := func(s string) *pluginv1.Result {
 		return &pluginv1.Result{Content: []*pluginv1.Content{{Type: "text", Text: []byte(s)}}}
 	}
@@ -352,7 +352,7 @@ func TestLimitOfHeaders(t *testing.T) {
 }
 
 // A message tells its size first, and one over the limit is not read.
-func TestToldSizeOfAMessage(t *testing.T) {
+func TestAnnouncedSizeOfAMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int
 		words string

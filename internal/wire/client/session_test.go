@@ -125,7 +125,7 @@ func TestSessionOfAPluginThatDoesNotRead(t *testing.T) {
 }
 
 // A caller that is slow to take events holds no other call of the session back.
-func TestSlowCallerHoldsNoOtherBack(t *testing.T) {
+func TestSlowCallerDelaysNoOther(t *testing.T) {
 	plugin := sessionClientOf(t, sessioned{&foreignPlugin{call: func(send func(*pluginv1.CallEvent) error) error {
 		for i := range 200 {
 			if err := send(progressEvent(float64(i))); err != nil {

@@ -163,7 +163,7 @@ func TestObstacles(t *testing.T) {
 }
 
 // A store that is used after its host has removed its own folder does not make that again.
-func TestReserveThatIsGone(t *testing.T) {
+func TestRemovedReserveIsNotMadeAgain(t *testing.T) {
 	r, own := newRace(t), filepath.Join(t.TempDir(), "gone")
 	v := NewStore("", filepath.Join(own, "bin"), slog.New(slog.DiscardHandler))
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
@@ -419,7 +419,7 @@ func (r *race) round(t *testing.T, bin string) bool {
 
 // A copy can be run as soon as it is there, whatever is forked meanwhile: a child that has not come to its own program
 // yet holds all our files open, and the kernel runs none that is open for writing.
-func TestCopiesRunAtOnce(t *testing.T) {
+func TestCopiesRunImmediately(t *testing.T) {
 	r, end := newRace(t), make(chan struct{})
 	var forking sync.WaitGroup
 	defer forking.Wait()

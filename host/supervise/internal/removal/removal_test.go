@@ -66,7 +66,7 @@ func TestEveryMode(t *testing.T) {
 }
 
 // A folder in the place of the file that goes last holds up nothing.
-func TestAFolderThatWasToBeKept(t *testing.T) {
+func TestFolderInPlaceOfTheLastFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	check(t, os.MkdirAll(filepath.Join(dir, "kept", "full"), 0o700))
 	if err := Keeping(dir, "kept", time.Minute); err != nil || !missing(dir) {

@@ -133,7 +133,7 @@ func eachField(t *testing.T, of reflect.Type, back func(name string, set func(re
 func sealed(text string) []byte { return []byte(hexSum([]byte(text)) + "\n" + text) }
 
 // A program that is overwritten by one of its size and time is read again: its state has another change time.
-func TestIdentitiesAreNotFooled(t *testing.T) {
+func TestIdentitiesCannotBeForged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	chtimes := func() { chtimes(t, path, time.Now().Add(-time.Hour)) }
 	if err := os.WriteFile(path, []byte("one"), 0o700); err != nil {

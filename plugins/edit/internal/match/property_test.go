@@ -67,7 +67,7 @@ func checkPlan(t interface{ Fatalf(string, ...any) }, data []byte, c Change, p *
 	}
 }
 
-func TestPlansCanBeTakenBack(t *testing.T) {
+func TestPlansCanBeRolledBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := genText(t, "text", 30)
 		c := Change{Old: genOld(t, data), New: genText(t, "new", 6), All: rapid.Bool().Draw(t, "all")}

@@ -115,7 +115,7 @@ func TestPlaceholdersThatAreMeant(t *testing.T) {
 	}
 }
 
-func TestAmbiguousTellsPlacesApart(t *testing.T) {
+func TestAmbiguousShowsWhatDiffers(t *testing.T) {
 	r := refused(t, "a.go", "func a() {\n\tprepare()\n\tlog(x)\n}\n\nfunc b() {\n\tfinish()\n\tlog(x)\n}\n",
 		Change{Old: "log(x)", New: "y"})
 	want := []Candidate{

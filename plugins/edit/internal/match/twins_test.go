@@ -45,7 +45,7 @@ func TestTwinsWithTypos(t *testing.T) {
 }
 
 // A block that differs from another one in two lines is told from it, one that differs in one line is not.
-func TestNearTwinsWithTypos(t *testing.T) {
+func TestSimilarBlocksWithTypos(t *testing.T) {
 	for differ := 1; differ <= 4; differ++ {
 		other := slices.Clone(twinLines)
 		for i := range differ {

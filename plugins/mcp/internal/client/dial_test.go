@@ -227,7 +227,7 @@ func TestSubscription(t *testing.T) {
 	})
 }
 
-func TestNobodyWantsToKnowOfChanges(t *testing.T) {
+func TestListChangedWithoutSubscribers(t *testing.T) {
 	_, w := wired(t, client.Options{}, client.Revision20260728)
 	w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, "")
 	w.settle() // nothing but the answer is sent

@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersInAnyOrderAndTwice(t *testing.T) {
+func TestAnswersOutOfOrderAndRepeated(t *testing.T) {
 	s, w := wired(t, client.Options{Warn: func(text string) { t.Error(text) }}, client.Revision20251125)
 	var ids []string
 	var calls []<-chan outcome
@@ -186,7 +186,7 @@ func TestLogsBelongToTheOnlyCall(t *testing.T) {
 	}
 }
 
-func TestLogLevelOfASessionOnlyBecomesMoreTalkative(t *testing.T) {
+func TestLogLevelOfASessionOnlyDecreases(t *testing.T) {
 	s, w := wired(t, client.Options{}, client.Revision20251125)
 	var levels []string
 	for _, level := range []string{"error", "info", "warning", "", "loud"} {

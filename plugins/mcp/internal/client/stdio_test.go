@@ -204,7 +204,7 @@ func TestStandardErrorIsBounded(t *testing.T) {
 }
 
 // The process gets the environment that it is given and nothing else.
-func TestEnvironmentIsWhatIsGiven(t *testing.T) {
+func TestEnvironmentIsTheGivenOne(t *testing.T) {
 	t.Setenv("SECRET_CANARY", "1")
 	cmd := &client.Command{Path: "/usr/bin/env", Env: []string{"A=1"}}
 	for range 2 {

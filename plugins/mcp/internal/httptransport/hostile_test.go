@@ -246,7 +246,7 @@ func TestHeaderThatTricklesEnds(t *testing.T) {
 	<-done
 }
 
-func TestServerThatIsNotThere(t *testing.T) {
+func TestMissingServer(t *testing.T) {
 	web := httptest.NewServer(nil)
 	web.Close()
 	_, err := client.Dial(limited(t), openTo(Options{URL: web.URL}), client.Options{})

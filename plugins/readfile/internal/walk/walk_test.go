@@ -198,7 +198,7 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 }
 
 // What is gone or closed when its turn comes does not end the walk.
-func TestWhatCannotBeRead(t *testing.T) {
+func TestUnreadableContent(t *testing.T) {
 	dir := tree(t, "a/x", "", "b/x", "", "b/.gitignore", "*\n", "c/x", "", "d/x", "", "d/.gitignore",
 		strings.Repeat("#\n", 600_000), "e/x", "", "e/.gitignore/x", "")
 	check(t, os.Chmod(filepath.Join(dir, "b/.gitignore"), 0))

@@ -57,7 +57,7 @@ func TestGlobMistakes(t *testing.T) {
 }
 
 // Another program's reading of the same patterns is the same, where they are plain enough for both.
-func TestGlobAsOthers(t *testing.T) {
+func TestGlobAgreesWithOtherPrograms(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", "b", "ab", "*", "?", "/", "/**/", "[ab]", "[!a]", "[^b]", "{a,b}", "{ab,}",
 		"é", "."})
 	letters := rapid.StringOfN(rapid.SampledFrom([]rune("ab/é.")), 0, 12, -1)

@@ -38,7 +38,7 @@ func TestKillGroup(t *testing.T) {
 	}
 }
 
-func TestKillGroupSparesOurs(t *testing.T) {
+func TestKillGroupSparesTheCaller(t *testing.T) {
 	c := exec.Command("cat")
 	in, err := c.StdinPipe()
 	if err != nil {

@@ -86,7 +86,7 @@ func TestLimitsOnlyFall(t *testing.T) {
 	}
 }
 
-func TestByHandItSaysWhatItIs(t *testing.T) {
+func TestRunByHandPrintsWhatItIs(t *testing.T) {
 	for _, name := range []string{Name, ConfinerName} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args = []string{name, "/bin/echo", "run"}
@@ -98,7 +98,7 @@ func TestByHandItSaysWhatItIs(t *testing.T) {
 }
 
 // Whatever fails, nothing is run, and the error says which call failed and why.
-func TestItFailsClosed(t *testing.T) {
+func TestSandboxFailsClosed(t *testing.T) {
 	writes := [3]uint64{unix.LANDLOCK_ACCESS_FS_WRITE_FILE}
 	allow := []syscall.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}
 	for name, c := range map[string]struct {
