@@ -10,7 +10,8 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
-// adviceFor says what a person at the command line can do about an error, as lines to print after it; "" if nothing.
+// adviceFor returns what a person at the command line can do about an error, as lines to print after it; "" if
+// nothing.
 func adviceFor(err error) string {
 	if missing, ok := errors.AsType[*bootstrap.NotFoundError](err); ok {
 		text := "\n  Write one, or name one with --config. This line is enough for one:\n    "
@@ -33,7 +34,7 @@ func adviceFor(err error) string {
 	return ""
 }
 
-// shippedFolder is the absolute path of the folder of this program if plugins are there too, else "".
+// shippedFolder is the absolute path of this program's folder if plugins are there too, otherwise "".
 func shippedFolder() string {
 	program, err := os.Executable()
 	if err != nil {

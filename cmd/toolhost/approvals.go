@@ -33,7 +33,7 @@ func newApprovals(g *globals) *cobra.Command {
 	return cmd
 }
 
-// A shownAnswer is a remembered answer as programs read it.
+// A shownAnswer is a remembered approval as programs read it.
 type shownAnswer struct {
 	ID        string          `json:"id"`
 	Tool      string          `json:"tool"`
@@ -70,7 +70,7 @@ func (g *globals) listApprovals(format string) error {
 	return nil
 }
 
-// covers describes the calls that an answer covers.
+// covers describes the calls that an approval covers.
 func covers(r host.Remembered) string {
 	what := "all its calls"
 	switch r.Scope {

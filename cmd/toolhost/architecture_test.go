@@ -38,7 +38,7 @@ func TestEveryStepIsDocumented(t *testing.T) {
 
 var namedFile = regexp.MustCompile("`([a-z_0-9*/]+\\.go)`")
 
-// What prose calls a file of ours is one. A name alone may be in any room.
+// File names in prose exist. A name without a folder may be in any folder.
 func TestFilesThatProseNames(t *testing.T) {
 	docs, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

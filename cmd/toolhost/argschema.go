@@ -10,15 +10,15 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// An argSchema is what the command line needs to know of the schema of a value: enough to read words by it and to
-// describe it. The host validates.
+// An argSchema is the part of a value's schema that the command line needs: enough to parse words and to describe the
+// value. The host validates.
 type argSchema struct {
 	root  *argSchema // for references
 	raw   map[string]json.RawMessage
 	names []string // of the properties, in the order of the schema
 }
 
-// readSchema reads a schema; one that is none says nothing.
+// readSchema reads a schema; an invalid one has no content.
 func readSchema(raw json.RawMessage, root *argSchema) *argSchema {
 	s := &argSchema{root: root}
 	_ = json.Unmarshal(raw, &s.raw) // true and false are schemas too
@@ -45,7 +45,7 @@ func (s *argSchema) get(keyword string, into any) bool {
 	return s.raw[keyword] != nil && json.Unmarshal(s.raw[keyword], into) == nil
 }
 
-// follow goes where a local reference leads, a few steps at most.
+// follow follows a local reference, a few steps at most.
 func (s *argSchema) follow() *argSchema {
 	for range 8 {
 		var ref string
@@ -65,7 +65,7 @@ func (s *argSchema) follow() *argSchema {
 	return s
 }
 
-// alternatives are the schemas one of which a value must fit: the schema itself, when it has none.
+// alternatives are the schemas one of which a value must match: the schema itself, when it has none.
 func (s *argSchema) alternatives() []*argSchema {
 	s = s.follow()
 	for _, keyword := range []string{"anyOf", "oneOf"} {
@@ -81,7 +81,7 @@ func (s *argSchema) alternatives() []*argSchema {
 	return []*argSchema{s}
 }
 
-// types are the types that the value may have, nil when any will do.
+// types are the types that the value may have, nil for any.
 func (s *argSchema) types() (out []string) {
 	for _, a := range s.alternatives() {
 		var one string
@@ -135,7 +135,7 @@ func (s *argSchema) values() (out []json.RawMessage) {
 	return nil
 }
 
-// takes says whether the value may have a type.
+// takes reports whether the value may have a type.
 func (s *argSchema) takes(kind string) bool {
 	types := s.types()
 	return types == nil || slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number")
@@ -183,13 +183,13 @@ func (s *argSchema) items() *argSchema {
 	return readSchema(nil, s.root)
 }
 
-// required are the names of members that must be there.
+// required are the names of required members.
 func (s *argSchema) required() (out []string) {
 	s.follow().get("required", &out)
 	return out
 }
 
-// describe says in a few words what the value may be, such as "list of strings" or "integer, 1 to 100".
+// describe describes the value in a few words, such as "list of strings" or "integer, 1 to 100".
 func (s *argSchema) describe() string {
 	var words []string
 	for _, a := range s.alternatives() {

@@ -22,7 +22,7 @@ import (
 const (
 	exitBroken = 1 // the log has been tampered with, or lines of it were lost
 
-	maxShown = 10000 // records that tail shows at most
+	maxShown = 10000 // most records that tail shows
 )
 
 func newAudit(g *globals) *cobra.Command {
@@ -94,7 +94,7 @@ func newAuditShow(g *globals) *cobra.Command {
 	}
 }
 
-// atMostFile wants so many words, and takes one file behind them.
+// atMostFile requires that many words, and accepts one file after them.
 func atMostFile(words int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < words || len(args) > words+1 || slices.Contains(args, "") {
@@ -104,13 +104,13 @@ func atMostFile(words int) cobra.PositionalArgs {
 	}
 }
 
-// onLog runs a command on the log that was named, else on that of the configuration, else on the user's.
+// onLog runs a command on the named log, otherwise on that of the configuration, otherwise on the user's.
 func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
 	named := ""
-	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" { // else the user's own record is meant
+	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" { // otherwise it is the user's own record
 		if !c.Trusted() {
 			return untrusted(c.Path, "name the record to look at it: toolhost audit tail FILE")
 		}
@@ -174,7 +174,7 @@ func place(path string, line int) string {
 	return fmt.Sprintf("%s:%d", path, line)
 }
 
-// auditNotes are findings that are no problems.
+// auditNotes are findings that are not problems.
 func auditNotes(r audit.Report) (out []string) {
 	if r.More > 0 {
 		out = append(out, fmt.Sprintf("and %s more", textutil.Count(r.More, "problem")))
@@ -205,12 +205,12 @@ func (g *globals) tailAudit(path string, n int, all bool, format string) error {
 		}
 		return nil
 	}
-	writeTable(g.out, auditRows(records), widest) // a code is worth more than a neat table
+	writeTable(g.out, auditRows(records), widest) // the whole code is worth more than a narrow table
 	return nil
 }
 
-// lastRecords gives the last records, without those of starts and ends unless all are wanted. It reads back as far as
-// it must.
+// lastRecords returns the last records, without those of starts and ends unless all are requested. It reads back as
+// far as necessary.
 func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
 	for read := n; ; read *= 4 {
 		records, err := audit.Tail(path, read)
@@ -282,7 +282,7 @@ func (g *globals) printRecord(r audit.Record, indent string) error {
 	return nil
 }
 
-// escaped makes JSON safe for a terminal without changing what it says.
+// escaped makes JSON safe for a terminal without changing its meaning.
 func escaped(text string) string {
 	if strings.IndexFunc(text, unsafeInJSON) < 0 {
 		return text

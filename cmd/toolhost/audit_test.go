@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
-// auditRecords are what happened in a made-up session, at fixed times.
+// auditRecords are the records of an example session, at fixed times.
 func auditRecords() []audit.Record {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 10, 0, second, 0, time.UTC) }
 	return []audit.Record{
@@ -75,7 +75,7 @@ func TestDefaultAuditPath(t *testing.T) {
 	}
 }
 
-// What is escaped says the same as before.
+// Escaped JSON means the same as before.
 func TestEscapedJSON(t *testing.T) {
 	for _, text := range []string{"plain é", "\u202e\u061c\u2066", "\u0085\u009b31m\x7f", "\x1b[31m\x00\t\n"} {
 		var line bytes.Buffer
@@ -117,7 +117,7 @@ func TestInterruptedAudit(t *testing.T) {
 	}
 }
 
-// What became of each call that failed is told, in the list and in the whole record.
+// The outcome of each failed call is shown, in the list and in the whole record.
 func TestAuditReportsOutcomes(t *testing.T) {
 	dir := t.TempDir()
 	config, record := filepath.Join(dir, "config.hcl"), filepath.Join(dir, "audit.jsonl")
@@ -147,7 +147,7 @@ func TestAuditReportsOutcomes(t *testing.T) {
 	}
 }
 
-// lastCall gives the id of the call that do makes.
+// lastCall returns the id of the call that do makes.
 func lastCall(t *testing.T, record string, do func()) (id string) {
 	t.Helper()
 	do()

@@ -172,7 +172,7 @@ func resolved(ctx context.Context, s *bootstrap.Instance, name string) (string, 
 	return tool, err
 }
 
-// listed is describe with a way to the names of tools.
+// listed is describe with a hint at the names of tools.
 func listed(e *sdk.Error) string {
 	text := describe(e)
 	switch {
@@ -213,7 +213,7 @@ func size(data []byte) string {
 	return fmt.Sprintf("%d bytes, shown by --format json", len(data))
 }
 
-// join puts the words that are not empty side by side.
+// join joins the non-empty words with blanks.
 func join(words ...string) (out string) {
 	for _, w := range words {
 		if out != "" && w != "" {

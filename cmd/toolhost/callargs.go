@@ -20,10 +20,10 @@ import (
 // argWord is KEY=VALUE or KEY:=JSON; a key is names with dots between them.
 var argWord = regexp.MustCompile(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
 
-// isArgWord says whether an argument is KEY=VALUE rather than JSON.
+// isArgWord reports whether an argument is KEY=VALUE rather than JSON.
 func isArgWord(text string) bool { return argWord.MatchString(text) }
 
-// A wordReader makes arguments of words by the schema of a tool.
+// A wordReader converts words to arguments by the schema of a tool.
 type wordReader struct {
 	tool     string
 	schema   *argSchema
@@ -33,8 +33,7 @@ type wordReader struct {
 }
 
 // argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema
-// asks for one, a key that is given again is the next item of a list, and A.B=1 is a member of A. It names the word
-// that is wrong.
+// has one, a repeated key adds an item to a list, and A.B=1 is a member of A. The error names the invalid word.
 func argumentsInWords(tool string, schema json.RawMessage, words []string) (json.RawMessage, error) {
 	r := &wordReader{tool: tool, schema: readSchema(schema, nil), readFile: readArgument, members: map[string]any{},
 		listed: map[string]bool{}}
@@ -174,7 +173,7 @@ func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text
 	return r.once(old, path, v)
 }
 
-// item adds to a list, or gives a whole one that is written as JSON.
+// item adds to a list, or sets a whole one that is written as JSON.
 func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") && !r.listed[path] {
 		if v, err := parseJSON(text); err == nil {
@@ -202,7 +201,7 @@ func (r *wordReader) once(old any, path string, v any) (any, error) {
 	return v, nil
 }
 
-// typed reads a text as what the schema asks for.
+// typed converts a text to the type in the schema.
 func typed(s *argSchema, path, text string) (any, error) {
 	trimmed := strings.TrimSpace(text)
 	switch v, err := parseJSON(trimmed); v := v.(type) {

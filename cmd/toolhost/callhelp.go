@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// helpWithTools has `call TOOL --help` describe the tool. What goes wrong is kept for the exit code.
+// helpWithTools makes `call TOOL --help` describe the tool. Errors are kept for the exit code.
 func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 	plain := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -67,7 +67,7 @@ func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, wor
 	return argumentsInWords(tool, t.InputSchema, words)
 }
 
-// describeTool prints what a person needs to call a tool.
+// describeTool prints how to call a tool.
 func describeTool(w io.Writer, t *host.Tool, room int) {
 	schema := readSchema(t.InputSchema, nil)
 	fmt.Fprintln(w, clean(strings.TrimSpace(t.Description)))
@@ -95,7 +95,7 @@ func usageOf(schema *argSchema) (out string) {
 	return out
 }
 
-// describeArgument prints one argument: its type and whether it must be there, then what it means.
+// describeArgument prints one argument: its type, whether it is required, and its meaning.
 func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
 	s := schema.property(name)
 	if s == nil {
@@ -134,7 +134,7 @@ func innerNames(s *argSchema) (out []string) {
 	return out
 }
 
-// wrapWords breaks a text into lines.
+// wrapWords wraps a text into lines.
 func wrapWords(text string, room int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -146,8 +146,8 @@ func wrapWords(text string, room int) (lines []string) {
 	return append(lines, line)
 }
 
-// exampleOf are the required arguments with values to replace, as words and as JSON. A tool that needs none has its
-// first.
+// exampleOf returns the required arguments with values to replace, as words and as JSON. A tool without required ones
+// has its first.
 func exampleOf(schema *argSchema) (words, object string) {
 	names := schema.required()
 	if len(names) == 0 && len(schema.properties()) > 0 {

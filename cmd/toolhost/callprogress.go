@@ -10,18 +10,18 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A watcher shows what happens while a call runs: as lines of JSON with --stream, as the last few lines of what it
-// prints on a terminal, and else not at all. It keeps what was printed for a call that ends without an answer.
+// A watcher shows events of a call while it runs: as lines of JSON with --stream, as the last few lines of output on
+// a terminal, and otherwise not at all. It keeps the output for a call that ends without a result.
 type watcher struct {
 	g      *globals
 	stream bool
 	live   bool // show the lines
 
 	mu    sync.Mutex
-	kept  []byte // of what the tool printed, the last part
-	cut   bool   // kept is not all
-	word  string // the newest that was said of progress, or logged
-	drawn int    // lines that are on the terminal
+	kept  []byte // the last part of the tool's output
+	cut   bool   // kept is incomplete
+	word  string // the newest progress message or log line
+	drawn int    // lines drawn on the terminal
 	over  bool
 }
 
@@ -36,7 +36,7 @@ func (g *globals) watcher(f callFlags) *watcher {
 
 func (w *watcher) event(e sdk.Event) {
 	if w.stream {
-		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers what went wrong
+		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers write errors
 		return
 	}
 	w.mu.Lock()
@@ -63,7 +63,7 @@ func (w *watcher) keep(data []byte) {
 	}
 }
 
-// printed is what the tool has printed so far, for a call that ended without an answer.
+// printed is the tool's output so far, for a call that ended without a result.
 func (w *watcher) printed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func streamed(e sdk.Event) streamedEvent {
 	return out
 }
 
-// draw puts the last lines, and the newest word of the call, in the place of those that are there.
+// draw replaces the drawn lines by the last lines and the newest message of the call.
 func (w *watcher) draw() {
 	lines := lastLines(string(w.kept[max(0, len(w.kept)-liveLines*1000):]), liveLines)
 	if w.word != "" {
@@ -132,7 +132,7 @@ func (w *watcher) wipe() string {
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", w.drawn-1)
 }
 
-// end takes the lines away. What comes later is not shown.
+// end removes the lines. Later events are not shown.
 func (w *watcher) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *watcher) end() {
 func lastLines(text string, n int) []string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
-	for i, line := range lines { // of a line that was overwritten, its last text
+	for i, line := range lines { // of an overwritten line, its last text
 		line = strings.TrimRight(line, "\r")
 		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A heard is what comes out of a terminal.
+// A heard collects the output of a terminal.
 type heard struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -36,7 +36,7 @@ func (h *heard) has(text string) bool {
 	return strings.Contains(h.text.String(), text)
 }
 
-// A long command shows what it prints, and what it printed is kept when it is interrupted.
+// A long command shows its output, which is kept when it is interrupted.
 func TestInterruptKeepsWhatWasPrinted(t *testing.T) {
 	screen, tty, err := pty.Open()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// Of what a tool prints without end the last part is kept.
+// Of endless output the last part is kept.
 func TestPrintedIsBounded(t *testing.T) {
 	w := (&globals{}).watcher(callFlags{})
 	line := strings.Repeat("x", 1023) + "\n"

@@ -21,7 +21,7 @@ var (
 	codeSpan  = regexp.MustCompile("`([^`]+)`")
 )
 
-// compared reads the page: its rows, and what follows the last table.
+// compared reads the page: its rows, and the text after the last table.
 func compared(t *testing.T) (rows []comparedRow, rest string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/compared.md")
@@ -70,7 +70,7 @@ func TestComparedRows(t *testing.T) {
 	}
 }
 
-// What the page names is there.
+// Everything that the page names exists.
 func TestComparedNames(t *testing.T) {
 	w := newWhatIs(t)
 	rows, rest := compared(t)
@@ -91,7 +91,7 @@ func TestComparedNames(t *testing.T) {
 	}
 }
 
-// check tells what kind of name the inline code is, "" for none, and what is wrong with it.
+// check returns the kind of name that the inline code is, "" for none, and what is wrong with it.
 func (w *whatIs) check(code string) (kind string, wrong []string) {
 	for _, k := range nameKinds {
 		names := k.pattern.FindAllString(code, -1)
@@ -107,7 +107,7 @@ func (w *whatIs) check(code string) (kind string, wrong []string) {
 	return "", nil
 }
 
-// nameKinds are what inline code may name; of several kinds that fit, the first counts.
+// nameKinds are the kinds of names that inline code may have; the first matching one counts.
 var nameKinds = []struct {
 	name    string
 	pattern *regexp.Regexp

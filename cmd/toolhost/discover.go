@@ -73,7 +73,7 @@ func newDiscover(g *globals) *cobra.Command {
 	return cmd
 }
 
-// discoverFormats are the two of our own, then those of others.
+// discoverFormats are our own two, then those of others.
 func discoverFormats() []string {
 	out := []string{"table", "json"}
 	for _, f := range modelapi.Formats() {
@@ -141,10 +141,10 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if len(problems)+len(left) > 0 && !forGemini {
 		return &exitError{code: exitUnavailable}
 	}
-	return nil // Gemini CLI does not start with a discovery command that fails; the other tools are better than none
+	return nil // Gemini CLI does not start with a discovery command that fails; some tools are better than none
 }
 
-// uncheckedNotices say which plugins have tools whose schemas are not checked in all parts, with one such part each.
+// uncheckedNotices name the plugins with tools whose schemas are not checked in all parts, with one such part each.
 func uncheckedNotices(tools []*host.Tool) (out []error) {
 	byPlugin := map[string][]*host.Tool{}
 	for _, t := range tools {
@@ -176,7 +176,7 @@ func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
 	}
 }
 
-// tellNoPlugins says how to come to some.
+// tellNoPlugins says how to get plugins.
 func (g *globals) tellNoPlugins(s *bootstrap.Instance) {
 	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
 		s.Config().Path, exampleDirs())
@@ -239,11 +239,11 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 }
 
 const (
-	// geminiPrefix is what Gemini CLI puts in front of a tool's name, and geminiName how long a name Gemini takes: one
-	// that is longer makes it refuse every request.
+	// geminiPrefix is Gemini CLI's prefix of tool names, and geminiName the longest name that Gemini accepts: it
+	// refuses every request with a longer one.
 	geminiPrefix = "discovered_tool_"
 	geminiName   = 64
-	// maxIndented keeps the list below the 10 MiB that Gemini CLI reads: indented it has up to ten times the size.
+	// maxIndented keeps the list below the 10 MiB that Gemini CLI reads: indentation makes it up to ten times as large.
 	maxIndented = 1 << 20
 )
 
@@ -291,7 +291,7 @@ func toolRows(tools []*host.Tool, tokens bool) [][]string {
 	return rows
 }
 
-// effect says in a word what the plugin hints at.
+// effect summarizes the plugin's hints in a word.
 func effect(h sdk.Hints) string {
 	var words []string
 	switch {
@@ -324,7 +324,7 @@ func deferred(ctx context.Context, s *bootstrap.Instance) ([]*host.Tool, []error
 	return c.Tools(ctx)
 }
 
-// saving says what a prompt is spared when it offers only the search tool.
+// saving estimates how much shorter a prompt with only the search tool is.
 func saving(tools, deferred []*host.Tool) string {
 	all, alone := sumTokens(tools), sumTokens(deferred)
 	if alone >= all {

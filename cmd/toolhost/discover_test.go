@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is seen to testdata as what is wanted")
 
-// The tests of host and host/modelapi use the tools of our plugins without running them; their list must be that of
-// today.
+// The tests of host and host/modelapi use the tools of our plugins without running them; their list must be current.
 func TestExportedTools(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.hcl")
@@ -44,7 +43,7 @@ func TestExportedTools(t *testing.T) {
 	}
 }
 
-// sized is a tool whose definition takes so many tokens.
+// sized is a tool whose definition takes that many tokens.
 func sized(t *testing.T, tokens int) *host.Tool {
 	t.Helper()
 	out := &host.Tool{Tool: sdk.Tool{Name: "test__run", InputSchema: []byte(`{"type":"object"}`)}}

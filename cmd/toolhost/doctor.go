@@ -53,7 +53,7 @@ type diagnosis struct {
 	Problems []string        `json:"problems,omitempty"`
 }
 
-// A pluginFinding is what keeps one plugin in, or one discovery command, if it were started now.
+// A pluginFinding describes the sandbox of one plugin, or of one discovery command, if it were started now.
 type pluginFinding struct {
 	Name string `json:"name"`
 	sandbox.Confinement
@@ -81,7 +81,7 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	return d.verdict()
 }
 
-// conceal takes the values by reference out of what went wrong.
+// conceal removes the values by reference from errors.
 func (d *diagnosis) conceal(g *globals) {
 	for i, p := range d.Problems {
 		d.Problems[i] = g.hide(p)
@@ -138,7 +138,7 @@ func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFi
 	return p
 }
 
-// widest is where lines are cut. What is missing is worth a line that a terminal breaks.
+// widest is where lines are cut. Missing features are worth a line that a terminal wraps.
 const widest = 1000
 
 func (d *diagnosis) print(g *globals, format string) error {
@@ -205,7 +205,7 @@ func (p pluginFinding) row(name string) []string {
 		cmp.Or(p.Refused, strings.Join(p.Missing, "; "), readOnlyWords(p.ReadOnly))}
 }
 
-// sandboxWords is a level in a table: what was asked for and what was got, if that is less.
+// sandboxWords is a level in a table: the requested one and the effective one, if that is lower.
 func sandboxWords(c *sandbox.Confinement) string {
 	switch {
 	case c == nil:
@@ -218,12 +218,12 @@ func sandboxWords(c *sandbox.Confinement) string {
 	return string(c.Effective)
 }
 
-// A finding is one thing that a machine offers, or not.
+// A finding is one feature that a machine has, or lacks.
 type finding struct {
 	Name        string `json:"name"`
 	OK          bool   `json:"ok"`
 	Detail      string `json:"detail,omitempty"`
-	Consequence string `json:"consequence,omitempty"` // of what is missing
+	Consequence string `json:"consequence,omitempty"` // of a missing feature
 	Remedy      string `json:"remedy,omitempty"`
 }
 
@@ -241,7 +241,7 @@ func (f finding) text() string {
 	return f.Consequence + "; " + f.Remedy
 }
 
-// examine says what the machine offers to keep plugins in, item by item.
+// examine lists the sandbox features of the machine.
 func examine(m proctree.Capabilities, bubblewrap string) []finding {
 	if !m.Sandbox {
 		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can",
@@ -281,7 +281,7 @@ func checked(f finding, ok bool) finding {
 	return f
 }
 
-// examineLandlock: version 6 brought the last of what toolhost uses.
+// examineLandlock: version 6 introduced the last feature that toolhost uses.
 func examineLandlock(abi int) finding {
 	f := finding{Name: "landlock", Detail: fmt.Sprintf("version %d", abi), Remedy: "use Linux 6.12 or newer"}
 	switch {
@@ -306,7 +306,7 @@ type folderFinding struct {
 	State string `json:"state"`
 }
 
-// configuration is the one in use; c is nil when that cannot be used, or is not there.
+// configuration is the one in use; c is nil when that is invalid, or missing.
 func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 	f := folderFinding{Name: "configuration", State: "none"}
 	switch path, err := bootstrap.ConfigPath(g.options()); {
@@ -323,7 +323,7 @@ func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 	return f
 }
 
-// folders are those in use; c is nil when there is no configuration that can be used.
+// folders are those in use; c is nil when there is no valid configuration.
 func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	out := []folderFinding{g.configuration(c)}
 	for _, f := range []struct {
@@ -342,7 +342,7 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	return append(out, folderFinding{"plugins' sockets", run, writable(run)})
 }
 
-// writable says in a word what can be done with a folder. One that is not there yet is made when it is needed.
+// writable describes in a word what can be done with a folder. A missing one is made when it is needed.
 func writable(dir string) string {
 	info, err := os.Stat(dir)
 	switch {
@@ -361,7 +361,7 @@ func writable(dir string) string {
 	return "writable"
 }
 
-// nearest is the first folder above that is there.
+// nearest is the nearest existing folder above.
 func nearest(dir string) string {
 	for dir = filepath.Dir(dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {

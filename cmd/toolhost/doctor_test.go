@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// Whatever is missing has a consequence and a remedy; what is there has neither.
+// A missing feature has a consequence and a fix; a present one has neither.
 func TestExamine(t *testing.T) {
 	whole := proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}
 	for name, c := range map[string]struct {
@@ -79,7 +79,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 	}
 }
 
-// A plugin whose program cannot be run does not look as if it could, nor does a discovery command.
+// A plugin or discovery command whose program cannot be run is reported as such.
 func TestDoctorOfPrograms(t *testing.T) {
 	const other = "0000000000000000000000000000000000000000000000000000000000000000"
 	dir := t.TempDir()
@@ -114,7 +114,7 @@ plugin_discovery "gone" {
 	}
 }
 
-// A configuration that cannot be used is told with its path.
+// A configuration that cannot be used is reported with its path.
 func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.hcl")
 	if err := os.WriteFile(path, []byte("plugin \"a\" {\n"), 0o600); err != nil {
@@ -128,7 +128,7 @@ func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 	}
 }
 
-// The status says what is missing, also at a level that was reached.
+// The status names missing features, also at a level that was reached.
 func TestStatusOfLess(t *testing.T) {
 	asked := sandbox.Spec{Level: sandbox.Isolated}
 	for name, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestStatusOfLess(t *testing.T) {
 	}
 }
 
-// Discovery commands are told like plugins, and what runs when they are found, with their wrappers.
+// Discovery commands are listed like plugins, and so are the programs run to find them, with their wrappers.
 func TestDoctorOfDiscovery(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.hcl")
 	writeConfig(t, path, `plugin_discovery "plain" {

@@ -95,7 +95,7 @@ func (p *prompter) elicit(ctx context.Context, tool string, e *elicitation) (*el
 	return answer, nil
 }
 
-// elicitURL has the person open an address. It is shown whole: its host is what the person has to judge.
+// elicitURL asks the person to open an address. It is shown whole: the person has to judge its host.
 func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationAnswer, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -164,7 +164,8 @@ func readFields(e *elicitation) (out []field, err error) {
 	return out, nil
 }
 
-// askField asks until the answer fits, ten times at most. It returns nil for an optional field that is left empty.
+// askField asks until the answer is valid, ten times at most. It returns nil for an optional field that is left
+// empty.
 func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, error) {
 	check, err := schema.CompileForeign(f.schema)
 	if err != nil {
@@ -209,7 +210,7 @@ func (p *prompter) askLine(ctx context.Context, question string) (string, error)
 		err  error
 	}
 	replied := make(chan reply, 1)
-	go func() { // a read of a terminal cannot be called off; it ends with the process
+	go func() { // reading a terminal cannot be canceled; it ends with the process
 		text, err := p.line(ctx, question)
 		replied <- reply{text, err}
 	}()
@@ -222,7 +223,7 @@ func (p *prompter) askLine(ctx context.Context, question string) (string, error)
 	}
 }
 
-// options are the values to choose from, with their titles; nil when any value will do.
+// options are the values to choose from, with their titles; nil for any value.
 func (f *fieldSchema) options() (out []option) {
 	out = append(slices.Clone(f.OneOf), f.Items.AnyOf...)
 	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
@@ -262,7 +263,7 @@ func (f *field) hint() string {
 	return strings.Join(lines, "\n")
 }
 
-// parse is the JSON of what was typed, for the type of the field. What does not fit is left to the schema's check.
+// parse converts the typed text to JSON by the type of the field. Invalid text is left to the schema's check.
 func (f *fieldSchema) parse(text string) json.RawMessage {
 	switch f.Type {
 	case "array":
@@ -290,7 +291,7 @@ func (f *fieldSchema) parse(text string) json.RawMessage {
 	return out
 }
 
-// choose is the option that a number stands for, unless an option has that very text; else the text.
+// choose returns the option with a number, unless an option has exactly that text; otherwise the text.
 func (f *fieldSchema) choose(text string) string {
 	all := f.options()
 	n, err := strconv.Atoi(text)

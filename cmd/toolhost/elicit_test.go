@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// answerForm types lines at the form of an elicitation, and returns the answer, or the error, and what was shown.
+// answerForm types lines into an elicitation's form, and returns the answer, or the error, and the output.
 func answerForm(t *testing.T, params, typed string) (answer, shown string, err error) {
 	t.Helper()
 	var screen bytes.Buffer
@@ -87,7 +87,7 @@ func TestFormThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
-// What a server sends to be shown cannot move the cursor or hide a part of itself.
+// Text from a server cannot move the cursor or hide a part of itself.
 func TestFormIsShownInPlainCharacters(t *testing.T) {
 	t.Parallel()
 	_, shown, err := answerForm(t, `{"method":"elicitation/create","params":{"message":"Sign\u001b[2Jin\u202e",`+

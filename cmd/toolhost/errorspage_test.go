@@ -21,7 +21,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// errorNames gives the names of errors in the Go files below a folder, tests left out: what is assigned to a Name, and
+// errorNames returns the names of errors in the Go files below a folder, except tests: values assigned to a Name, and
 // words in CamelCase that are returned, are values of a map, or are the first argument of refused.
 func errorNames(t *testing.T, dir string) map[string]bool {
 	t.Helper()
@@ -301,7 +301,7 @@ type documentedCode struct {
 	meaning string
 }
 
-// codes gives the constants of type Code with their comments.
+// codes returns the constants of type Code with their comments.
 func codes(t *testing.T) (out []documentedCode) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../sdk/error.go", nil, parser.ParseComments)

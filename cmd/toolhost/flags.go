@@ -12,15 +12,15 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
-// A choice is a flag whose value is one of a few words.
+// A choice is a flag whose value is one of several words.
 type choice struct {
 	name  string
 	words []string
 	is    *string
 }
 
-// choose adds a flag that is one of the words, to the command and those below it, and has the shell complete them. It
-// stays unchanged when it is not given; usage has them in the place of %s.
+// choose adds a flag that is one of the words, to the command and those below it, with shell completion. Its value
+// stays unchanged when it is not given; usage has the words in place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
 	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, either(words)))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -34,10 +34,10 @@ func chooseFormat(cmd *cobra.Command, is *string, usage string, words ...string)
 
 func (c choice) String() string { return *c.is }
 
-// Type has the flag shown as any other that takes a word.
+// Type shows the flag like any other with a word.
 func (c choice) Type() string { return "string" }
 
-// Set takes the word in capitals too, as many write levels of logs.
+// Set accepts the word in capitals too, as levels of logs are often written.
 func (c choice) Set(word string) error {
 	i := slices.IndexFunc(c.words, func(w string) bool { return strings.EqualFold(w, word) })
 	if i < 0 {
@@ -47,7 +47,7 @@ func (c choice) Set(word string) error {
 	return nil
 }
 
-// A mischoice says all that there is to say of a wrong word.
+// A mischoice is a complete error about a wrong word.
 type mischoice struct{ error }
 
 // either lists words as a sentence does.
@@ -56,7 +56,7 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// callerName is who makes the calls of this program, for rules that name callers.
+// callerName is the caller of this program's calls, for rules that name callers.
 const callerName = "cli"
 
 func approveFlag(cmd *cobra.Command, to *string) {
@@ -64,7 +64,7 @@ func approveFlag(cmd *cobra.Command, to *string) {
 		"always", "never")
 }
 
-// clientApproveFlag is approveFlag for a program that clients run, who may have asked already.
+// clientApproveFlag is approveFlag for a program that clients run, which may have asked already.
 func clientApproveFlag(cmd *cobra.Command, to *string) {
 	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user "+
 		"(default: the mode of the configuration)",
@@ -89,7 +89,7 @@ func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
 	})
 }
 
-// describedBy is how many columns of a description the shell is given beside a name.
+// describedBy is how many columns of description the shell gets beside a name.
 const describedBy = 70
 
 // completeTools offers the names of the tools to the shell.
@@ -99,7 +99,7 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 	}
 	g.silence()
 	o := g.options()
-	if c, err := bootstrap.Load(o); err != nil || !c.Trusted() { // who presses Tab has not asked for anything to run
+	if c, err := bootstrap.Load(o); err != nil || !c.Trusted() { // pressing Tab must not run anything untrusted
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	o.SingleCall = true
@@ -116,8 +116,7 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePlugins offers the names of the plugins; none is started for it, but what finds them is, if
-// it may be.
+// completePlugins offers the names of the plugins; it starts none, but runs their discovery, if that is trusted.
 func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	g.silence()
 	c, err := bootstrap.Load(g.options())
@@ -131,12 +130,12 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// silence keeps a completion from writing into the command line.
+// silence prevents a completion from writing into the command line.
 func (g *globals) silence() { g.terminal = terminal{out: &answer{w: io.Discard}, err: io.Discard} }
 
 // complete makes the shell complete a flag's values.
 func complete(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
-		panic(err) // the flag is not there: a mistake in this package
+		panic(err) // the flag does not exist: a mistake in this package
 	}
 }

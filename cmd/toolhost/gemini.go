@@ -23,14 +23,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// callProgram is the name under which this program is the call command of Gemini CLI, which hands over the name of a
-// tool and the arguments on standard input, and takes any word on standard error for a failure.
+// callProgram is the name of this program as the call command of Gemini CLI, which passes the name of a tool and the
+// arguments on standard input, and takes any output on standard error for a failure.
 const callProgram = "toolhost-call"
 
-// waitForPrevious is what Gemini CLI lets a model say to it beside the arguments, and passes on with them.
+// waitForPrevious is an argument with which models tell Gemini CLI to wait, and which it passes on.
 const waitForPrevious = "wait_for_previous"
 
-// named gives what to run for the name that the process was started under.
+// named returns what to run for the name that the process was started under.
 func named(name string) func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if strings.TrimSuffix(filepath.Base(name), ".exe") == callProgram {
 		return runToolCall
@@ -38,7 +38,7 @@ func named(name string) func(args []string, stdin io.Reader, stdout, stderr io.W
 	return run
 }
 
-// runToolCall is run for the call command: a call that succeeds says nothing but its result.
+// runToolCall is run for the call command: a successful call prints nothing but its result.
 func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
@@ -59,7 +59,7 @@ func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
-// held keeps what would go to standard error until it is known whether the call failed.
+// held keeps output to standard error until it is known whether the call failed.
 type held struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -141,7 +141,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 	if err != nil {
 		return err
 	}
-	for rest := arguments; len(rest) > sdk.MaxArguments; { // else the writer of the pipe would get SIGPIPE
+	for rest := arguments; len(rest) > sdk.MaxArguments; { // otherwise the writer of the pipe would get SIGPIPE
 		if rest, err = readAll(ctx, g.in); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.Approve))}
 }
 
-// unasked says what lets a call run that a person would have to be asked about.
+// unasked lists what allows a call without a person's approval.
 func unasked(approve bootstrap.Approve) string {
 	if approve == bootstrap.ApproveClient || approve == bootstrap.ApproveAlways {
 		return callProgram + " cannot ask a person. The rule always asks: make the call at a terminal with `toolhost call`."
@@ -174,7 +174,7 @@ func unasked(approve bootstrap.Approve) string {
 		" `toolhost call` and answer always."
 }
 
-// dropWaitForPrevious takes the word to Gemini CLI out of the arguments of tools that do not know it.
+// dropWaitForPrevious removes that argument from calls of tools that do not have it.
 func dropWaitForPrevious(next host.CallFunc) host.CallFunc {
 	return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
 		if c.Definition != nil && !describes(c.Definition.InputSchema, waitForPrevious) {
@@ -188,12 +188,12 @@ func describes(schema json.RawMessage, name string) bool {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(schema, &s) // a schema that was taken is an object
+	_ = json.Unmarshal(schema, &s) // an accepted schema is an object
 	_, ok := s.Properties[name]
 	return ok
 }
 
-// without gives a JSON object without a member; one that has none of the name stays byte for byte.
+// without returns a JSON object without a member; an object without such a member is returned unchanged.
 func without(object json.RawMessage, name string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil || members[name] == nil {
@@ -209,8 +209,8 @@ func without(object json.RawMessage, name string) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini
-// CLI does not start then, and settings that name the same configuration for the discovery and for each call.
+// This file is what Gemini CLI needs besides the list of tools: a discovery that never fails, since Gemini CLI would
+// not start then, and settings that name the same configuration for the discovery and for each call.
 
 // listNothing prints an empty list for a discovery that failed, and the reason on standard error.
 func (g *globals) listNothing(ctx context.Context, why error) error {
@@ -224,7 +224,7 @@ func (g *globals) listNothing(ctx context.Context, why error) error {
 	return err
 }
 
-// A geminiSource is what both commands of Gemini CLI have to say alike.
+// A geminiSource has the words that both commands of Gemini CLI share.
 type geminiSource struct {
 	program string   // this one
 	flags   []string // of both commands
@@ -232,8 +232,8 @@ type geminiSource struct {
 	profile string
 }
 
-// geminiSource gives the words for the configuration that was found: Gemini CLI may run the commands in another folder,
-// and in GitHub Actions without the variables that name it.
+// geminiSource returns the words for the configuration that was found: Gemini CLI may run the commands in another
+// folder, and in GitHub Actions without the variables that name it.
 func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSource, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -245,7 +245,7 @@ func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSo
 	}
 	src := geminiSource{program: program, flags: []string{"--config", path}, profile: f.profile}
 	if s.Plugins().NeedsTrust() {
-		// a name on a command line is else the user's own word for whatever the file becomes
+		// otherwise a name on a command line would trust later content of the file too
 		src.flags = append(src.flags, "--check-trust")
 	}
 	if g.workdir != "" {
@@ -269,8 +269,8 @@ func (s geminiSource) discovery() []string {
 	return words
 }
 
-// script is the call command. Gemini CLI takes that setting for the path of one program, so the
-// flags of toolhost-call are in a script.
+// script is the call command. Gemini CLI takes that setting for the path of one program, so the flags of
+// toolhost-call are in a script.
 func (s geminiSource) script(program string) string {
 	words := append([]string{program}, s.flags...)
 	if s.profile != "" {
@@ -283,7 +283,7 @@ func (s geminiSource) script(program string) string {
 		"exec " + shellWords(words) + " \"$@\"\n"
 }
 
-// save writes the script into the user's own folder and gives its path, which stays the same for the same words.
+// save writes the script into the user's own folder and returns its path, which is the same for the same words.
 func (s geminiSource) save() (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.discovery(), "\x00"), "\x00")))
 	dir, err := bootstrap.StateFolder(filepath.Join("gemini", hex.EncodeToString(sum[:6])))
@@ -307,7 +307,7 @@ func (s geminiSource) save() (string, error) {
 	return path, fsutil.WriteFile(path, []byte(text), 0o700)
 }
 
-// linkTo makes a link, in the place of an older one.
+// linkTo makes a link, replacing an older one.
 func linkTo(link, target string) error {
 	if now, err := os.Readlink(link); err == nil && now == target {
 		return nil
@@ -315,7 +315,7 @@ func linkTo(link, target string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), fsutil.Symlink(target, link))
 }
 
-// tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
+// tellGeminiSettings prints what to add to Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
 // does not read.
 func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	src, err := g.geminiSource(s, f)
@@ -336,16 +336,16 @@ func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
 }
 
-// jsonText writes a JSON string as people read it.
+// jsonText writes a readable JSON string.
 func jsonText(s string) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string has a JSON form
+	_ = e.Encode(s) // a string always has a JSON form
 	return strings.TrimSpace(out.String())
 }
 
-// shellWords writes words so that a shell, and the parser that Gemini CLI has for its discovery command, reads the same
+// shellWords quotes words so that a shell, and the parser of Gemini CLI for its discovery command, reads the same
 // ones.
 func shellWords(words []string) string {
 	out := make([]string, len(words))

@@ -43,7 +43,7 @@ func TestDiscoveryForGeminiNeverFails(t *testing.T) {
 	}
 }
 
-// geminiSettings are what the discovery says of Gemini CLI's settings.json.
+// geminiSettings are the settings for Gemini CLI's settings.json that the discovery prints.
 func geminiSettings(t *testing.T, printed string) (discovery, call string) {
 	t.Helper()
 	found := regexp.MustCompile(`(?s)"tools": (\{.*?\n  \})`).FindStringSubmatch(printed)
@@ -57,8 +57,8 @@ func geminiSettings(t *testing.T, printed string) (discovery, call string) {
 	return s.DiscoveryCommand, s.CallCommand
 }
 
-// The settings that are printed work as they are, in any folder, without the variables that the person had, and hold to
-// what was trusted.
+// The printed settings work unchanged, in any folder, without the person's variables, and only with the trusted
+// configuration.
 func TestGeminiSettings(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "it's a project")
@@ -109,7 +109,7 @@ func TestGeminiSettings(t *testing.T) {
 		t.Errorf("the profile does not hold: %s", errs)
 	}
 
-	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin)) // somebody else's
+	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin)) // another person's
 	if out, errs, err := toolhost(home, words...); err != nil || out != "[]\n" ||
 		!strings.Contains(errs, "is not trusted") {
 		t.Errorf("a file that has changed gives %v, %.300s\n%s", err, out, errs)
@@ -119,13 +119,14 @@ func TestGeminiSettings(t *testing.T) {
 		t.Errorf("a call by a file that has changed gives %v, %s%s", err, out, errs)
 	}
 
-	_, printed, err = toolhost(home, program, "--config", config, "discover", "--format", "gemini") // the user's own word
+	_, printed, err = toolhost(home, program, "--config", config, "discover", "--format", "gemini") // named by the user
 	if discovery, _ := geminiSettings(t, printed); err != nil || strings.Contains(discovery, "--check-trust") {
 		t.Errorf("%v, %s", err, discovery)
 	}
 }
 
-// The client's yes lets run what asks, and nothing that is denied, always asked about, or not to be asked about.
+// The client's approval allows calls that ask, but none that are denied, always asked about, or never to be asked
+// about.
 func TestYesOfTheClient(t *testing.T) {
 	const rules = `
 policy "user" {

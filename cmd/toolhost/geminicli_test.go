@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// geminiCLI does what Gemini CLI does with its discovery and call commands, as far as a command can tell:
+// geminiCLI imitates Gemini CLI's use of its discovery and call commands, as far as a command can tell:
 // https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/tools/tool-registry.ts
 type geminiCLI struct {
 	dir             string
@@ -41,14 +41,14 @@ type geminiDeclared struct {
 
 const geminiMost = 10 * 1024 * 1024
 
-// discover runs the discovery command; the error is what keeps Gemini CLI from starting.
+// discover runs the discovery command; with an error Gemini CLI would not start.
 func (g *geminiCLI) discover() (tools []geminiDeclared, err error) {
 	words, err := geminiWords(g.discovery)
 	if err != nil {
 		return nil, err
 	}
 	cmd := g.command(words[0], words[1:]...)
-	stdin, err := cmd.StdinPipe() // is there, but neither written to nor closed
+	stdin, err := cmd.StdinPipe() // exists, but is neither written to nor closed
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (g *geminiCLI) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// geminiOutput takes what a command prints, and ends the command when that is too much.
+// geminiOutput collects a command's output, and ends the command when that is too large.
 type geminiOutput struct {
 	mu  sync.Mutex
 	b   bytes.Buffer
@@ -105,8 +105,8 @@ var (
 	geminiQuote = regexp.MustCompile(`\\(.)|"((?:\\.|[^"\\])*)"|'([^']*)'|\$\w+`)
 )
 
-// geminiWords splits a command as the parser does that Gemini CLI uses: what is no word, such as a pipe or a glob, is
-// lost without a sound, and a variable is empty.
+// geminiWords splits a command like Gemini CLI's parser: syntax other than words, such as a pipe or a glob, is
+// silently dropped, and a variable is empty.
 func geminiWords(command string) (words []string, err error) {
 	for _, token := range geminiToken.FindAllString(command, -1) {
 		if strings.ContainsAny(token[:1], "|&;<>()") || strings.ContainsAny(geminiQuote.ReplaceAllString(token, ""), "*?") {
@@ -130,7 +130,7 @@ func geminiWords(command string) (words []string, err error) {
 	return words, nil
 }
 
-// geminiTools reads a list in all the forms of its items. What is none of them is passed over.
+// geminiTools reads a list in all the forms of its items. Other items are skipped.
 func geminiTools(printed string) (tools []geminiDeclared, err error) {
 	var whole any
 	if err := json.Unmarshal([]byte(strings.TrimSpace(printed)), &whole); err != nil {
@@ -171,11 +171,11 @@ func geminiDeclaration(m any) (d geminiDeclared, ok bool) {
 	return d, true
 }
 
-// errPipe stands for the event that nobody handles there.
+// errPipe stands for an event without a handler there.
 var errPipe = errors.New("unhandled 'error' event: write EPIPE")
 
 // invoke runs the call command, which is one path, for a tool by its original name. The text is what the model reads;
-// an error is the end of Gemini CLI.
+// an error ends Gemini CLI.
 func (g *geminiCLI) invoke(original string, params map[string]any) (text string, success bool, _ error) {
 	input, err := json.Marshal(params)
 	if err != nil {
@@ -201,7 +201,7 @@ func (g *geminiCLI) invoke(original string, params map[string]any) (text string,
 	return text, success, nil
 }
 
-// result is what becomes of a call: only one that leaves nothing on standard error is a success.
+// result is the outcome of a call: it succeeds only without output on standard error.
 func (g *geminiCLI) result(state *os.ProcessState, failed error, stdout, stderr string) (text string, success bool) {
 	problem, code, signal := "(none)", "(none)", "(none)"
 	switch {
@@ -221,7 +221,7 @@ func (g *geminiCLI) result(state *os.ProcessState, failed error, stdout, stderr 
 		cmp.Or(stdout, "(empty)"), cmp.Or(stderr, "(empty)"), problem, code, signal), false
 }
 
-// The client is held to what was seen of Gemini CLI itself.
+// The imitation behaves as observed in Gemini CLI itself.
 func TestGeminiClient(t *testing.T) {
 	for command, want := range map[string]string{
 		`./x | jq .`: "./x jq .", `./x *.json`: "./x", `./x > out`: "./x out", `$HOME/y`: "/y", `FOO=1 ./x`: "FOO=1 ./x",
@@ -277,7 +277,7 @@ func TestGeminiClient(t *testing.T) {
 	}
 }
 
-// The scripts that our own plugin runs are run by Gemini CLI too: both take the same ones.
+// The scripts that our own plugin runs also run in Gemini CLI: both accept the same ones.
 func TestGeminiClientRunsTheScripts(t *testing.T) {
 	scripts, err := filepath.Glob("../../plugins/discover/testdata/tools/*")
 	if err != nil || len(scripts) < 4 {
@@ -290,7 +290,7 @@ func TestGeminiClientRunsTheScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if exec.Command(path).Run() != nil && filepath.Base(script) != "sh" {
-				return // this machine lacks the language
+				return // this machine lacks the interpreter
 			}
 			g := &geminiCLI{dir: t.TempDir(), env: os.Environ(), discovery: path, call: path}
 			tools, err := g.discover()
@@ -326,7 +326,7 @@ func toolhostForGemini(t *testing.T, config string) *geminiCLI {
 	}
 }
 
-// geminiTestConfig allows an everyday command; what else changes something needs a yes.
+// geminiTestConfig allows an everyday command; other changes need approval.
 const geminiTestConfig = `
 plugin_dirs = [%q]
 plugin "own" {
@@ -415,7 +415,7 @@ func TestGeminiUsesToolhost(t *testing.T) {
 	}
 }
 
-// One plugin that cannot be used must not keep Gemini CLI from starting.
+// A plugin that cannot be used must not prevent Gemini CLI from starting.
 func TestGeminiStartsWithoutAPlugin(t *testing.T) {
 	g := toolhostForGemini(t, fmt.Sprintf("plugin_dirs = [%q]\nplugin \"gone\" {\n  command = [\"./gone\"]\n}\n", bin))
 	if tools, err := g.discover(); err != nil || len(tools) < 4 {
@@ -426,7 +426,7 @@ func TestGeminiStartsWithoutAPlugin(t *testing.T) {
 	}
 }
 
-// Neither a name that Gemini refuses, with all requests, nor a list that is too long to be read.
+// Neither a name that makes Gemini refuse all requests, nor a list that is too long to be read.
 func TestGeminiTakesTheList(t *testing.T) {
 	const long = "a_name_that_is_too_long_for_gemini_cli"
 	list := ""
@@ -435,7 +435,7 @@ func TestGeminiTakesTheList(t *testing.T) {
 			strings.Repeat(",{}", 1899))
 	}
 	config := ""
-	for i := range 3 { // a plugin has 256 tools at most
+	for i := range 3 { // a plugin has at most 256 tools
 		config += fmt.Sprintf(`
 plugin "project-tools%d" {
   command = [%q]

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// A geminiJob is what Gemini CLI's core, as npm has it, is to do in one folder.
+// A geminiJob is a task for Gemini CLI's core, from npm, in one folder.
 type geminiJob struct {
 	Dir       string            `json:"dir"`
 	Discovery string            `json:"discovery"`
@@ -34,7 +34,7 @@ type geminiUse struct {
 	Args map[string]any `json:"args"`
 }
 
-// A geminiOutcome is what came of a job.
+// A geminiOutcome is the result of a job.
 type geminiOutcome struct {
 	Error string
 	Tools []struct {
@@ -115,8 +115,8 @@ policy "user" {
 }
 `
 
-// Gemini CLI's own core with a toolhost as its source of tools: as the printed settings have it, and in folders where
-// there is nothing to list.
+// Gemini CLI's own core with a toolhost as its source of tools: with the printed settings, and in folders without
+// tools.
 func TestGeminiCoreUsesToolhost(t *testing.T) {
 	dir, program := t.TempDir(), filepath.Join(bin, "toolhost")
 	state := t.TempDir()
@@ -154,7 +154,7 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 		geminiJob{Dir: dir, Discovery: discovery, Call: filepath.Join(bin, callProgram),
 			Env:   map[string]string{"TOOLHOST_CONFIG": filepath.Join(dir, "tools.hcl")},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo no > no.txt"}}}},
-		// In GitHub Actions variables are dropped, that of the configuration too.
+		// In GitHub Actions variables are removed, also that of the configuration.
 		geminiJob{Dir: none, Discovery: discovery, Call: call,
 			Env:   map[string]string{"GITHUB_SHA": "abc", "TOOLHOST_CONFIG": "/proc/nowhere.hcl"},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo hi > made.txt"}}}},
@@ -209,7 +209,7 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 	}
 }
 
-// geminiScript is a project's discovery and call command, with what such scripts do in practice.
+// geminiScript is a project's discovery and call command, with typical behavior of such scripts.
 const geminiScript = `#!/bin/sh
 if [ $# = 0 ]; then cat <<'END'
 [{"name":"getWeather","description":"Upper case.","parametersJsonSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}},
@@ -235,8 +235,8 @@ env) cat >/dev/null; echo "$MY_API_TOKEN|$VIRTUAL_ENV|$PYTHONPATH|$https_proxy|$
 esac
 `
 
-// The same script for Gemini CLI's own registry and for our plugin: the same tools, the same verdicts on arguments, the
-// same words.
+// The same script for Gemini CLI's own registry and for our plugin: the same tools, the same validation of arguments,
+// the same texts.
 func TestGeminiCoreSideBySide(t *testing.T) {
 	dir, env := t.TempDir(), map[string]string{"MY_API_TOKEN": "t0", "VIRTUAL_ENV": "/venv", "PYTHONPATH": "/py",
 		"https_proxy": "http://127.0.0.1:1", "AWS_PROFILE": "a", "SSH_AUTH_SOCK": "/s"}
@@ -280,7 +280,7 @@ func TestGeminiCoreSideBySide(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
-		_ = cmd.Run() // what went wrong is compared
+		_ = cmd.Run() // failures are compared
 		return out.String(), errs.String()
 	}
 	listed, errs := toolhost("", "discover", "--format", "json")

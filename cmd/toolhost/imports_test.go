@@ -86,7 +86,7 @@ const (
 	goPlugin    = "github.com/hashicorp/go-plugin"
 	mcpSDK      = "github.com/modelcontextprotocol/go-sdk"
 	shellParser = "mvdan.cc/sh"
-	foreign     = "..." // whatever is not of the standard library, ours too
+	foreign     = "..." // every package outside the standard library, ours too
 )
 
 // besideHost are packages in the folder of host that build on it.
@@ -118,7 +118,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// host itself is not host/supervise's to import; the prefix rule above would forbid it its own parts.
+// host/supervise must not import host itself; the prefix rule above would forbid its own subpackages.
 func TestSuperviseDoesNotImportHost(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.ImportPath != module+"/host/supervise" {
@@ -132,8 +132,8 @@ func TestSuperviseDoesNotImportHost(t *testing.T) {
 	}
 }
 
-// decisions are functions that open, trust or record. A program that calls one decides what host/bootstrap decides for
-// embedders.
+// decisions are functions that open, trust or record. A program that calls one makes a decision of host/bootstrap
+// itself.
 var decisions = map[string]string{
 	"host.New": "bootstrap.Open", "supervise.New": "bootstrap.Open", "supervise.Find": "Configuration.Find",
 	"policy.New":  "bootstrap.Open",
@@ -188,14 +188,14 @@ func forbidden(path string, never []string, own string) bool {
 	return false
 }
 
-// samePlugin says whether both are parts of one of our plugins.
+// samePlugin reports whether both are parts of one of our plugins.
 func samePlugin(a, b string) bool {
 	prefix := module + "/plugins/"
 	first, _, _ := strings.Cut(strings.TrimPrefix(a, prefix), "/")
 	return strings.HasPrefix(a, prefix) && within(b, prefix+first)
 }
 
-// isForeign knows the standard library by its paths, which begin with no domain.
+// isForeign recognizes the standard library by its paths, which begin without a domain.
 func isForeign(path string) bool {
 	domain, _, _ := strings.Cut(path, "/")
 	return strings.Contains(domain, ".")

@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// errInterrupted ends a command that has nothing to answer once it is interrupted.
+// errInterrupted ends a command that has no result when it is interrupted.
 var errInterrupted = &exitError{exitInterrupted, "interrupted"}
 
-// interruptible gives a context that an interrupt, a polite end or the end of the terminal cancels. A second interrupt
-// ends the process at once. A signal that the parent chose to ignore, as nohup does, stays ignored.
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the process at once. A
+// signal that the parent chose to ignore, as nohup does, stays ignored.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, handled(os.Interrupt, syscall.SIGTERM)...)
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(ctx, stop)
-	// No one reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are
-	// started would inherit that.
+	// These are never received: a broken pipe becomes an error of the write. They are not ignored, since programs that
+	// are started would inherit that.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	h := handleHangups(cancel)
@@ -30,7 +30,7 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 	})
 }
 
-// A hangup is SIGHUP: it ends a command, unless the command treats it as a request to reload. A terminal that ends
+// A hangup is SIGHUP: it ends a command, unless the command treats it as a request to reload. A closing terminal
 // sends it more than once.
 type hangup struct {
 	signals  chan os.Signal
@@ -53,7 +53,7 @@ func handleHangups(cancel context.CancelFunc) *hangup {
 			}
 			select {
 			case h.requests <- struct{}{}:
-			default: // there is one
+			default: // one is pending
 			}
 		}
 	}()
@@ -75,7 +75,7 @@ func reloadRequests(ctx context.Context) <-chan struct{} {
 	return h.requests
 }
 
-// handled leaves out the signals that are ignored. What is left is never empty: that would mean all signals.
+// handled returns the signals that are not ignored. The list is never empty: that would mean all signals.
 func handled(all ...os.Signal) (out []os.Signal) {
 	for _, s := range all {
 		if s == os.Signal(syscall.SIGPIPE) || s == os.Signal(syscall.SIGTERM) || !signal.Ignored(s) {

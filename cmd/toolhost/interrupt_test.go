@@ -12,10 +12,10 @@ import (
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
-// silentPlugin says that it runs, and then nothing.
+// silentPlugin prints that it runs, and then nothing.
 const silentPlugin = "#!/bin/sh\n: > started\nexec sleep 1000\n"
 
-// Every polite signal ends a command in order: no table, one word, exit code 130, nothing left behind.
+// Every terminating signal ends a command in order: no table, one word, exit code 130, no process left.
 func TestInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		args   []string
@@ -60,7 +60,7 @@ func TestInterruptedArguments(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := in.Write(make([]byte, 1<<20)); err != nil { // more than a pipe holds: it is being read
+			if _, err := in.Write(make([]byte, 1<<20)); err != nil { // more than a pipe's capacity: it is being read
 				t.Fatal(err)
 			}
 			if err := cmd.Process.Signal(s); err != nil {
@@ -75,7 +75,7 @@ func TestInterruptedArguments(t *testing.T) {
 	}
 }
 
-// What a parent ignores, as nohup does, is left so.
+// Signals that a parent ignores, as nohup does, stay ignored.
 func TestIgnoredSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	t.Cleanup(func() { signal.Reset(syscall.SIGHUP); testutil.DefaultSignals() })
@@ -85,7 +85,7 @@ func TestIgnoredSignals(t *testing.T) {
 	}
 }
 
-// silentProject has one plugin that never says anything.
+// silentProject has one plugin that never answers.
 func silentProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

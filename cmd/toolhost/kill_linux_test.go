@@ -16,12 +16,12 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// tree is a command that leaves all sorts of children: in the background, in a session of their own, cut off from their
-// parent twice over, deaf to the polite signals. Each carries the mark in its environment.
+// tree is a command that leaves all sorts of children: in the background, in their own session, double-forked,
+// ignoring SIGTERM and SIGHUP. Each has the mark in its environment.
 const tree = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 ` +
 	`&) ; sleep 1000 | sleep 1000 & echo ready; sleep 1000`
 
-// Nothing of a call outlives a host that is killed, or a plugin that is.
+// No process of a call outlives a host or a plugin that is killed.
 func TestNothingSurvivesAKill(t *testing.T) {
 	for name, kill := range map[string]func(t *testing.T, host int){
 		"host": func(_ *testing.T, host int) { _ = syscall.Kill(host, syscall.SIGKILL) },
@@ -34,7 +34,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 			mark := fmt.Sprintf("KILL_TEST_MARK=%s-%d", name, time.Now().UnixNano())
 			cmd, lines := startCall(t, mark)
 			waitFor(t, lines, "ready")
-			// one that begins shows none
+			// a starting process has no environment yet
 			eventually(t, "five processes carry the mark", func() bool { return len(marked(mark)) >= 5 })
 			kill(t, cmd.Process.Pid)
 			last := waitEnd(t, cmd, lines)
@@ -44,7 +44,7 @@ func TestNothingSurvivesAKill(t *testing.T) {
 	}
 }
 
-// checkLast looks at what the host said last: nothing when it was killed, else a typed error.
+// checkLast checks the last output of the host: nothing when it was killed, otherwise a typed error.
 func checkLast(t *testing.T, name string, cmd *exec.Cmd, last string) {
 	t.Helper()
 	want := map[string]struct {
@@ -105,7 +105,7 @@ func waitFor(t *testing.T, lines *bufio.Scanner, word string) {
 	t.Fatalf("%q was never printed", word)
 }
 
-// waitEnd gives the last line that the host printed.
+// waitEnd returns the last line that the host printed.
 func waitEnd(t *testing.T, cmd *exec.Cmd, lines *bufio.Scanner) (last string) {
 	t.Helper()
 	for lines.Scan() {
@@ -114,7 +114,7 @@ func waitEnd(t *testing.T, cmd *exec.Cmd, lines *bufio.Scanner) (last string) {
 	if err := lines.Err(); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait() // the exit code is looked at later
+	_ = cmd.Wait() // the exit code is checked later
 	return last
 }
 
@@ -157,8 +157,8 @@ func childrenOf(pid int) (children []int) {
 	return children
 }
 
-// On a machine that refuses namespaces a plugin that requires a level is not run, and one that only asks for it is,
-// with a warning on standard error, whatever is logged.
+// On a machine without namespaces a plugin that requires a level is not run, and one that only requests it is, with a
+// warning on standard error, whatever the log level.
 func TestNoNamespacesAreWarnedOf(t *testing.T) {
 	if m := proctree.DetectCapabilities(); !m.Seccomp || !m.ReadOnlyMounts() {
 		t.Log("this machine has no filter that refuses namespaces, or has none to refuse")

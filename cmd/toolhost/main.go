@@ -1,4 +1,4 @@
-// Command toolhost runs tools as supervised plugin processes: it lists them, calls them, and says how they are.
+// Command toolhost runs tools as supervised plugin processes: it lists them, calls them, and reports their state.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	os.Exit(named(os.Args[0])(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it; it gives the exit code.
+// run is main without the process; it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
@@ -50,7 +50,7 @@ type globals struct {
 	config, workdir     string
 	logLevel, logFormat string
 	checkTrust          bool
-	late                *error // what went wrong in a help text, which cobra has no errors for
+	late                *error // of a help text, for which cobra has no errors
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -79,7 +79,7 @@ func newRoot(t *terminal) *cobra.Command {
 	return root
 }
 
-// flags are those of every sub-command. The colours are t's, who complains of commands that never came to run.
+// flags are those of every sub-command. The colours are t's, which prints errors of commands that were never run.
 func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
@@ -91,7 +91,7 @@ func (g *globals) flags(root *cobra.Command, t *terminal) {
 	choose(root, &g.logFormat, "log-format", "%s", "text", "json")
 }
 
-// unknownCommand refuses what is no sub-command, and names those with near names.
+// unknownCommand refuses an unknown sub-command, and suggests near names.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -135,8 +135,8 @@ func (g *globals) logger() *slog.Logger {
 // The exit codes of the contract.
 const (
 	exitOK          = 0
-	exitTool        = 1 // the tool answered with an error
-	exitLost        = 1 // the answer could not be written
+	exitTool        = 1 // the tool returned an error
+	exitLost        = 1 // the result could not be written
 	exitDiffers     = 1 // a check found a difference
 	exitUsage       = 2 // usage, configuration, unknown tool
 	exitDenied      = 3 // by policy or a person
@@ -184,7 +184,7 @@ func codeFor(e *sdk.Error) int {
 	return exitTool
 }
 
-// explainUsage words cobra's own usage errors like the others, and lets none pass.
+// explainUsage rewords cobra's own usage errors like the others, and ignores none.
 func explainUsage(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultHelpCmd()
@@ -200,7 +200,7 @@ func explainUsage(root *cobra.Command) {
 	}
 }
 
-// helpTopic refuses to help with a command that is not there.
+// helpTopic refuses help for an unknown command.
 func helpTopic(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	switch {

@@ -51,7 +51,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// Who mistypes is told what was wrong, and what to do: in a folder without anything, and in one with a small
+// A typing error is reported with what was wrong, and what to do: in an empty folder, and in one with a small
 // configuration.
 func TestMistyped(t *testing.T) {
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestMistyped(t *testing.T) {
 	}
 }
 
-// A program that is not there is told in one line, and nothing is said of starts.
+// A missing program is reported in one line, without mentioning starts.
 func TestPluginRunOfNothing(t *testing.T) {
 	var out, errs bytes.Buffer
 	run([]string{"plugin", "run", "./nosuch"}, strings.NewReader(""), &out, &errs)
@@ -119,7 +119,7 @@ func TestPluginRunOfNothing(t *testing.T) {
 	}
 }
 
-// What cannot be kept is told with what it was for.
+// A failure to save is reported with its purpose.
 func TestTrustCannotBeKept(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -134,7 +134,7 @@ func TestTrustCannotBeKept(t *testing.T) {
 	}
 }
 
-// Without a current folder tools have nothing to work in, unless another folder is named.
+// Without a current folder tools have no work folder, unless another one is named.
 func TestNoCurrentFolder(t *testing.T) {
 	config, work, gone := filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), filepath.Join(t.TempDir(), "gone")
 	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin))

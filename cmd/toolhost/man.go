@@ -10,7 +10,7 @@ import (
 )
 
 // With the tag man there is a command that writes the manual pages; see the Makefile. The normal build does without
-// the libraries that this needs.
+// the libraries for it.
 func init() {
 	extend = func(root *cobra.Command) {
 		root.AddCommand(&cobra.Command{
@@ -28,7 +28,8 @@ func init() {
 	}
 }
 
-// hideCompletions keeps the completions out of the manual: `toolhost completion --help` says what each shell wants.
+// hideCompletions leaves completions out of the manual: `toolhost completion --help` describes the setup of each
+// shell.
 func hideCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {

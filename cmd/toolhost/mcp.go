@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/mcpserver"
 )
 
-// mcpTokenVar names the variable with the bearer token of `toolhost mcp --http`. A flag would show it in lists of
+// mcpTokenVar names the variable with the bearer token of `toolhost mcp --http`. A flag would be visible in lists of
 // processes.
 const mcpTokenVar = "TOOLHOST_MCP_TOKEN" //nolint:gosec // a name
 
@@ -76,7 +76,7 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	if o.Identities, err = f.identities(c); err != nil {
 		return err
 	}
-	if o.StateKey, err = bootstrap.MCPStateKey(); err != nil { // then this server alone knows what it asked
+	if o.StateKey, err = bootstrap.MCPStateKey(); err != nil { // then only this server accepts its own states
 		g.logger().Warn("the key for questions to MCP clients cannot be kept", "error", err)
 	}
 	s, err := mcpserver.New(o)
@@ -164,7 +164,7 @@ func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
 	}
 }
 
-// reloadOnChange goes on with what files have changed, until ctx ends.
+// reloadOnChange reloads when files have changed, until ctx ends.
 func (g *globals) reloadOnChange(ctx context.Context, i *bootstrap.Instance, hooks mcpserver.Hooks) {
 	for changes := i.Changes(ctx); ; {
 		select {
@@ -176,6 +176,6 @@ func (g *globals) reloadOnChange(ctx context.Context, i *bootstrap.Instance, hoo
 		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
 			g.logger().Error("not reloaded", "error", err)
 		}
-		hooks.ToolsChanged("") // by the profile as it is now
+		hooks.ToolsChanged("") // by the current profile
 	}
 }

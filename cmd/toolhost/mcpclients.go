@@ -26,7 +26,7 @@ import (
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 )
 
-// A reachFlags says how a client gets to this toolhost, if it is not to start it.
+// A reachFlags says how a client connects to this toolhost, if it does not start it.
 type reachFlags struct{ url, tokenVar string }
 
 func (f *reachFlags) add(cmd *cobra.Command) {
@@ -37,7 +37,7 @@ func (f *reachFlags) add(cmd *cobra.Command) {
 			"file refers to it")
 }
 
-// withClients adds to the command mcp what is about the settings of clients.
+// withClients adds the sub-commands about clients' settings to the command mcp.
 func (g *globals) withClients(cmd *cobra.Command) {
 	var client string
 	var reach reachFlags
@@ -82,7 +82,7 @@ func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reach
 	return nil
 }
 
-// clientNotes say what a person should know of an entry.
+// clientNotes are notes for the person about an entry.
 func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 	if client.Note != "" {
 		fmt.Fprintf(g.err, "%s.\n", client.Note)
@@ -96,7 +96,7 @@ func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
 	}
 }
 
-// clientEntry is what the client is given, from the flags of the command mcp.
+// clientEntry is the client's entry, from the flags of the command mcp.
 func (g *globals) clientEntry(mcp *cobra.Command, name string, reach reachFlags) (*mcpclients.Client, mcpclients.Entry,
 	error) {
 	client, err := mcpclients.Find(name)
@@ -122,7 +122,7 @@ func (g *globals) clientEntry(mcp *cobra.Command, name string, reach reachFlags)
 	return client, e, err
 }
 
-// addressURL is the URL of what is served at an address.
+// addressURL is the URL of a server at an address.
 func addressURL(address string) string {
 	if strings.Contains(address, "://") {
 		return address
@@ -151,7 +151,7 @@ func (f reachFlags) check() error {
 	return nil
 }
 
-// ownPath is the absolute path of this program as it was named, so that a link to it that follows updates stays one.
+// ownPath is the absolute path of this program as it was named, so that a link to it that follows updates is kept.
 func ownPath() (string, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -170,8 +170,8 @@ func isSameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, and
-// is neither named nor the user's own, is still to be trusted when the client starts it.
+// serveArgs are the arguments to serve what the flags of the command mcp select. A configuration that was found, and
+// is neither named nor the user's own, must still be trusted when the client starts it.
 func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	args := []string{"mcp"}
 	path, err := bootstrap.ConfigPath(g.options())
@@ -215,7 +215,7 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	return args, nil
 }
 
-// listOf are the values of a flag that may be given again.
+// listOf are the values of a repeatable flag.
 func listOf(f *pflag.Flag) []string {
 	if list, is := f.Value.(pflag.SliceValue); is {
 		return list.GetSlice()
@@ -312,7 +312,7 @@ func (f addToFlags) path(client *mcpclients.Client) (string, error) {
 	return filepath.Abs(filepath.FromSlash(client.ProjectFile()))
 }
 
-// byHand explains why a file is not changed, and gives what to add to it.
+// byHand explains why a file is not changed, and what to add to it.
 func (g *globals) byHand(client *mcpclients.Client, e mcpclients.Entry, path string, err error) error {
 	_, cannot := errors.AsType[*document.ByHandError](err)
 	if _, broken := errors.AsType[*document.SyntaxError](err); !cannot && !broken {
@@ -327,13 +327,13 @@ func (g *globals) byHand(client *mcpclients.Client, e mcpclients.Entry, path str
 
 // settings are a file that is to be changed.
 type settings struct {
-	path  string // without links
+	path  string // with links resolved
 	data  []byte
 	mode  fs.FileMode
 	there bool
 }
 
-// readSettings reads a file that need not be there, and follows links to it.
+// readSettings reads a file that need not exist, and follows links to it.
 func readSettings(path string) (settings, error) {
 	s := settings{path: path, mode: 0o600}
 	info, err := os.Stat(path)
@@ -362,8 +362,7 @@ func readSettings(path string) (settings, error) {
 	return s, err
 }
 
-// writeSettings shows a change, asks, keeps the file as it was, and replaces it. What is added is known to have no
-// secrets.
+// writeSettings shows a change, asks, backs up the file, and replaces it. The added text contains no secrets.
 func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
 	done func()) error {
 	g.showDiff(s, after, added)
@@ -407,7 +406,7 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 	return nil
 }
 
-// showDiff prints a change without the secrets that a file has.
+// showDiff prints a change without the secrets in the file.
 func (g *globals) showDiff(s settings, after []byte, added string) {
 	old := s.path
 	if !s.there {
@@ -427,7 +426,7 @@ func (g *globals) showDiff(s settings, after []byte, added string) {
 	}
 }
 
-// backUp copies the file to one beside it that is not there yet; "" if there is no file.
+// backUp copies the file to a new one beside it; "" if there is no file.
 func (s settings) backUp() (path string, err error) {
 	if !s.there {
 		return "", nil

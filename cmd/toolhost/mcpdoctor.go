@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/programpath"
 )
 
-// A serverFinding is where the program of an MCP server was looked for.
+// A serverFinding is the result of looking for the program of an MCP server.
 type serverFinding struct {
 	Plugin  string `json:"plugin"`
 	Program string `json:"program,omitempty"` // as the configuration names it
@@ -20,15 +20,15 @@ type serverFinding struct {
 	URL     string `json:"url,omitempty"`
 	// Usual is true when it is not in PATH, but in a usual folder.
 	Usual bool `json:"usual,omitempty"`
-	// Bare is true when a program with a bare PATH finds it too.
+	// Bare is true when a program with a minimal PATH finds it too.
 	Bare    bool   `json:"bare"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// barePATH is that of applications which a desktop starts.
+// barePATH is that of applications that a desktop starts.
 const barePATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
-// needs are programs that others run, by the name of the one that is started.
+// needs are programs that others run, by the name of the started one.
 var needs = map[string]string{"npx": "node", "npm": "node", "pnpm": "node", "yarn": "node", "tsx": "node", "uvx": "uv"}
 
 // examineServers finds the programs of the MCP servers, as their plugins would.
@@ -41,7 +41,7 @@ func examineServers(specs []supervise.Spec) (out []serverFinding) {
 	return out
 }
 
-// examineServer looks for the program of a plugin's server; false if the plugin has none.
+// examineServer finds the program of a plugin's server; false if the plugin has none.
 func examineServer(s supervise.Spec) (serverFinding, bool) {
 	var c struct {
 		Command []string
@@ -73,7 +73,7 @@ func examineServer(s supervise.Spec) (serverFinding, bool) {
 	return f, true
 }
 
-// findServer finds a program, and what that runs itself.
+// findServer finds a program, and the programs that it runs.
 func findServer(name string, env []string) (*programpath.Program, error) {
 	found, err := programpath.Find(name, env)
 	if err != nil {

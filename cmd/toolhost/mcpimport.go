@@ -109,7 +109,7 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	return g.explainImport(plugins, variables)
 }
 
-// clientSettings reads what is to be imported; from is what it is called.
+// clientSettings reads the settings to import; from names them.
 func (g *globals) clientSettings(args []string, f importFlags) (from string, data []byte, err error) {
 	var in io.Reader
 	switch {
@@ -156,7 +156,7 @@ func (g *globals) clientSettings(args []string, f importFlags) (from string, dat
 	return visible(from), data, err
 }
 
-// importInto is the configuration that the blocks are for. It need not be there.
+// importInto is the configuration for the blocks. It need not exist.
 func (g *globals) importInto(f importFlags) (settings, error) {
 	path, err := bootstrap.ConfigPath(g.options())
 	if _, none := errors.AsType[*bootstrap.NotFoundError](err); none {
@@ -170,7 +170,7 @@ func (g *globals) importInto(f importFlags) (settings, error) {
 	}
 	into, err := readSettings(path)
 	into.mode = cmp.Or(into.mode, 0o600)
-	if err != nil && !f.write { // only looked at, for the names in it
+	if err != nil && !f.write { // only read for the names in it
 		return settings{path: path}, nil
 	}
 	return into, err
@@ -186,8 +186,8 @@ func pluginsIn(configuration []byte) (names []string) {
 	return names
 }
 
-// mcpProgram is the program of the plugin: the one beside this program, as it is written in a configuration in dir,
-// else one to be looked up in PATH.
+// mcpProgram is the program of the plugin: the one beside this program, as written in a configuration in dir,
+// otherwise one to be looked up in PATH.
 func mcpProgram(dir string) string {
 	const name = "toolhost-plugin-mcp"
 	own, err := ownPath()
@@ -219,7 +219,7 @@ func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string
 	})
 }
 
-// explainImport says what is left to do.
+// explainImport prints what is left to do.
 func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclients.Variable) error {
 	left := 0
 	for _, p := range plugins {

@@ -35,7 +35,7 @@ func newMCPLogout(g *globals) *cobra.Command {
 	})
 }
 
-// mcpAccount completes a command that the plugin's own program does: it knows the server, and keeps the tokens.
+// mcpAccount completes a command that the plugin's own program implements: it knows the server, and keeps the tokens.
 func (g *globals) mcpAccount(cmd *cobra.Command) *cobra.Command {
 	verb := cmd.Name()
 	cmd.Args = func(_ *cobra.Command, args []string) error {
@@ -65,7 +65,7 @@ func (g *globals) runAccount(ctx context.Context, verb, name string) error {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
-		return &exitError{code: max(ended.ExitCode(), exitTool)} // the program has said why
+		return &exitError{code: max(ended.ExitCode(), exitTool)} // the program has printed the reason
 	}
 	return err
 }

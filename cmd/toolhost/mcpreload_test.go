@@ -13,7 +13,7 @@ import (
 )
 
 // slowServer is an MCP server of the revision 2025-11-25 with the tools self, which returns what distinguishes its
-// process from others, and wait, which writes a file and answers when another is there.
+// process from others, and wait, which writes a file and answers when another exists.
 const slowServer = `#!/bin/sh
 self=$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
 while IFS= read -r line; do
@@ -39,8 +39,8 @@ while IFS= read -r line; do
 done
 `
 
-// A reload restarts the MCP servers whose settings have changed and no other, and lets calls in flight end in the old
-// process.
+// A reload restarts the MCP servers whose settings have changed and no others, and lets calls in flight end in the
+// old process.
 func TestReloadRestartsOnlyServersThatChanged(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -53,7 +53,7 @@ func TestReloadRestartsOnlyServersThatChanged(t *testing.T) {
 		return fmt.Sprintf("plugin %q {\n  command = [%q]\n  trust_hints = true\n  config { command = [%q, %q] }\n}\n", label,
 			filepath.Join(bin, "toolhost-plugin-mcp"), server, folder)
 	}
-	old, now := filepath.Join(p.dir, "old"), filepath.Join(p.dir, "now") // where confined servers may write
+	old, now := filepath.Join(p.dir, "old"), filepath.Join(p.dir, "now") // confined servers may write there
 	if err := errors.Join(os.Mkdir(old, 0o755), os.Mkdir(now, 0o755)); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ type oneCall struct {
 	t           *testing.T
 }
 
-// newOneCall has the test binary for the plugin faulty; more is added to its block and after it.
+// newOneCall has the test binary as the plugin faulty; more is added to its block and after it.
 func newOneCall(t *testing.T, inBlock, after string) *oneCall {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func newOneCall(t *testing.T, inBlock, after string) *oneCall {
 	return o
 }
 
-// run runs a program by its name, as a person or a client would, and gives what it prints.
+// run runs a program by its name, as a person or a client would, and returns its output.
 func (o *oneCall) run(program, stdin string, args ...string) (code int, stdout, stderr string) {
 	o.t.Helper()
 	var out, errs bytes.Buffer
@@ -79,7 +79,8 @@ func TestStructuredResultIsPrinted(t *testing.T) {
 	}
 }
 
-// What works with what earlier calls left is not offered by a host that ends after one, and refused with the reason.
+// Tools that use the state of earlier calls are not offered by a host that ends after one, and refused with the
+// reason.
 func TestSingleCallOffersNoStatefulTools(t *testing.T) {
 	o := newOneCall(t, "", "policy \"user\" {\n  rule \"all\" {\n    tools  = [\"*\"]\n    effect = \"allow\"\n  }\n}\n")
 	code, out, errs := o.run("toolhost", "", "discover", "--format", "gemini")
@@ -112,7 +113,7 @@ func TestSingleCallOffersNoStatefulTools(t *testing.T) {
 	}
 }
 
-// Each call is a host of its own, and they count together.
+// Each call has its own host, and they count together.
 func TestLimitsAreKeptFromCallToCall(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	o := newOneCall(t, `
@@ -152,7 +153,7 @@ func TestLimitsAreKeptFromCallToCall(t *testing.T) {
 	}
 }
 
-// A limit that cannot be counted is not taken for kept.
+// A call whose limit cannot be counted is refused.
 func TestLimitsThatCannotBeCounted(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -183,7 +184,8 @@ func TestLimitsThatCannotBeCounted(t *testing.T) {
 	calls("structured", "")
 }
 
-// The project's own commands have what the user's shell has, unless the operator says otherwise; other plugins do not.
+// The project's own commands have the environment of the user's shell, unless the operator configures otherwise;
+// other plugins do not.
 func TestEnvironmentOfProjectCommands(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(bin, "toolhost")
@@ -229,7 +231,7 @@ plugin "own" {
 	}
 }
 
-// A person and a client may call a tool by another name; the record has its own.
+// A person and a client may call a tool by another name; the record has its own name.
 func TestAliasesOfCommands(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "audit.jsonl")
 	o := newOneCall(t, "  tool \"both\" {\n    aliases = [\"read_both\"]\n  }",

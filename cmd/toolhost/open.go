@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// options are those of every command. No one is asked to trust a configuration but at a terminal.
+// options are those of every command. Only at a terminal is a person asked to trust a configuration.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
 		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: shippedFolder(),
@@ -27,12 +27,12 @@ func (g *globals) options() bootstrap.Options {
 				g.complain(n.Err)
 			case bootstrap.NoticeSandbox:
 				g.complain(fmt.Errorf("warning: %s", fit(n.Err.Error(), 1200)))
-			} // commands print the others with what they list
+			} // commands print the others with their list
 		},
 	}
 }
 
-// asking has the person at the terminal asked about calls.
+// asking asks the person at the terminal about calls.
 func (g *globals) asking(o bootstrap.Options, person io.Reader) bootstrap.Options {
 	if person != nil {
 		p := newPrompter(g, person)
@@ -115,7 +115,8 @@ func (g *globals) complainAll(problems ...error) {
 	}
 }
 
-// notices are what plugins report to their operator, and the lock file; only those of the named ones, if any is named.
+// notices are the messages of plugins and about the lock file for the operator; only of the named ones, if any is
+// named.
 func notices(i *bootstrap.Instance, only ...string) []error {
 	out := i.Plugins().Unlocked(only...)
 	for _, p := range i.Processes() {
@@ -139,7 +140,7 @@ func statusNotices(p *supervise.Process, only []string) (out []error) {
 	return out
 }
 
-// untrusted adds what to do instead of what a command does with the configuration.
+// untrusted adds what to do instead of using the configuration.
 func untrusted(path, advice string) error {
 	return errors.Join(&bootstrap.UntrustedError{Path: path}, errors.New(advice))
 }

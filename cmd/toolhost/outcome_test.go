@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// faultyVar makes the test binary a plugin that goes wrong in its calls, and writes each run into the file it names.
+// faultyVar makes the test binary a plugin that fails in its calls, and records each run in the file it names.
 const faultyVar = "FAULTY_PLUGIN"
 
 type faultyArgs struct {
@@ -58,14 +58,14 @@ func serveFaulty(marker string) {
 		return sdk.Text(strings.Repeat("x", sdk.MaxResult+1)), nil
 	})
 	add("waits", func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		for ctx.Err() == nil { // progress buys no time
+		for ctx.Err() == nil { // progress does not extend the deadline
 			r.Progress(1, 0, "still here")
 			select {
 			case <-ctx.Done():
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
-		for !exists(marker + ".over") { // the caller lets go first
+		for !exists(marker + ".over") { // the caller gives up first
 			<-time.After(5 * time.Millisecond)
 		}
 		return nil, ctx.Err()
@@ -93,7 +93,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// babble writes what is no HTTP/2 to whoever is connected.
+// babble writes invalid HTTP/2 to whoever is connected.
 func babble() {
 	for fd := 3; fd < 64; fd++ {
 		if _, err := syscall.Getpeername(fd); err == nil {
@@ -142,7 +142,7 @@ func startFaulty(t *testing.T, idempotent ...string) *faulty {
 	return f
 }
 
-// deniesFails denies the tool fails when its argument is "denied".
+// deniesFails denies calls of the tool fails whose argument is "denied".
 type deniesFails struct{}
 
 func (deniesFails) Decide(q *policy.Query) policy.Decision {
@@ -152,13 +152,13 @@ func (deniesFails) Decide(q *policy.Query) policy.Decision {
 	return policy.Decision{Effect: policy.Allow}
 }
 
-// runs counts what the plugin did, not what anybody says.
+// runs counts the real runs of the plugin.
 func (f *faulty) runs(tool string) int {
 	text, _ := os.ReadFile(f.marker)
 	return strings.Count(string(text), tool+"\n")
 }
 
-// hold keeps the tool waits busy until the test ends.
+// hold occupies the tool waits until the test ends.
 func (f *faulty) hold(t *testing.T) {
 	begun := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -177,7 +177,7 @@ func (f *faulty) hold(t *testing.T) {
 	}
 }
 
-// kill returns when the death has been noticed: what is sent to a plugin that has just died may have reached it.
+// kill returns when the death has been noticed: a request to a plugin that has just died may have reached it.
 func (f *faulty) kill(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(f.process.Status().PID, syscall.SIGKILL); err != nil {
@@ -186,7 +186,7 @@ func (f *faulty) kill(t *testing.T) {
 	eventually(t, "the death is noticed", func() bool { return f.process.Status().State != supervise.Ready })
 }
 
-// die has the plugin die now, and at every start from now on.
+// die makes the plugin die now, and at every start from now on.
 func (f *faulty) die(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(f.marker+".dead", nil, 0o600); err != nil {
@@ -195,7 +195,7 @@ func (f *faulty) die(t *testing.T) {
 	f.kill(t)
 }
 
-// An expiring context is that of a caller whose deadline comes when the tool has begun, be the machine busy or not.
+// An expiring context is that of a caller whose deadline passes when the tool has begun, however busy the machine is.
 type expiring struct {
 	context.Context
 	over chan struct{}
@@ -223,7 +223,7 @@ func (e *expiring) Err() error {
 	}
 }
 
-// For each way in which a call can fail: what its result says of it, and how often the tool ran in truth.
+// For each way in which a call can fail: what its result says, and how often the tool really ran.
 func TestOutcomes(t *testing.T) {
 	canceled := func(c *host.Call, cancel func()) {
 		c.Events = func(e sdk.Event) {
@@ -238,7 +238,7 @@ func TestOutcomes(t *testing.T) {
 		call            func(*host.Call, func()) // may cancel it
 		idempotent      bool
 		limit           time.Duration // of the caller
-		expires         bool          // the caller's limit, once the tool has begun
+		expires         bool          // the caller's limit, which passes once the tool has begun
 		clock           bool          // whether the tool begins in time is not known
 		code            sdk.Code
 		want            sdk.Outcome
@@ -318,7 +318,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			got := f.runs(c.tool)
 			if c.clock && got == 0 && r.Error != nil {
-				c.runs, c.want = 0, r.Error.Outcome // nothing that could be told wrongly has happened
+				c.runs, c.want = 0, r.Error.Outcome // nothing that could be reported wrongly has happened
 			}
 			checkOutcome(t, r, c.code, c.want)
 			if got != c.runs {
@@ -328,7 +328,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// checkOutcome looks at the result as a program and as a model does.
+// checkOutcome checks the result as a program and as a model reads it.
 func checkOutcome(t *testing.T, r *host.Result, code sdk.Code, want sdk.Outcome) {
 	t.Helper()
 	if r.Error == nil || r.Error.Code != code || r.Error.Outcome != want {

@@ -68,7 +68,7 @@ type callsFlag []plugincheck.Call
 // String is empty: there are no calls by default.
 func (*callsFlag) String() string { return "" }
 
-// Type is what help texts show.
+// Type is shown in help texts.
 func (*callsFlag) Type() string { return "call" }
 
 // Set adds a call.

@@ -105,7 +105,7 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 	return out, nil
 }
 
-// agreeToStart asks the person before a program runs that is not what was locked: it could do harm while it is asked
+// agreeToStart asks the person before a program runs that is not the locked one: it could do harm while it is asked
 // for its tools. Without a terminal and without --yes it is not started.
 func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) (bool, error) {
 	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
@@ -215,11 +215,11 @@ func orNone(text string) string {
 // summary is the first line of a definition's description.
 func summary(definition json.RawMessage) string {
 	var t struct{ Description string }
-	_ = json.Unmarshal(definition, &t) // it was made here
+	_ = json.Unmarshal(definition, &t) // written by toolhost itself
 	return visible(fit(firstLine(strings.TrimSpace(t.Description)), 100))
 }
 
-// writeLock writes what is new, after asking about what is a change.
+// writeLock writes the lock file, after asking about changes.
 func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) error {
 	var differing []*bootstrap.LockedPlugin
 	ask := false
@@ -255,7 +255,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 	return err
 }
 
-// lockFailures says which plugins could not be inspected, and why.
+// lockFailures lists plugins that could not be inspected, and why.
 func lockFailures(lock *bootstrap.LockPlan, check bool) error {
 	var all []error
 	for _, p := range lock.Plugins {

@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
-// A person is asked before what was locked is changed, and not before something is added.
+// A person is asked before a locked plugin is changed, and not before one is added.
 func TestLockAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -52,8 +52,8 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p.sees("level: isolated -> confined")
 }
 
-// A program that is not the one that was locked does not run before a person has seen what it is and said yes, nor
-// where nobody can.
+// A program that is not the locked one does not run before a person has seen and approved it, nor where no one can be
+// asked.
 func TestLockAsksBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -61,7 +61,7 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	text := func(note string) {
 		t.Helper()
 		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s/toolhost-plugin-readfile\n", note, bin)
-		syscall.ForkLock.RLock() // a child that begins meanwhile would have the file open, and it could not be run
+		syscall.ForkLock.RLock() // a child that starts meanwhile would have the file open, and it could not be run
 		defer syscall.ForkLock.RUnlock()
 		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func flipDigit(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, text, 0o644))
 }
 
-// What became of a plugin that cannot be used is said once, and so is its name.
+// The notice of a plugin that cannot be used is printed once, and so is its name.
 func TestNoticesOfUnlockedPlugins(t *testing.T) {
 	started := errors.New(`plugin "p" could not be started: it ended`)
 	for name, c := range map[string]struct {

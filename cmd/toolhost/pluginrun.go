@@ -84,22 +84,22 @@ func runArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// isPath says whether a word is the path of a program rather than the name of a plugin.
+// isPath reports whether a word is the path of a program rather than the name of a plugin.
 func isPath(word string) bool { return strings.ContainsRune(filepath.ToSlash(word), '/') }
 
-// A pluginRun is one plugin that is being tried.
+// A pluginRun is one plugin under trial.
 type pluginRun struct {
 	g          *globals
 	f          runFlags
 	name       string
 	instance   *bootstrap.Instance
 	changed    chan struct{}  // the tools may have changed
-	lines      sync.Mutex     // held to write an answer
+	lines      sync.Mutex     // held to write a result
 	calls      sync.WaitGroup // in the background
 	background sync.Map       // their ids
 
 	reloading sync.Mutex // held for the two below
-	known     []sdk.Tool // what the plugin last said, once it has
+	known     []sdk.Tool // the last known tools of the plugin
 }
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
@@ -131,9 +131,9 @@ func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) erro
 // process is the plugin under supervision.
 func (r *pluginRun) process() *supervise.Process { return r.instance.Processes()[0] }
 
-// begin starts the plugin. One that does not come up may be fixed, if it is watched.
+// begin starts the plugin. One that fails to start may be fixed, if it is watched.
 func (r *pluginRun) begin(ctx context.Context) error {
-	if err := r.instance.Verify(r.name); err != nil && !r.f.watch { // nothing needs to be tried for it
+	if err := r.instance.Verify(r.name); err != nil && !r.f.watch { // a start is not necessary to know it
 		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
 	}
 	tools, err := r.process().Tools(ctx)
@@ -179,7 +179,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 	o.OnToolsChanged = func(string) {
 		select {
 		case r.changed <- struct{}{}:
-		default: // one is waiting
+		default: // one is pending
 		}
 	}
 	typed := isTerminal(r.g.in)
@@ -213,15 +213,14 @@ func orFile(word string, err error) error {
 
 var noLabel = regexp.MustCompile(`[^a-z0-9]+`)
 
-// labelOf makes the name of a plugin of that of its program.
+// labelOf derives the name of a plugin from that of its program.
 func labelOf(program string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(program), ".exe"), "toolhost-plugin-")
 	name = strings.TrimLeft(noLabel.ReplaceAllString(strings.ToLower(name), "-"), "-0123456789")
 	return cmp.Or(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
 }
 
-// A foreground has those calls refused that run in the background and would have to be asked about: the terminal is
-// read for the next line meanwhile.
+// A foreground refuses background calls that need approval: the terminal is read for the next line meanwhile.
 type foreground struct {
 	host.Approver
 	background *sync.Map
@@ -250,8 +249,8 @@ func (r *pluginRun) follow(ctx context.Context, requests, changes <-chan struct{
 	}
 }
 
-// reloadAndReport reloads, and says why that could not be. It is called for files that have changed and for lines that
-// were typed, and done for one after the other.
+// reloadAndReport reloads, and prints why that failed. It is called for changed files and for typed lines, one at a
+// time.
 func (r *pluginRun) reloadAndReport(ctx context.Context, requested bool) {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
@@ -259,17 +258,17 @@ func (r *pluginRun) reloadAndReport(ctx context.Context, requested bool) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name == "NotReloaded" { // which its message says
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name == "NotReloaded" { // its message includes the details
 		r.say("%s", e.Message)
 		return
 	}
 	r.say("not reloaded: %v", err)
 }
 
-// reload continues with the present program and settings, and prints what has changed.
+// reload continues with the present program and settings, and prints the changes.
 func (r *pluginRun) reload(ctx context.Context, requested bool) error {
 	select {
-	case <-r.changed: // before
+	case <-r.changed: // from before
 	default:
 	}
 	var restart []string
@@ -294,7 +293,7 @@ func (r *pluginRun) reload(ctx context.Context, requested bool) error {
 // changeTimeout is how long the host may take to notice that tools have changed.
 const changeTimeout = time.Second
 
-// tellTools prints what has changed of the plugin's tools, once calls use them.
+// tellTools prints the changes of the plugin's tools, once calls use them.
 func (r *pluginRun) tellTools(ctx context.Context) error {
 	after, err := r.process().Tools(ctx)
 	if err != nil {
@@ -320,7 +319,7 @@ func (r *pluginRun) tellTools(ctx context.Context) error {
 	return nil
 }
 
-// changesOf names the tools that are new with a +, those that are gone with a -, and those defined otherwise with a ~.
+// changesOf lists new tools with a +, removed ones with a -, and changed ones with a ~.
 func changesOf(before, after []sdk.Tool) (out []string) {
 	for _, t := range after {
 		i := slices.IndexFunc(before, func(b sdk.Tool) bool { return b.Name == t.Name })

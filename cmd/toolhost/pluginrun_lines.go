@@ -31,17 +31,17 @@ const runHelp = "Lines:\n" +
 	"  quit           end, as the end of the input does\n" +
 	"A tool that has one of these names is called with arguments: status {}"
 
-// maxLine is how long a line may be: a call with the largest arguments.
+// maxLine is the longest line: a call with the largest arguments.
 const maxLine = sdk.MaxArguments + 1<<10
 
-// A line of the input, or why there is none.
+// A line of the input, or the reason why there is none.
 type inputLine struct {
 	text string
 	err  error
 }
 
-// read does what the lines say until they end or ctx does. A line is read only when the one before is done: at a
-// terminal the lines between are answers.
+// read executes the lines until they end or ctx does. A line is read only when the one before is done: at a terminal
+// the lines between are answers.
 func (r *pluginRun) read(ctx context.Context) error {
 	wanted, lines := make(chan struct{}), make(chan inputLine)
 	defer close(wanted)
@@ -69,7 +69,7 @@ func (r *pluginRun) read(ctx context.Context) error {
 	}
 }
 
-// readLines reads a line each time that one is wanted. An abandoned read ends with the process.
+// readLines reads a line each time one is requested. An abandoned read ends with the process.
 func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- inputLine) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, maxLine)
@@ -98,7 +98,7 @@ func endOfInput(err error) error {
 	return fmt.Errorf("reading standard input: %w", err)
 }
 
-// do does what a line says; false ends the command.
+// do executes a line; false ends the command.
 func (r *pluginRun) do(ctx context.Context, line string) bool {
 	switch line {
 	case "":
@@ -131,7 +131,7 @@ func (r *pluginRun) listTools(ctx context.Context) {
 	rows := [][]string{}
 	for _, t := range tools {
 		if r.f.format == "json" {
-			_ = json.NewEncoder(r.g.out).Encode(t) // an answer remembers what went wrong
+			_ = json.NewEncoder(r.g.out).Encode(t) // an answer remembers write errors
 		}
 		rows = append(rows, []string{t.Name, firstLine(t.Description)})
 	}
@@ -140,7 +140,7 @@ func (r *pluginRun) listTools(ctx context.Context) {
 	}
 }
 
-// call makes the call of a line.
+// call makes the call on a line.
 func (r *pluginRun) call(ctx context.Context, line string) {
 	line, background := strings.CutSuffix(line, " &")
 	tool, arguments := line, ""
@@ -175,7 +175,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 // lineWord is a word without blanks, or KEY="a value with blanks".
 var lineWord = regexp.MustCompile(`([^=:\s{}"'\[\]]+:?=)("[^"]*"|'[^']*')(\s|$)|\S+`)
 
-// lineWords splits a line at its blanks. Quotes around a whole value are taken off.
+// lineWords splits a line at its blanks. Quotes around a whole value are removed.
 func lineWords(line string) (out []string) {
 	for _, m := range lineWord.FindAllStringSubmatch(line, -1) {
 		if m[1] != "" {
@@ -192,7 +192,7 @@ func (r *pluginRun) answer(result *host.Result) {
 	r.lines.Lock()
 	defer r.lines.Unlock()
 	if r.f.format == "json" {
-		_ = json.NewEncoder(r.g.out).Encode(result) // an answer remembers what went wrong
+		_ = json.NewEncoder(r.g.out).Encode(result) // an answer remembers write errors
 		return
 	}
 	r.g.printContent(result.Content)
@@ -201,16 +201,16 @@ func (r *pluginRun) answer(result *host.Result) {
 	}
 }
 
-// runCommands are the lines that are no calls.
+// runCommands are the lines that are not calls.
 var runCommands = []string{"help", "quit", "reload", "reset", "status", "tools"}
 
-// tellStatus prints how the plugin is, as `toolhost status` has it, and what helps to see why.
+// tellStatus prints the plugin's state, as `toolhost status` has it, and the details that explain it.
 func (r *pluginRun) tellStatus(ctx context.Context) {
 	status := statuses(ctx, r.instance)[0]
 	r.lines.Lock()
 	defer r.lines.Unlock()
 	if r.f.format == "json" {
-		_ = json.NewEncoder(r.g.out).Encode(status) // an answer remembers what went wrong
+		_ = json.NewEncoder(r.g.out).Encode(status) // an answer remembers write errors
 		return
 	}
 	writeTable(r.g.out, statusRows(status, time.Now()), widest)
@@ -271,7 +271,7 @@ func ago(since, now time.Time) string {
 	return fmt.Sprintf(" since %s, for %s", since.Local().Format(time.TimeOnly), max(0, now.Sub(since)).Round(time.Second))
 }
 
-// nextTry says when a plugin that is left alone may be started, and what does not wait for that.
+// nextTry says when the plugin may be started next without intervention, and how to start it earlier.
 func nextTry(s supervise.Status, now time.Time) string {
 	switch {
 	case s.State == supervise.Invalid:
@@ -285,7 +285,7 @@ func nextTry(s supervise.Status, now time.Time) string {
 	return "with the next call"
 }
 
-// upwards rounds a wait to seconds, so that it never ends before it says.
+// upwards rounds a wait up to seconds, so that it never ends before the printed time.
 func upwards(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 func positive(n int) string {
@@ -295,7 +295,7 @@ func positive(n int) string {
 	return fmt.Sprint(n)
 }
 
-// reset has the plugin's crashes forgotten.
+// reset resets the plugin's crashes.
 func (r *pluginRun) reset() {
 	p := r.process()
 	p.Reset()
@@ -306,7 +306,7 @@ func (r *pluginRun) reset() {
 	r.say("its crashes are forgotten; the next call starts it")
 }
 
-// tellWords says to who typed a single word that is no tool what else can be typed.
+// tellWords lists the possible lines after an unknown single word.
 func (r *pluginRun) tellWords(line string, e *sdk.Error) {
 	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
 		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))

@@ -24,7 +24,7 @@ func (r *running) status() (s pluginStatus) {
 	return s
 }
 
-// kill kills the plugin, and gives how it is once that is known.
+// kill kills the plugin, and returns its state once that is known.
 func (r *running) kill() (s pluginStatus) {
 	r.t.Helper()
 	killed := r.status()
@@ -35,7 +35,7 @@ func (r *running) kill() (s pluginStatus) {
 	return s
 }
 
-// A plugin that has crashed too often is looked at, and mended, without leaving.
+// A plugin that has crashed too often is examined and fixed in one session.
 func TestPluginRunAfterAFix(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")
@@ -80,7 +80,7 @@ func TestPluginRunAfterAFix(t *testing.T) {
 	r.end(exitOK)
 }
 
-// A tool may have the name of one of the words, and a word may be mistyped.
+// A tool may have the name of one of the commands, and a command may be mistyped.
 func TestLineWords(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// A running is `toolhost plugin run` as a process of its own.
+// A running is a process of `toolhost plugin run`.
 type running struct {
 	t    *testing.T
 	v    *versioned
@@ -71,7 +71,7 @@ func (r *running) enter(format string, a ...any) {
 	}
 }
 
-// answer gives the text of the next answer, or its code.
+// answer returns the text of the next result, or its code.
 func (r *running) answer() string {
 	r.t.Helper()
 	var result host.Result
@@ -92,7 +92,7 @@ func (r *running) call(line, want string) {
 	}
 }
 
-// end waits for the end, after which nothing is left.
+// end waits for the end, and checks that no process is left.
 func (r *running) end(want int) {
 	r.t.Helper()
 	r.in.Close()
@@ -102,14 +102,14 @@ func (r *running) end(want int) {
 	checkEmpty(r.t, r.temp)
 }
 
-// openFiles counts what the host has open; zero where the system does not tell.
+// openFiles counts the host's open files; zero where the system does not report them.
 func (r *running) openFiles() int {
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.cmd.Process.Pid))
 	return len(entries)
 }
 
-// A new build takes over, however it is put in place; a call that runs meanwhile ends on the old one, and what has
-// changed of the tools is told.
+// A new build takes over, however it is installed; a running call ends in the old one, and changes of the tools are
+// printed.
 func TestPluginRunWatch(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell slow", "--watch")
@@ -135,7 +135,7 @@ func TestPluginRunWatch(t *testing.T) {
 	r.end(exitOK)
 }
 
-// The plugin is started, also when what it says is known from an earlier time.
+// The plugin is started, also when its tools are cached.
 func TestPluginRunStarts(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")
@@ -144,10 +144,10 @@ func TestPluginRunStarts(t *testing.T) {
 	}
 }
 
-// notReloaded begins why a build was not gone over to.
+// notReloaded begins the message about a build that is not used.
 const notReloaded = "versioned: plugin \"versioned\" was not reloaded and stays as it was: "
 
-// Builds that cannot be run leave the old one, and the word of why.
+// A build that cannot be run is reported, and the old one stays in use.
 func TestPluginRunBrokenBuilds(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell", "--watch")
@@ -164,7 +164,7 @@ func TestPluginRunBrokenBuilds(t *testing.T) {
 	r.end(exitOK)
 }
 
-// What was broken from the start is waited for.
+// A plugin that is broken from the start is waited for.
 func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")
@@ -192,7 +192,7 @@ func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	r.end(exitOK)
 }
 
-// Calls that run while the program is replaced again and again are answered once each, and run once.
+// Calls that run while the program is replaced repeatedly are answered once each, and run once.
 func TestPluginRunUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell", "--watch")
@@ -212,7 +212,7 @@ func TestPluginRunUnderLoad(t *testing.T) {
 		}
 	}
 	eventually(t, "the last build serves", func() bool { r.enter("tell"); return r.answer() == fmt.Sprint(builds+1) })
-	const watched = 1 // the process that runs is, once it is a moment old
+	const watched = 1 // the running process, after a moment
 	eventually(t, "nothing of the old processes is held open", func() bool { return r.openFiles() <= files+watched })
 	runs := r.v.runs()
 	for b := range builds {
@@ -225,7 +225,7 @@ func TestPluginRunUnderLoad(t *testing.T) {
 	r.end(exitOK)
 }
 
-// A plugin of the configuration goes on under what the configuration says now, when it is watched or SIGHUP comes.
+// A plugin of the configuration continues under the present configuration, when it is watched or SIGHUP arrives.
 func TestPluginRunByName(t *testing.T) {
 	t.Parallel()
 	for name, watch := range map[string]bool{"watched": true, "SIGHUP": false} {
@@ -298,8 +298,8 @@ func TestLabelOf(t *testing.T) {
 	}
 }
 
-// What the configuration says of calls at once in the host, and of calls that outlive a reload, holds; the second also
-// as soon as it is changed.
+// The configuration's limits of concurrent calls, and of calls that outlive a reload, apply; the second also as soon
+// as it is changed.
 func TestBoundsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")

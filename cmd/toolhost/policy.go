@@ -76,7 +76,7 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 	}
 	d, err := s.Catalog().Explain(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
-		return &bootstrap.UntrustedError{Path: s.Config().Path} // and so the tool's definition is not known
+		return &bootstrap.UntrustedError{Path: s.Config().Path} // so the tool's definition is not known
 	} else if coded {
 		return &exitError{codeFor(e), listed(e)}
 	} else if err != nil {
@@ -105,6 +105,6 @@ func (g *globals) printDecision(d policy.Decision, format string) error {
 			cmp.Or(s.Note, s.Reason)})
 	}
 	fmt.Fprintln(g.out)
-	writeTable(g.out, rows, 10_000) // a reason is worth more than a neat table
+	writeTable(g.out, rows, 10_000) // the whole reason is worth more than a narrow table
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A prompter asks the person at the terminal. What it does not understand is no yes.
+// A prompter asks the person at the terminal. Anything it does not understand is a no.
 type prompter struct {
 	g    *globals
 	from io.Reader // the terminal
@@ -36,8 +36,8 @@ func newPrompter(g *globals, from io.Reader) *prompter {
 	return &prompter{g: g, from: from, in: bufio.NewReader(from)}
 }
 
-// personAt gives the terminal to ask at, or nil: standard input, unless that held the arguments; then whatever terminal
-// the process belongs to. Without a terminal for the question itself there is none.
+// personAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
+// controlling terminal of the process. Without a terminal for the question itself there is none.
 func (g *globals) personAt(argumentsWerePiped bool) io.Reader {
 	switch {
 	case !isTerminal(g.err):
@@ -61,7 +61,7 @@ func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.A
 		error
 	}
 	replied := make(chan reply, 1)
-	go func() { // a read of a terminal cannot be called off; it ends with the process
+	go func() { // reading a terminal cannot be canceled; it ends with the process
 		p.show(r)
 		a, err := p.ask(ctx, r)
 		replied <- reply{a, err}
@@ -91,7 +91,7 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 	return host.No(""), nil
 }
 
-// menu lists the answers. Those that hold permanently are saved, since this host ends with its one call.
+// menu lists the answers. Permanent approvals are saved, since this host ends with its one call.
 func (p *prompter) menu(r *host.ApprovalRequest) {
 	lines := []string{"y  yes, this once", "n  no (the default); you may give the model a reason",
 		"e  change the arguments first"}
@@ -108,7 +108,7 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 	}
 }
 
-// answer is what a word means; false when it means nothing.
+// answer returns the meaning of a word; false when it has none.
 func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequest) (a host.Answer, understood bool,
 	err error) {
 	always := func(s host.Scope) (host.Answer, bool, error) {
@@ -136,7 +136,7 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	return host.Answer{}, false, nil
 }
 
-// change has the person change the arguments. Whether they fit is the host's to say, which then asks again.
+// change lets the person change the arguments. The host validates them, and asks again.
 func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.Answer, bool, error) {
 	changed, err := p.edited(ctx, r.Arguments)
 	switch {
@@ -163,14 +163,14 @@ func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	return text, nil
 }
 
-// sure asks a question that has a yes and a no. What is no plain yes is a no.
+// sure asks a yes-or-no question. Anything but a plain yes is a no.
 func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 	type reply struct {
 		word string
 		err  error
 	}
 	replied := make(chan reply, 1)
-	go func() { // a read of a terminal cannot be called off; it ends with the process
+	go func() { // reading a terminal cannot be canceled; it ends with the process
 		discardTypeahead(p.from)
 		word, err := p.line(ctx, p.g.paint(bold, question))
 		replied <- reply{strings.TrimSpace(word), err}
@@ -184,8 +184,8 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// show prints all that the person decides on. Nothing of it can move the cursor, hide, or change direction: what is no
-// plain character is shown as its number.
+// show prints everything that the person decides on. No part of it can move the cursor, hide, or change direction:
+// special characters are shown as their numbers.
 func (p *prompter) show(r *host.ApprovalRequest) {
 	w := p.g.err
 	if r.Problem != "" {
@@ -213,7 +213,8 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	}
 }
 
-// shows says whether the preview itself says why it asks; what comes before the first colon is only the kind of reason.
+// shows reports whether the preview itself contains the reason; the text before the first colon is only the kind of
+// reason.
 func shows(p *sdk.Preview, why string) bool {
 	_, detail, _ := strings.Cut(why, ": ")
 	return slices.ContainsFunc(p.Content, func(c sdk.Content) bool {
@@ -255,11 +256,11 @@ func (p *prompter) preview(c sdk.Content) {
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-// paintDiff gives the lines with those of diffs coloured. A hunk has as many lines as its header says: a line of it
-// that was removed may begin with "--", and one after it with "+".
+// paintDiff returns the lines with those of diffs coloured. A hunk has as many lines as its header says: a removed
+// line of it may begin with "--", and a line after it with "+".
 func (t *terminal) paintDiff(lines []string) []string {
 	out := make([]string, len(lines))
-	before, after := 0, 0 // lines that the hunk has left, of the old text and of the new
+	before, after := 0, 0 // remaining lines of the hunk, of the old text and of the new
 	for i, line := range lines {
 		header := hunkHeader.FindStringSubmatch(line)
 		switch {
@@ -284,7 +285,7 @@ func (t *terminal) paintDiff(lines []string) []string {
 	return out
 }
 
-// isFileHeader says whether a line outside of hunks names the files of a diff.
+// isFileHeader reports whether a line outside hunks names the files of a diff.
 func isFileHeader(lines []string, i int) bool {
 	line := lines[i]
 	switch {
@@ -296,7 +297,7 @@ func isFileHeader(lines []string, i int) bool {
 	return strings.HasPrefix(line, "+++ ") && i > 0 && strings.HasPrefix(lines[i-1], "--- ")
 }
 
-// lineCount is a number of lines in a hunk's header, where one is not written.
+// lineCount is a number of lines in a hunk's header; a missing one is one.
 func lineCount(text string) int {
 	if text == "" {
 		return 1
@@ -308,7 +309,7 @@ func lineCount(text string) int {
 	return n
 }
 
-// indented is the JSON with a line for each member; its tokens stay unchanged.
+// indented is the JSON with a line for each member; its tokens are unchanged.
 func indented(arguments json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, arguments, "", "  "); err != nil {
@@ -317,7 +318,7 @@ func indented(arguments json.RawMessage) string {
 	return out.String()
 }
 
-// visible shows every character that is not plainly to be seen, but for line breaks and tabs, as its number.
+// visible replaces every character that is not clearly visible, except line breaks and tabs, by its number.
 func visible(text string) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -335,14 +336,14 @@ func visible(text string) string {
 	return out.String()
 }
 
-// blank is for letters and signs by their class of which nothing is to be seen, such as the Hangul fillers. What
-// selects a variant of the character before it may carry a message.
+// blank reports letters and signs by their class that are invisible, such as the Hangul fillers. Variation selectors
+// may carry a message.
 func blank(r rune) bool {
 	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// edited gives the arguments as the person wants them: from the editor that $VISUAL or $EDITOR names, else from one
-// line.
+// edited returns the arguments as the person edits them: in the editor that $VISUAL or $EDITOR names, otherwise on
+// one line.
 func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
 	if len(editor) == 0 {
@@ -353,7 +354,7 @@ func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a folder of the system's temporary ones
+	defer func() { _ = os.RemoveAll(dir) }() // a folder among the system's temporary ones
 	return p.inEditor(ctx, editor, filepath.Join(dir, "arguments.json"), arguments)
 }
 

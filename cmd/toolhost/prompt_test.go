@@ -54,7 +54,7 @@ func (p *pane) sees(text string) string {
 	return p.shows(text, 1)
 }
 
-// asked waits for the question, for the nth time: what is typed before is forgotten.
+// asked waits for the question, for the nth time: text typed before is discarded.
 func (p *pane) asked(nth int) {
 	p.t.Helper()
 	p.shows("Run it? [y/N]", nth)
@@ -75,7 +75,7 @@ func (p *pane) shows(text string, times int) string {
 	}
 }
 
-// A person at a real terminal is shown the whole of a call and decides on it.
+// A person at a real terminal sees the whole call and decides on it.
 func TestPersonAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -158,7 +158,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 	}
 }
 
-// An answer for good is asked for once, can be listed, and revoked.
+// A permanent approval is asked for once, can be listed, and revoked.
 func TestAlwaysAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -181,7 +181,7 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	p.sees("fourth:3:")
 }
 
-// What a rule always asks about is asked again each time, and no answer to it can be kept.
+// A call that a rule always asks about is asked about each time, and no answer to it can be saved.
 func TestAlwaysAskAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -206,7 +206,7 @@ func TestAlwaysAskAtTheTerminal(t *testing.T) {
 	}
 }
 
-// Nothing is coloured where that is not wanted, also when the command never came to run.
+// Output is not coloured where colours are off, also for a command that was never run.
 func TestColoursAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, _ := atTerminal(t)
@@ -232,7 +232,7 @@ func TestColoursAtTheTerminal(t *testing.T) {
 	}
 }
 
-// What a model writes cannot hide from the person, nor touch the terminal.
+// A model's text can neither hide from the person nor control the terminal.
 func TestShownTextIsComplete(t *testing.T) {
 	t.Parallel()
 	p, _ := atTerminal(t)
@@ -283,7 +283,7 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	return openPane(t, dir, env...), dir
 }
 
-// Why a plugin asks is printed once: above what the call would do, or in it.
+// The reason of a question is printed once: above the preview, or in it.
 func TestReasonIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[string]bool{
@@ -311,7 +311,7 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// Every hunk is coloured, and by what its header says: a removed line may look like the name of a file.
+// Every hunk is coloured, as long as its header says: a removed line may look like the name of a file.
 func TestPaintDiff(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")

@@ -16,8 +16,8 @@ import (
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
-// Every sample of the prose runs: Go stands in an example that the tests compile and run, HCL loads, and a console
-// session gives what it says.
+// Every sample in the docs runs: Go is in an example that the tests compile and run, HCL loads, and a console session
+// prints the shown output.
 func TestSamples(t *testing.T) {
 	docs, _ := filepath.Glob("../../docs/*.md")
 	plugins, _ := filepath.Glob("../../plugins/*/README.md")
@@ -50,7 +50,8 @@ var samples = map[string]func(t *testing.T, text string){
 	"sh":      checkMake,
 }
 
-// checkGo looks for the sample, without its package clause and imports, in the examples: every paragraph of it in one.
+// checkGo looks for the sample, without its package clause and imports, in the examples: every paragraph of it in
+// one.
 func checkGo(t *testing.T, text string) {
 	t.Helper()
 	if _, body, ok := strings.Cut(text, "\n)\n\n"); ok && strings.HasPrefix(text, "package") {
@@ -98,7 +99,8 @@ func checkHCL(t *testing.T, text string) {
 	}
 }
 
-// checkConsole runs each line after "$ " in a project with the built programs, and compares what all of them print.
+// checkConsole runs each line after "$ " in a project with the built programs, and compares the output of all of
+// them.
 func checkConsole(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -168,7 +170,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// The configuration of the repository is the one that runs out of the box.
+// The configuration of the repository works out of the box.
 func TestDefaultConfig(t *testing.T) {
 	if _, err := config.Load("../../config.hcl"); err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// A host that runs hears of tools that a project's script prints once it was changed.
+// A running host gets the new tools of a project's script after a change.
 func TestChangedScriptReachesTheHost(t *testing.T) {
 	dir := t.TempDir()
 	script := func(text string) {
@@ -48,7 +48,7 @@ func TestChangedScriptReachesTheHost(t *testing.T) {
 	awaitTools(t, p, changes, "old", "new")
 }
 
-// awaitTools waits for the plugin to have the tools, and looks again whenever it says that they changed.
+// awaitTools waits until the plugin has the tools, and lists again whenever it reports a change.
 func awaitTools(t *testing.T, p *supervise.Process, changes <-chan struct{}, want ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A project is a configuration that a session goes on with when it changes.
+// A project is a configuration that a session reloads when it changes.
 type project struct {
 	t      *testing.T
 	g      *globals
@@ -59,7 +59,7 @@ func (p *project) reload() {
 	}
 }
 
-// call gives the text of the answer, or the code of the error.
+// call returns the text of the result, or the code of the error.
 func (p *project) call(tool string) string {
 	p.t.Helper()
 	r := p.now.Catalog().Call(p.t.Context(), host.Call{Tool: tool})
@@ -76,7 +76,7 @@ func (p *project) check(tool, want string) {
 	}
 }
 
-// nothing chooses nothing.
+// no profile
 func nothing(*bootstrap.Options) {}
 
 const nobodyTells = `
@@ -88,7 +88,7 @@ policy "project" {
 }
 `
 
-// What the configuration says and what the programs are holds after a reload, and only then.
+// A changed configuration and changed programs are used after a reload, and only then.
 func TestReloadSession(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -113,7 +113,7 @@ func TestReloadSession(t *testing.T) {
 	}
 }
 
-// Whatever a reload reads is watched: also the lock file, which is written at another terminal.
+// Every file that a reload reads is watched: also the lock file, which is written at another terminal.
 func TestWatchedFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -129,7 +129,7 @@ func TestWatchedFiles(t *testing.T) {
 	}
 }
 
-// With any mistake everything goes on as it was, the old rules too.
+// With any mistake everything stays in use, the old rules too.
 func TestReloadSessionRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -167,7 +167,7 @@ func TestReloadSessionRefused(t *testing.T) {
 	}
 }
 
-// A program that cannot be run costs nothing but a word: the old one goes on, also under new rules.
+// A program that cannot be run is reported: the old one stays in use, also under new rules.
 func TestReloadSessionWithABrokenBuild(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -186,7 +186,7 @@ func TestReloadSessionWithABrokenBuild(t *testing.T) {
 	p.check("versioned__tell", "2")
 }
 
-// A folder of plugins that cannot be read at the moment ends none of its plugins.
+// A folder of plugins that is temporarily unreadable ends none of its plugins.
 func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -197,7 +197,7 @@ func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 	p.reload()
 	for _, name := range []string{"plugins", "gone", "gone", "plugins"} {
 		if name == "gone" {
-			_ = os.Rename(plugins, filepath.Join(p.dir, "gone")) // the second time it is gone already
+			_ = os.Rename(plugins, filepath.Join(p.dir, "gone")) // the second time it is already gone
 		} else {
 			_ = os.Rename(filepath.Join(p.dir, "gone"), plugins)
 		}
@@ -211,7 +211,7 @@ func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 	}
 }
 
-// A file that was found here, trusted, and then changed is not followed until it is trusted again.
+// A file that was found here, trusted, and then changed is not used until it is trusted again.
 func TestReloadSessionAsksForTrust(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	g, dir := &globals{terminal: terminal{out: &answer{w: io.Discard}, err: io.Discard}}, t.TempDir()
@@ -246,8 +246,8 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 	}
 }
 
-// Over 100 reloads of program and configuration under load, each call is answered once and has run once, and nothing of
-// the processes is left.
+// During 100 reloads of program and configuration under load, each call is answered once and has run once, and no
+// process is left.
 func TestReloadSessionUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -285,7 +285,7 @@ func TestReloadSessionUnderLoad(t *testing.T) {
 	p.counted(made)
 }
 
-// counted checks that each call that was made ran once, and that no other did.
+// counted checks that each call that was made ran once, and no other.
 func (p *project) counted(made map[string]bool) {
 	p.t.Helper()
 	runs := p.plugin.runs()

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// bin holds toolhost and its plugins, built once for all tests. In scripts, toolhost is the test binary under another
+// bin has toolhost and its plugins, built once for all tests. In scripts, toolhost is the test binary under another
 // name, so that coverage counts.
 var bin string
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 
-// built are tests that need the programs. Results that commands keep go where the programs are, not to the user.
+// built are tests that need the programs. Results that commands store go where the programs are, not to the user.
 type built struct{ tests *testing.M }
 
 func (b built) Run() int {
@@ -47,8 +47,8 @@ func (b built) Run() int {
 	return b.tests.Run()
 }
 
-// moveHome gives programs other folders for what is the user's, all but Go itself its own. What the developer's shell
-// says of toolhost, and its umask, do not count.
+// moveHome gives programs other user folders, except for Go itself. The developer's environment for toolhost, and
+// umask, have no effect.
 func moveHome(dir string) (err error) {
 	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} {
 		value, failed := exec.Command("go", "env", name).Output()
@@ -64,11 +64,11 @@ func moveHome(dir string) (err error) {
 		}
 	}
 	syscall.Umask(0o022)
-	own, failed := os.Executable() // which is run as a plugin too, and with a umask of 0 others could write to it
+	own, failed := os.Executable() // it runs as a plugin too, and with a umask of 0 others could write to it
 	return errors.Join(err, failed, os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755))
 }
 
-// buildAll builds all programs at once, without what only a debugger reads.
+// buildAll builds all programs at once, without debugging information.
 func buildAll(dir string) error {
 	if made := os.Getenv(failingVar); made != "" {
 		return os.Symlink(filepath.Join(made, "toolhost"), filepath.Join(dir, "toolhost"))
@@ -88,10 +88,10 @@ func buildAll(dir string) error {
 	return errors.Join(err, os.Symlink("toolhost", filepath.Join(dir, callProgram)))
 }
 
-// failingVar has TestFailing fail, with the programs of the folder that it names.
+// failingVar makes TestFailing fail, with the programs of the folder that it names.
 const failingVar = "TEST_FAILING"
 
-// The folder of programs goes away with the tests, also when they fail.
+// The folder of programs is removed after the tests, also when they fail.
 func TestNothingIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFailing$")
@@ -153,8 +153,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// offers are the conditions of what this machine can do of what the sandbox promises: all of it, or to keep paths from
-// plugins.
+// offers are the conditions about the machine's sandbox features: all of them, or protecting paths from plugins.
 func offers(condition string) (bool, error) {
 	switch condition {
 	case "isolates":
@@ -167,7 +166,7 @@ func offers(condition string) (bool, error) {
 	return false, fmt.Errorf("there is no condition %q", condition)
 }
 
-// trustFor has the user whose configuration folder that is trust a file as it is now.
+// trustFor trusts the present content of a file for the user with that configuration folder.
 func trustFor(home, config string) error {
 	sum, err := checksum(config)
 	if err != nil {
@@ -179,7 +178,7 @@ func trustFor(home, config string) error {
 	return os.WriteFile(filepath.Join(home, "toolhost", "trusted"), []byte(sum+"  "+config+"\n"), 0o600)
 }
 
-// standardConfig is what a script has, and trusts, unless it writes its own.
+// standardConfig is the trusted configuration of a script that does not write its own.
 const standardConfig = `
 plugin_dirs = [%q]
 `

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// secretValue is a secret whose beginning is looked for in all that toolhost prints and writes. It is long, so that
+// secretValue is a secret whose beginning is searched for in all output and files of toolhost. It is long, so that
 // messages cut it.
 const (
 	secretValue = "sk-MARKER-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"
@@ -18,7 +18,7 @@ const (
 	secretVar   = "TEST_MARKED"
 )
 
-// places are configurations with a value by reference, REF, in each place that takes one. BIN is the folder of the
+// places are configurations with a value by reference, REF, in each place that accepts one. BIN is the folder of the
 // programs.
 var places = map[string]string{
 	"config string":     `plugin "shell" { config { shell = REF } }`,
@@ -70,7 +70,7 @@ var places = map[string]string{
 	"default":  `defaults { timeout = REF }`,
 }
 
-// references are the ways to take a value from elsewhere.
+// references are the ways to reference a value.
 var references = map[string]struct{ locals, ref string }{
 	"variable":        {"", "env." + secretVar},
 	"function":        {"", `env("` + secretVar + `", "x")`},
@@ -78,7 +78,7 @@ var references = map[string]struct{ locals, ref string }{
 	"part of a local": {"locals { key = { inner = [\"a\", env." + secretVar + "] } }\n", "local.key.inner[1]"},
 }
 
-// toldBy are the commands that a person or a program reads.
+// toldBy are the commands whose output a person or a program reads.
 var toldBy = [][]string{
 	{"validate"}, {"trust", "CONFIG"}, {"discover"}, {"discover", "--format", "gemini"}, {"status", "--format",
 		"json"}, {"status"},
@@ -93,7 +93,7 @@ func TestValuesByReferenceAreNeverShown(t *testing.T) {
 	t.Setenv(secretVar, secretValue)
 	for name, text := range places {
 		for way, reference := range references {
-			// each place in two ways at least, all of them over all places
+			// each place in at least two ways, all ways over all places
 			if way != "variable" && (testing.Short() || len(name)%4 != len(way)%4) {
 				continue
 			}
@@ -104,7 +104,7 @@ func TestValuesByReferenceAreNeverShown(t *testing.T) {
 	}
 }
 
-// A local that is written out in the file is a reference too, where it is given to a plugin.
+// A local that is written in the file is a reference too, where a plugin gets it.
 func TestLocalsGivenToPluginsAreNeverShown(t *testing.T) {
 	for _, name := range []string{"config string", "config wrong type", "config template", "config key", "config nested",
 		"config refused", "env value", "argument", "printed"} {
@@ -115,7 +115,7 @@ func TestLocalsGivenToPluginsAreNeverShown(t *testing.T) {
 	}
 }
 
-// told runs each command with the configuration, and fails if one of them tells the secret.
+// told runs each command with the configuration, and fails if one of them prints the secret.
 func told(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()

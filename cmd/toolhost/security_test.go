@@ -26,7 +26,7 @@ func TestClaimsHaveTests(t *testing.T) {
 	}
 }
 
-// testsOf gives the names of all tests below a folder.
+// testsOf returns the names of all tests below a folder.
 func testsOf(t *testing.T, dir fs.FS) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}

@@ -44,7 +44,7 @@ func (g *globals) status(ctx context.Context, format string) error {
 	g.complainAll(left...)
 	for _, p := range problems {
 		if e, failed := errors.AsType[*sdk.Error](p); !failed || e.Code != sdk.CodePluginUnavailable || e.Name == "NoTools" {
-			g.complain(p) // else the table has it
+			g.complain(p) // otherwise the table has it
 		}
 	}
 	if len(s.Processes())+len(left) == 0 {
@@ -99,7 +99,7 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 	return w.Flush()
 }
 
-// column is a cell of a column that may not be there.
+// column is a cell of an optional column.
 func column(there bool, cell string) string {
 	if !there {
 		return ""
@@ -124,7 +124,7 @@ func (g *globals) printNotices(s *bootstrap.Instance, all []pluginStatus) {
 	}
 }
 
-// lessThanAsked says what a plugin lacks of the level that was asked for it.
+// lessThanAsked says what a plugin lacks of its requested level.
 func lessThanAsked(name string, c *sandbox.Confinement) (out []error) {
 	if c == nil {
 		return nil

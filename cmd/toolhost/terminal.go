@@ -19,27 +19,27 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// A terminal is where a command reads and writes: the answer goes to out, everything else to err.
+// A terminal is where a command reads and writes: results go to out, everything else to err.
 type terminal struct {
 	in      io.Reader
 	out     *answer
 	err     io.Writer
 	noColor bool
 	late    *error                     // see globals
-	hidden  *atomic.Pointer[concealed] // the values by reference of what was loaded; shared by all copies
+	hidden  *atomic.Pointer[concealed] // the values by reference of the loaded configuration; shared by all copies
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
 	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
 }
 
-// concealed are values by reference, and what takes them out of a text.
+// concealed are values by reference, and the function that removes them from a text.
 type concealed struct {
 	texts map[string]string
 	hide  func(text string) string
 }
 
-// conceal has the values of a configuration hidden from here on, beside those of an earlier one.
+// conceal hides the values of a configuration from here on, in addition to those of an earlier one.
 func (t *terminal) conceal(r supervise.References) {
 	if t.hidden == nil {
 		return
@@ -52,7 +52,7 @@ func (t *terminal) conceal(r supervise.References) {
 	t.hidden.Store(&concealed{all, supervise.References{Texts: all}.Hider()})
 }
 
-// hide gives a text without the values that the configuration takes from elsewhere.
+// hide returns a text without the values by reference.
 func (t *terminal) hide(text string) string {
 	if t.hidden == nil || t.hidden.Load() == nil {
 		return text
@@ -93,8 +93,8 @@ func width(w io.Writer) int {
 	return 120
 }
 
-// An answer is standard output. Writing to it never fails, so that every command ends in order; the first write that
-// fails is reported at the end, by lost. A terminal gets no characters that could move its cursor.
+// An answer is standard output. Writing to it never fails, so that every command ends in order; lost returns the
+// first failed write at the end. A terminal gets no characters that could move its cursor.
 type answer struct {
 	w io.Writer
 
@@ -116,7 +116,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lost says why the answer did not arrive. A reader that has read enough, such as head, is no reason.
+// lost says why the output did not arrive. A reader that has read enough, such as head, is no reason.
 func (a *answer) lost() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,14 +130,14 @@ func (a *answer) lost() error {
 	return &exitError{exitLost, fmt.Sprintf("the answer could not be written: %v", err)}
 }
 
-// clean makes text safe for a terminal: lines and tabs stay, whatever could move the cursor, change colours, turn the
-// direction of writing, or be there unseen becomes a replacement character.
+// clean makes text safe for a terminal: lines and tabs stay; characters that could move the cursor, change colours,
+// change the direction of text, or be invisible are replaced.
 func clean(text string) string {
 	text, _ = textutil.Visible(text, unicode.ReplacementChar)
 	return text
 }
 
-// A cleaner passes on clean text. Each write must hold whole characters.
+// A cleaner writes clean text. Each write must consist of whole characters.
 type cleaner struct{ w io.Writer }
 
 func (c cleaner) Write(p []byte) (int, error) {
@@ -151,7 +151,7 @@ func (c cleaner) Write(p []byte) (int, error) {
 func fit(text string, n int) string {
 	text, _ = textutil.Visible(text, ' ')
 	text = blanks.Replace(text)
-	used, end := 0, 0 // end is where the text is cut, so that the sign for it still fits
+	used, end := 0, 0 // end is where the text is cut, so that the mark for it still fits
 	for i, r := range text {
 		if used+columns(r) > n {
 			return text[:end] + "…"[:min(max(n, 0), 1)*len("…")]
@@ -173,7 +173,7 @@ var wide = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
-// columns is how much room a character takes.
+// columns is the width of a character.
 func columns(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
@@ -191,7 +191,7 @@ func textColumns(text string) (n int) {
 	return n
 }
 
-// writeTable writes rows of cells in columns. The last column gives way, so that no line is longer than room.
+// writeTable writes rows of cells in columns. The last column is cut, so that no line is longer than room.
 func writeTable(w io.Writer, rows [][]string, room int) {
 	widths := map[int]int{}
 	for _, row := range rows {
@@ -207,5 +207,5 @@ func writeTable(w io.Writer, rows [][]string, room int) {
 		}
 		out.WriteString(fit(strings.TrimRight(line.String(), " "), room) + "\n")
 	}
-	_, _ = io.WriteString(w, out.String()) // an answer remembers what went wrong
+	_, _ = io.WriteString(w, out.String()) // an answer remembers write errors
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A reader that goes away is a quiet end: no words, exit code 0, and nothing left behind.
+// A reader that goes away causes a quiet end: no message, exit code 0, and no process left.
 func TestBrokenPipe(t *testing.T) {
 	for _, args := range []string{"version", "help", "discover", "discover|--format|json", "status", "validate",
 		`call|--approve|always|shell__exec|{"command":"echo $PWD"}|--stream`} {
@@ -29,7 +29,7 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// The words of a failed call still arrive when nobody reads its answer.
+// The message of a failed call is printed even when nothing reads its result.
 func TestBrokenPipeOfFailure(t *testing.T) {
 	cmd, errs, temp := program(t, standardProject(t), "call", "readfile__read", `{"path":"nothing"}`, "--format", "json")
 	cmd.Stdout = brokenPipe(t)
@@ -96,11 +96,11 @@ func standardProject(t *testing.T) string {
 	return dir
 }
 
-// program is toolhost in a project whose configuration it is told to use, with a temporary folder of its own.
+// program is toolhost in a project with a named configuration, and its own temporary folder.
 func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *bytes.Buffer, temp string) {
 	t.Helper()
 	temp, errs = t.TempDir(), &bytes.Buffer{}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // should it hang, it is killed
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // killed if it hangs
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, filepath.Join(bin, "toolhost"), args...)
 	cmd.Dir, cmd.Stderr = dir, errs
@@ -108,7 +108,7 @@ func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *byt
 	return cmd, errs, temp
 }
 
-// brokenPipe is a pipe that nobody reads.
+// brokenPipe is a pipe without a reader.
 func brokenPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -164,7 +164,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Nothing wraps, whatever the names and descriptions are, and columns stand under each other.
+// No line wraps, whatever the names and descriptions are, and columns are aligned.
 func TestTable(t *testing.T) {
 	rows := [][]string{
 		{"TOOL", "EFFECT", "CATEGORY", "DESCRIPTION"},
@@ -196,7 +196,7 @@ func before(s, word string) string {
 	return s
 }
 
-// Log lines, the words of cobra and the words of failures go through a cleaner.
+// Log lines, cobra's messages and errors go through a cleaner.
 func TestCleaner(t *testing.T) {
 	var out bytes.Buffer
 	n, err := cleaner{&out}.Write([]byte("a\x1bb\n"))

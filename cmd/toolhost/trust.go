@@ -44,7 +44,7 @@ func newTrust(g *globals) *cobra.Command {
 	return cmd
 }
 
-// trustFile trusts a file that a person chose, and prints first what it would run.
+// trustFile trusts a file that a person chose, after printing what it would run.
 func (g *globals) trustFile(ctx context.Context, path string) error {
 	o := g.options()
 	o.Config = path

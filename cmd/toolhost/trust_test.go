@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
-// A person at a terminal is told what a file would run, decides once for the file as it is, and nothing runs before.
+// A person at a terminal sees what a file would run, decides once for its present content, and nothing runs before.
 func TestTrustAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -27,7 +27,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 		t.Helper()
 		p.enter(command + `; echo "` + exit + `:$?:"`)
 		questions++
-		p.shows("Trust it until it changes? [y/N]", questions) // what is typed before is forgotten
+		p.shows("Trust it until it changes? [y/N]", questions) // text typed before is discarded
 		p.shows("plugin spy: sh -c 'touch spied'", questions)
 		if runs() {
 			t.Error("it ran before it was trusted")
@@ -52,7 +52,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 	ask("toolhost call readfile__list '{}'", "y", "fourth")
 	p.sees("fourth:0:")
 	p.enter(`toolhost call readfile__list '{}' | grep -c config.hcl; echo "fifth:$?:"`)
-	p.sees("fifth:0:") // and nobody is asked, else it would wait
+	p.sees("fifth:0:") // and no one is asked, otherwise it would wait
 	writeConfig(t, filepath.Join(dir, "config.hcl"), "# changed\n"+spy)
 	// calls of others do not wait for it
 	if err := os.Remove(filepath.Join(dir, "spied")); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 	}
 }
 
-// Nobody is to be shown less than there is, or something else.
+// The list of programs that would run must be complete and true.
 func TestProgramsThatWouldRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	many := &strings.Builder{}

@@ -36,7 +36,7 @@ func newValidate(g *globals) *cobra.Command {
 	return cmd
 }
 
-// A validation is what one run of validate found.
+// A validation has the findings of one run of validate.
 type validation struct {
 	g      *globals
 	start  bool
@@ -50,7 +50,7 @@ type validation struct {
 	Warnings []string                   `json:"warnings"`
 }
 
-// A problem is one thing that is wrong. Line and Column are those of a mistake in a configuration, from 1.
+// A problem is one error. Line and Column are those of a mistake in a configuration, from 1.
 type problem struct {
 	Message string `json:"message"`
 	File    string `json:"file,omitempty"`
@@ -59,7 +59,7 @@ type problem struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// problemsIn takes an error apart.
+// problemsIn splits an error into problems.
 func (v *validation) problemsIn(err error) []problem {
 	out := []problem{}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -128,8 +128,8 @@ func (v *validation) check(ctx context.Context) error {
 	return nil
 }
 
-// printPlugins says which file each interpreter runs, and which plugins were started and which not. Of those that were
-// asked to be started it says how each is.
+// printPlugins prints the file that each interpreter runs, and which plugins were started and which not. Of the
+// plugins that were to be started it prints the state.
 func (v *validation) printPlugins() {
 	var started, left []string
 	for _, p := range v.Plugins {
@@ -163,7 +163,7 @@ func (v *validation) printf(format string, a ...any) {
 	}
 }
 
-// warn reports what is not wrong, but probably not meant.
+// warn prints settings that are valid, but probably not meant.
 func (v *validation) warn(warnings ...error) {
 	for _, w := range warnings {
 		v.Warnings = append(v.Warnings, v.g.hide(w.Error()))

@@ -15,7 +15,7 @@ import (
 
 var versionedProgram = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(filepath.Join(bin, "versioned")) })
 
-// A versioned plugin can be built again, as another version with other tools.
+// A versioned plugin can be rebuilt as another version with other tools.
 type versioned struct {
 	t    testing.TB
 	path string
@@ -39,12 +39,12 @@ func (v *versioned) text(line string) []byte {
 	return bytes.Join([][]byte{program, []byte(line)}, []byte("\n"))
 }
 
-// rename puts the build in place as careful builders do.
+// rename installs the build as careful builders do.
 func (v *versioned) rename(line string) { v.t.Helper(); v.renameText(v.text(line)) }
 
 func (v *versioned) renameText(text []byte) {
 	v.t.Helper()
-	// a child that begins meanwhile would have the file open, and a file that is written cannot be run
+	// a child that starts meanwhile would have the file open, and a file that is open for writing cannot be run
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(v.path+".new", text, 0o755); err != nil {
@@ -55,8 +55,8 @@ func (v *versioned) renameText(text []byte) {
 	}
 }
 
-// rewrite puts the build in place as linkers do: the old file goes, and the new one is written in pieces and can be run
-// only at the end.
+// rewrite installs the build as linkers do: the old file is removed, and the new one is written in pieces and becomes
+// executable only at the end.
 func (v *versioned) rewrite(line string) {
 	v.t.Helper()
 	syscall.ForkLock.RLock() // as above
@@ -67,7 +67,8 @@ func (v *versioned) rewrite(line string) {
 			v.t.Fatal(err)
 		}
 		var err error
-		// A plugin that starts between the two has a placeholder there, see docs/rough-edges.md: the builder runs again.
+		// A plugin that starts between the two has a placeholder there, see docs/rough-edges.md: the builder runs
+		// again.
 		if f, err = os.OpenFile(v.path, os.O_CREATE|os.O_WRONLY, 0o644); err != nil && !errors.Is(err, os.ErrNotExist) {
 			v.t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func (v *versioned) runs() map[string]int {
 	return out
 }
 
-// eventually waits for a condition that nobody tells of.
+// eventually waits for a condition that nothing reports.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -116,7 +117,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// A shared text may be written and read at the same time.
+// A shared text may be written and read concurrently.
 type shared struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// comparedPackages are those that the page names parts of, with their folders.
+// comparedPackages are those whose parts the page names, with their folders.
 var comparedPackages = map[string]string{
 	"host": "host", "audit": "host/audit", "config": "host/config", "policy": "host/policy", "supervise": "host/supervise",
 	"sdk": "sdk", "proctree": "sdk/proctree", "sdktest": "sdk/sdktest", "shellcmd": "internal/shellcmd",
@@ -30,7 +30,7 @@ func packageNames() (names []string) {
 	return names
 }
 
-// A whatIs knows what there is.
+// A whatIs has all names that exist.
 type whatIs struct {
 	root        *cobra.Command
 	names       map[string]bool // of Go, such as host.Options.Policy
@@ -48,7 +48,7 @@ func newWhatIs(t *testing.T) *whatIs {
 	return w
 }
 
-// readAll takes the code of the repository.
+// readAll reads the code of the repository.
 func (w *whatIs) readAll(t *testing.T) {
 	t.Helper()
 	var code, tests strings.Builder
@@ -70,7 +70,7 @@ func (w *whatIs) readAll(t *testing.T) {
 	w.code, w.tests = code.String(), tests.String()
 }
 
-// read takes the names of a package from its code.
+// read collects the names of a package from its code.
 func (w *whatIs) read(t *testing.T, pkg, dir string) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -152,7 +152,7 @@ func (w *whatIs) goName(name string) string {
 	return "there is no " + name
 }
 
-// command follows the words down to a command that has none below it; what comes then are its arguments.
+// command follows the words down to a command that has none below it; the rest are its arguments.
 func (w *whatIs) command(line string) string {
 	cmd := w.root
 	var flags []string
@@ -197,7 +197,7 @@ func (w *whatIs) anyFlag(flag string) string {
 	return "no command has the flag " + flag
 }
 
-// quoted looks for a word at the beginning of a string of the code, or as a JSON name.
+// quoted looks for a word at the beginning of a string in the code, or as a JSON name.
 func (w *whatIs) quoted(word string) string {
 	if regexp.MustCompile(`"` + word + `[",]`).MatchString(w.code) {
 		return ""
