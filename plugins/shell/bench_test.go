@@ -12,8 +12,8 @@ import (
 
 const flood = 100_000_000 // bytes
 
-// BenchmarkFlood is a command with much output; the yardstick beside it only counts it. Memory is per call: it must not
-// depend on how much is printed.
+// BenchmarkFlood runs a command with much output; the yardstick beside it only counts it. Memory is per call: it must
+// not depend on the amount of output.
 func BenchmarkFlood(b *testing.B) {
 	b.Setenv("TMPDIR", b.TempDir())
 	p := sdktest.Start(b, newPlugin())

@@ -37,7 +37,7 @@ const (
 	defaultTimeout = 2 * time.Minute
 	maxTimeout     = time.Hour
 	maxSide        = 1000 // of a terminal
-	maxTyped       = 1000 // bytes of a line that all systems let be typed
+	maxTyped       = 1000 // bytes of a line that can be typed on all systems
 )
 
 func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Result, error) {
@@ -54,7 +54,7 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout()), r.SingleCall})
 }
 
-// command makes the command ready to run.
+// command prepares the command to run.
 func (s *shell) command(ctx context.Context, r *sdk.Request, in *execArgs) (*proctree.Cmd, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -84,8 +84,7 @@ func (in *execContext) prepare(path, dir string, args []string) *proctree.Cmd {
 	return cmd
 }
 
-// terminalEnv is what programs are informed of the terminal. No one turns pages there, and what a pager reads may be
-// commands.
+// terminalEnv describes the terminal to programs. No one turns pages there, and what a pager reads may be commands.
 func (in *execArgs) terminalEnv() (env []string) {
 	for _, entry := range []string{"TERM=xterm-256color", "PAGER=cat", "GIT_PAGER=cat", "SYSTEMD_PAGER=cat"} {
 		name, _, _ := strings.Cut(entry, "=")
@@ -107,7 +106,7 @@ func (in *execArgs) size() *proctree.Size {
 	return &s
 }
 
-// check finds what the schema does not say, or what came past it.
+// check checks what the schema does not express, or what bypassed it.
 func (in *execArgs) check() error {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -149,7 +148,7 @@ func (in *execContext) input() io.Reader {
 	return strings.NewReader(in.Stdin)
 }
 
-// timeout is how long the caller wants the command to run at most.
+// timeout is the caller's limit for the command.
 func (in *execContext) timeout() time.Duration {
 	if in.TimeoutSeconds == 0 {
 		return defaultTimeout
@@ -157,8 +156,7 @@ func (in *execContext) timeout() time.Duration {
 	return time.Duration(in.TimeoutSeconds * float64(time.Second))
 }
 
-// checkBackground refuses what would have to run on after the call where the plugin ends with it: a job would be killed
-// at once.
+// checkBackground refuses jobs where the plugin ends with the call: a job would be killed at once.
 func (in *execArgs) checkBackground(r *sdk.Request) error {
 	if !in.Background || !r.SingleCall {
 		return nil
@@ -169,7 +167,7 @@ func (in *execArgs) checkBackground(r *sdk.Request) error {
 			"most %d). What has to go on longer must be started by the user.", int(maxTimeout.Seconds()))}
 }
 
-// background starts the command as a job, and answers with what it has to say at first.
+// background starts the command as a job, and returns its first output.
 func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, in *execArgs) (*sdk.Result, error) {
 	t := s.transcript(r.SessionID)
 	defer t.attach(cmd, r)()
@@ -185,14 +183,14 @@ func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cm
 		return nil, err
 	}
 	j.awaitFirstOutput(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
-	if ctx.Err() != nil { // no one would know of it
+	if ctx.Err() != nil { // no one would know the job
 		j.stop(errStopped)
 		return nil, ended(ctx, "the call was canceled and the job is stopped, with everything it has started")
 	}
 	return j.startResult(), nil
 }
 
-// await waits until a job runs. One that never does is none.
+// await waits until a job runs. A job that never runs is dropped.
 func (s *shell) await(ctx context.Context, j *job) error {
 	select {
 	case <-j.started:
@@ -227,13 +225,13 @@ func (j *job) startResult() *sdk.Result {
 	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
 }
 
-// A limit is how long a call may run, and says whose word that is when it is over.
+// A limit is how long a call may run, and whose limit it is.
 type limit struct {
 	proctree.Limits
-	single bool // nothing can run on after the call
+	single bool // nothing can continue after the call
 }
 
-// exceeded reports a command that was stopped, and what went wrong with stopping it, if anything.
+// exceeded reports a command that was stopped, and the failure to stop it, if any.
 func (l limit) exceeded(trouble error) error {
 	text := fmt.Sprintf("the command was not done after %v and was stopped", l.Shown())
 	if trouble == nil {
@@ -249,7 +247,7 @@ func (l limit) tooShort() error {
 	return l.error("there was no time to start the command; nothing was run")
 }
 
-// error says what would help: a longer timeout_seconds does only if that is what was too short.
+// error says what would help: a longer timeout_seconds only if that was too short.
 func (l limit) error(text string) error {
 	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: text,
 		Suggestion: "Give it more time with timeout_seconds (at most 3600), do the work in smaller steps, or have exec run " +
@@ -268,8 +266,8 @@ func (l limit) error(text string) error {
 	return e
 }
 
-// findWorkdir gives the folder a command starts in, without symbolic links, so that it is the one that was checked. It
-// keeps calls from starting outside by mistake; what a command does after that is for the sandbox to bound.
+// findWorkdir returns the folder that a command starts in, without symbolic links, so that it is the one that was
+// checked. It prevents calls from starting outside by mistake; later access is limited by the sandbox.
 func findWorkdir(workspace, workdir string) (string, error) {
 	if strings.ContainsRune(workdir, 0) {
 		return "", invalid("workdir has a NUL character, which no path can hold; give it without")

@@ -26,8 +26,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A deadline is one that the command has to end before, and that no one else keeps: a busy machine may need any time to
-// notice an end.
+// A deadline is one that only the command must meet: a busy machine may take any time to notice an end.
 type deadline struct {
 	context.Context
 	at time.Time
@@ -58,7 +57,7 @@ func TestEndsBeforeTheCallersDeadline(t *testing.T) {
 	}
 }
 
-// From its SIGTERM to its SIGKILL passes no more time than the caller's deadline leaves.
+// Between its SIGTERM and its SIGKILL passes no more time than the caller's deadline leaves.
 func TestGraceOfACall(t *testing.T) {
 	ctx := deadline{t.Context(), time.Now().Add(3 * time.Second)}
 	s, cmd, l := testShell(t), proctree.Command("true"), limit{Limits: proctree.LimitsFor(ctx, time.Minute)}
@@ -67,7 +66,7 @@ func TestGraceOfACall(t *testing.T) {
 	}
 }
 
-// When the plugin is to stop, whoever made the call gets what there is so far.
+// When the plugin is to stop, the caller gets the output so far.
 func TestCanceledByThePlugin(t *testing.T) {
 	lis, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
@@ -140,7 +139,7 @@ func TestMain(m *testing.M) {
 	os.Exit(runAll(m))
 }
 
-// runAll runs the tests with a folder for what plugins leave.
+// runAll runs the tests with a folder for files that plugins leave.
 func runAll(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "")
 	if err == nil {
@@ -170,7 +169,7 @@ func playPlugin(command string) {
 // A plugin that is killed leaves no job behind. Its output stays for a while.
 func TestPluginIsKilled(t *testing.T) {
 	if proctree.Containment() != "process-tree" {
-		return // elsewhere no one is left to end the job
+		return // elsewhere nothing is left to end the job
 	}
 	l, dir := newLifeline(t), t.TempDir()
 	plugin := exec.Command(os.Args[0])

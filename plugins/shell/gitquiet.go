@@ -18,16 +18,16 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Commands of git that only read run unasked, so nothing may run that the settings of a repository name: its
+// Git commands that only read run without approval, so no program may run that the settings of a repository name: its
 // .git/config may have come with it, in an archive or from an earlier command. Git has no switch for all of these
-// settings. What has a fixed name is set by the environment, which counts for more than any file; of settings with free
+// settings. Settings with fixed names are set by the environment, which overrides any file; for settings with free
 // names, such as diff.NAME.textconv, git is asked for those of the repository.
 
 // gitVariables keep git from locks, the network, pagers and questions. Without a protocol nothing is fetched either.
 var gitVariables = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0"}
 
-// gitSettings hold whatever the repository says. /dev/null is no program, so what would be started fails.
+// gitSettings override the repository's. /dev/null is not a program, so starting it fails.
 var gitSettings = []gitSetting{
 	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.alternateRefsCommand", "false"},
 	{"core.sshCommand", "false"},
@@ -40,11 +40,12 @@ var gitSettings = []gitSetting{
 
 type gitSetting struct{ name, value string }
 
-// plainDiff takes the place of a repository's own diff program, which cannot be unset.
+// plainDiff replaces a repository's own diff program, which cannot be unset.
 const plainDiff = `f() { test $# -lt 7 || { echo "diff --git a/$1 b/$1"; diff -u -L "a/$1" -L "b/$1" "$2" "$5"; :; ` +
 	`}; }; f`
 
-// gitNeutral gives the value that makes a setting of a free name harmless, by the first and last part of its name.
+// gitNeutral returns the value that makes a setting with a free name harmless, by the first and last part of its
+// name.
 func gitNeutral(name string) (value string, ok bool) {
 	first, _, _ := strings.Cut(name, ".")
 	switch first + "." + name[strings.LastIndexByte(name, '.')+1:] {
@@ -67,9 +68,9 @@ const (
 	maxGitOutput = 1 << 20
 )
 
-// quietGit gives the variables for a command line that runs git for reading: with them git runs nothing that the
-// repository names. Lines that do anything else with git get none, see [shellcmd.GitFolders]. It fails when git cannot
-// report its settings, or does not follow the variables.
+// quietGit returns the variables for a command line that runs git for reading: with them git runs nothing that the
+// repository names. Lines that do anything else with git get none, see [shellcmd.GitFolders]. It fails when git
+// cannot report its settings, or ignores the variables.
 func quietGit(ctx context.Context, command string, c shellcmd.Context, env []string) ([]string, error) {
 	folders := shellcmd.GitFolders(command, c)
 	if len(folders) == 0 {
@@ -99,7 +100,7 @@ func quietGit(ctx context.Context, command string, c shellcmd.Context, env []str
 	return gitEnviron(settings), nil
 }
 
-// gitEnviron gives settings to git by the environment.
+// gitEnviron passes settings to git in the environment.
 func gitEnviron(settings []gitSetting) []string {
 	env := append(slices.Clone(gitVariables), "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 	for i, s := range settings {
@@ -116,7 +117,8 @@ type gitReader struct {
 	env []string
 }
 
-// neutral gives the settings that make those of the repository harmless. What the user or the system has set holds.
+// neutral returns the settings that neutralize those of the repository. Settings of the user or the system still
+// apply.
 func (g *gitReader) neutral() (out []gitSetting, err error) {
 	text, err := g.config("--show-scope", "--list")
 	if err != nil {
@@ -165,8 +167,8 @@ func (g *gitReader) neutral() (out []gitSetting, err error) {
 	return out, nil
 }
 
-// submoduleOf gives the submodule that a setting is about, or "". Git would look for changes in it with the settings
-// there.
+// submoduleOf returns the submodule that a setting is about, or "". Git would look for changes in it with the
+// settings there.
 func submoduleOf(setting string) string {
 	name, ok := strings.CutPrefix(setting, "submodule.")
 	if at := strings.LastIndexByte(name, '.'); ok && at > 0 {
@@ -175,8 +177,8 @@ func submoduleOf(setting string) string {
 	return ""
 }
 
-// submodules gives the names of settings in the file that lists submodules: the one in the folder or above it, else
-// that of the index.
+// submodules returns the names of settings in the file that lists submodules: the one in the folder or above it,
+// otherwise that of the index.
 func (g *gitReader) submodules() (names []string, err error) {
 	for dir := g.dir; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, ".gitmodules")); err == nil && info.Mode().IsRegular() {
@@ -195,7 +197,7 @@ func (g *gitReader) submodules() (names []string, err error) {
 	}
 	text, err := g.config("--name-only", "--blob=:.gitmodules", "--list")
 	if err != nil && g.ctx.Err() == nil {
-		return nil, nil // there is none, as a rule
+		return nil, nil // usually there is none
 	}
 	return strings.Split(text, "\x00"), err
 }

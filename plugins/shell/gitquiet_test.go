@@ -31,7 +31,7 @@ credential.helper core.alternateRefsCommand core.gitProxy alias.st alias.whatcha
 gpg.ssh.program gpg.x509.program gpg.ssh.defaultKeyCommand remote.origin.uploadpack remote.origin.receivepack hook.mine.command difftool.x.cmd man.x.cmd
 uploadpack.packObjectsHook tar.x.command`
 
-// otherSettings make git look at more than it would, and so run more.
+// otherSettings make git read more than usual, and so run more.
 const otherSettings = `log.showSignature=true format.pretty=format:%h%x20%G? pretty.mine=format:%G? diff.submodule=diff status.submoduleSummary=true
 submodule.recurse=true log.diffMerges=remerge branch.sort=v:refname tag.sort=-refname submodule.sub.ignore=none hook.mine.event=post-index-change
 hook.mine.enabled=true protocol.allow=always remote.origin.url=./elsewhere remote.origin.promisor=true remote.origin.partialclonefilter=blob:none
@@ -86,14 +86,14 @@ rm -f "$TRAP_MARKS"
 	return r
 }
 
-// run runs a command line as the shell plugin would, with what it sets for git, and gives what it printed and what
-// programs ran.
+// run runs a command line as the shell plugin would, with its variables for git, and returns the output and the
+// programs that ran.
 func (r *hostileRepo) run(t testing.TB, text string, quiet bool) (out, ran string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	now := time.Now()
-	for _, name := range []string{"a.go", "a.txt", "c.long"} { // so that git looks at them once more
+	for _, name := range []string{"a.go", "a.txt", "c.long"} { // so that git reads them again
 		if err := os.Chtimes(filepath.Join(r.dir, name), now, now); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func (r *hostileRepo) run(t testing.TB, text string, quiet bool) (out, ran strin
 	return string(text2), string(marks)
 }
 
-// files are those of the repository, without what is only for speed.
+// files are those of the repository, without those that only serve speed.
 func (r *hostileRepo) files(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -131,7 +131,7 @@ func (r *hostileRepo) files(t testing.TB) map[string]string {
 	return out
 }
 
-// readingGit are commands of git that only read, and that run programs of a hostile repository where nothing is set.
+// readingGit are commands of git that only read, and that run programs of a hostile repository without the variables.
 var readingGit = []string{"git status", "git status --short", "git diff", "git diff --stat", "git diff HEAD~2",
 	"git diff main side", "git diff --name-only", "git log -p -m -4 --format=%h",
 	"git log -2", "git show HEAD~2", "git show v2", "git show", "git log -S package --oneline", "git blame a.go",
@@ -150,7 +150,7 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 			continue
 		}
 		out, ran := r.run(t, text, true)
-		out = strings.ReplaceAll(out, "fatal: cannot exec '/dev/null': Permission denied\n", "") // what stands for gpg
+		out = strings.ReplaceAll(out, "fatal: cannot exec '/dev/null': Permission denied\n", "") // the message about the replaced gpg
 		if ran != "" || strings.Contains(out, "fatal") {
 			t.Errorf("%s printed\n%s\nand ran\n%s", text, out, ran)
 		}
@@ -168,7 +168,7 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 	}
 }
 
-// A repository in a folder below has settings of its own, under names of its own.
+// A repository in a subfolder has its own settings, with its own names.
 func TestGitRunsNothingOfARepositoryBelow(t *testing.T) {
 	r := newHostileRepo(t)
 	c := exec.CommandContext(t.Context(), "bash", "-euc", `
@@ -192,7 +192,7 @@ for s in core.fsmonitor diff.other.command filter.other.clean filter.other.proce
 	}
 }
 
-// What git prints of such a repository is what it holds.
+// Git's output about such a repository is correct.
 func TestGitReportsTheRepository(t *testing.T) {
 	r := newHostileRepo(t)
 	for text, want := range map[string]string{
@@ -211,7 +211,7 @@ func TestGitReportsTheRepository(t *testing.T) {
 	}
 }
 
-// What the user has set holds; what does more than read runs as git is set up.
+// The user's settings apply; commands that do more than read run with git's normal settings.
 func TestGitFollowsTheUser(t *testing.T) {
 	r := newHostileRepo(t)
 	home := filepath.Dir(r.dir)

@@ -41,7 +41,7 @@ func (g gate) open(t *testing.T) {
 	}
 }
 
-// startJob starts a command in the background, for a session.
+// startJob starts a background command for a session.
 func startJob(t *testing.T, p *sdktest.Plugin, session, command string, more map[string]any) *sdk.Result {
 	t.Helper()
 	args := map[string]any{"command": command, "background": true}
@@ -51,7 +51,7 @@ func startJob(t *testing.T, p *sdktest.Plugin, session, command string, more map
 	return callIn(t, p, "exec", t.TempDir(), session, args)
 }
 
-// wantLines compares a text, in which "…" stands for what differs from run to run.
+// wantLines compares a text, in which "…" stands for parts that vary.
 func wantLines(t *testing.T, got, want string) {
 	t.Helper()
 	rest := got
@@ -137,7 +137,7 @@ func TestJobThatEndsAtOnce(t *testing.T) {
 	}
 }
 
-// The call that starts a job waits a second for its first words, and a moment for those that follow.
+// The call that starts a job waits a second for its first output, and a moment for more.
 func TestFirstOutputOfAJob(t *testing.T) {
 	for name, c := range map[string]struct{ speaks, ends, want time.Duration }{
 		"silent":            {time.Hour, time.Hour, time.Second},
@@ -206,7 +206,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 		startJob(t, p, "", "true", nil)
 	}
 	list := outcomeOf(t, jobIn(t, p, "", jobArgs{Action: "list"})).Jobs
-	if len(list) != keptJobs+2 || list[0].ID != "job-1" || list[1].ID != "job-4" { // the last one ran when it was added
+	if len(list) != keptJobs+2 || list[0].ID != "job-1" || list[1].ID != "job-4" { // the last one was running when it was added
 		t.Errorf("%d jobs: %+v", len(list), list)
 	}
 }
@@ -237,7 +237,7 @@ func TestJobArgumentsRefused(t *testing.T) {
 	}
 }
 
-// What a job prints while no one looks is in its file; what is shown says so.
+// A job's output between looks is in its file; the shown part says so.
 func TestLongOutputOfAJob(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, g := sdktest.Start(t, newPlugin()), newGate(t)
@@ -287,7 +287,8 @@ func TestJobReportsLeftProcesses(t *testing.T) {
 		"up\njob-1 ended after …: exit code 0; background processes ended with it: 1")
 }
 
-// A host that ends after the call would kill the job at once, so it is refused, before a person is asked about it too.
+// A host that ends after the call would kill the job at once, so it is refused, also before a person is asked about
+// it.
 func TestNoJobWhereTheHostEnds(t *testing.T) {
 	p, dir := sdktest.Start(t, newPlugin()), t.TempDir()
 	request := func(arguments string) *sdk.Request {

@@ -20,8 +20,8 @@ type jobs struct {
 	base    context.Context // ends with the plugin
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
-	first   time.Duration // how long a call waits for a job to say something
-	more    time.Duration // and for what comes right after it
+	first   time.Duration // how long a call waits for a job's first output
+	more    time.Duration // and for further output right after it
 
 	mu    sync.Mutex
 	all   []*job // the oldest first
@@ -29,9 +29,9 @@ type jobs struct {
 }
 
 const (
-	keptJobs    = 16 // that have ended, of a session
+	keptJobs    = 16 // most ended ones of a session
 	keptJobsAll = 64 // of all sessions
-	// endLimit is how long the plugin's end may wait for jobs; what is left then is killed by its end.
+	// endLimit is how long the plugin's end may wait for jobs; the rest is killed by its end.
 	endLimit = 700 * time.Millisecond
 )
 
@@ -63,7 +63,7 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 	return started, nil
 }
 
-// reserve says whether one more job may run.
+// reserve reports whether one more job may run.
 func (j *jobs) reserve(session string, most int) error {
 	if j.base.Err() != nil {
 		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true,
@@ -94,7 +94,7 @@ func (j *jobs) reserve(session string, most int) error {
 	return e
 }
 
-// forget drops the oldest jobs that have ended, where there are too many.
+// forget drops the oldest ended jobs over the limits.
 func (j *jobs) forget(session string) {
 	mine, all := 0, 0
 	for _, o := range slices.Backward(slices.Clone(j.all)) {
@@ -111,7 +111,7 @@ func (j *jobs) forget(session string) {
 	}
 }
 
-// drop takes a job that never ran off the list.
+// drop removes a job that never ran from the list.
 func (j *jobs) drop(o *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -172,7 +172,7 @@ func brief(command string) string {
 	return line
 }
 
-// A job is a command that runs on after its call.
+// A job is a command that continues after its call.
 type job struct {
 	id, session, command string
 	transcript           *transcript
@@ -182,13 +182,13 @@ type job struct {
 	started              chan struct{} // closed when it runs
 	done                 chan struct{} // closed when all of it has ended
 
-	// To be read after done.
+	// Valid after done.
 	exit  proctree.Exit
 	err   error
-	cause error // why it was ended, if it was
+	cause error // why it was ended, if so
 
 	mu   sync.Mutex
-	seen [2]int64 // what was shown of its output
+	seen [2]int64 // how much of its output was shown
 }
 
 var (
@@ -204,7 +204,7 @@ const (
 	stateTimedOut = "timed_out"
 )
 
-// run runs the command. The limit holds from when it runs; none means that it may go on until it is stopped.
+// run runs the command. The limit counts from its start; none means until it is stopped.
 func (j *job) run(ctx context.Context, cmd *proctree.Cmd, limit time.Duration) {
 	defer close(j.done)
 	cmd.Started = func(pid int) {
@@ -250,7 +250,7 @@ func (j *job) duration() time.Duration {
 	return time.Since(j.begun)
 }
 
-// awaitFirstOutput waits for the first output of a job, and a little for more, or for its end.
+// awaitFirstOutput waits for the first output of a job, and briefly for more, or for its end.
 func (j *job) awaitFirstOutput(ctx context.Context, limit, more time.Duration) {
 	for _, wait := range []struct {
 		limit    time.Duration
@@ -269,7 +269,7 @@ func (j *job) awaitFirstOutput(ctx context.Context, limit, more time.Duration) {
 	}
 }
 
-// look gives the output since the last look, or the last lines of it.
+// look returns the output since the last look, or the last lines of it.
 func (j *job) look(lines int) view {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -301,7 +301,7 @@ const (
 	stopLimit = 6 * time.Second
 )
 
-// A jobLine is what the structured results say of a job.
+// A jobLine is a job in the structured results.
 type jobLine struct {
 	ID         string `json:"id"`
 	Command    string `json:"command"`
@@ -359,7 +359,7 @@ func (in *jobArgs) wait() time.Duration {
 	return cmp.Or(time.Duration(in.TimeoutSeconds*float64(time.Second)), defaultWait)
 }
 
-// wait waits for the end of a job, no longer than the call has time to report it.
+// wait waits for the end of a job, up to the time that the call needs to report it.
 func (j *job) wait(ctx context.Context, limit time.Duration) error {
 	timer := time.NewTimer(proctree.LimitsFor(ctx, limit).Run)
 	defer timer.Stop()
@@ -372,7 +372,7 @@ func (j *job) wait(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// show is what there is to see of a job.
+// show returns the current view of a job.
 func (j *job) show(tail int) *sdk.Result {
 	v := j.look(tail)
 	text := v.text()
@@ -396,7 +396,7 @@ func (j *job) line() jobLine {
 	return l
 }
 
-// note says in a line how it is with the job.
+// note describes the state of the job in a line.
 func (j *job) note() string {
 	took := j.duration().Round(time.Millisecond)
 	state := j.state()

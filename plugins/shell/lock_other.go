@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// sweeps says that folders that were left can be told from those in use.
+// sweeps reports whether abandoned folders can be distinguished from those in use.
 const sweeps = false
 
-// takeLock makes the file of a new folder. There are no locks here, so no folder is known to be left behind.
+// takeLock creates the file of a new folder. There are no locks here, so no folder is known to be abandoned.
 func takeLock(path string, create int) (*os.File, error) {
 	if create == 0 {
 		return nil, errors.ErrUnsupported

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An outputStore is the plugin's private folder, for the files of long output and of scripts. The first file makes it.
-// What it holds of output stays for a while after the end of the plugin.
+// An outputStore is the plugin's private folder, for the files of long output and of scripts. The first file creates
+// it. Output in it is kept for a while after the end of the plugin.
 type outputStore struct {
 	mu         sync.Mutex
 	privateDir *privateDir
@@ -25,7 +25,7 @@ type outputStore struct {
 	count      int
 }
 
-// A sessionOutput is where the output of one session goes.
+// A sessionOutput is the part of the store for one session.
 type sessionOutput struct {
 	outputStore *outputStore
 	session     string
@@ -35,7 +35,7 @@ type sessionOutput struct {
 const (
 	perSession  = 4
 	perSessions = 16
-	outputEnd   = ".txt" // of the names of files of output; no script has it
+	outputEnd   = ".txt" // of the names of output files; no script has it
 )
 
 // An outputFile is one file.
@@ -74,7 +74,7 @@ func (l *outputStore) create(name string) (*os.File, error) {
 	if l.privateDir == nil {
 		f, err := newPrivateDir(sdk.KeepDir())
 		if err != nil {
-			f, err = newPrivateDir(os.TempDir()) // gone with the plugin, but of use until then
+			f, err = newPrivateDir(os.TempDir()) // removed with the plugin, but usable until then
 		}
 		if err != nil {
 			return nil, err
@@ -99,8 +99,8 @@ func (b *outputFile) write(p []byte) error {
 	return err
 }
 
-// reserve takes room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that no one writes
-// go.
+// reserve reserves room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that are not
+// being written are removed.
 func (s *sessionOutput) reserve(b *outputFile, n int64) int64 {
 	l := s.outputStore
 	l.mu.Lock()
@@ -113,7 +113,7 @@ func (s *sessionOutput) reserve(b *outputFile, n int64) int64 {
 	return n
 }
 
-// evict removes the oldest files of those that count until n more bytes fit in, and says how many do.
+// evict removes the oldest of those files until n more bytes fit, and returns how many fit.
 func (l *outputStore) evict(n, limit int64, counts func(*outputFile) bool) int64 {
 	for {
 		var used int64
@@ -142,7 +142,7 @@ func (b *outputFile) close() {
 	_ = b.file.Close()
 }
 
-// script writes a text to a file of its own, for the time of one call.
+// script writes a text to its own file, for the duration of one call.
 func (l *outputStore) script(name, text string) (path string, remove func(), err error) {
 	l.mu.Lock()
 	f, err := l.create(name)
@@ -159,7 +159,7 @@ func (l *outputStore) script(name, text string) (path string, remove func(), err
 	return f.Name(), func() { _ = os.Remove(f.Name()) }, nil
 }
 
-// close lets go of the folder, which stays for a while if there is output in it.
+// close ends the use of the folder, which is kept for a while if there is output in it.
 func (l *outputStore) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,8 +170,8 @@ func (l *outputStore) close() {
 	}
 }
 
-// A privateDir is private to this process, which holds the lock in it as long as it lives. So the next process can tell
-// the privateDir of one that is gone.
+// A privateDir is private to this process, which holds a lock in it as long as it lives. So the next process can
+// recognize the privateDir of one that is gone.
 type privateDir struct {
 	path string
 	lock *os.File
@@ -179,18 +179,18 @@ type privateDir struct {
 
 const (
 	folderPrefix = "toolhost-shell-"
-	lockName     = "shell.lock" // not as that of a host, which removes folders that have one and look like its own
-	// emptyAge is when a folder without a lock is one whose maker died at once.
+	lockName     = "shell.lock" // not the name that a host uses, which removes folders with that lock that look like its own
+	// emptyAge is the age at which a folder without a lock belongs to a process that died right after making it.
 	emptyAge = time.Hour
 
-	// What is kept of the output of processes that are gone.
+	// Limits of the kept output of processes that are gone.
 	leftAge     = 24 * time.Hour
 	leftFolders = 20
 	leftBytes   = 2 << 30
 )
 
-// newPrivateDir makes a folder for this process in dir. Another process that sweeps may take it in the moment before it
-// is locked.
+// newPrivateDir makes a folder for this process in dir. Another process that sweeps may remove it in the moment
+// before it is locked.
 func newPrivateDir(dir string) (*privateDir, error) {
 	var err error
 	for range 3 {
@@ -216,8 +216,8 @@ func (f *privateDir) remove() {
 
 func (f *privateDir) unlock() { _ = f.lock.Close() }
 
-// leave ends the use of the folder: results have named the output in it, and someone may still read that. Without
-// output no one knows of it.
+// leave ends the use of the folder: results have named the output in it, and it may still be read. Without output no
+// one knows it.
 func (f *privateDir) leave() {
 	entries, err := os.ReadDir(f.path)
 	if err != nil || !sweeps || !slices.ContainsFunc(entries, isOutput) {
@@ -236,7 +236,7 @@ func isOutput(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), outputEnd)
 }
 
-// removeAbandoned removes what no one needs of the folders in dir whose process is gone.
+// removeAbandoned removes folders in dir whose process is gone and whose content is no longer needed.
 func removeAbandoned(dir string) {
 	var left []abandonedOutput
 	for _, f := range abandoned(dir) {
@@ -247,12 +247,12 @@ func removeAbandoned(dir string) {
 			f.remove()
 		}
 	}
-	for _, l := range outputFullError(left, time.Now()) {
+	for _, l := range expiredOutput(left, time.Now()) {
 		l.remove()
 	}
 }
 
-// abandoned takes the folders whose process is gone. Their name only says where to look; the lock decides.
+// abandoned returns the folders whose process is gone. Their names only select candidates; the lock decides.
 func abandoned(dir string) (found []*privateDir) {
 	paths, _ := filepath.Glob(filepath.Join(quoteGlob(dir), folderPrefix+"*"))
 	for _, path := range paths {
@@ -281,7 +281,7 @@ type abandonedOutput struct {
 	size    int64
 }
 
-// output reports the output in the folder, if there is any.
+// output returns the output in the folder, if there is any.
 func (f *privateDir) output() (l abandonedOutput, ok bool) {
 	entries, _ := os.ReadDir(f.path)
 	l.privateDir = f
@@ -298,9 +298,9 @@ func (f *privateDir) output() (l abandonedOutput, ok bool) {
 	return l, ok
 }
 
-// outputFullError are those that are too old, and the oldest where there are too many or where they take too much room.
-// The newest may be as large as it likes.
-func outputFullError(left []abandonedOutput, now time.Time) (out []abandonedOutput) {
+// expiredOutput are the folders that are too old, and the oldest over the limits of number and size. The newest may
+// have any size.
+func expiredOutput(left []abandonedOutput, now time.Time) (out []abandonedOutput) {
 	slices.SortFunc(left, func(a, b abandonedOutput) int { return b.written.Compare(a.written) })
 	var reserve int64 = leftBytes
 	for i, l := range left {
@@ -324,7 +324,7 @@ func quoteGlob(path string) string {
 	return string(out)
 }
 
-// headTail holds the start and the end of a stream, up to half bytes each, however long the stream is.
+// headTail keeps the start and the end of a stream, up to half bytes each, however long the stream is.
 type headTail struct {
 	half   int
 	head   []byte
@@ -352,8 +352,8 @@ func (k *headTail) add(p []byte) {
 // full reports whether n more bytes would be too many to keep all.
 func (k *headTail) full(n int) bool { return k.total+int64(n) > 2*int64(k.half) }
 
-// A snapshot is what is kept of a stream at one moment: the bytes before head and those from tail on. Where they do not
-// meet, neither ends in the middle of a character.
+// A snapshot is the kept part of a stream at one moment: the bytes before head and those from tail on. Where they do
+// not meet, neither ends in the middle of a character.
 type snapshot struct {
 	head, tail []byte
 	from       int64 // where the tail begins
@@ -370,7 +370,7 @@ func (k *headTail) snapshot() snapshot {
 	return s
 }
 
-// cut gives what is kept of the bytes from a to b, and how many between the two parts are not.
+// cut returns the kept part of the bytes from a to b, and how many are missing in the middle.
 func (s *snapshot) cut(a, b int64) (start []byte, missing int64, end []byte) {
 	head := int64(len(s.head))
 	if a < head {
@@ -383,7 +383,7 @@ func (s *snapshot) cut(a, b int64) (start []byte, missing int64, end []byte) {
 	return start, missing, end
 }
 
-// text is what a result shows of a stream: valid UTF-8, and how many bytes are left out of it.
+// text is a stream in a result: valid UTF-8, and the number of missing bytes.
 func (s *snapshot) text(from int64) (shown string, leftOut int64) {
 	start, missing, end := s.cut(from, s.total)
 	if missing == 0 {
@@ -396,7 +396,7 @@ func leftOutMark(n int64) string { return fmt.Sprintf("[... %d bytes left out ..
 
 func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// endLine gives s with a line break at its end, unless it is empty.
+// endLine adds a line break to s, unless it is empty.
 func endLine(s string) string {
 	if s == "" || strings.HasSuffix(s, "\n") {
 		return s
@@ -404,7 +404,7 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// A spillFile is the file of a stream that is too long for a result. It is made when the first byte would be lost.
+// A spillFile is the file of a stream that is too long for a result. It is created when the first byte would be lost.
 type spillFile struct {
 	sessionOutput *sessionOutput // nil saves nothing
 	name          string
@@ -412,7 +412,7 @@ type spillFile struct {
 	err           error // why there is no file, or no more in it
 }
 
-// follow writes what comes, and first, if this is where it is too much, all that was kept until here.
+// follow writes new output and, the first time that it is too much, everything kept so far.
 func (o *spillFile) follow(k *headTail, p []byte) {
 	if o.sessionOutput == nil || o.err != nil {
 		return
@@ -424,7 +424,7 @@ func (o *spillFile) follow(k *headTail, p []byte) {
 		if o.file, o.err = o.sessionOutput.open(o.name); o.err != nil {
 			return
 		}
-		o.err = errors.Join(o.file.write(k.head), o.file.write(k.tail)) // the ring has not turned yet
+		o.err = errors.Join(o.file.write(k.head), o.file.write(k.tail)) // the ring has not wrapped yet
 	}
 	if o.err == nil {
 		o.err = o.file.write(p)
@@ -438,7 +438,7 @@ func (o *spillFile) path() string {
 	return o.file.path
 }
 
-// note says in a line where the stream is, of which so much was printed.
+// note names the file of the stream, with the number of printed bytes.
 func (o *spillFile) note(total int64) string {
 	switch {
 	case o.sessionOutput == nil:

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// newShelf is a place for files of up to limit bytes, in a folder of the test's own.
+// newShelf is a place for files of up to limit bytes, in a temporary folder.
 func newShelf(t *testing.T, session string, limit int64) *sessionOutput {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -77,7 +77,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A session has four files' worth of room, and the oldest go first; those that are being written stay.
+// A session has room for four files, and the oldest are removed first; those that are being written stay.
 func TestOldFilesAreEvicted(t *testing.T) {
 	files := newShelf(t, "a", 10)
 	other := &sessionOutput{outputStore: files.outputStore, session: "b", limit: 10}
@@ -130,7 +130,8 @@ func TestFolderThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// What a result has named can be read after the end of the plugin, which a later one finds; the rest is removed.
+// Output that a result has named can be read after the end of the plugin, and a later one finds it; the rest is
+// removed.
 func TestOutputOutlivesThePlugin(t *testing.T) {
 	files := newShelf(t, "", 100)
 	b, err := files.open("stdout")
@@ -180,7 +181,7 @@ func left(t *testing.T, dir, name string, size int64, age time.Duration) string 
 func TestSweepKeepsTheNewestOutput(t *testing.T) {
 	hour := time.Hour
 	for name, c := range map[string]struct {
-		sizes []int64 // of folders, of which each is an hour older than the one before
+		sizes []int64 // of folders, each an hour older than the one before
 		first time.Duration
 		want  int
 	}{
@@ -206,7 +207,7 @@ func TestSweepKeepsTheNewestOutput(t *testing.T) {
 	}
 }
 
-// Only the lock tells the folder of a process that is gone.
+// Only the lock identifies the folder of a process that is gone.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a*[b]")
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -262,7 +263,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Output is kept where the host says, and in the plugin's own folder where that cannot be used.
+// Output is kept where the host says, and in the plugin's own folder where that is unusable.
 func TestFolderIsWhereTheHostKeeps(t *testing.T) {
 	own, headTail := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", own)
@@ -311,7 +312,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A keptText is all that can be shown of a stream.
+// A keptText is everything that can be shown of a stream.
 type keptText struct {
 	shown          string
 	total, leftOut int64

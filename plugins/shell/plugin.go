@@ -22,7 +22,8 @@ func main() { sdk.Serve(newPlugin()) }
 
 const version = "0.2.0"
 
-// shell is the plugin's state: its configuration, the jobs that run on after their call, and the files of long output.
+// shell is the plugin's state: its configuration, the jobs that continue after their call, and the files of long
+// output.
 type shell struct {
 	config      atomic.Pointer[config]
 	jobs        *jobs
@@ -49,7 +50,7 @@ func (s *shell) plugin() *sdk.Plugin {
 	sdk.AddTool(p, sdk.Tool{
 		Name: "job", Title: "Look after background jobs", Description: jobDescription, Category: "shell", CostTier: sdk.Free,
 		OutputSchema: json.RawMessage(jobSchema),
-		// It changes nothing but jobs that the session itself was allowed to start.
+		// It changes only jobs that the session itself was allowed to start.
 		Hints:   sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.No, OpenWorld: sdk.No},
 		Timeout: maxWait + 30*time.Second, Stateful: true,
 	}, s.job)
@@ -57,7 +58,7 @@ func (s *shell) plugin() *sdk.Plugin {
 	return p
 }
 
-// runs completes a tool that runs what it is given.
+// runs completes a tool that runs its argument.
 func runs(t sdk.Tool) sdk.Tool {
 	t.Category, t.CostTier, t.OutputSchema = "shell", sdk.Free, json.RawMessage(execSchema)
 	t.Hints = sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.Yes}
@@ -71,7 +72,7 @@ func (s *shell) end() {
 	s.outputStore.close()
 }
 
-// transcript is a new one, for a call of a session.
+// transcript returns a new one, for a call of a session.
 func (s *shell) transcript(session string) *transcript {
 	c := s.config.Load()
 	var files *sessionOutput
@@ -84,8 +85,8 @@ func (s *shell) transcript(session string) *transcript {
 const (
 	defaultKeep = 64 << 10
 	minKeep     = 1 << 10
-	// maxKeep keeps a result under the wire's limit: each stream is in it twice, as text and as JSON, where a byte
-	// may become six.
+	// maxKeep keeps a result under the wire's limit: each stream is in it twice, as text and as JSON, where a byte may
+	// become six.
 	maxKeep = 256 << 10
 
 	defaultJobs = 8
@@ -106,7 +107,7 @@ type config struct {
 
 var defaultInterpreters = []string{"bash", "sh", "python3", "node", "perl", "ruby"}
 
-// complete fills in what is not set.
+// complete sets the defaults.
 func (c *config) complete() {
 	if c.Shell == "" {
 		c.Shell = "bash"
@@ -162,10 +163,10 @@ func (s *shell) configure(_ context.Context, _ *sdk.Request, c config) error {
 	return nil
 }
 
-// shells are the arguments that make each shell read no files of its own.
+// shells are the arguments that make each shell read no startup files.
 var shells = map[string][]string{"bash": {"--noprofile", "--norc"}, "sh": {}}
 
-// findShell looks in the plugin's own PATH, never in that of a call: a call must not choose what runs it.
+// findShell searches the plugin's own PATH, never that of a call: a call must not choose what runs it.
 func findShell(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -196,7 +197,7 @@ func (c *config) findInterpreter(name string) (string, error) {
 	return path, nil
 }
 
-// installed are the interpreters that can be used.
+// installed are the interpreters that are available.
 func (c *config) installed() []string {
 	return slices.DeleteFunc(slices.Clone(c.Interpreters), func(name string) bool {
 		_, err := exec.LookPath(name)
@@ -255,8 +256,8 @@ const execSchema = `{"type":"object","properties":{` + shownSchema + `,` +
 const jobSchema = `{"type":"object","properties":{"jobs":{"type":"array","items":` + oneJobSchema + `},"job":` +
 	oneJobSchema + `,` + shownSchema + `}}`
 
-// environ is the environment of a command: the plugin's own, which its host chose, without what belongs to the plugin
-// or makes shells run more than the command; then what the call adds.
+// environ is the environment of a command: the plugin's own, which its host chose, without variables that belong to
+// the plugin or make shells run more than the command; then the call's additions.
 func environ(extra map[string]string, dir string) []string {
 	env := proctree.Environ()
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
@@ -267,8 +268,8 @@ func environ(extra map[string]string, dir string) []string {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnv refuses variables that would make the shell, or any program, run code that the command does not show:
-// whoever allows a command reads the command.
+// checkEnv refuses variables that would make the shell, or any program, run code that the command does not show: a
+// person who approves a command reads only the command.
 func checkEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {

@@ -71,7 +71,7 @@ func contentOf(t *testing.T, r *sdk.Result) string {
 	return body
 }
 
-// wantError compares the name and code of a result's error, and that its message says the words.
+// wantError compares the name and code of a result's error, and words of its message.
 func wantError(t *testing.T, r *sdk.Result, code sdk.Code, name string, words ...string) {
 	t.Helper()
 	if r.Error == nil {
@@ -152,7 +152,7 @@ func TestConfiguredShell(t *testing.T) {
 	for shell, want := range map[string]string{"bash": "bash", "sh": "none"} {
 		p := sdktest.Start(t, newPlugin())
 		p.MustConfigure(t, `{"shell":"`+shell+`"}`)
-		// In a bash that was started as sh, BASH names sh.
+		// A bash that was started as sh sets BASH to sh.
 		r := execIn(t, p, t.TempDir(), map[string]any{"command": `case "$BASH" in */bash) echo bash;; *) echo none;; esac`})
 		if got := contentOf(t, r); got != want {
 			t.Errorf("shell = %s runs %q, want %q", shell, got, want)
@@ -244,7 +244,7 @@ func TestStructuredHasTheKeysOfTheSchema(t *testing.T) {
 	wantKeys(t, "output", jobSchema, jobIn(t, p, "", jobArgs{Action: "output", ID: "job-1"}).Structured)
 }
 
-// wantKeys finds keys that a schema requires and that are not there, and those that it does not describe.
+// wantKeys finds required keys of a schema that are missing, and keys that it does not describe.
 func wantKeys(t *testing.T, name, text string, structured json.RawMessage) {
 	t.Helper()
 	var schema struct {
@@ -307,7 +307,7 @@ func TestInvalidArguments(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			words := []string{test.want, "; nothing was run"}
 			if strings.HasPrefix(test.want, "unknown field") {
-				words = words[:1] // the sdk says it
+				words = words[:1] // the sdk checks it
 			}
 			wantError(t, execIn(t, p, t.TempDir(), test.args), sdk.CodeInvalidArgs, "InvalidArguments", words...)
 		})
@@ -424,7 +424,7 @@ func TestWorkdir(t *testing.T) {
 	}
 }
 
-// withDeadline calls the tool with a context of its own.
+// withDeadline calls the tool with its own context.
 func withDeadline(ctx context.Context, t *testing.T, p *sdktest.Plugin, events func(sdk.Event),
 	args map[string]any) (*sdk.Result, error) {
 	t.Helper()

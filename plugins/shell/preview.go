@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// maxListed is how many commands a preview lists; no person reads more.
+// maxListed is how many commands a preview lists; people do not read more.
 const maxListed = 50
 
 // A previewData is the structured preview.
@@ -23,7 +23,7 @@ type previewData struct {
 	Background  bool          `json:"background,omitempty"`
 	PTY         bool          `json:"pty,omitempty"`
 	Commands    []part        `json:"commands"`
-	LeftOut     int           `json:"left_out,omitempty"` // commands that are not listed
+	LeftOut     int           `json:"left_out,omitempty"` // number of commands that are not listed
 	Risk        shellcmd.Risk `json:"risk"`
 }
 
@@ -36,7 +36,7 @@ type part struct {
 	Doubts []string `json:"doubts"`
 }
 
-// previewExec says what a command line would do. It looks at the text alone.
+// previewExec says what a command line would do. It examines the text alone.
 func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sdk.Preview, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sd
 	return f.preview(in.Command, shell), nil
 }
 
-// previewScript says what a script would do, if it is for a shell. Of other languages nothing is known.
+// previewScript says what a script would do, if it is for a shell. Other languages are not parsed.
 func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) (*sdk.Preview, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (f *previewData) preview(command, shell string) *sdk.Preview {
 	return p
 }
 
-// context is where it would run, as far as the text tells.
+// context is where it would run, as far as the text says.
 func (in *execContext) context(workspace string) shellcmd.Context {
 	dir := in.Workdir
 	if !filepath.IsAbs(dir) {
@@ -101,7 +101,7 @@ func newPreviewData(command string, c shellcmd.Context, shell string) *previewDa
 	}
 	script, err := shellcmd.Parse(command)
 	if err != nil {
-		return f // Risk says why
+		return f // Risk gives the reason
 	}
 	for _, x := range script.Commands[:min(maxListed, len(script.Commands))] {
 		f.Commands = append(f.Commands, newPart(x, foreign))
@@ -163,7 +163,7 @@ func (p *part) write(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-const mostShown = 2000 // bytes of a text in a preview
+const mostShown = 2000 // most bytes of a text in a preview
 
 // shownAll writes a text so that nothing in it is hidden.
 func shownAll(text string) string {

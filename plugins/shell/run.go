@@ -14,11 +14,10 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// errTimeout is why the context of a command that ran too long ended.
+// errTimeout is why the context of a command ended that ran too long.
 var errTimeout = errors.New("timed out")
 
-// attach has the transcript take what the command prints, and those who watch the call see it. The rest of what they
-// are to see comes with close.
+// attach passes the command's output to the transcript and, live, to those who watch the call. Close sends the rest.
 func (t *transcript) attach(cmd *proctree.Cmd, r *sdk.Request) (closeLive func()) {
 	out, errs := newLiveOutput(r.Writer("stdout")), newLiveOutput(r.Writer("stderr"))
 	if cmd.Terminal != nil {
@@ -35,7 +34,7 @@ func (t *transcript) attach(cmd *proctree.Cmd, r *sdk.Request) (closeLive func()
 	}
 }
 
-// run runs the command and makes a result of however it ends.
+// run runs the command and makes a result however it ends.
 func (s *shell) run(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, l limit) (*sdk.Result, error) {
 	t := s.transcript(r.SessionID)
 	closeLive := t.attach(cmd, r)
@@ -65,7 +64,7 @@ func invalid(format string, a ...any) error {
 		"; nothing was run"}
 }
 
-// canceled reports a command that the caller gave up, and what went wrong with stopping it, if anything.
+// canceled reports a command whose caller gave up, and the failure to stop it, if any.
 func canceled(ctx context.Context, trouble error) error {
 	text := "the call was canceled and the command was stopped"
 	if trouble != nil {
@@ -74,14 +73,14 @@ func canceled(ctx context.Context, trouble error) error {
 	return ended(ctx, text+", with everything it had started")
 }
 
-// ended is the sdk's error for a call that was canceled, in words of our own.
+// ended is the sdk's error for a canceled call, with our own message.
 func ended(ctx context.Context, text string) error {
 	e := sdk.EndedError(ctx)
 	e.Message = text
 	return e
 }
 
-// notStarted says why none of the command ran.
+// notStarted says why no part of the command ran.
 func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
 	switch {
 	case ctx.Err() != nil:
@@ -97,7 +96,7 @@ func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
 		Retryable: true}
 }
 
-// incomplete makes the error for a command that ran but was not followed to its very end.
+// incomplete makes the error for a command that ran but was not followed to its end.
 func incomplete(err error) error {
 	switch {
 	case err == nil:
@@ -113,7 +112,7 @@ func incomplete(err error) error {
 		Suggestion: "Run it again with the output in a file, if it may run twice."}
 }
 
-// The two streams of a command. On a terminal there is the first alone.
+// The two streams of a command. A terminal has only the first.
 const (
 	stdout = iota
 	stderr
@@ -121,25 +120,25 @@ const (
 
 var streamNames = [2]string{"stdout", "stderr"}
 
-// A transcript is what a command printed, bounded: of each stream the start and the end, the order of their lines, and
-// a file with more of a stream that is too long to keep all of it.
+// A transcript is the bounded output of a command: of each stream the start and the end, the order of their lines,
+// and a file with more of a stream that is too long.
 type transcript struct {
 	mu      sync.Mutex // a process that cannot be killed may print while the result is made
 	streams [2]stream
 	runs    []run
-	prune   int           // how many runs are too many
-	typing  *terminalText // the line that a terminal is at, or nil
-	begun   chan struct{} // closed when there is some output
+	prune   int           // most runs that are kept
+	typing  *terminalText // the current line of a terminal, or nil
+	begun   chan struct{} // closed at the first output
 }
 
 // A stream is one of the two.
 type stream struct {
 	headTail headTail
-	lines    int64 // where the last whole line ends
+	lines    int64 // end of the last whole line
 	file     spillFile
 }
 
-// A run is lines of one stream that came without any of the other between them.
+// A run is lines of one stream without lines of the other between them.
 type run struct {
 	stream   int
 	from, to int64
@@ -155,7 +154,7 @@ func newTranscript(keep int, files *sessionOutput) *transcript {
 	return t
 }
 
-// add takes what was printed. It never fails: the command must not end because its output is long.
+// add adds output. It never fails: the command must not end because its output is long.
 func (t *transcript) add(i int, p []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,7 +175,7 @@ func (t *transcript) append(i int, p []byte) {
 	}
 }
 
-// begin says that there is output.
+// begin marks that there is output.
 func (t *transcript) begin() {
 	select {
 	case <-t.begun:
@@ -185,7 +184,7 @@ func (t *transcript) begin() {
 	}
 }
 
-// line notes that the lines of a stream reach to here.
+// line records that the lines of a stream reach to here.
 func (t *transcript) line(i int, to int64) {
 	s := &t.streams[i]
 	if n := len(t.runs); n > 0 && t.runs[n-1].stream == i {
@@ -200,7 +199,7 @@ func (t *transcript) line(i int, to int64) {
 	}
 }
 
-// forget drops runs of which nothing is kept, so that there are never more than twice as many as bytes kept.
+// forget drops runs without kept bytes, so that there are never more than twice as many as bytes kept.
 func (t *transcript) forget() {
 	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
 		k := &t.streams[r.stream].headTail
@@ -208,7 +207,7 @@ func (t *transcript) forget() {
 	})
 }
 
-// close lets go of the files; they stay to be read.
+// close closes the files; they can still be read.
 func (t *transcript) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +219,8 @@ func (t *transcript) close() {
 	}
 }
 
-// A sink is the writer for one stream: those who watch the call get it as it comes, the transcript keeps what it can.
+// A sink is the writer for one stream: people who watch the call get everything as it arrives, the transcript keeps
+// what it can.
 type sink struct {
 	transcript *transcript
 	stream     int
@@ -232,7 +232,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.liveOutput.Write(p)
 }
 
-// A screen is the writer for a terminal: the transcript gets its text without what moves the cursor and colours.
+// A screen is the writer for a terminal: the transcript gets its text without control sequences.
 type screen struct{ sink }
 
 func (s *screen) Write(p []byte) (int, error) {

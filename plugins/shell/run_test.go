@@ -24,7 +24,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A lifeline is a pipe with a name. Processes that open it for writing show by its end that they are gone.
+// A lifeline is a named pipe. Its end shows that all processes that opened it for writing are gone.
 type lifeline struct {
 	path string
 	ends chan error
@@ -47,7 +47,7 @@ func newLifeline(t *testing.T) *lifeline {
 	return l
 }
 
-// wantEnd waits for all processes that hold the pipe to end.
+// wantEnd waits until no process holds the pipe.
 func (l *lifeline) wantEnd(t *testing.T) {
 	t.Helper()
 	select {
@@ -60,8 +60,8 @@ func (l *lifeline) wantEnd(t *testing.T) {
 	}
 }
 
-// leftBehind is a command that leaves a process behind which holds the lifeline, as far out of reach as the system's
-// containment promises to follow.
+// leftBehind is a command that leaves a process behind that holds the lifeline, as far out of reach as the system's
+// containment can follow.
 func (l *lifeline) leftBehind() string {
 	start := "sh -c"
 	if proctree.Containment() == "process-tree" {
@@ -75,7 +75,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	l := newLifeline(t)
 	p := sdktest.Start(t, newPlugin())
 	begin := time.Now()
-	// Opening the pipe a second time waits until the process in the background has it.
+	// Opening the pipe a second time waits until the background process has it.
 	r := execIn(t, p, t.TempDir(), map[string]any{"command": l.leftBehind() + `exec 8>"` + l.path + `"; echo done`})
 	if r.Error != nil || outcomeOf(t, r).Stdout != "done\n" {
 		t.Fatalf("error %+v, %s", r.Error, r.Structured)
@@ -169,7 +169,7 @@ func TestOutputComesWhileTheCommandRuns(t *testing.T) {
 			go func() { opened <- os.WriteFile(gate, []byte("go\n"), 0) }()
 		}
 	}
-	// The command goes on only when its first line has been seen.
+	// The command continues only after its first line was received.
 	r, err := withDeadline(t.Context(), t, sdktest.Start(t, newPlugin()), events,
 		map[string]any{"command": `echo one; read word <"` + gate + `"; echo "$word" >&2`, "timeout_seconds": 30})
 	if err != nil || r.Error != nil {
@@ -211,8 +211,8 @@ func TestEventsHoldAllOutputInWholeCharacters(t *testing.T) {
 	}
 }
 
-// inUse is how much memory is in use, without what waits to be collected. The first collection only moves pooled memory
-// aside; the second frees it.
+// inUse is the memory in use, without uncollected garbage. The first collection only clears pools; the second frees
+// them.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -263,7 +263,7 @@ func TestFloodOfOutput(t *testing.T) {
 func TestLargestConfiguredOutputFitsTheWire(t *testing.T) {
 	p := sdktest.Start(t, newPlugin())
 	p.MustConfigure(t, `{"max_output_bytes":262144}`)
-	// A control character takes six bytes in JSON, the most that there is.
+	// A control character takes six bytes in JSON, the maximum.
 	r := execIn(t, p, t.TempDir(),
 		map[string]any{"command": `head -c 2000000 /dev/zero | tr '\000' '\001' | tee /dev/stderr`})
 	if r.Error != nil {
@@ -405,7 +405,7 @@ func TestSinceLastRead(t *testing.T) {
 	}
 }
 
-// Whatever is printed, nothing is lost or doubled as long as there is room, and what is shown is bounded when there is
+// For any output, nothing is lost or repeated as long as there is room, and the shown text is bounded when there is
 // not.
 func TestTranscriptProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

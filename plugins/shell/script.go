@@ -10,7 +10,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// scriptArgs are the arguments of the tool script. Its text has the name that policies know a shell's text by.
+// scriptArgs are the arguments of the tool script. Its text has the argument name by which policies recognize a shell
+// command.
 type scriptArgs struct {
 	Command     string   `json:"command" jsonschema:"The text of the script, any number of lines."`
 	Interpreter string   `json:"interpreter,omitempty" default:"bash" jsonschema:"The program that runs it: bash, sh, python3, node, perl, ruby, or another that the operator allows."`
@@ -60,8 +61,8 @@ func (in *scriptArgs) interpreter() string {
 	return in.Interpreter
 }
 
-// languages say what an interpreter wants a file to be called, and where it is asked to look for modules: a script is
-// to find those of its work folder, though its file is elsewhere.
+// languages are an interpreter's file extension, and its variable for module folders: a script finds the modules of
+// its work folder, though its file is elsewhere.
 var languages = map[string]struct{ extension, path string }{
 	"bash": {".sh", ""}, "sh": {".sh", ""}, "python3": {".py", "PYTHONPATH"}, "python": {".py", "PYTHONPATH"},
 	"node": {".js", "NODE_PATH"}, "perl": {".pl", "PERL5LIB"}, "ruby": {".rb", "RUBYLIB"}, "php": {".php", ""},
@@ -69,7 +70,7 @@ var languages = map[string]struct{ extension, path string }{
 	"deno": {".ts", ""}, "bun": {".ts", "NODE_PATH"},
 }
 
-// modules adds the work folder to where modules are looked for.
+// modules adds the work folder to the module folders.
 func (in *scriptArgs) modules(env []string, dir string) []string {
 	name := languages[in.interpreter()].path
 	if name == "" {
@@ -78,13 +79,13 @@ func (in *scriptArgs) modules(env []string, dir string) []string {
 	value := dir
 	for _, entry := range env {
 		if old, ok := strings.CutPrefix(entry, name+"="); ok && old != "" {
-			value = dir + string(filepath.ListSeparator) + old // of two equal names the last counts
+			value = dir + string(filepath.ListSeparator) + old // the last of two equal names counts
 		}
 	}
 	return append(env, name+"="+value)
 }
 
-// check finds what the schema does not say, or what came past it.
+// check checks what the schema does not express, or what bypassed it.
 func (in *scriptArgs) check() error {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -103,8 +104,8 @@ func (in *scriptArgs) check() error {
 	return in.execContext.check()
 }
 
-// checkFirstLine refuses a #! line that asks for what the script would not get. Options of other languages than shells
-// only change how they work, and most of those read the line themselves.
+// checkFirstLine refuses a #! line that asks for something that the script would not get. Options of languages other
+// than shells only change how they work, and most of those read the line themselves.
 func (in *scriptArgs) checkFirstLine() error {
 	first, _, _ := strings.Cut(in.Command, "\n")
 	line, ok := strings.CutPrefix(first, "#!")
@@ -126,7 +127,7 @@ func (in *scriptArgs) checkFirstLine() error {
 	return nil
 }
 
-// asked gives the interpreter that a #! line names, directly or through env, and the options for it.
+// asked returns the interpreter that a #! line names, directly or through env, and the options for it.
 func asked(words []string) (name string, options []string) {
 	if filepath.Base(words[0]) != "env" {
 		return filepath.Base(words[0]), words[1:]
@@ -139,7 +140,7 @@ func asked(words []string) (name string, options []string) {
 	return "", nil
 }
 
-// family treats the versions of an interpreter as one, and bash as able to run what is for sh.
+// family treats the versions of an interpreter as one, and bash as able to run scripts for sh.
 func family(name string) string {
 	if name == "sh" {
 		return "bash"

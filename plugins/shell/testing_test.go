@@ -20,7 +20,7 @@ func testShell(t *testing.T) *shell {
 	return s
 }
 
-// patient is the plugin with all the time that a job may need until it says something, and more for what follows.
+// patient is the plugin with unlimited time for a job's first output, and more for what follows.
 func patient(t *testing.T, more time.Duration) *sdktest.Plugin {
 	t.Helper()
 	s := newShell()

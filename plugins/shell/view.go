@@ -17,21 +17,22 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// maxSwitches is how often a text changes between the streams. Beyond that the marks would cost more than they tell.
+// maxSwitches is how often a text may change between the streams. Beyond that the marks would cost more than they
+// help.
 const maxSwitches = 1000
 
 // A view is what a result shows of a transcript from some point on.
 type view struct {
-	combined  string // both streams, line by line as they came
+	combined  string // both streams, line by line in order of arrival
 	streams   [2]string
 	totals    [2]int64
 	next      [2]int64 // where the next view begins
 	truncated bool
-	files     []string // a line for each stream that is not shown in full
+	files     []string // a line for each stream that is not shown completely
 	paths     [2]string
 }
 
-// since gives what was printed after those points.
+// since returns the output after those points.
 func (t *transcript) since(from [2]int64) view {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +58,7 @@ func (t *transcript) since(from [2]int64) view {
 	return v
 }
 
-// unfinished is how much of a character is at the end; the rest of it may come.
+// unfinished is the length of an incomplete character at the end.
 func unfinished(s *snapshot) int {
 	end := s.head
 	if len(s.tail) > 0 {
@@ -66,7 +67,7 @@ func unfinished(s *snapshot) int {
 	return len(end) - len(textutil.TrimPartialEnd(end))
 }
 
-// combined interleaves the streams by lines. When they change too often to mark it, one follows the other.
+// combined interleaves the streams by lines. When they alternate too often to mark it, one follows the other.
 func (t *transcript) combined(now *[2]snapshot, from [2]int64) string {
 	rest := []run{{stdout, t.streams[stdout].lines, now[stdout].total},
 		{stderr, t.streams[stderr].lines, now[stderr].total}}
@@ -84,7 +85,8 @@ func (t *transcript) combined(now *[2]snapshot, from [2]int64) string {
 		"times]\n", maxSwitches)
 }
 
-// An interleaver writes runs one after the other, with a mark where the stream changes, and where something is missing.
+// An interleaver writes runs one after the other, with a mark where the stream changes, and where something is
+// missing.
 type interleaver struct {
 	now      *[2]snapshot
 	from     [2]int64
@@ -110,7 +112,7 @@ func (w *interleaver) add(r run) {
 	w.write(r.stream, end)
 }
 
-// catchUp counts what lies between runs: those of which nothing is kept are forgotten.
+// catchUp counts bytes between runs: runs without kept bytes are forgotten.
 func (w *interleaver) catchUp(i int, to int64) {
 	w.missing[i] += to - w.from[i]
 	w.from[i] = to
@@ -124,7 +126,7 @@ func (w *interleaver) write(i int, p []byte) {
 	w.out.Write(p)
 }
 
-// turn makes the stream the current one, and says what is missing before what follows.
+// turn makes the stream the current one, and reports what is missing before it continues.
 func (w *interleaver) turn(i int) {
 	if i != w.current {
 		w.newLine()
@@ -226,7 +228,7 @@ func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
 	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
 }
 
-// text is the output as models read it well: as it was, in whole lines.
+// text is the output for models: unchanged, in whole lines.
 func (v *view) text() string {
 	if v.combined == "" {
 		return "(no output)\n"
@@ -234,7 +236,7 @@ func (v *view) text() string {
 	return endLine(v.combined)
 }
 
-// where tells, in a line for each stream that is not shown in full, where all of it is.
+// where returns, in a line for each stream that is not shown completely, the file with all of it.
 func (v *view) where() string {
 	if len(v.files) == 0 {
 		return ""
@@ -242,8 +244,8 @@ func (v *view) where() string {
 	return strings.Join(v.files, "\n") + "\n"
 }
 
-// exitNote is a line about an end that is worth one. That a command was stopped, and so the signal that did it, is for
-// the error beside it to say.
+// exitNote is a line about an unusual end. That a command was stopped, and by which signal, is in the error beside
+// it.
 func exitNote(exit proctree.Exit, stopped bool) string {
 	switch {
 	case exit.Signal != 0 && !stopped:
@@ -254,21 +256,21 @@ func exitNote(exit proctree.Exit, stopped bool) string {
 	return ""
 }
 
-// What those who watch a call see of its output at most: a flood would keep the host busy and the command waiting, for
-// what no one can read.
+// Limits of the live output for people who watch a call: a flood would occupy the host and delay the command, and no
+// one could read it.
 const (
 	liveRate  = 4 << 20 // bytes a second
 	liveBurst = 4 << 20
 )
 
-// A liveOutput passes output on to those who watch, up to a rate. It says how much it has left out. The result and the
-// file know nothing of that.
+// A liveOutput passes output on to people who watch, up to a rate. It reports how much was left out. The result and
+// the file are not affected.
 type liveOutput struct {
 	to  io.WriteCloser
 	now func() time.Time
 
 	mu      sync.Mutex
-	closed  bool // no one watches any longer, though a job may go on
+	closed  bool // no one watches any longer, though a job may continue
 	limit   *rate.Limiter
 	dropped int64
 }
@@ -297,7 +299,7 @@ func (l *liveOutput) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// note says what was left out until now.
+// note reports what was left out so far.
 func (l *liveOutput) note() {
 	if l.dropped > 0 {
 		fmt.Fprintf(l.to, "\n[... %d bytes not shown while it runs ...]\n", l.dropped)
@@ -305,7 +307,7 @@ func (l *liveOutput) note() {
 	}
 }
 
-// Close passes on the rest.
+// Close sends the rest.
 func (l *liveOutput) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,11 +317,11 @@ func (l *liveOutput) Close() error {
 	return err
 }
 
-// terminalText makes text of what a program writes to a terminal: colours, titles and moves of the cursor are dropped,
-// and of a line that was written over only the last state stays, so that a progress bar is one line.
+// terminalText converts a program's terminal output to text: colours, titles and cursor movements are dropped, and of
+// an overwritten line only the last state stays, so that a progress bar is one line.
 type terminalText struct {
 	state   terminalState
-	line    []byte // what the cursor's line holds
+	line    []byte // content of the cursor's line
 	rewound bool   // the cursor is at its start
 }
 
@@ -328,21 +330,21 @@ type terminalState uint8
 const (
 	plainText    terminalState = iota
 	plainEscape                // after ESC
-	plainMarked                // after ESC and a mark such as (, which one more character follows
+	plainMarked                // after ESC and a mark such as (, before the character that completes it
 	plainControl               // in a control sequence, which a letter ends
-	plainString                // in a string for the terminal, such as a title
+	plainString                // in a terminal string, such as a title
 	plainStringEscape
 )
 
-// longLine is how much of a line can still be written over.
+// longLine is how much of a line can still be overwritten.
 const longLine = 8 << 10
 
-// write gives the text that stands: whole lines, and of longer ones what came first.
+// write returns the final text: whole lines, and the beginning of longer ones.
 func (t *terminalText) write(p []byte) (out []byte) {
 	for _, b := range p {
 		switch {
 		case b == '\n':
-			t.state = plainText // nothing spans lines; a string without an end must not swallow the rest
+			t.state = plainText // no sequence spans lines; a string without an end must not swallow the rest
 			out = append(append(out, t.line...), '\n')
 			t.line, t.rewound = t.line[:0], false
 		case t.state != plainText:
@@ -377,7 +379,7 @@ func (t *terminalText) put(b byte) {
 	}
 }
 
-// after is the state after one more byte of something that is no text.
+// after is the state after one more byte of a sequence.
 func (s terminalState) after(b byte) terminalState {
 	switch {
 	case b == 0x18 || b == 0x1a: // cancels any sequence
@@ -410,7 +412,7 @@ func afterEscape(b byte) terminalState {
 	return plainText
 }
 
-// flush gives the line that the terminal is at.
+// flush returns the terminal's current line.
 func (t *terminalText) flush() []byte {
 	line := slices.Clone(t.line)
 	t.line = t.line[:0]

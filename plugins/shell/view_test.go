@@ -86,7 +86,7 @@ func TestLive(t *testing.T) {
 			t.Fatalf("%d, %v", got, err)
 		}
 	}
-	write(liveBurst, "a") // as much as there may be at once
+	write(liveBurst, "a") // as much as the burst allows
 	write(100, "b")
 	write(50, "c")
 	if out.Len() != liveBurst {

@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// The command kills what watches over it.
+// The command kills its launcher.
 func TestWatcherIsKilled(t *testing.T) {
 	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(),
 		map[string]any{"command": "echo so far; kill -KILL $PPID; exec sleep 600"})
