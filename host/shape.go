@@ -89,9 +89,12 @@ func (x cutter) cut(r *sdk.Result) {
 		r.Extra, r.Truncated = nil, true
 	}
 	for i, p := range r.Content {
-		if len(p.Extra) > x.limit {
-			r.Content, r.Truncated = slices.Clone(r.Content), true
-			p.Extra, r.Content[i].Extra = nil, nil
+		if excess := len(p.Extra) > x.limit; excess || len(p.Source) > x.limit { // without its source a part says the same
+			r.Content, r.Truncated = slices.Clone(r.Content), r.Truncated || excess
+			if p.Source = nil; excess {
+				p.Extra = nil
+			}
+			r.Content[i] = p
 		}
 		switch {
 		case p.Type == "text":

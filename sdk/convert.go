@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -95,8 +96,9 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
+		c = Content(mcpcontent.Sent(mcpcontent.Part(c)))
 		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
-			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra}
+			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
 	}
 	return out
 }

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 )
 
 // A Result is what a call returns to the model.
@@ -84,6 +85,10 @@ type Content struct {
 	// Extra is a JSON object of those members of the part that no other field has, such as annotations and _meta; its
 	// member "resource" holds those of the object in a resource. Nil when there are none.
 	Extra json.RawMessage
+	// Source is for plugins that pass on parts of MCP servers: the JSON object as its server wrote it, where that is not
+	// what MarshalJSON writes of the other fields. In it the text, or the data, is usually an empty string. MarshalJSON
+	// fills that, and writes Source as long as it says what the other fields say: a change of those is never lost.
+	Source json.RawMessage
 }
 
 // TextContent returns a text.
@@ -115,94 +120,7 @@ func isText(mimeType string) bool {
 }
 
 // MarshalJSON writes the part as MCP does.
-func (c Content) MarshalJSON() ([]byte, error) {
-	if c.Raw != nil {
-		return c.Raw, nil
-	}
-	extra := members(c.Extra)
-	out := contentJSON{Type: c.Type}
-	if c.Data == nil && c.Type != "resource" {
-		c.Data = []byte{} // null is not base64
-	}
-	switch c.Type {
-	case "text":
-		out.Text = &c.Text
-	case "image", "audio":
-		out.Data, out.MIMEType = &c.Data, c.MIMEType
-	case "resource":
-		resource := c.resource()
-		for _, m := range extra {
-			if m.name == "resource" {
-				resource = appendMembers(resource, members(m.value), "uri", "mimeType", "text", "blob")
-			}
-		}
-		out.Resource = resource
-	default:
-		out.URI, out.Name, out.MIMEType = c.URI, c.Name, c.MIMEType
-	}
-	return appendMembers(Encode(out), extra, "type", "text", "data", "resource", "uri", "name", "mimeType"), nil
-}
-
-// A member is a name of a JSON object, with its value's bytes.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns the members of a JSON object in order; none for other JSON.
-func members(object json.RawMessage) (out []member) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil
-	}
-	for d.More() {
-		name, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return nil
-		}
-		out = append(out, member{name.(string), value})
-	}
-	return out
-}
-
-// appendMembers adds those members to a non-empty object whose names the object does not have itself.
-func appendMembers(object json.RawMessage, extra []member, defined ...string) json.RawMessage {
-	for _, m := range extra {
-		if !slices.Contains(defined, m.name) {
-			object = slices.Concat(object[:len(object)-1], []byte(","), Encode(m.name), []byte(":"), m.value, []byte("}"))
-		}
-	}
-	return object
-}
-
-// contentJSON has the members of all kinds, in order. Members that are written even when empty are pointers.
-type contentJSON struct {
-	Type     string          `json:"type"`
-	Text     *string         `json:"text,omitempty"`
-	Data     *[]byte         `json:"data,omitempty"`
-	Resource json.RawMessage `json:"resource,omitempty"`
-	URI      string          `json:"uri,omitempty"`
-	Name     string          `json:"name,omitempty"`
-	MIMEType string          `json:"mimeType,omitempty"`
-}
-
-type resourceJSON struct {
-	URI      string  `json:"uri"`
-	MIMEType string  `json:"mimeType,omitempty"`
-	Text     *string `json:"text,omitempty"`
-	Blob     *[]byte `json:"blob,omitempty"`
-}
-
-func (c Content) resource() json.RawMessage {
-	out := resourceJSON{URI: c.URI, MIMEType: c.MIMEType}
-	if c.Data == nil {
-		out.Text = &c.Text
-	} else {
-		out.Blob = &c.Data
-	}
-	return Encode(out)
-}
+func (c Content) MarshalJSON() ([]byte, error) { return mcpcontent.Write(mcpcontent.Part(c)), nil }
 
 // Encode returns the JSON of v, for Result.Structured and the like. Unlike json.Marshal it does not escape <, > and &,
 // which models read. It returns nil when v has no JSON form.

@@ -79,6 +79,8 @@ var rules = []struct {
 		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},
 	{"internal/rawjson", nil, []string{foreign}, true, "all ends of a bridge read JSON with it, so it knows none"},
+	{"internal/mcpcontent", nil, []string{module + "/sdk", module + "/host", module + "/plugins", module + "/internal/wire"},
+		true, "one reader of parts for both ends of the wire"},
 }
 
 const (

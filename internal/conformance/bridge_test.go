@@ -21,20 +21,10 @@ import (
 // A toolhost in front of a toolhost in front of a server changes no byte of what the protocol lets it keep.
 func TestBridgeOfBridge(t *testing.T) {
 	npm := testutil.MCP(t)
-	inner := filepath.Join(t.TempDir(), "inner.hcl")
-	if err := os.WriteFile(inner, []byte(npmConfig(t, "up", npm.Server("everything"))+fakeConfig(t, "odd", "old")),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	work := t.TempDir()
-	outer := npmConfig(t, "outer", []string{bin(t, "toolhost"), "--config", inner, "--workdir", work, "mcp", "--approve",
-		"always"})
-	// A toolhost keeps state in the home folder and has a sandbox for each plugin: it does not fit into one itself.
-	outer = strings.Replace(outer, "  config {", "  sandbox {\n    level = \"supervised\"\n  }\n  config {", 1)
-	far := newBed(t, outer).mcp(handshake, "--approve", "always")
+	far := behindTwo(t, npmConfig(t, "up", npm.Server("everything")), handshake)
 	direct := connect(t, exec.CommandContext(context.Background(), npm.Server("everything")[0],
 		npm.Server("everything")[1:]...), handshake)
-	until(t, "the inner tools", func() bool { return far.named("up_echo") != "" && far.named("odd_exact") != "" })
+	until(t, "the inner tools", func() bool { return far.named("up_echo") != "" })
 	definitions := map[string]json.RawMessage{}
 	for _, d := range far.definitions() {
 		definitions[nameOf(t, d)] = d
@@ -68,7 +58,33 @@ func TestBridgeOfBridge(t *testing.T) {
 			sameMembers(t, "result", want, got)
 		})
 	}
-	sameMembers(t, "odd result", []byte(exactResult), far.call(far.named("odd_exact"), "{}"))
+}
+
+// Nor of what no usual server writes: orders of members, escapes, numbers, members of one name.
+func TestBridgeOfBridgeKeepsForms(t *testing.T) {
+	for _, era := range []string{handshake, modern} {
+		t.Run(era, func(t *testing.T) {
+			far := behindTwo(t, fakeConfig(t, "old", "old")+fakeConfig(t, "new", "new"), era)
+			until(t, "the inner tools", func() bool { return far.named("old_exact") != "" && far.named("new_exact") != "" })
+			for _, name := range []string{"old_exact", "new_exact"} {
+				sameMembers(t, name, []byte(exactResult), far.call(far.named(name), "{}"))
+			}
+		})
+	}
+}
+
+// behindTwo connects to a toolhost that serves the tools of another one with this configuration.
+func behindTwo(t *testing.T, config, era string) *client {
+	t.Helper()
+	inner := filepath.Join(t.TempDir(), "inner.hcl")
+	if err := os.WriteFile(inner, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outer := npmConfig(t, "outer", []string{bin(t, "toolhost"), "--config", inner, "--workdir", t.TempDir(), "mcp",
+		"--approve", "always"})
+	// A toolhost keeps state in the home folder and has a sandbox for each plugin: it does not fit into one itself.
+	outer = strings.Replace(outer, "  config {", "  sandbox {\n    level = \"supervised\"\n  }\n  config {", 1)
+	return newBed(t, outer).mcp(era, "--approve", "always")
 }
 
 // npmConfig is a plugin block for an MCP server.
@@ -150,8 +166,6 @@ func sameMembers(t testing.TB, what string, want, got json.RawMessage) {
 					t.Errorf("%s: _meta %s is %s, not %s", what, key, inner[key], value)
 				}
 			}
-		case name == "content":
-			sameContent(t, what, w[name], g[name])
 		case name == "resultType", name == "execution", name == "isError" && string(w[name]) == "false" && g[name] == nil:
 		case !bytes.Equal(w[name], g[name]):
 			t.Errorf("%s: %s is\n%.3000s\nnot\n%.3000s", what, name, g[name], w[name])
@@ -159,48 +173,6 @@ func sameMembers(t testing.TB, what string, want, got json.RawMessage) {
 	}
 	for name := range g {
 		if w[name] == nil && name != "_meta" && name != "resultType" {
-			t.Errorf("%s: %s was added: %.300s", what, name, g[name])
-		}
-	}
-}
-
-// sameContent compares parts: those of unknown kinds byte for byte; of the others each member, texts by their
-// characters, since JSON has several ways to write one.
-func sameContent(t testing.TB, what string, want, got json.RawMessage) {
-	t.Helper()
-	var w, g []json.RawMessage
-	if json.Unmarshal(want, &w) != nil || json.Unmarshal(got, &g) != nil || len(w) != len(g) {
-		t.Errorf("%s: content is\n%.3000s\nnot\n%.3000s", what, got, want)
-		return
-	}
-	for i := range w {
-		samePart(t, fmt.Sprintf("%s: part %d", what, i), w[i], g[i])
-	}
-}
-
-func samePart(t testing.TB, what string, want, got json.RawMessage) {
-	t.Helper()
-	w, g := objectOf(t, want), objectOf(t, got)
-	var kind string
-	_ = json.Unmarshal(w["type"], &kind) // a resource in a part has none
-	if kind != "" && !slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, kind) {
-		if !bytes.Equal(want, got) {
-			t.Errorf("%s is %s, not %s", what, got, want)
-		}
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(w)) {
-		var a, b string
-		switch {
-		case bytes.Equal(w[name], g[name]):
-		case name == "resource":
-			samePart(t, what+": resource", w[name], g[name])
-		case json.Unmarshal(w[name], &a) != nil || json.Unmarshal(g[name], &b) != nil || a != b:
-			t.Errorf("%s: %s is %.1000s, not %.1000s", what, name, g[name], w[name])
-		}
-	}
-	for name := range g {
-		if w[name] == nil {
 			t.Errorf("%s: %s was added: %.300s", what, name, g[name])
 		}
 	}

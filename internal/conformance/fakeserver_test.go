@@ -263,7 +263,11 @@ const exactResult = `{"content":[{"type":"text","text":"<&>\u2028","annotations"
 	`"_meta":{"example.org/z":1,"example.org/a":9007199254740993}},` +
 	`{"type":"example.org/chart","values":[9007199254740993,1.0,1e3],"axis":{"y":1,"x":2}},` +
 	`{"type":"resource_link","uri":"file:///a%20b","name":"l","title":"T","size":9007199254740993},` +
-	`{"type":"resource","resource":{"uri":"test://r","text":"inner","_meta":{"z":1,"a":2}},"_meta":{"y":1}}],` +
+	`{"type":"resource","resource":{"uri":"test://r","text":"inner","_meta":{"z":1,"a":2}},"_meta":{"y":1}},` +
+	`{"annotations":{"priority":1E0},"text":"\u0041\/\u00E9\u2028 <\u003c> \ud83d\ude00 \ud800","type":"text"},` +
+	`{"type":"text","text":"one","text":"two"},{"mimeType":"image\/png","data":"AAE\/","type":"image"},` +
+	`{"type":"resource","resource":{"text":"t","mimeType":"m","uri":"test://r","n":1.0}},` +
+	`{"name":"l","_meta":{"b":1,"a":9007199254740993},"type":"resource_link","uri":"u"}],` +
 	`"structuredContent":{"zebra":9007199254740993,"alpha":[1.0,-0.0,1e3],"nested":{"b":null,"a":"<&>"}},` +
 	`"isError":false,"_meta":{"example.org/z":{"b":1,"a":2}},"example.org/extra":{"b":9007199254740993,"a":1}}`
 

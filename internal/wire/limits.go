@@ -128,7 +128,7 @@ type weight struct {
 func (w *weight) add(parts ...*pluginv1.Content) {
 	const head = 64 // more than the wire needs for an empty part
 	for _, c := range parts {
-		w.payload += len(c.GetText()) + len(c.GetData()) + len(c.GetRaw()) + len(c.GetExtra())
+		w.payload += len(c.GetText()) + len(c.GetData()) + len(c.GetRaw()) + len(c.GetExtra()) + len(c.GetSource())
 		w.envelope += head + len(c.GetType()) + len(c.GetMimeType()) + len(c.GetUri()) + len(c.GetName())
 		w.parts++
 		if w.excess != "" {
@@ -139,11 +139,10 @@ func (w *weight) add(parts ...*pluginv1.Content) {
 		if excess != "" {
 			w.excess = "part " + strconv.Itoa(w.parts) + ": " + excess
 		}
-		if len(c.GetRaw()) > 0 {
-			w.addJSON("part "+strconv.Itoa(w.parts), c.GetRaw())
-		}
-		if len(c.GetExtra()) > 0 {
-			w.addJSON("part "+strconv.Itoa(w.parts), c.GetExtra())
+		for _, raw := range [][]byte{c.GetRaw(), c.GetExtra(), c.GetSource()} {
+			if len(raw) > 0 {
+				w.addJSON("part "+strconv.Itoa(w.parts), raw)
+			}
 		}
 	}
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -40,6 +39,7 @@ func readReply(raw json.RawMessage) (reply, error) {
 			for _, part := range list {
 				r.Content = append(r.Content, readContent(part))
 			}
+			fitSources(r.Content)
 		case "structuredContent":
 			r.Structured = m.value
 		case "isError":
@@ -111,105 +111,17 @@ func toolError(content []sdk.Content) *sdk.Error {
 
 // readContent makes a part of a result. What would not come out again as it came in, such as an unknown kind or bad
 // base64, is passed on as JSON.
-func readContent(raw json.RawMessage) sdk.Content {
-	var c sdk.Content
-	all := members(raw)
-	c.Type, _ = text(memberOf(raw, "type"))
-	ok, seen := true, map[string]bool{}
-	var extra []member
-	for _, m := range all {
-		ok = ok && !seen[m.name]
-		seen[m.name] = true
-		switch {
-		case m.name == "type":
-		case m.name == "text" && c.Type == "text":
-			c.Text = readText(m.value, &ok)
-		case m.name == "data" && (c.Type == "image" || c.Type == "audio"):
-			c.Data = readBase64(m.value, &ok)
-		case m.name == "mimeType" && c.Type != "text" && c.Type != "resource":
-			c.MIMEType = readFilled(m.value, &ok)
-		case m.name == "uri" && c.Type == "resource_link":
-			c.URI = readFilled(m.value, &ok)
-		case m.name == "name" && c.Type == "resource_link":
-			c.Name = readFilled(m.value, &ok)
-		case m.name == "resource" && c.Type == "resource":
-			if inside := readResource(&c, m.value, &ok); inside != nil {
-				extra = append(extra, member{m.name, inside})
-			}
-		case partField[m.name]: // of another kind
-			ok = false
-		default:
-			extra = append(extra, m)
+func readContent(raw json.RawMessage) sdk.Content { return sdk.Content(mcpcontent.Read(raw)) }
+
+// fitSources leaves out how parts were written where a result is too large with that.
+func fitSources(parts []sdk.Content) {
+	size := 0
+	for _, p := range parts {
+		size += len(p.Text) + len(p.Data) + len(p.Raw) + len(p.Extra) + len(p.Source)
+	}
+	for i := range parts {
+		if size > sdk.MaxResult {
+			parts[i].Source = nil
 		}
 	}
-	need := map[string]string{"text": "text", "image": "data", "audio": "data", "resource": "resource",
-		"resource_link": "uri"}[c.Type]
-	if ok = ok && need != "" && seen[need]; !ok {
-		return sdk.Content{Raw: raw}
-	}
-	c.Extra = object(extra...)
-	return c
 }
-
-// partField are the members that sdk.Content writes itself.
-var partField = map[string]bool{"text": true, "data": true, "resource": true, "uri": true, "name": true,
-	"mimeType": true}
-
-// readResource reads an embedded resource into c, and returns the members that have no field.
-func readResource(c *sdk.Content, raw json.RawMessage, ok *bool) json.RawMessage {
-	var extra []member
-	var hasText, hasBlob bool
-	seen := map[string]bool{}
-	for _, m := range members(raw) {
-		*ok = *ok && !seen[m.name]
-		seen[m.name] = true
-		switch m.name {
-		case "uri":
-			c.URI = readText(m.value, ok)
-		case "mimeType":
-			c.MIMEType = readFilled(m.value, ok)
-		case "text":
-			c.Text, hasText = readText(m.value, ok), true
-		case "blob":
-			c.Data, hasBlob = readBase64(m.value, ok), true
-		default:
-			extra = append(extra, m)
-		}
-	}
-	// An empty blob would become an empty text.
-	*ok = *ok && seen["uri"] && hasText != hasBlob && (hasText || len(c.Data) > 0)
-	return object(extra...)
-}
-
-// readText, readFilled and readBase64 read a string; ok becomes false for JSON that a Content would not write again:
-// what is no string, is empty where that is not written, or is not the usual base64 of its bytes.
-func readText(raw json.RawMessage, ok *bool) string {
-	out, is := text(raw)
-	*ok = *ok && is
-	return out
-}
-
-func readFilled(raw json.RawMessage, ok *bool) string {
-	out := readText(raw, ok)
-	*ok = *ok && out != ""
-	return out
-}
-
-func readBase64(raw json.RawMessage, ok *bool) []byte {
-	if len(raw) < 2 || raw[0] != '"' {
-		*ok = false
-		return nil
-	}
-	encoded := raw[1 : len(raw)-1]
-	if bytes.IndexByte(encoded, '\\') >= 0 { // "\/" is "/"
-		all, _ := text(raw)
-		encoded = json.RawMessage(all)
-	}
-	data := make([]byte, base64.StdEncoding.DecodedLen(len(encoded)))
-	n, err := strictBase64.Decode(data, encoded)
-	*ok = *ok && err == nil && !bytes.ContainsAny(encoded, "\r\n")
-	return data[:n]
-}
-
-// strictBase64 refuses bits at the end that encoding again would lose.
-var strictBase64 = base64.StdEncoding.Strict()

@@ -76,9 +76,9 @@ func TestContentIsPassedOn(t *testing.T) {
 }
 
 func TestUsualContentHasFields(t *testing.T) {
-	r := mustReply(t, `{"content":[{"type":"text","text":"a\u00e9"},{"type":"image","data":"AAE\/","mimeType":"image/png"},
-		{"type":"resource","resource":{"uri":"u","text":"t","mimeType":"m"}}]}`).result
-	want := []sdk.Content{sdk.TextContent("aé"), sdk.ImageContent([]byte{0, 1, 63}, "image/png"),
+	r := mustReply(t, `{"content":[{"type":"text","text":"a\"é"},{"type":"image","data":"AAE/","mimeType":"image/png"},
+		{"type":"resource","resource":{"uri":"u","mimeType":"m","text":"t"}}]}`).result
+	want := []sdk.Content{sdk.TextContent("a\"é"), sdk.ImageContent([]byte{0, 1, 63}, "image/png"),
 		{Type: "resource", URI: "u", Text: "t", MIMEType: "m"}}
 	if diff := cmp.Diff(want, r.Content); diff != "" {
 		t.Error(diff)

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -150,9 +151,17 @@ func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
 	return out
 }
 
+// contentFromWire reads a part. One whose source says something else than its other fields has no type then, so that it
+// is taken for broken.
 func contentFromWire(c *pluginv1.Content) sdk.Content {
-	return sdk.Content{Type: c.GetType(), Text: clean(string(c.GetText())), Data: c.GetData(), MIMEType: c.GetMimeType(),
-		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra())}
+	out := sdk.Content{Type: c.GetType(), Text: clean(string(c.GetText())), Data: c.GetData(), MIMEType: c.GetMimeType(),
+		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra()),
+		Source: validObject(c.GetSource())}
+	if len(c.GetSource()) == 0 {
+		return out
+	}
+	read, _ := mcpcontent.Resolve(mcpcontent.Part(out))
+	return sdk.Content(read)
 }
 
 // resultFromWire leaves out what of a result cannot be read, and says so in its error: the call has run.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"pgregory.net/rapid"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -478,5 +479,41 @@ func TestCrowdedMessages(t *testing.T) {
 	if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(),
 		"1048576 elements in one message; the limit is 16384") {
 		t.Errorf("Describe gives %v", err)
+	}
+}
+
+// A part of an MCP server keeps the form in which that wrote it, and has its large body once.
+func TestSourceOfAPartCrossesTheWire(t *testing.T) {
+	p := overTheWire(t)
+	long := strings.Repeat("x", 1<<20)
+	for _, raw := range []string{`{"text":"short","type":"text"}`, `{"text":"` + long + `","_meta":{"a":1},"type":"text"}`,
+		`{"type":"text","text":"` + strings.Repeat(`\u0041`, 1<<18) + `"}`, `{"mimeType":"m","data":"AAEC","type":"image"}`,
+		`{"type":"resource","resource":{"blob":"AAEC","x":1,"uri":"u"}}`, `{"type":"text","text":"a","text":"b"}`} {
+		in := sdk.Content(mcpcontent.Read([]byte(raw)))
+		p.handle = func(context.Context, *sdk.Request) (*sdk.Result, error) { return (&sdk.Result{}).Add(in), nil }
+		got, err := p.Call(context.Background(), &sdk.Request{Tool: "x"})
+		if err != nil || got.Error != nil {
+			t.Fatal(err, got.Error)
+		}
+		same(t, []sdk.Content{in}, got.Content)
+		if out, _ := got.Content[0].MarshalJSON(); string(out) != raw {
+			t.Errorf("%.100s becomes %.100s", raw, out)
+		}
+	}
+}
+
+// A plugin of another kit cannot have one text checked and another one passed on.
+func TestPartWhoseSourceSaysSomethingElseIsBroken(t *testing.T) {
+	for _, part := range []*pluginv1.Content{
+		{Type: "text", Text: []byte("good"), Source: []byte(`{"text":"evil","type":"text"}`)},
+		{Type: "text", Text: []byte("good"), Source: []byte(`{"text":"","text":"evil","type":"text"}`)},
+		{Type: "text", Text: []byte("good"), Source: []byte(`{"text":"","type":"text"`)},
+		{Type: "text", Text: []byte("good"), Source: []byte(`5`)},
+		{Type: "resource_link", Source: []byte(`{"uri":"` + strings.Repeat("x", 9<<10) + `","type":"resource_link"}`)},
+	} {
+		r := resultFromWire(&pluginv1.Result{Content: []*pluginv1.Content{part}})
+		if len(r.Content) != 0 || r.Error == nil || r.Error.Name != "BrokenResult" {
+			t.Errorf("%s: %+v", part.GetSource(), r)
+		}
 	}
 }

@@ -1776,7 +1776,11 @@ type Content struct {
 	Raw []byte `protobuf:"bytes,7,opt,name=raw,proto3" json:"raw,omitempty"`
 	// A JSON object: members of the part that no other field has, such as annotations and _meta. Member "resource" holds those
 	// of the object in a resource.
-	Extra         []byte `protobuf:"bytes,8,opt,name=extra,proto3" json:"extra,omitempty"`
+	Extra []byte `protobuf:"bytes,8,opt,name=extra,proto3" json:"extra,omitempty"`
+	// The part as a JSON object, as its source wrote it, where that is not the usual form: the host passes on the order of its
+	// members and the escapes of its strings. It counts before the other fields, but for text and data, which belong where it
+	// has an empty string; a text whose escapes are not the usual ones is in source alone.
+	Source        []byte `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1863,6 +1867,13 @@ func (x *Content) GetRaw() []byte {
 func (x *Content) GetExtra() []byte {
 	if x != nil {
 		return x.Extra
+	}
+	return nil
+}
+
+func (x *Content) GetSource() []byte {
+	if x != nil {
+		return x.Source
 	}
 	return nil
 }
@@ -2362,7 +2373,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\fR\x05state\x1a;\n" +
 	"\rRequestsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb0\x01\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xc8\x01\n" +
 	"\aContent\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\fR\x04text\x12\x12\n" +
@@ -2371,7 +2382,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x03uri\x18\x05 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x06 \x01(\tR\x04name\x12\x10\n" +
 	"\x03raw\x18\a \x01(\fR\x03raw\x12\x14\n" +
-	"\x05extra\x18\b \x01(\fR\x05extra\"\xe5\x01\n" +
+	"\x05extra\x18\b \x01(\fR\x05extra\x12\x16\n" +
+	"\x06source\x18\t \x01(\fR\x06source\"\xe5\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
