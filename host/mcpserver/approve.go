@@ -24,7 +24,6 @@ const approvalPending = "ApprovalPending"
 // An approvalQuestion is the question whether a call may run, for a client that answers with the next request.
 type approvalQuestion struct {
 	params  json.RawMessage
-	preview string
 	expires time.Time
 }
 
@@ -43,7 +42,7 @@ func (asker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer,
 	if !ok {
 		return host.Answer{}, host.ErrNobodyToAsk
 	}
-	q := question{methodElicit, approvalForm(r)}
+	q := question{methodElicit, approvalForm(r, false)}
 	if !c.declares(q) {
 		return host.Answer{}, cannotAsk(r)
 	}
@@ -57,29 +56,40 @@ func (asker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer,
 	if answer, ok := c.answered(r); ok {
 		return answer, nil
 	}
-	c.pending = &approvalQuestion{q.params, c.preview, r.Expires}
+	if c.changed {
+		q.params = approvalForm(r, true)
+	}
+	c.pending = &approvalQuestion{q.params, r.Expires}
 	return host.Answer{}, &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: approvalPending,
 		Message: fmt.Sprintf("a person is asked through the MCP client whether %s may run; the client makes the call "+
 			"again with the answer; nothing was run", r.Tool.Name), Retryable: true}
 }
 
-// answered returns the answer that came with the request, if it is one to this question.
+// answered returns the answer that came with the request, if it is one to this question. An approval is one of this
+// call, its definition and the decision that asks for it. It is also one of the preview that the person was shown: if
+// that is another one now, the person is asked once more, and learns that it changes.
 func (c *toolCall) answered(r *host.ApprovalRequest) (host.Answer, bool) {
-	c.preview = previewHash(r)
+	c.preview, c.decision = previewHash(r), decisionHash(r)
 	st := c.state
-	if st == nil || st.Preview != c.preview || definitionHash(r.Tool) != st.Definition {
+	if st == nil || definitionHash(r.Tool) != st.Definition {
 		return host.Answer{}, false
 	}
+	same := st.Decision == c.decision && (st.Preview == c.preview || st.AnyPreview)
 	if st.Approved {
-		c.approved = true
-		return host.Yes(), true
+		c.approved, c.changed = same, !same
+		return host.Yes(), same
 	}
 	raw := c.answers[approvalKey]
 	if !st.Asks || raw == nil {
 		return host.Answer{}, false
 	}
 	answer := approvalAnswer(raw, r)
-	if answer.Approved && !c.e.seal.use(st) {
+	switch {
+	case !answer.Approved:
+	case !same:
+		c.changed = true
+		return host.Answer{}, false
+	case !c.e.seal.use(st):
 		return host.No("this approval was used already, for the same call; make the call again without requestState"), true
 	}
 	c.approved = answer.Approved
@@ -106,8 +116,9 @@ const (
 	maxShownReason    = 500
 )
 
-// approvalForm is the elicitation whether a call may run. Nothing in it is chosen beforehand.
-func approvalForm(r *host.ApprovalRequest) json.RawMessage {
+// approvalForm is the elicitation whether a call may run; changed says that the person has approved it with another
+// preview. Nothing in it is chosen beforehand.
+func approvalForm(r *host.ApprovalRequest, changed bool) json.RawMessage {
 	lines := []string{"Allow the tool " + r.Tool.Name + " to run?", "Asked because: " + shown(r.Decision.Why(),
 		maxShownReason)}
 	if risk := risks(r.Tool.Hints); risk != "" {
@@ -122,6 +133,11 @@ func approvalForm(r *host.ApprovalRequest) json.RawMessage {
 		if preview := shown(strings.Join(texts, "\n"), maxShownPreview); preview != "" {
 			lines = append(lines, "What it would do:\n"+preview)
 		}
+	}
+	if changed {
+		lines = slices.Insert(lines, 1,
+			"What it would do has changed since you approved it. If you approve now, it runs even if "+
+				"that changes again.")
 	}
 	return sdk.Encode(map[string]any{
 		"mode": "form", "message": strings.Join(lines, "\n"),
@@ -199,14 +215,21 @@ func shown(s string, limit int) string {
 	return textutil.CutRunes(visible, limit, "... (cut)")
 }
 
-// previewHash identifies what a person is shown, beside the call itself.
+// previewHash identifies what a person is shown, beside the call and the decision.
 func previewHash(r *host.ApprovalRequest) string {
-	raw, _ := json.Marshal([]any{r.Preview, r.Decision.Effect, r.Decision.Why()}) // it came as JSON
+	raw, _ := json.Marshal([]any{r.Preview, r.Decision.Why()}) // it came as JSON
 	return hashOf(raw)
+}
+
+// decisionHash identifies the decision that asks, without its words.
+func decisionHash(r *host.ApprovalRequest) string {
+	d := r.Decision
+	return hashOf(sdk.Encode([]any{d.Effect, d.Rule, d.Layer, r.Fresh()}))
 }
 
 // newState is the state of the next question of the call.
 func (c *toolCall) newState(tool string) state {
-	return state{Tool: tool, Definition: c.definition, Arguments: hashOf(c.arguments), Nonce: rand.Text(),
+	return state{Tool: tool, Definition: c.definition, Arguments: hashOf(c.arguments), Preview: c.preview,
+		Decision: c.decision, AnyPreview: c.changed || c.state != nil && c.state.AnyPreview, Nonce: rand.Text(),
 		Expires: time.Now().Add(stateTime)}
 }

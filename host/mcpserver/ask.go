@@ -27,6 +27,8 @@ type toolCall struct {
 	pending      *approvalQuestion // that the client is to be asked
 	approved     bool              // a person has approved the call
 	preview      string            // the hash of what that person was shown
+	decision     string            // the hash of the decision that asks
+	changed      bool              // the person has approved the call with another preview or for another decision
 }
 
 // asker asks the client whose call caused the question.

@@ -205,3 +205,78 @@ func TestQuestionOfUndeclaredKind(t *testing.T) {
 		t.Errorf("got %s, %+v", r.Result, r.Error)
 	}
 }
+
+// previews is a plugin whose previews are these texts, one after the other, and the last one from then on.
+func previews(texts ...string) *fake {
+	tool := changing("write")
+	tool.Previews = true
+	return &fake{tools: []sdk.Tool{tool}, preview: func() *sdk.Preview {
+		text := texts[0]
+		if len(texts) > 1 {
+			texts = texts[1:]
+		}
+		out := &sdk.Preview{Content: sdk.Text(text).Content}
+		if strings.Contains(text, "strict") {
+			out.Effect, out.Reason = "always_ask", "it is strict"
+		}
+		return out
+	}}
+}
+
+// A person who approved a call is asked once more when its preview has changed, and learns that. An approval of that
+// question holds whatever the preview says, but not for a stricter decision. A no needs no second question.
+func TestPreviewThatChanges(t *testing.T) {
+	const call = `"name":"p__write"`
+	const note = "has changed since you approved it"
+	p := previews("one", "two", "three", "strict four", "strict five", "strict six")
+	w := (&setup{plugins: map[string]*fake{"p": p}}).stdio(t)
+	ask := func(answer, state string) (asked, next string) {
+		t.Helper()
+		requests, next := required(t,
+			w.request("tools/call", modernParams(answered(call, approvalKey, answer, state), canElicit)))
+		return string(requests[approvalKey]), next
+	}
+	requests, state := required(t, w.request("tools/call", modernParams("{"+call+"}", canElicit)))
+	if asked := string(requests[approvalKey]); strings.Contains(asked, note) || !strings.Contains(asked, "one") {
+		t.Errorf("first asked %s", asked)
+	}
+	asked, changed := ask(yes, state)
+	if !strings.Contains(asked, note) || !strings.Contains(asked, "two") {
+		t.Errorf("then asked %s", asked)
+	}
+	r := w.request("tools/call", modernParams(answered(call, approvalKey, yes, changed), canElicit))
+	if p.made() != 1 || !strings.Contains(string(r.Result), "write") {
+		t.Errorf("got %s, %d calls", r.Result, p.made())
+	}
+	if asked, _ = ask(yes, changed); !strings.Contains(asked, "strict four") || p.made() != 1 {
+		t.Errorf("of a stricter decision asked %s, %d calls", asked, p.made())
+	}
+	no := strings.Replace(yes, "approve", "deny", 1)
+	r = w.request("tools/call", modernParams(answered(call, approvalKey, no, state), canElicit))
+	if !strings.Contains(string(r.Result), "E_REJECTED") || p.made() != 1 {
+		t.Errorf("a no to another preview: %s, %d calls", r.Result, p.made())
+	}
+}
+
+// A tool that asks, and whose preview always differs, comes to its end: the person approves twice and answers once.
+func TestQuestionsOfAToolWhosePreviewChanges(t *testing.T) {
+	const call = `"name":"p__write"`
+	p := previews("one", "two", "three", "four", "five")
+	p.call = askingTool
+	w := (&setup{plugins: map[string]*fake{"p": p}}).stdio(t)
+	requests, state := required(t, w.request("tools/call", modernParams("{"+call+"}", canElicit)))
+	for range 2 {
+		if requests[approvalKey] == nil {
+			t.Fatalf("asked %s", requests)
+		}
+		requests, state = required(t,
+			w.request("tools/call", modernParams(answered(call, approvalKey, yes, state), canElicit)))
+	}
+	if requests["who"] == nil {
+		t.Fatalf("asked %s", requests)
+	}
+	r := w.request("tools/call", modernParams(answered(call, "who", `{"action":"accept"}`, state), canElicit))
+	if !strings.Contains(string(r.Result), "hello") {
+		t.Errorf("got %s", r.Result)
+	}
+}

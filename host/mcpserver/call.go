@@ -109,7 +109,7 @@ func withoutApproval(all map[string]json.RawMessage) map[string]json.RawMessage 
 // askApproval returns the question whether the call may run.
 func (c *toolCall) askApproval(tool string) (mcp.Result, error) {
 	st := c.newState(tool)
-	st.Asks, st.Preview, st.Expires = true, c.pending.preview, c.pending.expires
+	st.Asks, st.Expires = true, c.pending.expires
 	if c.state != nil {
 		st.Upstream = c.state.Upstream
 	}
@@ -124,7 +124,7 @@ func (c *toolCall) askFurther(tool string, out *host.Result) (mcp.Result, error)
 		}
 	}
 	st := c.newState(tool)
-	st.Upstream, st.Approved, st.Preview = out.InputRequired.State, c.approved, c.preview
+	st.Upstream, st.Approved = out.InputRequired.State, c.approved
 	result := c.inputRequired(out.InputRequired.Requests, st)
 	addMeta(result, members(out.Extra))
 	return result, nil

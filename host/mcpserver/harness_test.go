@@ -29,6 +29,7 @@ type fake struct {
 	err     error         // of listing
 	hold    chan struct{} // when set, listing waits until it is closed
 	call    func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
+	preview func() *sdk.Preview // of tools that have one
 	changed func()
 	calls   []*sdk.Request
 }
@@ -59,6 +60,8 @@ func (f *fake) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	}
 	return call(ctx, r)
 }
+
+func (f *fake) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) { return f.preview(), nil }
 
 func (f *fake) Watch(ctx context.Context, changed func()) error {
 	f.mu.Lock()

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// listPatience is how long a list waits for plugins that have not said what tools they have.
+	// listPatience is how long lists wait for a plugin that has not said what tools it has, since it was first asked: a
+	// client has what is known within a second.
 	listPatience = 700 * time.Millisecond
 	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
 	// retryMost.
@@ -51,10 +52,11 @@ type catalog struct {
 type pluginTools struct {
 	tools    []*host.Tool
 	problems []error
-	listed   bool // it was asked, whether or not it answered
-	running  bool // it is being asked
-	again    bool // it has changed meanwhile
-	failed   int  // how often in a row
+	asked    time.Time // first
+	listed   bool      // it was asked, whether or not it answered
+	running  bool      // it is being asked
+	again    bool      // it has changed meanwhile
+	failed   int       // how often in a row
 	retry    *time.Timer
 }
 
@@ -112,7 +114,7 @@ func (c *catalog) refresh(label string) {
 	defer c.mu.Unlock()
 	p := c.plugins[label]
 	if p == nil {
-		p = &pluginTools{}
+		p = &pluginTools{asked: time.Now()}
 		c.plugins[label] = p
 	}
 	if c.ctx.Err() != nil {
@@ -180,29 +182,34 @@ func (c *catalog) show(ctx context.Context) (served *servedTools, complete bool)
 	return c.served, complete && served == c.served
 }
 
-// wait returns what is known when all plugins have been asked, or after a while; complete says that all have answered.
+// wait returns what is known when all plugins have been asked, or have had their time; complete says that all have
+// answered.
 func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool) {
-	limit := time.NewTimer(listPatience)
-	defer limit.Stop()
 	for {
 		c.mu.Lock()
 		served, complete = c.served, true
-		pending, step := false, c.step
+		var until time.Time
 		for _, p := range c.plugins {
 			complete = complete && p.listed && p.failed == 0
-			pending = pending || !p.listed
+			if end := p.asked.Add(listPatience); !p.listed && end.After(until) {
+				until = end
+			}
 		}
+		step := c.step
 		c.mu.Unlock()
-		if !pending {
+		patience := time.Until(until)
+		if patience <= 0 {
 			return served, complete
 		}
+		limit := time.NewTimer(patience)
 		select {
 		case <-step:
 		case <-limit.C:
-			return served, complete
 		case <-ctx.Done():
+			limit.Stop()
 			return served, complete
 		}
+		limit.Stop()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -33,6 +34,26 @@ func TestListDoesNotWaitForOnePlugin(t *testing.T) {
 	if !strings.Contains(s.log.String(), "the program cannot be found") {
 		t.Errorf("the log does not name the plugin that is down: %s", s.log)
 	}
+}
+
+// The first list of a client comes within a second, and later ones at once, although a plugin hangs.
+func TestListWaitsOnceForAPluginThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &fake{hold: make(chan struct{})}
+		w := (&setup{plugins: map[string]*fake{"good": {tools: []sdk.Tool{readOnly("a")}}, "stuck": stuck}}).stdio(t)
+		w.handshake("2025-11-25", "{}")
+		for i, most := range []time.Duration{time.Second, 0, 0} {
+			began := time.Now()
+			if got := names(t, w.request("tools/list", "")); !slices.Equal(got, []string{"good__a"}) {
+				t.Errorf("listed %q", got)
+			}
+			if took := time.Since(began); took > most {
+				t.Errorf("list %d took %s", i, took)
+			}
+		}
+		_ = w.send.Close()
+		<-w.ended
+	})
 }
 
 // A definition keeps the bytes of its schemas and of members that toolhost does not know.

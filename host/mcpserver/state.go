@@ -23,6 +23,8 @@ type state struct {
 	Definition string    `json:"d"`           // the hash of it
 	Arguments  string    `json:"a"`           // the hash of their exact bytes
 	Preview    string    `json:"p,omitempty"` // the hash of what a person was shown
+	Decision   string    `json:"e,omitempty"` // the hash of the decision that asks
+	AnyPreview bool      `json:"v,omitempty"` // that person knows that the preview changes
 	Approved   bool      `json:"y,omitempty"` // a person has approved the call
 	Asks       bool      `json:"q,omitempty"` // the questions are whether to approve it
 	Upstream   string    `json:"u,omitempty"` // the state of the tool's own questions
