@@ -49,6 +49,9 @@ func (q *Query) About(p Path) *Query {
 		Properties: q.Properties, Path: &p, fields: q.fields}
 }
 
+// Recall returns what Kept has kept under a key, or nil.
+func (q *Query) Recall(key string) any { return q.kept[key] }
+
 // Kept caches the result of work under the key: conditions of many rules use the same arguments.
 func (q *Query) Kept(key string, work func() any) any {
 	v, there := q.kept[key]

@@ -142,7 +142,7 @@ func pathsFunction(q *policy.Query) function.Function {
 		case q.Arguments == nil: // the condition is being compiled
 			return cty.DynamicVal, nil
 		}
-		found := q.Kept("paths()", func() any { return pathsOf(q) }).(argument)
+		found := keptPaths(q)
 		return found.value, found.err
 	})
 }
@@ -164,6 +164,11 @@ func prefixOf(v cty.Value) string {
 		return ""
 	}
 	return v.Range().StringPrefix()
+}
+
+// keptPaths is pathsOf, once for all conditions of a decision.
+func keptPaths(q *policy.Query) argument {
+	return q.Kept("paths()", func() any { return pathsOf(q) }).(argument)
 }
 
 // pathsOf finds the paths in the arguments that our tools have: path, paths, and the path of each item of edits.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -30,23 +31,25 @@ type Compiler struct {
 	*hclfile.Scope
 	functions map[string]function.Function
 	patterns  patterns
+	commands  *commandCache
 	steps     int // see maxLoadSteps
 }
 
 // NewCompiler makes the compiler for a file.
 func NewCompiler(scope *hclfile.Scope) *Compiler {
-	c := &Compiler{Scope: scope, functions: plainFunctions(), patterns: patterns{}, steps: maxLoadSteps}
-	cache := &commandCache{}
+	c := &Compiler{Scope: scope, functions: plainFunctions(), patterns: patterns{}, commands: &commandCache{},
+		steps: maxLoadSteps}
 	c.functions["matches"] = c.patterns.function()
-	c.functions["commands"], c.functions["runs"] = commandsFunction(cache), runsFunction(cache)
+	c.functions["commands"], c.functions["runs"] = commandsFunction(c.commands), runsFunction(c.commands)
 	return c
 }
 
 // A Condition is a compiled condition. It is safe for concurrent use.
 type Condition struct {
 	*vetted
-	path string // of the file, as the user named it
-	base *hcl.EvalContext
+	path     string // of the file, as the user named it
+	commands *commandCache
+	base     *hcl.EvalContext
 }
 
 // Compile compiles an attribute of a rule. It is nil when the expression is not allowed or cannot be a condition
@@ -56,14 +59,11 @@ func (c *Compiler) Compile(rule *hclfile.Body, e hclsyntax.Expression) *Conditio
 	if !ok {
 		return nil
 	}
-	cond := &Condition{vetted: v, path: c.Path, base: &hcl.EvalContext{
+	cond := &Condition{vetted: v, path: c.Path, commands: c.commands, base: &hcl.EvalContext{
 		Variables: map[string]cty.Value{"local": cty.ObjectVal(v.locals), "env": cty.ObjectVal(v.env)},
 		Functions: c.functions,
 	}}
-	unknown := map[string]cty.Value{}
-	for _, name := range cond.arguments {
-		unknown[name] = cty.DynamicVal
-	}
+	unknown := slices.Repeat([]cty.Value{cty.DynamicVal}, len(cond.arguments))
 	var value cty.Value
 	var err error
 	c.spend(func(m *meter) { value, err = cond.value(&policy.Query{}, unknown, m) })
@@ -104,29 +104,38 @@ func (c *Condition) LooksAtPaths() bool {
 
 // Holds evaluates the condition for a call. The error says why that is impossible.
 func (c *Condition) Holds(q *policy.Query) (policy.Truth, error) {
-	return c.ask(q, &meter{left: maxSteps})
+	m := meters.Get().(*meter)
+	*m = meter{left: maxSteps, args: m.args[:0], operands: m.operands[:0], loops: m.loops[:0]}
+	truth, err := c.ask(q, m)
+	if m.made == nil { // else HCL's contexts refer to it
+		m.query = nil
+		clear(m.args[:cap(m.args)])
+		clear(m.operands[:cap(m.operands)])
+		clear(m.loops[:cap(m.loops)])
+		meters.Put(m)
+	}
+	return truth, err
 }
 
 func (c *Condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
-	args := make(map[string]cty.Value, len(c.arguments))
+	args := m.args[:0]
 	for _, name := range c.arguments {
 		if q.Path != nil && isPathArgument(name) { // the call is asked about another path
-			if args[name] = cty.NullVal(cty.DynamicPseudoType); name == "path" {
-				args[name] = pathValue(q.Path)
+			other := cty.NullVal(cty.DynamicPseudoType)
+			if name == "path" {
+				other = pathValue(q.Path)
 			}
+			args = append(args, other)
 			continue
 		}
-		a := q.Kept(name, func() any {
-			v, err := valueOf(q.Argument(name))
-			return argument{v, err}
-		}).(argument)
+		a := argumentOf(q, name)
 		if a.err != nil {
 			return policy.No, fmt.Errorf("args.%s cannot be evaluated: %w", name, a.err)
 		}
-		args[name] = a.value
+		args = append(args, a.value)
 	}
-	for name, text := range c.facts(q) {
-		if problem := hclfile.Unstable(text); problem != "" {
+	for _, name := range c.words {
+		if problem := hclfile.Unstable(factOf(q, name)); problem != "" {
 			return policy.No, fmt.Errorf("%s cannot be evaluated: it %s", name, problem)
 		}
 	}
@@ -137,6 +146,9 @@ func (c *Condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 	return truthOf(v)
 }
 
+// meters are reused: each rule of each call takes one.
+var meters = sync.Pool{New: func() any { return new(meter) }}
+
 // isPathArgument says whether tools are given paths in the argument.
 func isPathArgument(name string) bool { return name == "path" || name == "paths" || name == "edits" }
 
@@ -146,36 +158,31 @@ type argument struct {
 	err   error
 }
 
-// facts are the texts that the condition refers to besides arguments.
-func (c *Condition) facts(q *policy.Query) map[string]string {
-	if len(c.words) == 0 {
-		return nil
+// argumentOf reads an argument once for all conditions of a decision.
+func argumentOf(q *policy.Query, name string) *argument {
+	if a, read := q.Recall(name).(*argument); read {
+		return a
 	}
-	all, out := map[string]string{"tool": q.Tool, "caller": q.Caller, "workdir": q.Workdir}, map[string]string{}
-	for _, name := range c.words {
-		out[name] = all[name]
-	}
-	return out
+	return q.Kept(name, func() any {
+		v, err := valueOf(q.Argument(name))
+		return &argument{v, err}
+	}).(*argument)
 }
 
-// value evaluates. Too much work is an error even in a part that && or || would not need.
-func (c *Condition) value(q *policy.Query, args map[string]cty.Value, m *meter) (v cty.Value, err error) {
-	m.args, m.made, m.top = args, nil, func() *hcl.EvalContext {
-		ctx := c.base.NewChild()
-		ctx.Variables = map[string]cty.Value{"args": cty.ObjectVal(args), meterName: cty.CapsuleVal(meterType, m)}
-		for name, text := range c.facts(q) {
-			ctx.Variables[name] = cty.StringVal(text)
-		}
-		ctx.Functions = map[string]function.Function{}
-		if c.paths {
-			ctx.Functions["inside"] = insideFunction(q.Workdir)
-			ctx.Functions["paths"] = pathsFunction(q)
-		}
-		if shelltool.Unread(q) {
-			ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
-		}
-		return ctx
+// factOf returns what tool, caller or workdir stands for.
+func factOf(q *policy.Query, name string) string {
+	switch name {
+	case "tool":
+		return q.Tool
+	case "caller":
+		return q.Caller
 	}
+	return q.Workdir
+}
+
+// value evaluates the condition. Its args are in the order of c.arguments.
+func (c *Condition) value(q *policy.Query, args []cty.Value, m *meter) (v cty.Value, err error) {
+	m.cond, m.query, m.args = c, q, args
 	defer func() {
 		if recover() != nil { // HCL panics over some nulls
 			err = errors.New("it cannot be evaluated with these arguments")
@@ -189,6 +196,28 @@ func (c *Condition) value(q *policy.Query, args map[string]cty.Value, m *meter) 
 		return v, errors.New(c.failure(diags))
 	}
 	return v, nil
+}
+
+// context makes HCL's outermost context, for what has no shortcut.
+func (c *Condition) context(m *meter) *hcl.EvalContext {
+	ctx := c.base.NewChild()
+	args := make(map[string]cty.Value, len(c.arguments))
+	for i, name := range c.arguments {
+		args[name] = m.args[i]
+	}
+	ctx.Variables = map[string]cty.Value{"args": cty.ObjectVal(args), meterName: cty.CapsuleVal(meterType, m)}
+	for _, name := range c.words {
+		ctx.Variables[name] = cty.StringVal(factOf(m.query, name))
+	}
+	ctx.Functions = map[string]function.Function{}
+	if c.paths {
+		ctx.Functions["inside"] = insideFunction(m.query.Workdir)
+		ctx.Functions["paths"] = pathsFunction(m.query)
+	}
+	if shelltool.Unread(m.query) {
+		ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
+	}
+	return ctx
 }
 
 // failure is the first error, with its position.

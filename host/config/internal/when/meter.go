@@ -2,13 +2,13 @@ package when
 
 import (
 	"reflect"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/policy"
 )
 
 // A condition may loop over hostile arguments, so its work is metered: each part that is evaluated costs partSteps, and
@@ -23,10 +23,13 @@ const (
 
 // A meter counts down the steps of one evaluation.
 type meter struct {
-	left int
-	args map[string]cty.Value    // the arguments that the condition refers to
-	top  func() *hcl.EvalContext // makes the outermost context
-	made *hcl.EvalContext        // by top, once it was needed
+	left     int
+	cond     *Condition
+	query    *policy.Query
+	args     []cty.Value      // the arguments that the condition refers to, in the order of its names
+	loops    []iteration      // that are evaluated without HCL's contexts, the innermost last
+	operands []given          // of the calls that are being evaluated
+	made     *hcl.EvalContext // the outermost context, once it was needed
 }
 
 // meterName is the variable that holds the meter of an evaluation; because of the blank, expressions cannot refer to
@@ -97,7 +100,9 @@ func (e metered) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostic
 	m.left -= partSteps
 	g := m.given(e.Expression, ctx)
 	v, diags := g.value, g.diags
-	m.weigh(v)
+	if _, constant := e.Expression.(constant); !constant { // which has counted its value
+		m.weigh(v)
+	}
 	if e.factor > 0 && v.IsKnown() && hclfile.TextKind.Is(v) {
 		m.left -= len(v.AsString()) / bytesPerStep * e.factor
 	}
@@ -119,229 +124,64 @@ func (e metered) wrong(detail string) hcl.Diagnostics {
 }
 
 // meterParts puts a meter on the expression and on all its parts. The kinds of nodes are those that vetting allows.
-func meterParts(e hclsyntax.Expression) metered {
+func (v *vetted) meterParts(e hclsyntax.Expression) metered {
+	literal := isLiteral(e) // asked while its parts are HCL's own
 	switch n := e.(type) {
 	case *hclsyntax.ForExpr:
-		meterEach(&n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)
+		v.meterEach(&n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)
 	case *hclsyntax.FunctionCallExpr:
-		meterAll(n.Args)
+		v.meterAll(n.Args)
 	case *hclsyntax.TupleConsExpr:
-		meterAll(n.Exprs)
+		v.meterAll(n.Exprs)
 	case *hclsyntax.TemplateExpr:
-		meterAll(n.Parts)
+		v.meterAll(n.Parts)
 	case *hclsyntax.ObjectConsExpr:
-		meterItems(n.Items)
+		v.meterItems(n.Items)
 	case *hclsyntax.BinaryOpExpr:
 		logical := n.Op.ShortCircuit != nil
-		n.LHS = metered{Expression: meterParts(n.LHS), truth: logical}
-		n.RHS = metered{Expression: meterParts(n.RHS), truth: logical}
+		n.LHS = metered{Expression: v.meterParts(n.LHS), truth: logical}
+		n.RHS = metered{Expression: v.meterParts(n.RHS), truth: logical}
 	case *hclsyntax.ConditionalExpr:
-		meterEach(&n.Condition)
-		n.TrueResult = metered{Expression: meterParts(n.TrueResult), choice: true}
-		n.FalseResult = metered{Expression: meterParts(n.FalseResult), choice: true}
+		v.meterEach(&n.Condition)
+		n.TrueResult = metered{Expression: v.meterParts(n.TrueResult), choice: true}
+		n.FalseResult = metered{Expression: v.meterParts(n.FalseResult), choice: true}
 	case *hclsyntax.IndexExpr:
-		meterEach(&n.Collection, &n.Key)
+		v.meterEach(&n.Collection, &n.Key)
 	case *hclsyntax.RelativeTraversalExpr:
-		meterEach(&n.Source)
+		v.meterEach(&n.Source)
 	case *hclsyntax.TemplateWrapExpr:
-		meterEach(&n.Wrapped)
+		v.meterEach(&n.Wrapped)
 	case *hclsyntax.ParenthesesExpr:
-		meterEach(&n.Expression)
+		v.meterEach(&n.Expression)
 	case *hclsyntax.UnaryOpExpr:
-		meterEach(&n.Val)
+		v.meterEach(&n.Val)
 	}
-	return metered{Expression: shorten(e)}
+	return metered{Expression: v.shorten(e, literal)}
 }
 
-func meterEach(parts ...*hclsyntax.Expression) {
+func (v *vetted) meterEach(parts ...*hclsyntax.Expression) {
 	for _, p := range parts {
 		if *p != nil {
-			*p = meterParts(*p)
+			*p = v.meterParts(*p)
 		}
 	}
 }
 
-func meterAll(parts []hclsyntax.Expression) {
+func (v *vetted) meterAll(parts []hclsyntax.Expression) {
 	for i := range parts {
-		parts[i] = meterParts(parts[i])
+		parts[i] = v.meterParts(parts[i])
 	}
 }
 
-func meterItems(items []hclsyntax.ObjectConsItem) {
+func (v *vetted) meterItems(items []hclsyntax.ObjectConsItem) {
 	for i := range items {
-		items[i].ValueExpr = meterParts(items[i].ValueExpr)
+		items[i].ValueExpr = v.meterParts(items[i].ValueExpr)
 		key, ok := items[i].KeyExpr.(*hclsyntax.ObjectConsKeyExpr)
 		if !ok {
 			continue
 		}
 		if _, bare := key.Wrapped.(*hclsyntax.ScopeTraversalExpr); !bare || key.ForceNonLiteral {
-			key.Wrapped = meterParts(key.Wrapped)
+			key.Wrapped = v.meterParts(key.Wrapped)
 		}
 	}
-}
-
-// A shortcut replaces a node of HCL. Its eval has the same result and costs as many steps, but is faster where the
-// operands are plain: known, neither null nor marked, and of the expected type. For others the node gets the operands
-// already evaluated, so that each is evaluated only once.
-type shortcut interface {
-	hclsyntax.Expression
-	eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics)
-}
-
-// shorten gives the shortcut for a node, or the node if there is none.
-func shorten(e hclsyntax.Expression) hclsyntax.Expression {
-	switch n := e.(type) {
-	case *hclsyntax.BinaryOpExpr:
-		if plain := plainOperations[n.Op]; plain != nil {
-			return operation{n, plain}
-		}
-	case *hclsyntax.FunctionCallExpr:
-		if n.Name == "matches" {
-			return match{n}
-		}
-	case *hclsyntax.TemplateExpr:
-		if c, ok := constantOf(n); ok {
-			return c
-		}
-	case *hclsyntax.ScopeTraversalExpr:
-		if n.Traversal.RootName() == "args" {
-			return argumentRef{n, hclfile.SecondName(n.Traversal), n.Traversal[2:]}
-		}
-	}
-	return e
-}
-
-// given is an expression that is already evaluated.
-type given struct {
-	hclsyntax.Expression
-	value cty.Value
-	diags hcl.Diagnostics
-}
-
-func (g given) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return g.value, g.diags }
-
-// given evaluates an operand.
-func (m *meter) given(e hclsyntax.Expression, ctx *hcl.EvalContext) (g given) {
-	g.Expression = e
-	if s, ok := e.(shortcut); ok {
-		g.value, g.diags = s.eval(ctx, m)
-	} else {
-		g.value, g.diags = e.Value(m.context(ctx))
-	}
-	return g
-}
-
-// context makes the outermost context, for nil, when it is first needed.
-func (m *meter) context(ctx *hcl.EvalContext) *hcl.EvalContext {
-	if ctx != nil {
-		return ctx
-	}
-	if m.made == nil {
-		m.made = m.top()
-	}
-	return m.made
-}
-
-// An operation is a binary operator.
-type operation struct {
-	*hclsyntax.BinaryOpExpr
-	plain func(l, r cty.Value) (v cty.Value, ok bool)
-}
-
-func (o operation) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	l, r := m.given(o.LHS, ctx), m.given(o.RHS, ctx)
-	if len(l.diags)+len(r.diags) == 0 {
-		if v, ok := o.plain(l.value, r.value); ok {
-			return v, nil
-		}
-	}
-	long := *o.BinaryOpExpr
-	long.LHS, long.RHS = l, r
-	return long.Value(m.context(ctx))
-}
-
-// plainOperations give false for operands that are not plain.
-var plainOperations = map[*hclsyntax.Operation]func(l, r cty.Value) (cty.Value, bool){
-	hclsyntax.OpLogicalAnd: onBools(func(a, b bool) bool { return a && b }),
-	hclsyntax.OpLogicalOr:  onBools(func(a, b bool) bool { return a || b }),
-	hclsyntax.OpEqual:      onTexts(func(a, b string) bool { return a == b }),
-	hclsyntax.OpNotEqual:   onTexts(func(a, b string) bool { return a != b }),
-}
-
-func onBools(f func(a, b bool) bool) func(l, r cty.Value) (cty.Value, bool) {
-	return func(l, r cty.Value) (cty.Value, bool) {
-		if !isPlain(l, cty.Bool) || !isPlain(r, cty.Bool) {
-			return cty.NilVal, false
-		}
-		return cty.BoolVal(f(l == cty.True, r == cty.True)), true
-	}
-}
-
-func onTexts(f func(a, b string) bool) func(l, r cty.Value) (cty.Value, bool) {
-	return func(l, r cty.Value) (cty.Value, bool) {
-		if !isPlain(l, cty.String) || !isPlain(r, cty.String) {
-			return cty.NilVal, false
-		}
-		return cty.BoolVal(f(l.AsString(), r.AsString())), true
-	}
-}
-
-func isPlain(v cty.Value, t cty.Type) bool {
-	return v.Type() == t && !v.IsMarked() && v.IsKnown() && !v.IsNull()
-}
-
-// A match is a call of matches.
-type match struct{ *hclsyntax.FunctionCallExpr }
-
-// A pattern is the first argument of matches, compiled.
-type pattern struct {
-	*hclsyntax.LiteralValueExpr
-	compiled *regexp.Regexp
-}
-
-func (c match) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	p, text := c.Args[0].(pattern), m.given(c.Args[1], ctx)
-	if len(text.diags) == 0 && isPlain(text.value, cty.String) {
-		return cty.BoolVal(p.compiled.MatchString(text.value.AsString())), nil
-	}
-	long := *c.FunctionCallExpr
-	long.Args = []hclsyntax.Expression{p, text}
-	return long.Value(m.context(ctx))
-}
-
-// A constant is a template without anything to fill in.
-type constant struct {
-	*hclsyntax.TemplateExpr
-	text  *hclsyntax.LiteralValueExpr
-	steps int // of its parts
-}
-
-// constantOf is false when a part is more than a literal. The parts are metered already.
-func constantOf(n *hclsyntax.TemplateExpr) (constant, bool) {
-	text, steps := "", 0
-	for _, p := range n.Parts {
-		part, ok := p.(metered).Expression.(*hclsyntax.LiteralValueExpr)
-		if !ok || !isPlain(part.Val, cty.String) {
-			return constant{}, false
-		}
-		text += part.Val.AsString()
-		steps += partSteps + 1 + len(part.Val.AsString())/bytesPerStep
-	}
-	return constant{n, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(text), SrcRange: n.SrcRange}, steps}, true
-}
-
-func (c constant) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	m.left -= c.steps
-	return c.text.Value(ctx)
-}
-
-// An argumentRef is args.NAME, or something in it.
-type argumentRef struct {
-	*hclsyntax.ScopeTraversalExpr
-	name string
-	rest hcl.Traversal
-}
-
-func (a argumentRef) eval(_ *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	return a.rest.TraverseRel(m.args[a.name])
 }

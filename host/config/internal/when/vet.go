@@ -40,14 +40,14 @@ func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 	if c.Count() > before {
 		return nil, false
 	}
-	v.out.expr = meterParts(e)
+	slices.Sort(v.out.arguments)
+	v.out.expr = v.out.meterParts(e)
 	for _, change := range v.later {
 		change()
 	}
 	if v.out.paths {
 		v.out.words = append(v.out.words, "workdir")
 	}
-	slices.Sort(v.out.arguments)
 	return v.out, true
 }
 
