@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// A stub of a program writes down how it was called, and does nothing.
+// A stub of a program records how it was called, and does nothing.
 const stub = `#!/bin/bash
 call=${0##*/}
 for word; do call+=$'\001'$word; done
@@ -22,8 +22,8 @@ printf '%s\002' "$call" >> "${0%/*}/../calls"
 
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9._-]*$`)
 
-// stubs makes a folder with a stub of each program that the commands name; shells are real, so that what they are told
-// runs.
+// stubs makes a folder with a stub of each program that the commands name; shells are real, so that their commands
+// run.
 func stubs(t *testing.T, samples []sample) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bin")
@@ -54,7 +54,7 @@ func stubs(t *testing.T, samples []sample) string {
 	return dir
 }
 
-// What is allowed as reading starts, in the real bash, no program that was not listed with the same words.
+// A command that is allowed as reading starts, in the real bash, no program that was not listed with the same words.
 func TestBashRunsWhatWasListed(t *testing.T) {
 	samples := corpus(t)
 	bin, root := stubs(t, samples), t.TempDir()
@@ -67,7 +67,7 @@ func TestBashRunsWhatWasListed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
 		c.Dir, c.Env = root, []string{"PATH=" + bin}
-		out, err := c.CombinedOutput() // that stubs do nothing may make a command fail; that is no matter
+		out, err := c.CombinedOutput() // a command may fail because stubs do nothing; that does not matter
 		cancel()
 		if strings.Contains(string(out), "syntax error") {
 			t.Errorf("%q: %v: %s", text, err, out)

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/redact"
 )
 
-// The checks look at what options and paths do not tell: operands that are small programs, or that set things.
+// The checks examine what options and paths do not show: operands that are small programs, or that set things.
 
 func join(words []Word) string {
 	var b strings.Builder
@@ -20,7 +20,7 @@ func join(words []Word) string {
 	return b.String()
 }
 
-// A sed script can write files (w) and run commands (e). These are sure to do neither: printing lines by number or by a
+// A sed script can write files (w) and run commands (e). These certainly do neither: printing lines by number or by a
 // plain pattern, quitting, deleting, and replacing without the flags that do more.
 const (
 	sedAddress = `(\d+|\$|/([^/\\\n\[\]]|\[[^/\\\n\[\]]+\])+/)`
@@ -31,7 +31,7 @@ const (
 
 var sedScript = sync.OnceValue(sedScripts)
 
-// sedScripts puts the pattern together: any of a few characters may be between the parts of a replacement.
+// sedScripts builds the pattern: any of a few delimiters may be between the parts of a replacement.
 func sedScripts() *regexp.Regexp {
 	var replaced []string
 	for _, mark := range strings.Split("/|,#@", "") {
@@ -76,7 +76,7 @@ func checkJq(u *use) string {
 	return ""
 }
 
-// checkAwk repeats what the walker found out: a rule that lists awk covers the same programs.
+// checkAwk repeats the walker's finding: a rule that lists awk covers the same programs.
 func checkAwk(u *use) string {
 	if !plainAwk(u.command) {
 		return "an awk program that is not known to be harmless"
@@ -86,7 +86,7 @@ func checkAwk(u *use) string {
 
 var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
-// checkPrintf refuses formats that set variables, and those that make very much of little.
+// checkPrintf refuses formats that set variables, and those that produce huge output.
 func checkPrintf(u *use) string {
 	if len(u.operands) > 0 &&
 		(!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
@@ -117,7 +117,8 @@ func noLists(u *use) string {
 
 var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
 
-// checkCargo looks at the options after --, which are for what it runs: tests can write a log file, clippy anything.
+// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
+// anything.
 func checkCargo(u *use) string {
 	for _, o := range u.operands {
 		if strings.HasPrefix(o.Text, "-") && !cargoPasses().MatchString(o.Text) {
@@ -162,7 +163,7 @@ var (
 	testNumbers = strings.Fields("-eq -ne -lt -le -gt -ge")
 )
 
-// checkTest refuses tests of variables, as in [ -v 'a[$(command)]' ], which run what is in the index.
+// checkTest refuses tests of variables, as in [ -v 'a[$(command)]' ], which run the command in the index.
 func checkTest(u *use) string {
 	args := u.command.Args
 	for i, a := range args {
@@ -187,8 +188,8 @@ func checkTest(u *use) string {
 
 var testProgram = map[string]bool{"test": true, "[": true, "[[": true}
 
-// testedText reports that a word of a test may be any text: it is in quotes, and what is before and behind it leaves no
-// doubt that it is not taken for an operator.
+// testedText reports that a word of a test may be any text: it is in quotes, and the words before and after it rule
+// out that it is an operator.
 func (c *Command) testedText(i int) bool {
 	args := c.Args
 	if c.Name == "[" {
@@ -215,12 +216,12 @@ func (c *Command) testedText(i int) bool {
 	return false
 }
 
-// textTests are tests that only look at text and files.
+// textTests are tests that only examine text and files.
 var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ -nt -ot -ef")
 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
-// onlyListed is for git branch and git tag, which make one of a name unless told to list.
+// onlyListed is for git branch and git tag, which create a name unless told to list.
 func onlyListed(u *use) string {
 	if len(u.operands) > 0 && !u.has("l", "list", "contains", "no-contains", "points-at", "merged", "no-merged") {
 		return "it would make " + u.operands[0].Text
@@ -238,7 +239,7 @@ var gitVerifies = lazy.Regexp(`%[-+ ]?G|%\(\*?signature`)
 // hold anything.
 var gitFormats = strings.Fields("oneline short medium full fuller reference email raw mboxrd")
 
-// gitFormat says why a format or an order is more than it seems.
+// gitFormat says why a format or an order may run something.
 func (u *use) gitFormat(g given) string {
 	if u.command.Name != "git" {
 		return ""
@@ -287,7 +288,7 @@ func noAssignments(u *use) string {
 	return ""
 }
 
-// checkTee accepts the one place that nothing is written to.
+// checkTee accepts only /dev/null.
 func checkTee(u *use) string {
 	for _, o := range u.operands {
 		if o.Text != "/dev/null" {
@@ -297,7 +298,7 @@ func checkTee(u *use) string {
 	return ""
 }
 
-// checkUnpacks wants programs that put a file in the place of another to print instead.
+// checkUnpacks requires programs that replace files to print instead.
 func checkUnpacks(u *use) string {
 	if !u.has("c", "l", "t", "stdout", "to-stdout", "list", "test") && len(u.operands) > 0 {
 		return "it puts a file in the place of another"
@@ -305,7 +306,7 @@ func checkUnpacks(u *use) string {
 	return ""
 }
 
-// checkUnzip wants it to list.
+// checkUnzip requires it to list.
 func checkUnzip(u *use) string {
 	if !u.has("l", "v", "Z") {
 		return "it writes what it unpacks"
@@ -349,7 +350,7 @@ func checkTar(u *use) string {
 	return u.workdirs.path(archive)
 }
 
-// checkPrintenv wants names of variables that by their names hold no secrets.
+// checkPrintenv requires names of variables that do not look like secrets.
 func checkPrintenv(u *use) string {
 	if len(u.operands) == 0 {
 		return "it shows all variables"
@@ -362,17 +363,17 @@ func checkPrintenv(u *use) string {
 	return ""
 }
 
-// secretVariables are ends of names of variables that hold secrets, besides those that all redaction knows.
+// secretVariables are endings of variable names that hold secrets, besides those of package redact.
 var secretVariables = strings.Fields("_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH")
 
-// secretVariable tells variables that by their names hold a secret.
+// secretVariable reports names of variables that look like secrets.
 func secretVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return redact.Name(name) ||
 		slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
-// plainOperands wants operands that are names, and neither paths nor addresses of files.
+// plainOperands requires operands that are names, and neither paths nor addresses of files.
 func plainOperands(u *use) string {
 	for _, o := range u.operands {
 		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") {
@@ -406,8 +407,8 @@ func checkPs(u *use) string {
 	return ""
 }
 
-// psSuspects finds an e that means variables when ps reads the options as if they had no dash. It does so when it does
-// not understand them otherwise, as in ps -u e when there is no such user, or in ps -ef -o cmd.
+// psSuspects finds an e that means variables when ps reads the options as if they had no dash. It does so when it
+// does not understand them otherwise, as in ps -u e when there is no such user, or in ps -ef -o cmd.
 func (u *use) psSuspects() bool {
 	return slices.ContainsFunc(u.given, func(g given) bool {
 		return g.name == "e" || strings.Contains(g.value.Text, "e") && !psFormats(g.name)
@@ -448,7 +449,7 @@ var awkReaches = strings.Fields("system getline ARGV ARGC ARGIND ENVIRON PROCINF
 // awkBeforePattern are words behind which a / begins a regular expression; behind other words it divides.
 var awkBeforePattern = strings.Fields("print printf return in case do else")
 
-// awkProgram is the text of an awk command that is given one, and not a file with it; false when that is not sure.
+// awkProgram is the text of an awk command's program, if it is not in a file; false when that is uncertain.
 func awkProgram(args []Word) (string, bool) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -472,7 +473,7 @@ func awkProgram(args []Word) (string, bool) {
 	return "", false
 }
 
-// plainAwk reports an awk command whose program is known to do no more than print.
+// plainAwk reports an awk command whose program is known to only print.
 func plainAwk(c *Command) bool {
 	if !slices.Contains([]string{"awk", "gawk", "mawk", "nawk"}, c.Name) {
 		return false
@@ -481,11 +482,11 @@ func plainAwk(c *Command) bool {
 	return ok && awkDoubt(program) == ""
 }
 
-// awkDoubt says why an awk program may do more than print what it is given, or "". Where awk and this reader could take
-// a slash in different ways, what may be code is looked at as code.
+// awkDoubt says why an awk program may do more than print its input, or "". Where awk and this parser could read a
+// slash differently, all text that may be code is checked as code.
 func awkDoubt(program string) string {
 	const more = "an awk program that is not known to be harmless"
-	operand := false // what came last can be divided
+	operand := false // the previous token can be divided
 	printing := -1   // the depth of brackets at which a print statement is; -1 outside of one
 	depth := 0
 	for i := 0; i < len(program); {
@@ -557,8 +558,8 @@ func awkDoubt(program string) string {
 	return ""
 }
 
-// awkEnd is behind the string or the regular expression that begins at i; -1 when it does not end on its line. A slash
-// in brackets may end it for one awk and not for another, so such an expression counts as not ended.
+// awkEnd is the position after the string or the regular expression that begins at i; -1 when it does not end on its
+// line. A slash in brackets may end it for one awk and not for another, so such an expression counts as not ended.
 func awkEnd(program string, i int, mark byte) int {
 	bracket := false
 	for i++; i < len(program); i++ {

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// compound walks the constructs that are rarer.
+// compound walks the rarer constructs.
 func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 	same := flow{dirs, dirs}
 	switch c := s.Cmd.(type) {
@@ -69,7 +69,7 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) flow {
 	})
 }
 
-// loopName is what a loop may count with; other names mean something to the shell or to programs.
+// loopName reports names for a loop's variable; other names mean something to the shell or to programs.
 var loopName = lazy.Regexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
 func (w *walker) forClause(c *syntax.ForClause, dirs []string) flow {
@@ -124,7 +124,7 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 	return out
 }
 
-// items are what a loop may set its variable to for one of its words. Listed says that the commands in the word print
+// items are the values of a loop's variable for one of its words. Listed says that the commands in the word print
 // names of files.
 func (w *walker) items(x *syntax.Word, listed bool) []Word {
 	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && listed && len(x.Parts) == 1 {
@@ -186,7 +186,7 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	w.put(at, d)
 }
 
-// assigned walks what an assignment runs.
+// assigned walks commands in an assignment.
 func (w *walker) assigned(a *syntax.Assign, dirs []string) []string {
 	if a.Index == nil && a.Array == nil {
 		return w.inside(a.Value, dirs)
@@ -228,7 +228,7 @@ func doubtfulTest(n *syntax.UnaryTest) []string {
 	return nil
 }
 
-// comparison finds numbers that are no digits: they are evaluated, and that can run commands.
+// comparison finds operands that are not digits: they are evaluated, which can run commands.
 func (w *walker) comparison(n *syntax.BinaryTest) []string {
 	if n.Op < syntax.TsEql || n.Op > syntax.TsGtr {
 		return nil
@@ -242,11 +242,11 @@ func (w *walker) comparison(n *syntax.BinaryTest) []string {
 	return nil
 }
 
-// What find and xargs put into a command are names of files. A command that only reads, whatever files it is given, may
-// have them: a name can make it read another file, as a symbolic link can, and do no more. For xargs, which splits
-// names at blanks, that takes a program without any option that writes or runs.
+// find and xargs add names of files to a command. A command that only reads, whatever files it is given, may have
+// them: a name can make it read another file, as a symbolic link can, and do no more. For xargs, which splits names
+// at blanks, that requires a program without any option that writes or runs.
 
-// fileNames reports why a command that is given names may do more than read them, "" if it may not or gets none.
+// fileNames reports why a command that is given names may do more than read them, "" if it cannot or gets none.
 func (c *Command) fileNames(p workdirs) string {
 	if c.Fed == "" || onlyReads(c, p) == "" {
 		return ""
@@ -254,7 +254,7 @@ func (c *Command) fileNames(p workdirs) string {
 	return c.Fed
 }
 
-// namesOnly reports commands that print names of files below the folders that they are given, and nothing else.
+// namesOnly reports commands that print names of files below the given folders, and nothing else.
 func namesOnly(c *Command) bool {
 	if len(c.Doubts) > 0 || c.maybe || c.Fed != "" || len(c.kept) > 0 || !quietRedirects(c) {
 		return false
@@ -289,7 +289,7 @@ func namesOnly(c *Command) bool {
 
 var fewLines = lazy.Regexp(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
 
-// passesNames reports commands that print some of the lines that they read, as they are.
+// passesNames reports commands that print some of their input lines unchanged.
 func passesNames(c *Command) bool {
 	if len(c.Doubts) > 0 || c.maybe || !quietRedirects(c) {
 		return false
@@ -312,13 +312,13 @@ func passesNames(c *Command) bool {
 	return false
 }
 
-// quietRedirects reports a command that reads what is piped to it and prints into the pipe.
+// quietRedirects reports a command that reads from a pipe and prints into one.
 func quietRedirects(c *Command) bool {
 	return !slices.ContainsFunc(c.Redirects,
 		func(r Redirect) bool { return r.Op[0] == '<' || r.Target.Text != "/dev/null" })
 }
 
-// printsNames reports a part of a pipe, all commands of it, that prints names.
+// printsNames reports a part of a pipe whose commands all print names.
 func printsNames(list []Command) bool {
 	for i := range list {
 		if i == 0 && !namesOnly(&list[i]) || i > 0 && !passesNames(&list[i]) {
@@ -328,8 +328,7 @@ func printsNames(list []Command) bool {
 	return len(list) > 0
 }
 
-// passesFileNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do
-// more than read.
+// passesFileNames reports an xargs that passes only names of files to a program that they can only make read.
 func (w *walker) passesFileNames(at int, words []Word) bool {
 	c := w.all.commands[at]
 	if !w.names || !quietRedirects(&c) || len(words) == 0 {
@@ -366,7 +365,7 @@ func (w *walker) findExec(at, depth int) {
 		for n, x := range words {
 			switch {
 			case x.Static && x.Text == "{}":
-				words[n] = Word{Text: x.Text, kind: glob} // not known, and as many as + makes of it
+				words[n] = Word{Text: x.Text, kind: glob} // unknown, and + makes any number of it
 			case strings.Contains(x.Text, "{}"):
 				whole = false
 			}
@@ -393,24 +392,24 @@ func (w *walker) findExec(at, depth int) {
 	}
 }
 
-// late stands for a value that is only known when it runs.
+// late stands for a value that is only known at run time.
 var late = Word{kind: runtime}
 
-// inSubshell walks what runs in a shell of its own: what it sets is gone afterwards.
+// inSubshell walks commands of a subshell: its variables are gone afterwards.
 func (w *walker) inSubshell(walk func(*walker)) {
 	inner := *w
 	inner.variables = maps.Clone(w.variables)
 	walk(&inner)
 }
 
-// maybeRuns walks what may run or not: what it sets may be set or not afterwards.
+// maybeRuns walks commands that may or may not run: their variables may or may not be set afterwards.
 func (w *walker) maybeRuns(walk func(*walker) flow) flow {
 	inner := *w
 	inner.unsure = true
 	return walk(&inner)
 }
 
-// bind notes what a variable is from here on.
+// bind records the value of a variable from here on.
 func (w *walker) bind(name string, is Word) {
 	if w.variables == nil {
 		w.variables = map[string]Word{}
@@ -421,8 +420,7 @@ func (w *walker) bind(name string, is Word) {
 	w.variables[name] = is
 }
 
-// plainSets are assignments that do nothing but set variables which no program looks at: those with names in small
-// letters.
+// plainSets are assignments that only set variables which programs ignore: those with names in lower case.
 func plainSets(assigns []*syntax.Assign) bool {
 	for _, a := range assigns {
 		if a.Name == nil || !loopName().MatchString(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Naked {
@@ -432,7 +430,7 @@ func plainSets(assigns []*syntax.Assign) bool {
 	return len(assigns) > 0
 }
 
-// sets binds what such assignments set.
+// sets binds the variables of such assignments.
 func (w *walker) sets(assigns []*syntax.Assign) {
 	for _, a := range assigns {
 		is := static("")
@@ -446,7 +444,7 @@ func (w *walker) sets(assigns []*syntax.Assign) {
 	}
 }
 
-// forget makes what is set somewhere below a node unknown: it may have run before.
+// forget makes variables that are set somewhere below a node unknown: it may have run before.
 func (w *walker) forget(nodes ...*syntax.Stmt) {
 	for _, s := range nodes {
 		syntax.Walk(s, func(n syntax.Node) bool {
@@ -467,14 +465,14 @@ func (w *walker) forget(nodes ...*syntax.Stmt) {
 	}
 }
 
-// lose makes a variable unknown, if anything is known of it.
+// lose makes a known variable unknown.
 func (w *walker) lose(name string) {
 	if _, there := w.variables[name]; there {
 		w.variables[name] = late
 	}
 }
 
-// plainRead reports a read that only sets variables in small letters: read, read -r, read -d with what ends a line.
+// plainRead reports a read that only sets variables in lower case: read, read -r, read -d with a line end.
 func plainRead(c *Command) (names []string, ok bool) {
 	if c.Name != "read" || c.Program.Text != "read" {
 		return nil, false
@@ -498,8 +496,8 @@ func plainRead(c *Command) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
-// harmlessParam reports an expansion that only takes the value of a variable, or makes another text of it. Those that
-// set variables, take the value for a name or for a prompt, or evaluate something are not among them.
+// harmlessParam reports an expansion that only takes the value of a variable, or derives another text from it. Those
+// that set variables, use the value as a name or a prompt, or evaluate something are excluded.
 func harmlessParam(p *syntax.ParamExp) bool {
 	if plainParam(p) {
 		return true
@@ -549,8 +547,8 @@ func harmlessPart(p syntax.WordPart) bool {
 	return false
 }
 
-// Dynamic reports a command of which something is only known when it runs: because of a doubt, of names that it is
-// given, or of a word that may be anything or fall apart into several.
+// Dynamic reports a command of which a part is only known at run time: because of a doubt, of names that it is given,
+// or of a word that may be anything or split into several.
 func (c *Command) Dynamic() bool {
 	return len(c.Doubts) > 0 || c.Fed != "" ||
 		slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == runtime || a.split })

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// Commands that agents run every day to look around run without a question.
+// Commands that agents run every day to explore run without a question.
 func TestEverydayCommands(t *testing.T) {
 	text, err := os.ReadFile("testdata/everyday.txt")
 	if err != nil {

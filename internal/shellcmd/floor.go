@@ -10,32 +10,32 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Catastrophe says why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what
-// no one who writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything
-// else, and for what only mentions such a command. It looks behind wrappers, quotes, and variables that the text itself
-// sets.
+// Catastrophe says why a text would destroy a system, a home folder or a disk, or stop the machine: never the
+// intention of text written for an agent, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything
+// else, including text that only mentions such a command. It examines wrappers, quotes, and variables that the text
+// itself sets.
 func Catastrophe(text string, c Context) string {
 	if !suspicious(text) {
 		return ""
 	}
 	for part := range strings.SplitSeq(text, "\n") {
 		if len(text) <= maxText {
-			break // it is looked at as a whole
+			break // it is examined as a whole
 		}
 		if why := Catastrophe(part[:min(len(part), maxText)], c); why != "" {
 			return why
 		}
 	}
-	text = strings.Map(func(r rune) rune { // what a text that is refused for it may hide behind
+	text = strings.Map(func(r rune) rune { // characters that can hide it
 		if hasHiddenChars(r) {
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	if c.Dir == "" && c.Root == "" {
-		c.Dir = "/an/unknown/folder/far/below/the/root" // so that ../.. leads to nothing in particular
+		c.Dir = "/an/unknown/folder/far/below/the/root" // so that ../.. leads to no known folder
 	}
-	s, _ := parse(text) // of a text with trouble in it, what is before that: bash would run it
+	s, _ := parse(text) // of a text with an error, the part before it: bash would run that
 	if s.bomb != "" {
 		return s.bomb
 	}
@@ -51,7 +51,7 @@ func Catastrophe(text string, c Context) string {
 	return ""
 }
 
-// suspects are in every text that could be one: most texts need no further look.
+// suspects are in every text that could be one: most texts need no further examination.
 var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
 	"until fork shred wipefs blkdiscard find rsync truncate " +
 	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
@@ -63,7 +63,7 @@ func suspicious(text string) bool {
 		func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
 }
 
-// A floor looks at the commands of one text.
+// A floor examines the commands of one text.
 type floor struct {
 	values   map[string]string
 	commands []Command
@@ -133,7 +133,7 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 	return ""
 }
 
-// changesModes looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or
+// changesModes examines changes of modes and owners. For a home folder they may be intended, except one that opens or
 // closes it to all.
 func (f *floor) changesModes(name string, operands []string, recursive bool, p workdirs) string {
 	if !recursive || len(operands) < 2 && name != "setfacl" {
@@ -149,7 +149,7 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 	return ""
 }
 
-// findNarrows are the tests of find that choose among what it finds.
+// findNarrows are the tests of find that select files.
 var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin " +
 	"-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
 
@@ -174,7 +174,7 @@ func (f *floor) find(args []string, p workdirs) string {
 	return ""
 }
 
-// piped looks for echo / | xargs rm -rf.
+// piped finds echo / | xargs rm -rf.
 func (f *floor) piped(args []string, p workdirs) string {
 	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
 	if i < 0 || !option(args[i:], "rR", "recursive") {
@@ -219,7 +219,7 @@ var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|Tr
 
 var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
 
-// program looks into the text of an interpreter.
+// program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
 	base := strings.TrimRight(name, ".0123456789")
 	if _, ok := interpreters[base]; !ok {
@@ -241,7 +241,7 @@ func (f *floor) program(name string, args []string) string {
 	return ""
 }
 
-// option looks for a short option in a bundle, or the beginning of a long one.
+// option finds a short option in a bundle, or the beginning of a long one.
 func option(args []string, letters string, long ...string) bool {
 	for _, a := range args {
 		if a == "--" {
@@ -273,7 +273,7 @@ var (
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )
 
-// text is a word as far as it can be read: without quotes, and with the values of variables. A home folder is ~.
+// text is the known text of a word: without quotes, and with the values of variables. A home folder is ~.
 func (f *floor) text(w Word) string {
 	if w.Static {
 		return w.Text
@@ -305,15 +305,15 @@ func (f *floor) text(w Word) string {
 	return text
 }
 
-// systemFolders are those without which a machine does not start, or holds nothing any more. Not among them are those
-// that are emptied in earnest, such as /tmp, /opt and /mnt.
+// systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
+// legitimately emptied, such as /tmp, /opt and /mnt, are not among them.
 var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users " +
 	"/System /Library /Applications /private")
 
 // homes are home folders by their names.
 var homes = strings.Fields("~ /root ~root /var/root")
 
-// target says what would be lost with a file, "" when it is no more than someone may mean.
+// target says what would be lost with a file, "" when the loss may be intended.
 func (f *floor) target(text string, p workdirs) string {
 	if f.atHome && slices.Contains([]string{".", "./", "*", "./*", ".*", "./.*", "..", "../"}, text) {
 		return wholeHome
@@ -363,12 +363,12 @@ func isDestroyed(full string) string {
 	return ""
 }
 
-// matchesAll reports patterns for all that is in a folder: *, .*, ?*, .[!.]*.
+// matchesAll reports patterns for everything in a folder: *, .*, ?*, .[!.]*.
 func matchesAll(pattern string) bool {
 	return strings.Trim(pattern, "*?.") == "" || pattern == ".[!.]*" || pattern == ".[^.]*" || pattern == "[!.]*"
 }
 
-// matchesSystem reports a pattern at the root that fits folders of the system, as ??? and [a-z]* do.
+// matchesSystem reports a pattern at the root that matches system folders, such as ??? and [a-z]*.
 func matchesSystem(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, "[!", "[^")
 	return slices.ContainsFunc(systemFolders, func(folder string) bool {
@@ -384,7 +384,7 @@ var (
 	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
 )
 
-// redirects looks at what is written to.
+// redirects examines the targets of writes.
 func (f *floor) redirects(c *Command) string {
 	for _, r := range c.Redirects {
 		target := path.Clean(f.text(r.Target))
@@ -401,7 +401,7 @@ func (f *floor) redirects(c *Command) string {
 	return ""
 }
 
-// disks looks at programs that write to devices.
+// disks examines programs that write to devices.
 func disks(name string, args, operands []string, has func(letters string, long ...string) bool) string {
 	named := slices.ContainsFunc(operands, func(o string) bool { return device().MatchString(path.Clean(o)) })
 	switch name {
@@ -453,7 +453,7 @@ func disks(name string, args, operands []string, has func(letters string, long .
 	return ""
 }
 
-// makesOnDevice reports mkfs on anything but a file of its own, as an image is.
+// makesOnDevice reports mkfs on anything but an image file.
 func makesOnDevice(operands []string) bool {
 	if len(operands) == 0 {
 		return false
@@ -468,7 +468,7 @@ func (w *walker) forkBombs(what string) {
 	}
 }
 
-// keepValue notes what a variable is set to; one that is set twice is what it is set to last.
+// keepValue records a variable's value; the last one counts.
 func (w *walker) keepValue(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil || a.Append || a.Index != nil || a.Array != nil {
 		return
@@ -481,8 +481,8 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	}
 }
 
-// isForkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end.
-// A call with arguments may come to an end, as one that walks through folders does.
+// isForkBomb finds a function that calls itself more than once, or in the background: each call starts several,
+// without end. A call with arguments may end, as one that walks through folders does.
 func isForkBomb(c *syntax.FuncDecl, name string) string {
 	calls, beside := 0, false
 	syntax.Walk(c.Body, func(n syntax.Node) bool {
@@ -505,7 +505,7 @@ func isForkBomb(c *syntax.FuncDecl, name string) string {
 	return ""
 }
 
-// callsItself reports a statement that is nothing but a call of the function, or of the script itself.
+// callsItself reports a statement that only calls the function, or the script itself.
 func callsItself(s *syntax.Stmt, name string) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) != 1 {
@@ -515,7 +515,7 @@ func callsItself(s *syntax.Stmt, name string) bool {
 	return word.Static && word.Text == name
 }
 
-// isEndlessLoop finds a loop without end that does nothing but start shells, or itself, in the background.
+// isEndlessLoop finds an endless loop that only starts shells, or itself, in the background.
 func isEndlessLoop(c *syntax.WhileClause) string {
 	if len(c.Cond) != 1 || c.Until != isFalse(c.Cond[0]) {
 		return ""

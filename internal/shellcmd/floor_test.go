@@ -50,7 +50,7 @@ var catastrophes = []string{
 	"bash <<E\nrm -rf /\nE", "rm -rf /\n'unfinished",
 }
 
-// The targets of rm, however they are written, behind whatever runs it.
+// The targets of rm, however they are written, inside whatever runs it.
 var (
 	deadlyTargets = []string{"/", "//", "/.", "/./", "/*", "/ *", "'/'", `"/"`, `\/`, "/bin/..", "/..", "~", "~/", "~/*",
 		"$HOME", "${HOME}", `"$HOME"`, `"${HOME}"/*`, "$HOME/", "~root", "/root", "/usr", "/etc/*", "/bin", "/home",
@@ -128,7 +128,7 @@ func TestCatastrophe(t *testing.T) {
 	}
 }
 
-// inside puts a text where other texts are run from.
+// inside embeds a text where other texts are run from.
 func inside(text string) map[string]string {
 	all := map[string]string{"alone": text}
 	if text == "" || strings.ContainsAny(text, "'\n#!") || strings.Contains(text, "EXIT") {
@@ -143,7 +143,7 @@ func inside(text string) map[string]string {
 	return all
 }
 
-// Neither length nor characters that no one sees hide it.
+// Neither length nor invisible characters hide it.
 func TestCatastropheBehindPadding(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxText)
@@ -164,7 +164,7 @@ func TestCatastropheBehindPadding(t *testing.T) {
 	}
 }
 
-// The folder that a call names counts.
+// The folder of a call counts.
 func TestCatastropheInFolders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestCatastropheInFolders(t *testing.T) {
 	}
 }
 
-// It ends, whatever it is given, and is quiet about words that merely look so.
+// It always terminates, and ignores words that merely look alike.
 func FuzzCatastrophe(f *testing.F) {
 	for _, text := range append(append([]string{}, catastrophes...), harmless...) {
 		f.Add(text)

@@ -7,10 +7,10 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// GitFolders gives the folders in which a text runs git for reading, as absolute paths. Git reads the settings of the
-// repository there, and those can name programs: whoever runs such a text unasked must turn them off. It gives none
-// when a command of the text has doubts, changes something with git, or runs what is in the project: such a text runs
-// because a person or a rule wants these effects, hooks and filters among them.
+// GitFolders returns the folders in which a text runs git for reading, as absolute paths. Git reads the settings of
+// the repository there, and those can name programs: whoever runs such a text without approval must turn them off. It
+// returns none when a command of the text has doubts, changes something with git, or runs something of the project:
+// such a text runs because a person or a rule wants these effects, hooks and filters among them.
 func GitFolders(text string, c Context) (folders []string) {
 	s, err := parse(text)
 	if err != nil || len(c.Env) > 0 {
@@ -37,15 +37,15 @@ func GitFolders(text string, c Context) (folders []string) {
 	return folders
 }
 
-// usesSettings reports a command of git that acts on settings, and does not only show them.
+// usesSettings reports a git command that acts on settings, and does not only show them.
 func usesSettings(c *Command) bool {
 	args := c.plainArgs()
 	return len(args) > 0 && !slices.Contains([]string{"config", "version", "--version"}, args[0].Text)
 }
 
-// A push is what git push is told, as rules see it: by options in any spelling, and by refspecs.
+// A push is a git push as rules see it: by options in any spelling, and by refspecs.
 type push struct {
-	force, remove bool     // it overwrites, or deletes, what the remote has
+	force, remove bool     // it overwrites, or deletes, refs of the remote
 	many          bool     // it pushes refs that are not named: --all, --mirror, a pattern
 	words         []Word   // remote and refspecs, perhaps with values of options among them
 	refs          []string // names that refspecs write to, without refs/heads/
@@ -57,13 +57,13 @@ var (
 	pushMany    = strings.Fields("--all --branches --mirror --tags")
 )
 
-// cutFrom reports that an option is one of some, perhaps cut short, as git accepts it.
+// cutFrom reports that an option is one of some, perhaps abbreviated, as git accepts it.
 func cutFrom(option string, names []string) bool {
 	name, _, _ := strings.Cut(option, "=")
 	return len(name) > 2 && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name) })
 }
 
-// gitArgs gives a sub-command of git, and what follows it.
+// gitArgs returns a sub-command of git, and the arguments after it.
 func (c *Command) gitArgs() (sub string, rest []Word) {
 	for i := 0; c.Name == "git" && i < len(c.Args); i++ {
 		a := c.Args[i]
@@ -80,7 +80,7 @@ func (c *Command) gitArgs() (sub string, rest []Word) {
 	return "", nil
 }
 
-// readPush takes a push apart. Values of options count as refspecs, too: in doubt a push does more.
+// readPush parses a push. Values of options count as refspecs, too: when uncertain, a push does more.
 func readPush(args []Word) (p push) {
 	options := true
 	for _, a := range args {
@@ -114,7 +114,7 @@ func (p *push) refspec(text string) {
 	p.refs = append(p.refs, strings.TrimPrefix(strings.TrimPrefix(spec, "refs/heads/"), "heads/"))
 }
 
-// deniesPush reports that a rule such as "git push --force" is about a push, whatever says so.
+// deniesPush reports that a rule such as "git push --force" denies a push, in any spelling.
 func deniesPush(prefix []string, args []Word) bool {
 	p := readPush(args)
 	var words []string
@@ -155,7 +155,7 @@ var (
 	knownRemote = []string{"origin", "upstream"}
 )
 
-// checkPush is for a rule that lists git push: it stands for pushes that add to a remote with a usual name.
+// checkPush is for a rule that lists git push: it covers pushes that add to a remote with a usual name.
 func checkPush(u *use) string {
 	for i, o := range u.operands {
 		switch {
@@ -171,8 +171,8 @@ func checkPush(u *use) string {
 	return ""
 }
 
-// Runs reports whether a text runs what a rule that denies is about, such as {"git", "push", "--force"}, as Rules.Deny
-// would see it. It is not sure when that is only known when it runs.
+// Runs reports whether a text runs what a deny rule is about, such as {"git", "push", "--force"}, as Rules.Deny
+// would. It is not sure when that is only known at run time.
 func (s *Script) Runs(prefix []string) (yes, sure bool) {
 	sure = len(prefix) > 0
 	for i := range s.Commands {

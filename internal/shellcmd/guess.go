@@ -7,17 +7,17 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// What a program may run is guessed where its words do not tell for sure: rules that deny look at all guesses, others
-// at none.
+// Commands that a program may run are guessed where its words are not conclusive: deny rules consider all guesses,
+// other rules none.
 
 const (
-	// maxGuesses is how many commands of one text are guessed at, where each KiB counts as one; what has more is a doubt.
+	// maxGuesses is how many guesses are made for one text, where each KiB counts as one; a text with more has a doubt.
 	maxGuesses = 100
 	// maxGuessed is how many words of one command are guessed at.
 	maxGuessed = 40
 )
 
-// guess walks what may be run, and lists it as such.
+// guess walks a possible command, and lists it as such.
 func (w *walker) guess(at, size int, walk func(*walker)) {
 	if w.all.guesses > maxGuesses {
 		return // which parse makes a doubt
@@ -36,12 +36,12 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	}
 }
 
-// inSubshell are programs whose words run in another system, or may be no commands at all.
+// inSubshell are programs whose words run in another system, or may not be commands at all.
 var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
 	"systemd-nspawn " +
 	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
 
-// otherDirectory reports a guess that, even when it is right, does not run in this system for sure.
+// otherDirectory reports a guess that, even when it is right, certainly does not run in this system.
 func (c *Command) otherDirectory() bool {
 	return c.maybe && slices.ContainsFunc(c.Via, func(via string) bool {
 		name, guessed := strings.CutPrefix(via, "perhaps ")
@@ -49,7 +49,7 @@ func (c *Command) otherDirectory() bool {
 	})
 }
 
-// guessWords takes all words from some on for a command.
+// guessWords treats all words from some index on as a command.
 func (w *walker) guessWords(at int, args []Word) {
 	if len(args) == 0 {
 		return
@@ -64,7 +64,7 @@ func (w *walker) guessWords(at int, args []Word) {
 	})
 }
 
-// guessText takes a text for one that a shell runs.
+// guessText treats a text as one that a shell runs.
 func (w *walker) guessText(at int, text string) {
 	if strings.TrimSpace(text) == "" || w.level >= maxLevel || checkText(text) != nil {
 		return
@@ -76,7 +76,7 @@ func (w *walker) guessText(at int, text string) {
 	})
 }
 
-// guessAll guesses at all words of a command: where each begins, and as texts.
+// guessAll guesses at all words of a command: as the first word of a command each, and as texts.
 func (w *walker) guessAll(at int, args []Word) {
 	if len(args) > maxGuessed {
 		w.all.guesses = maxGuesses + 1
@@ -92,10 +92,10 @@ func (w *walker) guessAll(at int, args []Word) {
 	}
 }
 
-// textStarts are what is before a text for a shell in the words of programs.
+// textStarts are prefixes of a shell text in the words of programs.
 var textStarts = lazy.Regexp(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
 
-// guessIn guesses at the texts in a word: all of it, and what comes after some signs.
+// guessIn guesses at the texts in a word: all of it, and the parts after some signs.
 func (w *walker) guessIn(at int, text string) {
 	if strings.ContainsAny(text, " \t\n;|&") {
 		w.guessText(at, text)
@@ -113,7 +113,7 @@ var (
 	separated = lazy.Regexp(`^[\s,]*$`)
 )
 
-// guessLiterals takes the strings in code for texts and for lists of words, if the code looks as if it ran something.
+// guessLiterals treats the strings in code as texts and as lists of words, if the code seems to run something.
 func (w *walker) guessLiterals(at int, code string) {
 	if !runsCode().MatchString(code) {
 		return
@@ -137,7 +137,7 @@ func (w *walker) guessLiterals(at int, code string) {
 	w.guessWords(at, list)
 }
 
-// runner guesses at what a runner runs, and doubts it. It reports whether the command is one.
+// runner guesses at the command of a runner, and adds a doubt. It reports whether the command is one.
 func (w *walker) runner(at int) bool {
 	c := w.all.commands[at]
 	switch {
@@ -176,7 +176,7 @@ func (w *walker) runner(at int) bool {
 // loader are the names of the program that starts programs.
 var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
 
-// programOptions doubts options that take a program, and guesses at it.
+// programOptions adds doubts about options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
 	c := w.all.commands[at]
 	options, args := programOptions[c.Name], c.Args
@@ -208,7 +208,7 @@ func (w *walker) programOptions(at int) {
 	}
 }
 
-// optionValue reports that a word is an option, perhaps cut short or in a bundle, and gives the value that is attached.
+// optionValue reports that a word is an option, perhaps abbreviated or in a bundle, and returns the attached value.
 func optionValue(text, option string) (value string, has bool) {
 	name, value, _ := strings.Cut(text, "=")
 	switch {
@@ -224,7 +224,7 @@ func optionValue(text, option string) (value string, has bool) {
 	return "", false
 }
 
-// gitPrograms doubts settings, transports and sub-commands of git that name programs.
+// gitPrograms adds doubts about settings, transports and sub-commands of git that name programs.
 func (w *walker) gitPrograms(at int) {
 	c := w.all.commands[at]
 	for i, a := range c.Args {
@@ -244,7 +244,7 @@ func (w *walker) gitPrograms(at int) {
 
 var sedRuns = lazy.Regexp(`^[0-9,$!~+\s]*e\s*`)
 
-// sed doubts scripts that are not known to be harmless, and guesses at the commands in them.
+// sed adds doubts about scripts that are not known to be harmless, and guesses at the commands in them.
 func (w *walker) sed(at int) {
 	var scripts, operands []Word
 	expression := false

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// deniedForms are ways to run a command that can be read: CMD stands for it, and QUOTED for it as one word.
+// deniedForms are ways to run a command that can be parsed: CMD stands for it, and QUOTED for it as one word.
 var deniedForms = strings.Split(strings.TrimSpace(`
 bash -c QUOTED
 bash +c QUOTED
@@ -225,7 +225,7 @@ entr CMD
 apt-get -o DPkg::Pre-Invoke::=QUOTED update
 `), "\n")
 
-// askedForms cannot be read, and so are asked about.
+// askedForms cannot be parsed, and so need approval.
 var askedForms = strings.Split(strings.TrimSpace(`
 sh script.txt
 bash ./x
@@ -308,7 +308,7 @@ ssh h
 eslint .
 `), "\n")
 
-// freeForms are asked about by no list of denied commands.
+// freeForms need approval whatever the deny rules are.
 var freeForms = strings.Split(strings.TrimSpace(`
 ls -la
 cp a b
@@ -353,7 +353,7 @@ func TestDenyingSeesThroughRunners(t *testing.T) {
 		for _, command := range []string{"rm -rf x", "curl http://example.com/x", "/bin/rm x", "env rm x", "true; rm x"} {
 			whole := strings.ReplaceAll(form, "QUOTED", "'"+command+"'")
 			if strings.Contains(command, ";") && whole == form {
-				continue // only a text can hold several commands
+				continue // only a text can have several commands
 			}
 			text := strings.ReplaceAll(whole, "CMD", command)
 			if v := rules.Judge(text, here); v.Effect != "deny" {
@@ -406,7 +406,7 @@ func TestListedRunnersAreAllowed(t *testing.T) {
 	}
 }
 
-// Texts that make very many guesses are answered in time, and not allowed.
+// Texts with very many guesses are judged in bounded time, and not allowed.
 func TestGuessesAreBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("tmux ", 3000) + "x", "tmux " + strings.Repeat("'a b; tmux c' ", 1000),
 		strings.Repeat("docker run ", 1400) + "x",

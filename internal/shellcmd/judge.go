@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A Verdict is what rules say about a text.
+// A Verdict is the rules' judgement of a text.
 type Verdict struct {
 	// Effect is "allow", "ask" or "deny": the strictest over all parts of the text.
 	Effect string
-	// Reasons say what made it that strict or, for allow, what allows each part.
+	// Reasons say what caused the effect or, for allow, what allows each part.
 	Reasons []Reason
 }
 
@@ -36,7 +36,7 @@ func (r Rules) Judge(text string, c Context) Verdict {
 	return strictest(reasons)
 }
 
-// quoted shows a text that may hold characters that cannot be seen.
+// quoted shows a text that may have invisible characters.
 func quoted(text string) string {
 	return shorten(strings.Map(func(r rune) rune {
 		if hasHiddenChars(r) {
@@ -59,7 +59,7 @@ func strictest(reasons []Reason) Verdict {
 	return v
 }
 
-// part decides about one command. Of a text that was refused only what is denied is of interest.
+// part judges one command. Of a text that was refused only denied commands matter.
 func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 	for _, prefix := range r.Deny {
 		if denies(prefix, c) {
@@ -84,7 +84,7 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 	return r.known(c, at)
 }
 
-// mayDeny gives a rule that could deny a command, if the words that are only known when it runs are those of the rule.
+// mayDeny returns a rule that could deny a command, if the words that are only known at run time matched the rule.
 func (r Rules) mayDeny(c *Command) []string {
 	if !c.Dynamic() {
 		return nil
@@ -96,7 +96,7 @@ func (r Rules) mayDeny(c *Command) []string {
 	return r.Deny[i]
 }
 
-// known decides about a command without doubts.
+// known judges a command without doubts.
 func (r Rules) known(c *Command, at Context) (effect, why string) {
 	p := at.workdirs(c.dirs)
 	if by := plumbing(c); by != "" {
@@ -137,7 +137,7 @@ func (r Rules) listed(c *Command, at Context, p workdirs) (listed bool, by, why 
 	return listed, "", why
 }
 
-// unsafeUse looks at what every command has: redirects, and folders.
+// unsafeUse checks the parts that every command has: redirects, and folders.
 func unsafeUse(c *Command, p workdirs) string {
 	if !p.any && slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) }) {
 		return "it runs outside of the workspace"
@@ -164,7 +164,7 @@ var (
 	constructs = strings.Fields("[[ : { ( compound")
 )
 
-// plumbing says why a command does nothing but join others.
+// plumbing says why a command only joins others.
 func plumbing(c *Command) string {
 	switch {
 	case c.Program.Text != c.Name:
@@ -206,9 +206,9 @@ func onlyReads(c *Command, p workdirs) string {
 	return s.uncovered(c, n, 0, p)
 }
 
-// versioned are programs that only say which they are when asked for their version, in these ways. Not among them are
-// those that look into the workspace for the program to run, or run what it names: rustc, cargo, yarn, pnpm, wrappers
-// of builds.
+// versioned are programs that only print their name and version with these options. Programs that search the
+// workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
+// builds.
 var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V",
 	"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
 	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
@@ -227,17 +227,17 @@ func printsVersion(c *Command) bool {
 // Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what
 // may follow it, and not for git logout.
 type Rules struct {
-	// Deny refuses a command however it is dressed up, with options in between too.
+	// Deny refuses a command in any disguise, with options in between too.
 	Deny [][]string
-	// Allow lets a command run when all that it does is known: options and paths that could write, execute or leave the
-	// workspace are not covered, unless the prefix names them. A program with sub-commands that is listed alone stands for
-	// those sub-commands that this package knows.
+	// Allow lets a command run when its effects are known: options and paths that could write, execute or leave the
+	// workspace are not covered, unless the prefix names them. A program with sub-commands that is listed alone stands
+	// for those sub-commands that this package knows.
 	Allow [][]string
 	// ReadOnly also allows the everyday commands that only read, with the options known to only read.
 	ReadOnly bool
-	// Otherwise is the effect for all others: "allow", "ask" or "deny"; "" is "ask". A command with doubts is asked about
-	// even with "allow", and so is one that runs what is not seen here: a file, or what a project holds (sh x.sh, make,
-	// npm test).
+	// Otherwise is the effect for all others: "allow", "ask" or "deny"; "" is "ask". A command with doubts needs
+	// approval even with "allow", and so does one that runs something not visible here: a file, or something of the
+	// project (sh x.sh, make, npm test).
 	Otherwise string
 }
 
@@ -248,7 +248,7 @@ const (
 	deny  = "deny"
 )
 
-// stricter gives the stricter of two effects.
+// stricter returns the stricter of two effects.
 func stricter(a, b string) string {
 	order := []string{allow, ask, deny}
 	return order[max(slices.Index(order, a), slices.Index(order, b), 0)]
@@ -261,8 +261,8 @@ func (r Rules) otherwise() string {
 	return ask
 }
 
-// Check finds mistakes. The error is for rules that mean nothing; the warnings are for rules that mean more than they
-// seem to.
+// Check finds mistakes. The error is for rules that cannot match; the warnings are for rules that match more than
+// they seem to.
 func (r Rules) Check() (warnings []string, err error) {
 	if !slices.Contains([]string{"", allow, ask, deny}, r.Otherwise) {
 		return nil, fmt.Errorf("otherwise = %q: it must be \"allow\", \"ask\" or \"deny\"", r.Otherwise)
@@ -297,7 +297,7 @@ func checkPrefix(prefix []string) error {
 	return nil
 }
 
-// runsOthers are programs that run what they are given, or what a project says.
+// runsOthers are programs that run their arguments, or commands of a project.
 var runsOthers = map[string]string{
 	"git":  "sub-commands and settings of git can run programs; name the sub-command",
 	"find": "find can run and delete; this package covers its harmless uses only",
@@ -377,8 +377,8 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 	return uncoveredUnknown(&rest, words, p)
 }
 
-// denies reports that a rule is about a command, however it is written: by its base name, with global options before
-// the sub-command, with short options bundled or apart, with long ones cut short.
+// denies reports that a rule is about a command, in any spelling: by its base name, with global options before the
+// sub-command, with short options bundled or apart, with long ones abbreviated.
 func denies(prefix []string, c *Command) bool {
 	if len(prefix) == 0 || c.Name == "" && c.Program.Text != prefix[0] {
 		return false
@@ -436,7 +436,7 @@ func startsWith(args []Word, words []string, values string) bool {
 	return false
 }
 
-// hasOption looks for an option in all arguments.
+// hasOption finds an option in all arguments.
 func hasOption(args []Word, token string) bool {
 	if !strings.HasPrefix(token, "--") {
 		return hasLetters(args, token)
@@ -452,7 +452,7 @@ func hasOption(args []Word, token string) bool {
 	return false
 }
 
-// hasLetters looks for short options: as one word, bundled, or apart.
+// hasLetters finds short options: as one word, bundled, or apart.
 func hasLetters(args []Word, token string) bool {
 	var given string
 	for _, a := range args {
@@ -474,10 +474,10 @@ func hasLetters(args []Word, token string) bool {
 	return true
 }
 
-// Prefix gives what an "always" answer to a text may stand for, as tokens for Rules.Allow: the program of one simple,
-// fully known command, with its sub-command if it has one, such as {"git", "push"}, {"npm", "run", "build"} or {"ls"}.
-// It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands that could do much harm,
-// and those that such a rule would not cover, because of an option that is not known.
+// Prefix returns the beginning that an "always" answer to a text may cover, as tokens for Rules.Allow: the program of
+// one simple, fully known command, with its sub-command if it has one, such as {"git", "push"}, {"npm", "run",
+// "build"} or {"ls"}. It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands
+// that could do much harm, and those that such a rule would not cover, because of an option that is not known.
 func Prefix(text string) []string {
 	s, err := Parse(text)
 	if err != nil || len(s.Commands) == 0 ||
@@ -502,7 +502,7 @@ func Prefix(text string) []string {
 	return prefix
 }
 
-// runsText reports programs for which a prefix would stand for anything.
+// runsText reports programs for which a prefix would cover anything.
 func runsText(name string) bool {
 	_, wraps := wrappers[name]
 	_, interprets := interpreters[name]

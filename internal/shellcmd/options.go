@@ -11,13 +11,13 @@ import (
 // A scanned holds what is known about the arguments of a wrapper.
 type scanned struct {
 	rest    []Word // from the first operand on
-	unknown string // an option that is not in the list; rest is then what follows it
+	unknown string // an option that is not in the list; rest is then the words after it
 	options bool   // there are options
 	lookup  bool   // command -v
 	split   Word   // env -S
 }
 
-// scan goes through the options of a wrapper.
+// scan parses the options of a wrapper.
 func scan(r wrapper, args []Word) (s scanned) {
 	for i := 0; i < len(args); {
 		a := args[i]
@@ -44,7 +44,7 @@ func scan(r wrapper, args []Word) (s scanned) {
 	return s
 }
 
-// option gives how many words an option takes.
+// option returns how many words an option takes.
 func (s *scanned) option(r wrapper, args []Word) (n int, ok bool) {
 	text := args[0].Text
 	if strings.HasPrefix(text, "--") {
@@ -105,8 +105,8 @@ type use struct {
 	workdirs workdirs
 	given    []given
 	operands []Word
-	extra    int // so many operands are not in the user's rule
-	listed   int // so many of the first arguments are in the user's rule, and are taken as they are
+	extra    int // how many operands are not in the user's rule
+	listed   int // how many of the first arguments are in the user's rule, and are accepted unchanged
 	pretty   bool
 }
 
@@ -145,7 +145,7 @@ func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
 	return ""
 }
 
-// countOperands looks at how many there are.
+// countOperands checks their number.
 func (u *use) countOperands(s *spec) string {
 	switch {
 	case s.max < 0 && len(u.operands) > 0:
@@ -166,7 +166,7 @@ func (u *use) countOperands(s *spec) string {
 	return ""
 }
 
-// openOperands looks at those operands that are files.
+// openOperands checks those operands that are files.
 func (u *use) openOperands(s *spec) string {
 	kind, list := s.operands, u.operands
 	if kind == firstText {
@@ -183,7 +183,7 @@ func (u *use) openOperands(s *spec) string {
 	return ""
 }
 
-// read takes options and operands apart.
+// read separates options and operands.
 func (u *use) read(s *spec, args []Word) string {
 	for i := 0; i < len(args); {
 		a := args[i]
@@ -217,7 +217,7 @@ func (u *use) read(s *spec, args []Word) string {
 	return ""
 }
 
-// afterDashes looks for options that count in spite of a -- before them, as find and go vet have them.
+// afterDashes finds options that count in spite of a -- before them, as in find and go vet.
 func (u *use) afterDashes(s *spec, args []Word) string {
 	for _, a := range args {
 		if s.oneDash && strings.HasPrefix(a.Text, "-") {
@@ -227,7 +227,7 @@ func (u *use) afterDashes(s *spec, args []Word) string {
 	return ""
 }
 
-// option reads what begins with a dash, and gives how many words it takes.
+// option reads a word that begins with a dash, and returns how many words it takes.
 func (u *use) option(s *spec, args []Word) (n int, why string) {
 	text := args[0].Text
 	switch {
@@ -306,8 +306,8 @@ func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
 	return 3, ""
 }
 
-// optionLike is what git may take for an option although one that takes a value is before it: git log --format
-// --output=x knows --format= only, and writes x before it complains.
+// optionLike is a word that git may take for an option although one that takes a value precedes it: git log --format
+// --output=x knows --format= only, and writes x before it fails.
 var optionLike = lazy.Regexp(`^-[^0-9]`)
 
 func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
@@ -334,7 +334,7 @@ func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n i
 	return n, ""
 }
 
-// uncoveredUnknown looks at a program that is in no table: no options, and no paths that lead out.
+// uncoveredUnknown checks a program that is in no table: no options, and no paths that lead out.
 func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 	for _, a := range c.Args[listed:] {
 		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
@@ -351,8 +351,8 @@ func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 var programFolders = strings.Fields("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin " +
 	"/snap/bin")
 
-// unseen says why a command runs what its words do not show, "" if it does not: a file, or what a project holds. A rule
-// can allow such a command by name; it is never allowed as one of the others.
+// unseen says why a command runs something that its words do not show, "" if it does not: a file, or something of the
+// project. A rule can allow such a command by name; Otherwise never allows it.
 func unseen(c *Command) string {
 	if c.built || c.Name == "" || len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help") {
 		return ""

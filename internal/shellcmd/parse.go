@@ -1,16 +1,13 @@
-// Package shellcmd says what a shell command would do, before it runs.
-//
-// Parse takes a text apart into the simple commands in it, as bash would. Rules decide about a text, Prefix says which
-// later commands an answer may stand for, and Assess says how much harm there could be. Nothing is started and no file
-// is read: paths are followed as written, so a symbolic link out of the workspace is not seen, and neither is what a
-// project's own files make a listed program do, such as a Makefile. Commands of git that only read must be run with the
-// settings of the repository turned off, see GitFolders. Judging is a seat belt; a sandbox is what contains.
-//
+// Package shellcmd determines what a shell command would do, before it runs.
+// Parse takes a text apart into its simple commands, as bash would. Rules decide about a text, Prefix says which
+// later commands an answer may cover, and Assess says how much harm there could be. Nothing is started and no file is
+// read: paths are followed as written, so a symbolic link out of the workspace is not seen, and neither is what a
+// project's own files make a listed program do, such as a Makefile. Commands of git that only read must be run with
+// the settings of the repository turned off, see GitFolders. Judging reduces risk; only a sandbox contains.
 // The texts are those of "bash --noprofile --norc -c" with a clean environment. Other shells read some texts
 // differently.
-//
-// What cannot be determined is never allowed. What is not in the lists of this package counts as unknown: syntax,
-// options of programs, sub-commands.
+// What cannot be determined is never allowed. Anything that is not in the lists of this package counts as unknown:
+// syntax, options of programs, sub-commands.
 package shellcmd
 
 import (
@@ -28,21 +25,21 @@ import (
 // A Script is a command text, taken apart.
 type Script struct {
 	Text string
-	// Commands holds every simple command in the text, in its order: also those in pipes, lists, substitutions, groups,
-	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. Of programs that run what
-	// they are given, such as tmux or perl -e, it holds what they may run, as far as that can be read, found in "perhaps
-	// NAME". A construct that is more than its parts, such as a function, a background mark or a group with a redirect, is
-	// there under its keyword.
+	// Commands are all simple commands in the text, in order: also those in pipes, lists, substitutions, groups,
+	// functions, inside wrappers, in the strings of sh -c, and in here-documents for a shell. Of programs that run
+	// their arguments, such as tmux or perl -e, it has the commands that they may run, as far as those can be parsed,
+	// found in "perhaps NAME". A construct that is more than its parts, such as a function, a background mark or a
+	// group with a redirect, is listed under its keyword.
 	Commands []Command
 
 	bomb   string            // what starts processes without end
-	values map[string]string // that variables are set to, as far as they are known
+	values map[string]string // known values of variables
 }
 
 // A Command is one simple command.
 type Command struct {
-	// Name is the base name of the program, after unquoting and cleaning its path; "" when it is only known when it runs,
-	// or when variables are set and nothing is run.
+	// Name is the base name of the program, after unquoting and cleaning its path; "" when it is only known at run
+	// time, or when variables are set and nothing is run.
 	Name string
 	// Program is the program as written, and Args what follows it.
 	Program Word
@@ -50,18 +47,18 @@ type Command struct {
 	// Assigns are the variables that are set before it, by name.
 	Assigns   []string
 	Redirects []Redirect
-	// Via is what it was found in, outermost first, such as "env", "sh -c" or "$(...)".
+	// Via is where it was found, outermost first, such as "env", "sh -c" or "$(...)".
 	Via []string
-	// Text is the command as it is in the text, on one line and at most some 160 characters long.
+	// Text is the command as in the text, on one line and at most some 160 characters long.
 	Text string
-	// Fed says what puts names of files into it that are only known when it runs, such as xargs; "" if nothing does.
+	// Fed says what adds names of files to it that are only known at run time, such as xargs; "" if nothing does.
 	Fed string
 	// Doubts are what cannot be determined about it, each a short phrase; none means that all is known.
 	Doubts []string
 
 	built     bool     // it stands for a construct
-	shows     bool     // what is set for it changes only how it orders and shows things
-	sets      bool     // it is nothing but assignments to variables that no program looks at
+	shows     bool     // its assignments change only how it orders and shows things
+	sets      bool     // it only sets variables that programs ignore
 	severe    bool     // one of the doubts is about what would run
 	changeDir bool     // git has -C, which dirs have followed
 	kept      []Word   // of find: the arguments without the commands in them; nil for all
@@ -69,9 +66,9 @@ type Command struct {
 	dirs      []string // the folders it may run in, relative to the first one or absolute
 }
 
-// A RefusedError says why a text was not taken apart. No one should allow such a text by a rule.
+// A RefusedError says why a text was not parsed. No rule may allow such a text.
 type RefusedError struct {
-	Offset int // the byte where the trouble is
+	Offset int // the byte of the error
 	Reason string
 }
 
@@ -79,9 +76,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the command is not understood: %s, at byte %d", e.Reason, e.Offset)
 }
 
-// Parse takes a command text apart, as bash would read it. The error is a *RefusedError: the text is not UTF-8, or over
-// 16 KiB, or holds characters that people cannot see, or is nested too deeply, or is no text that bash is sure to
-// accept.
+// Parse takes a command text apart, as bash would read it. The error is a *RefusedError: the text is not UTF-8, or
+// over 16 KiB, or has invisible characters, or is nested too deeply, or bash might not accept it.
 func Parse(text string) (*Script, error) {
 	s, err := parse(text)
 	if err != nil {
@@ -90,7 +86,7 @@ func Parse(text string) (*Script, error) {
 	return s, nil
 }
 
-// parse gives, with an error, the commands before the trouble: bash runs a text line by line, and so would run them.
+// parse returns, with an error, the commands before it: bash runs a text line by line, and so would run them.
 func parse(text string) (s *Script, err error) {
 	s = &Script{Text: text}
 	if err := checkText(text); err != nil {
@@ -102,7 +98,7 @@ func parse(text string) (s *Script, err error) {
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
 			s.Commands[0].severeDoubt("more may be run in it than can be looked at")
 		}
-		if p := recover(); p != nil { // the parser is a third party's; nothing may end the host
+		if p := recover(); p != nil { // the parser is a third party's; a panic must not end the host
 			err = &RefusedError{Reason: "the parser failed on it"}
 		}
 	}()
@@ -113,7 +109,7 @@ func parse(text string) (s *Script, err error) {
 	return s, nil
 }
 
-// statements are those that could be read, and the trouble after them.
+// statements are those that could be read, and the error after them.
 func statements(text string) (list []*syntax.Stmt, err error) {
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 	file, err := parser.Parse(strings.NewReader(text), "")
@@ -126,7 +122,7 @@ func statements(text string) (list []*syntax.Stmt, err error) {
 	return file.Stmts, nil
 }
 
-// readDifferently finds what the parser and bash do not read alike.
+// readDifferently finds text that the parser and bash do not read alike.
 func readDifferently(text string, file *syntax.File) error {
 	if at := ambiguousComment(text, file); at >= 0 {
 		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
@@ -141,15 +137,15 @@ func readDifferently(text string, file *syntax.File) error {
 	return nil
 }
 
-// joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are
-// $( to bash, and two things to the parser.
+// joinedLine is a line that continues in the next one without a blank before the backslash: $\ and ( in the next line
+// are $( to bash, and two things to the parser.
 var joinedLine = lazy.Regexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
-// longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
+// longComment may be a comment that the parser, unlike bash, continues in the next line.
 var longComment = lazy.Regexp(`#[^\n]*\\\n`)
 
-// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash
-// only what begins a word is one.
+// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. For bash
+// a comment begins a word.
 func ambiguousComment(text string, file *syntax.File) (at int) {
 	at = -1
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -174,7 +170,7 @@ func refusedSyntax(err error) *RefusedError {
 	return &RefusedError{Reason: err.Error()}
 }
 
-// maxText is the longest text that is looked at, in bytes. No person reads longer ones before saying yes.
+// maxText is the longest text that is parsed, in bytes. No person reads longer ones before approving.
 const maxText = 16 << 10
 
 // checkText refuses texts that a person and bash might read differently, or that take long to parse.
@@ -195,7 +191,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// hasHiddenChars reports characters that are invisible, move others, or look like a blank without being one.
+// hasHiddenChars reports characters that are invisible, move others, or look like a blank.
 func hasHiddenChars(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -221,7 +217,7 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset
 }
 
-// digitArithm reports arithmetic on written numbers. A name in it could hold text that runs commands when evaluated.
+// digitArithm reports arithmetic on literal numbers. A name in it could hold text that runs commands when evaluated.
 func digitArithm(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -240,7 +236,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// inside walks the commands that expanding a word runs, and gives the doubts about expanding it.
+// inside walks the commands that expanding a word runs, and returns the doubts about expanding it.
 func (w *walker) inside(x *syntax.Word, dirs []string) (doubts []string) {
 	if x == nil {
 		return nil
@@ -296,7 +292,7 @@ func (w *walker) insideParam(p *syntax.ParamExp, dirs []string) (doubts []string
 	return []string{"the expansion " + shorten(w.slice(p)) + " can run commands or set variables"}
 }
 
-// hiddenIn walks the substitutions somewhere below a node that is doubtful itself, so that what they run is listed.
+// hiddenIn walks the substitutions below a node that is doubtful itself, so that their commands are listed.
 func (w *walker) hiddenIn(n syntax.Node, dirs []string) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -329,7 +325,7 @@ func hasBraces(x *syntax.Word) bool {
 	return strings.Contains(b.String(), "{") && braceLike().MatchString(b.String())
 }
 
-// braces expands plain lists like a{b,c}d. It gives up on anything where a shell might think otherwise: sequences,
+// braces expands plain lists like a{b,c}d. It gives up on everything that a shell might read differently: sequences,
 // empty elements, lone braces, quotes, or more than maxBraces words.
 func braces(s string) (out []string, ok bool) {
 	if strings.Count(s, "{") > 6 || strings.Contains(s, "..") || !braceChars().MatchString(s) {
@@ -366,7 +362,7 @@ func combine(head string, middles, tails []string) (out []string) {
 	return out
 }
 
-// elements splits what follows an opening brace at the commas of its own level; end is behind its closing brace.
+// elements splits the text after an opening brace at the commas of its own level; end is after its closing brace.
 func elements(s string) (list []string, end int) {
 	depth, from := 0, 0
 	for i := range len(s) {
@@ -390,7 +386,7 @@ func elements(s string) (list []string, end int) {
 var ansiEscapes = map[byte]byte{'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11,
 	'\\': '\\', '\'': '\'', '"': '"', '?': '?'}
 
-// ansi evaluates the inside of $'...'. It gives up on what depends on the locale or ends the text early.
+// ansi evaluates the inside of $'...'. It gives up on escapes that depend on the locale or end the text early.
 func ansi(s string) (text string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -126,7 +126,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Nothing that fits the gate may overflow the stack or take long.
+// No accepted text overflows the stack or takes long.
 func TestParseOfDeepAndWideTexts(t *testing.T) {
 	const most = 16 << 10
 	for _, unit := range []string{"$(", "(", "{ ", "`", "${x:-", "$((", "((", "[[ (", "a[", "!", "! ", "if ", "<(", "\"$(",

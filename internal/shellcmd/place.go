@@ -45,8 +45,8 @@ func (c Context) workdirs(dirs []string) workdirs {
 	return p
 }
 
-// topFolder stands for the folder that git names as the top of what is checked out. It counts as the workspace: a
-// workspace is one, or lies in one.
+// topFolder stands for the folder that git names as the top of the checkout. It counts as the workspace: a workspace
+// is one, or is inside one.
 const topFolder = "/(top)"
 
 func (p workdirs) real(file string) string {
@@ -56,7 +56,7 @@ func (p workdirs) real(file string) string {
 	return file
 }
 
-// folderOf gives the folder that a substitution prints: that of $(pwd), or topFolder; "" for any other.
+// folderOf returns the folder that a substitution prints: that of $(pwd), or topFolder; "" for any other.
 func folderOf(c *syntax.CmdSubst) string {
 	if len(c.Stmts) != 1 || c.Stmts[0].Background || c.Stmts[0].Negated {
 		return ""
@@ -83,7 +83,7 @@ func folderOf(c *syntax.CmdSubst) string {
 	return ""
 }
 
-// atRoot reports that it can run in no folder but the workspace's own.
+// atRoot reports that it can only run in the workspace's own folder.
 func (p workdirs) atRoot() bool {
 	return p.any || !slices.ContainsFunc(p.dirs, func(d string) bool { return d != p.root })
 }
@@ -133,8 +133,7 @@ func (p workdirs) operand(x Word, kind operands) string {
 	return ""
 }
 
-// secret reports paths that by their names hold keys or passwords, folders of such, and patterns that are made for
-// them.
+// secret reports paths whose names suggest keys or passwords, folders of such, and patterns made for them.
 func secret(x Word) bool {
 	if x.kind == glob && filenames.SecretPattern(x.Text) {
 		return true
@@ -143,21 +142,21 @@ func secret(x Word) bool {
 	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything)
 }
 
-// writers are programs that change the files in their operands, or make them.
+// writers are programs that change or create the files in their operands.
 var writers = strings.Fields("cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm " +
 	"rmdir unlink shred chmod chown chgrp chattr setfacl " +
 	"split csplit tar unzip cpio ed ex vi vim nano emacs sponge rename prename mmv sed perl sort curl wget git")
 
-// gitKeeps are the sub-commands of git that leave the files in their operands as they are.
+// gitKeeps are the sub-commands of git that do not change the files in their operands.
 var gitKeeps = strings.Fields("add stage commit push blame log diff show status ls-files check-ignore fetch")
 
-// isProtected says why a rule that allows a program does not cover what it may write to: files that others run or
-// follow without being asked, which a person is asked about when an edit changes them too.
+// isProtected says why a rule that allows a program does not cover what it may write to: files that other programs
+// run or read as configuration, for which edits need approval too.
 func isProtected(c *Command, prefix []string, p workdirs) string {
 	s, sub := c.find()
 	if s != nil && s.read && (sub > 0 || !tabled()[c.Name]) &&
 		!slices.ContainsFunc(prefix[1:], func(token string) bool { return strings.HasPrefix(token, "-") }) {
-		return "" // it only reads; an option that the rule lists, as -i of sed, may make it write
+		return "" // it only reads; an option that the rule lists, such as -i of sed, may make it write
 	}
 	if c.Name == "git" && len(prefix) > 1 && slices.Contains(gitKeeps, prefix[1]) {
 		return ""
@@ -171,7 +170,7 @@ func isProtected(c *Command, prefix []string, p workdirs) string {
 	return ""
 }
 
-// overwrites says which of a command's operands other programs run or follow.
+// overwrites returns the operands of a command that other programs run or read as configuration.
 func (p workdirs) overwrites(c *Command) string {
 	return p.changes(c, filenames.AutoExecuted, " is run or followed by other programs without being asked")
 }
@@ -192,7 +191,7 @@ func (p workdirs) changes(c *Command, is func(name string) bool, why string) str
 	return ""
 }
 
-// names are the paths that an operand may mean, relative to the workspace where they are in it.
+// names are the possible paths of an operand, relative to the workspace where they are in it.
 func (p workdirs) names(text string) (out []string) {
 	for _, d := range p.dirs {
 		full := joined(d, text)

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// A spec is what is known about a program, or one of its sub-commands: the options that only do what its rules allow,
-// and what its operands are. Options that are not in it are not known to be harmless.
+// A spec is the knowledge about a program, or one of its sub-commands: the options that only do what its rules allow,
+// and the kind of its operands. Other options are not known to be harmless.
 type spec struct {
 	options    map[string]arity
 	operands   operands
 	max        int       // the most operands; 0 for any number, -1 for none
 	read       bool      // it only reads
-	digits     bool      // operands may be digits that are only known when it runs
-	says       bool      // operands may be any text that is only known when it runs
-	globs      globLevel // how it bears names of files that look like options
+	digits     bool      // operands may be digits that are only known at run time
+	says       bool      // operands may be any text that is only known at run time
+	globs      globLevel // how it handles names of files that look like options
 	oneDash    bool      // long options have one dash, as those of go and find
 	count      bool      // -5 is an option
-	fixed      bool      // operands mean something to run: a rule that lists one covers no others
+	fixed      bool      // operands select what runs: a rule that lists one covers no others
 	raw        bool      // it has no options; what looks like one is an operand
 	first      bool      // options end at the first operand: what follows is operands, whatever it looks like
 	inSubshell bool      // the value of a short option is always the next word; only digits may be attached
@@ -37,7 +37,7 @@ const (
 	pairPath        // a word of text, and a path
 )
 
-// operands says what the words that are no options are.
+// operands is the kind of the words that are not options.
 type operands uint8
 
 const (
@@ -159,7 +159,7 @@ func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
 	return best, at
 }
 
-// plainArgs are the arguments without options that only say how things are shown.
+// plainArgs are the arguments without options that only affect display.
 func (c *Command) plainArgs() []Word {
 	args := c.Args
 	if c.kept != nil {
@@ -180,8 +180,8 @@ func (c *Command) plainArgs() []Word {
 
 const goBuild = " v x n a race msan asan work short trimpath p= tags= mod= buildvcs? cover covermode= coverpkg= "
 
-// buildRows are programs that run what a project holds. They are never allowed as reading; a rule must list them, and
-// then covers these options.
+// buildRows are programs that run something of the project. They are never allowed as reading; a rule must list them,
+// and then covers these options.
 var buildRows = []row{
 	{"go version", "m v", spec{operands: mixed, oneDash: true}},
 	{"go env", "json changed", spec{operands: texts, oneDash: true}},
@@ -213,7 +213,7 @@ var buildRows = []row{
 	{"mypy", "strict ignore-missing-imports", spec{operands: mixed, check: noLists}},
 }
 
-// fileRows are programs that look at files.
+// fileRows are programs that examine files.
 var fileRows = []row{
 	{"ls|dir|vdir", "a A b B c C d f F g G h H i I= k l L m n N o p q Q r R s S t T= u U v w= x X Z 1 all almost-all " +
 		"author escape block-size= ignore-backups color? directory classify? file-type format= full-time " +
@@ -310,8 +310,8 @@ var changeRows = []row{
 		"ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
 }
 
-// gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: who
-// runs these commands must turn them off, see GitFolders.
+// gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run:
+// whoever runs these commands must turn them off, see GitFolders.
 var gitRows = []row{
 	{"git", "version", spec{max: -1}},
 	{"git version", "build-options", spec{max: -1}},
@@ -379,8 +379,8 @@ func words(list ...string) map[string]bool {
 	return m
 }
 
-// runners run a command, or a text for a shell, that is somewhere among their words. Where it begins is not known for
-// forEach of their options, so all of it is looked at by rules that deny, and nothing of it is allowed by a rule.
+// runners run a command, or a text for a shell, somewhere among their words. Its position is not known for each of
+// their options, so deny rules consider all of it, and no rule allows any of it.
 var runners = words("setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst "+
 	"softlimit setuidgid envdir envuidgid daemon daemonize",
 	"start-stop-daemon cgexec numactl choom valgrind perf rr hyperfine tmux screen dtach abduco zellij socat nc ncat "+
@@ -407,7 +407,8 @@ var packaged = words("npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache dis
 	"stack cabal dotnet mix rustup cargo docker-compose toolbox distrobox lima limactl wsl R julia octave guile racket "+
 		"sbcl clisp elixir iex erl luajit gnuplot ghci groovy scala kotlin swift jshell")
 
-// projects are programs that run what the project, or a package that they fetch, holds. With sub-commands, only those.
+// projects are programs that run something of the project, or of a package that they fetch. With sub-commands, only
+// those.
 var projects = words("make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt lein boot "+
 	"bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab",
 	"pytest py.test nosetests trial jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp "+
@@ -433,8 +434,8 @@ var projectSubs = words("go:test go:run go:generate go:tool go:get go:install ca
 // readNPM are sub-commands of package managers that run no scripts.
 var readNPM = words("ls list ll la view info show outdated why explain search root prefix bin help --version -v")
 
-// gitSubs are the sub-commands of git that run nothing that their words, or a setting under a name of the user's, say.
-// All others may be aliases, or run what they are given.
+// gitSubs are the sub-commands of git that run nothing named in their words, or in a setting with a free name. All
+// others may be aliases, or run their arguments.
 var gitSubs = words("add am annotate apply archive blame branch bundle cat-file check-attr check-ignore "+
 	"check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone",
 	"commit commit-graph commit-tree count-objects describe diff diff-files diff-index diff-tree fast-export "+
@@ -446,7 +447,7 @@ var gitSubs = words("add am annotate apply archive blame branch bundle cat-file 
 	"sparse-checkout stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index update-ref "+
 		"update-server-info var verify-commit verify-pack verify-tag version worktree write-tree --version --help")
 
-// programOptions take a program, or a text for a shell. Letters are found in bundles, names also cut short.
+// programOptions take a program, or a text for a shell. Letters are found in bundles, names also abbreviated.
 var programOptions = map[string][]string{
 	"tar": strings.Fields("--checkpoint-action --to-command --use-compress-program --rsh-command --info-script " +
 		"--new-volume-script -I -F"), "bsdtar": strings.Fields("--use-compress-program"),
@@ -482,7 +483,7 @@ var gitProgramOptions = map[string][]string{
 		"--commit-filter --tag-name-filter"),
 }
 
-// textRows are programs that change text on its way through.
+// textRows are programs that transform text.
 var textRows = []row{
 	{"sort", "b c C d f g h i k= m M n r R s S= t= u V z check? ignore-leading-blanks dictionary-order ignore-case " +
 		"general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= " +
@@ -512,7 +513,7 @@ var textRows = []row{
 	{"dirname", "z zero", spec{operands: texts, globs: anyGlob, says: true}},
 }
 
-// systemRows are programs that tell about the machine.
+// systemRows are programs that report on the machine.
 var systemRows = []row{
 	{"whoami|arch|nproc|tty|groups|logname", "all version help", spec{max: -1}},
 	{"pwd", "L P", spec{max: -1}},
@@ -533,7 +534,7 @@ var systemRows = []row{
 	{"locale", "a", spec{operands: texts, max: 1}},
 }
 
-// plumbingRows are what commands are joined with. They are allowed wherever their parts are.
+// plumbingRows join commands. They are allowed wherever their parts are.
 var plumbingRows = []row{
 	{"true|false|:|break|continue", "", spec{raw: true, operands: texts, digits: true, says: true}},
 	{"exit|return", "", spec{operands: texts, max: 1, digits: true}},
@@ -543,8 +544,8 @@ var plumbingRows = []row{
 	{"wait", "", spec{max: -1}},
 }
 
-// useRows are uses that only read of programs that also do other things. They count for reading alone: a rule that
-// lists such a program covers what it did without them.
+// useRows are read-only uses of programs that also do other things. They count for reading alone: a rule that lists
+// such a program covers the same uses as without them.
 var useRows = []row{
 	{"tee", "a i append ignore-interrupts", spec{operands: paths, check: checkTee}},
 	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", spec{operands: paths}},
@@ -581,7 +582,7 @@ var useSpecs = sync.OnceValue(func() map[string]*spec {
 	return m
 })
 
-// reading is find for what only reads, with uses of programs that also do other things.
+// reading is find for read-only commands, with such uses of programs that also do other things.
 func (c *Command) reading() (s *spec, n int) {
 	if s, n = c.find(); s != nil && s.read {
 		return s, n

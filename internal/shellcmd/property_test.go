@@ -12,7 +12,7 @@ var strictness = []string{"allow", "ask", "deny"}
 
 func strict(effect string) int { return slices.Index(strictness, effect) }
 
-// sound reports what is wrong with a verdict, whatever the text.
+// sound returns what is wrong with a verdict, for any text.
 func sound(t interface {
 	Helper()
 	Errorf(string, ...any)

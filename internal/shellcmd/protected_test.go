@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A rule that allows a program covers no change of what others run or follow, however it is named: what an edit is
-// asked about is asked about here.
+// A rule that allows a program does not cover changes of files that other programs run or read as configuration,
+// however they are named: they need approval like edits of them.
 func TestRulesDoNotCoverExecutedFiles(t *testing.T) {
 	t.Parallel()
 	at := Context{Dir: "/w", Root: "/w"}
@@ -60,7 +60,7 @@ func TestRulesDoNotCoverExecutedFiles(t *testing.T) {
 	}
 }
 
-// A person is informed that a change of what others run could do much harm.
+// The risk of a change of such files is reported to the person.
 func TestRiskOfExecutedFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// Commands that are judged as reading are tried with the real programs: in a folder of traps nothing may change, and no
-// other program may run.
+// Commands judged as reading are tried with the real programs: in a folder of traps nothing may change, and no other
+// program may run.
 
-// untried are left out: should their judgement be wrong, they would change this machine and not the folder, or wait.
-// Git has a test with the shell plugin, which turns off what a repository's settings name.
+// untried are left out: if their judgement were wrong, they would change this machine and not the folder, or wait.
+// Git has a test in the shell plugin, which turns off what a repository's settings name.
 var untried = strings.Fields("date hostname sleep git")
 
 // traps are words that make some program write or run.
@@ -77,7 +77,7 @@ func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
 	return root, bin, marks
 }
 
-// fingerprint reports every file in a folder what is in it, its mode and its time.
+// fingerprint returns for every file in a folder its content, mode and time.
 func fingerprint(t testing.TB, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -104,8 +104,8 @@ func fingerprint(t testing.TB, root string) map[string]string {
 	return out
 }
 
-// drawCommand makes a command of a program out of the options that its table lists, cut short, bundled and with values
-// in all places, and out of traps.
+// drawCommand makes a command of a program from the options in its table, abbreviated, bundled and with values in all
+// places, and from traps.
 func drawCommand(r *rand.Rand, key string, s *spec) string {
 	options := slices.Sorted(maps.Keys(s.options))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
@@ -180,7 +180,7 @@ func readingSpecs() map[string]*spec {
 	return m
 }
 
-// tryReading runs commands of each program until some of them were judged as reading, and checks what they did.
+// tryReading runs commands of each program until some of them were judged as reading, and checks their effects.
 func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, programs)
@@ -203,7 +203,7 @@ func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
 			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
 				filepath.Dir(root)}
-			out, _ := c.CombinedOutput() // many of them are mistaken; that is no matter
+			out, _ := c.CombinedOutput() // many of them are invalid; that does not matter
 			cancel()
 			if text2, err := os.ReadFile(marks); err == nil {
 				t.Errorf("seed %d: %s\nis judged as reading, and ran %s\n%s", seed, text, text2, out)
@@ -224,7 +224,7 @@ func TestReadingProgramsOnlyRead(t *testing.T) {
 	}
 }
 
-// FuzzReadingPrograms tries more of them than there is time for in each run of the tests.
+// FuzzReadingPrograms tries more of them than there is time for in each test run.
 func FuzzReadingPrograms(f *testing.F) {
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {

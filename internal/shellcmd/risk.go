@@ -50,7 +50,7 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-// harmful are programs that are made to delete, to escalate or to change the machine.
+// harmful are programs made to delete, to escalate or to change the machine.
 var harmful = reasons{
 	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash"},
 	{"it writes to devices or file systems",
@@ -78,7 +78,7 @@ func (r reasons) byName() map[string]string {
 	return m
 }
 
-// harmfulUses are commands that are harmful with some words only, as rules that deny.
+// harmfulUses are commands that are harmful with some words only, written like deny rules.
 var harmfulUses = []struct {
 	prefix []string
 	why    string
@@ -133,12 +133,12 @@ func harm(c *Command, p workdirs) string {
 	return ""
 }
 
-// A Redirect sends the input or output of a command elsewhere.
+// A Redirect redirects the input or output of a command.
 type Redirect struct {
 	Op string // as in the text, such as ">>"
 	// Target is a file, a descriptor for >& and <&, and the text for here-documents.
 	Target Word
-	// Writes is true when a file may be made, cut or written, except for /dev/null.
+	// Writes is true when a file may be created, cut or written, except for /dev/null.
 	Writes bool
 }
 
@@ -174,7 +174,7 @@ func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
 	return out
 }
 
-// descriptor reports the targets of >& that are no files.
+// descriptor reports the targets of >& that are not files.
 func descriptor(t Word) bool {
 	return t.Static && (t.Text == "-" || digits(strings.TrimSuffix(t.Text, "-")))
 }
@@ -206,7 +206,7 @@ func (w *walker) hereDoc(c *Command, r *syntax.Redirect) Word {
 	return static(b.String())
 }
 
-// plainMark reports marks that all shells read alike: EOF, 'EOF', "EOF".
+// plainMark reports delimiters that all shells read alike: EOF, 'EOF', "EOF".
 func plainMark(s string) bool {
 	if n := len(s); n > 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
 		s = s[1 : n-1]

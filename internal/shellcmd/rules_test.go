@@ -61,7 +61,7 @@ func TestJudgeSaysWhy(t *testing.T) {
 	}
 }
 
-// Where nothing is known of the place, only paths that do not lead up are inside.
+// When the place is unknown, only paths that do not lead up are inside.
 func TestJudgeWithoutAPlace(t *testing.T) {
 	rules := shellcmd.Rules{ReadOnly: true}
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// A prefix that is given covers what it was made of.
+// A prefix covers the command it was made from.
 func TestPrefixCoversItsCommand(t *testing.T) {
 	given := 0
 	for _, s := range corpus(t) {
@@ -151,7 +151,7 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// A word that is only known when the command runs may be what a rule denies.
+// A word that is only known at run time may match a deny rule.
 func TestWordsThatMayBeDenied(t *testing.T) {
 	r := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Deny: tokens("echo secret", "rm")}
 	for text, want := range map[string]string{`echo "$x"`: "ask", `echo $(date)`: "ask", `echo x`: "allow",

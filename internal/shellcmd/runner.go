@@ -14,10 +14,10 @@ var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true
 	"mksh":  true,
 	"rbash": true, "fish": true, "csh": true, "tcsh": true}
 
-// plainText is what all shells that know -c read alike.
+// plainText is text that all shells with -c read alike.
 var plainText = lazy.Regexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
 
-// shell lists what a shell is asked to run.
+// shell lists the commands of a shell.
 func (w *walker) shell(at int) {
 	c := w.all.commands[at]
 	text, found, sure := shellText(c.Args)
@@ -37,7 +37,7 @@ func (w *walker) shell(at int) {
 	}
 }
 
-// otherShell doubts a text that a shell other than bash may read in another way.
+// otherShell doubts a text that a shell other than bash may read differently.
 func (w *walker) otherShell(at int, text Word) {
 	name := w.all.commands[at].Name
 	if name == "bash" || !text.Static {
@@ -109,7 +109,7 @@ func (w *walker) string(at int, text Word, via string) {
 		w.all.err = err
 	}
 	inner.text(outer.dirs)
-	if had == nil && w.all.err != nil { // the shell inside says so when it runs, not the one outside
+	if had == nil && w.all.err != nil { // the inner shell reports that when it runs, not the outer one
 		w.all.err = nil
 		w.severe(at, "the text it runs is not understood")
 	}
@@ -126,7 +126,7 @@ func (w *walker) script(at int) {
 	}
 }
 
-// guessTexts takes all words of a shell for texts: one of them may be what it runs.
+// guessTexts treats all words of a shell as texts: one of them may be what it runs.
 func (w *walker) guessTexts(at int) {
 	for _, a := range w.all.commands[at].Args {
 		if a.Static && !strings.HasPrefix(a.Text, "-") {
@@ -135,7 +135,7 @@ func (w *walker) guessTexts(at int) {
 	}
 }
 
-// input is a shell that runs what it reads.
+// input is a shell that runs its input.
 func (w *walker) input(at int) {
 	c := w.all.commands[at]
 	for _, r := range c.Redirects {
@@ -155,11 +155,11 @@ func (w *walker) input(at int) {
 	}
 }
 
-// textRunner is for other commands that run text: what can be read of it is listed, and it stays a doubt.
+// textRunner is for other commands that run text: the part that can be parsed is listed, and it remains a doubt.
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
 	w.severe(at, "it runs text as commands")
-	if c.Name != "eval" && c.Name != "trap" { // of those all is read below
+	if c.Name != "eval" && c.Name != "trap" { // all of those is parsed below
 		w.guessAll(at, c.Args)
 	}
 	words := c.Args
@@ -260,7 +260,7 @@ func (w *walker) interpreted(at int) {
 	}
 }
 
-// asText says how an interpreter gets a text to run that is no file.
+// asText says how an interpreter gets a text to run that is not in a file.
 func asText(options string, args []Word) string {
 	if options == "*" {
 		return "it runs or changes more than its words show"

@@ -9,7 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// doubt adds what cannot be determined; a grave one is about what would run.
+// doubt adds something that cannot be determined; a severe one is about what would run.
 func (c *Command) doubt(why string) { c.Doubts = append(c.Doubts, why) }
 
 func (c *Command) severeDoubt(why string) {
@@ -47,7 +47,7 @@ var (
 	shown = lazy.Regexp(`^[A-Za-z0-9._@:-]*$`)
 )
 
-// onlyShows reports a variable for a program that changes nothing but how it orders and shows things.
+// onlyShows reports a variable that only changes how a program orders and shows things.
 func (w *walker) onlyShows(a *syntax.Assign) bool {
 	if a.Name == nil || !slices.Contains(showing, a.Name.Value) || a.Append || a.Index != nil || a.Array != nil ||
 		a.Value == nil {
@@ -74,7 +74,7 @@ func (w *walker) sliceCall(s *syntax.Stmt, x *syntax.CallExpr) string {
 
 // fill sets the words of a command, and the doubts that they are.
 func (w *walker) fill(c *Command, words []Word) {
-	// how a line falls apart
+	// how a line is split
 	split := len(words) > 0 && words[0].Text == "read" && slices.Equal(c.Assigns, []string{"IFS"})
 	if len(c.Assigns) > 0 && !c.sets && !c.shows && !split {
 		c.doubt("variables set for it can change what runs")
@@ -98,12 +98,12 @@ func (w *walker) fill(c *Command, words []Word) {
 	if c.Program.odd != "" {
 		c.doubt(c.Program.odd)
 	}
-	if _, ok := wrappers[c.Name]; !ok { // what a wrapper runs is looked at by itself
+	if _, ok := wrappers[c.Name]; !ok { // the command of a wrapper is judged by itself
 		c.doubtWords()
 	}
 }
 
-// moveGit follows -C before the sub-command of git. Redirects are seen from the folder before.
+// moveGit follows -C before the sub-command of git. Redirects are relative to the previous folder.
 func (c *Command) moveGit() {
 	for args := c.Args; c.Name == "git" && len(c.Redirects) == 0 && len(args) > 1; {
 		switch {
@@ -121,7 +121,7 @@ func (c *Command) moveGit() {
 	}
 }
 
-// doubtWords adds the doubts about operands, by what the program makes of them.
+// doubtWords adds the doubts about operands, by the program's use of them.
 func (c *Command) doubtWords() {
 	s := c.spec()
 	for i, a := range c.Args {
@@ -211,7 +211,7 @@ func cdDoubt(c Command) string {
 	return ""
 }
 
-// joined is a path as seen from a folder; a path that leads above its start keeps its dots.
+// joined is a path relative to a folder; a path that leads above its start keeps its dots.
 func joined(dir, p string) string {
 	if path.IsAbs(p) {
 		return path.Clean(p)

@@ -11,20 +11,20 @@ const (
 	maxDepth    = 100   // of constructs in constructs
 	maxLevel    = 8     // of sh -c in sh -c
 	maxWrappers = 16    // of wrappers around one command
-	maxCommands = 20000 // in one text; with more the text is refused, none is left out
+	maxCommands = 20000 // in one text; with more the text is refused, none is dropped
 )
 
-// collected is what all walkers of one text share.
+// collected is shared by all walkers of one text.
 type collected struct {
 	commands []Command
 	depth    int
 	guesses  int
 	err      error
-	bomb     string            // what starts processes without end
-	values   map[string]string // that variables are set to, as far as they are known
+	bomb     string            // starts processes without end
+	values   map[string]string // known values of variables
 }
 
-// A walker goes through one text: the whole one, or the string of an sh -c.
+// A walker walks one text: the whole one, or the string of an sh -c.
 type walker struct {
 	src   string
 	all   *collected
@@ -33,9 +33,9 @@ type walker struct {
 	loop  bool // what is walked may run several times
 	names bool // it reads names of files
 
-	variables map[string]Word // what is known of those that the text sets
-	unsure    bool            // what is walked may run or not
-	unrolled  int             // how often the loops around are walked
+	variables map[string]Word // the known values of variables that the text sets
+	unsure    bool            // the current part may or may not run
+	unrolled  int             // how often the enclosing loops are walked
 }
 
 // A flow holds the folders that a shell may be in after something succeeded, and after it failed.
@@ -76,14 +76,14 @@ func (w *walker) slice(n syntax.Node) string {
 	return w.src[from:to]
 }
 
-// within walks something that is found in a construct.
+// within walks a part found in a construct.
 func (w *walker) within(name string, walk func(*walker)) {
 	inner := *w
 	inner.via = append(slices.Clip(w.via), name)
 	walk(&inner)
 }
 
-// repeated walks something that may run any number of times.
+// repeated walks a part that may run any number of times.
 func (w *walker) repeated(walk func(*walker) flow) flow {
 	inner := *w
 	inner.loop = true
@@ -148,7 +148,7 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
 	return w.compound(s, dirs)
 }
 
-// keyword is what a construct is listed under.
+// keyword is the name under which a construct is listed.
 func keyword(c syntax.Command) string {
 	switch c.(type) {
 	case nil:
