@@ -244,7 +244,7 @@ func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclie
 		}
 	}
 	if len(variables) > 0 {
-		fmt.Fprintln(g.err, "Set these variables where toolhost runs; without them the configuration is refused:")
+		fmt.Fprintln(g.err, "Set these variables where toolhost runs; a server whose variable is missing is refused:")
 		rows := [][]string{}
 		for _, v := range variables {
 			where := "as for the client"

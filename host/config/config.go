@@ -3,9 +3,10 @@
 // A file with mistakes gives one *Error with all of them, each with its position, its source line and a hint. Files are
 // treated as hostile: size, nesting and the work that expressions can ask for are bounded, and Parse never panics.
 //
-// Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the host's environment, which must be
-// set) and env("NAME", "default"). A plugin's config block becomes a JSON object: a block inside it is an object,
-// several blocks of one type are an array of objects, and a block's labels are listed under "labels".
+// Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the host's environment) and env("NAME",
+// "default"). A variable that is not set refuses the plugin whose command, dir, env or config needs it, and elsewhere
+// the file. A plugin's config block becomes a JSON object: a block inside it is an object, several blocks of one type
+// are an array of objects, and a block's labels are listed under "labels".
 //
 // A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, or here for the top
 // level; and with its meaning in configuration_test.go, which writes docs/configuration.md.

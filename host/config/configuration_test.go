@@ -334,5 +334,6 @@ mistakes with their lines.
 
 Values are strings, numbers, ~true~, ~false~, lists and objects. ~local.NAME~ is a value from a locals block,
 ~env.NAME~ a variable of the environment, which must be set, and ~env("NAME", "default")~ one that need not be. A
+variable that is not set refuses the plugin whose ~command~, ~dir~, ~env~ or ~config~ needs it, and elsewhere the file. A
 length of time has a unit: ms, s, m or h. A size has one of KiB, MiB, GiB and TiB. A file may have 64 KiB.
 `

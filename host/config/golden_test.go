@@ -171,6 +171,7 @@ type pluginView struct {
 	Idempotent   []string          `json:"idempotent,omitempty"`
 	Sandbox      sandboxView       `json:"sandbox,omitzero"`
 	Config       json.RawMessage   `json:"config,omitempty"`
+	Refused      string            `json:"refused,omitempty"`
 }
 
 type sandboxView struct {
@@ -234,7 +235,7 @@ func viewOf(c *Config) view {
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
 			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout),
-			Idempotent: p.Idempotent, Config: p.Config,
+			Idempotent: p.Idempotent, Config: p.Config, Refused: p.Refused,
 			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})

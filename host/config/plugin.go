@@ -30,9 +30,6 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	spec := supervise.Spec{
 		Name:         name,
 		Source:       in.Where(),
-		Command:      r.command(in, "command", noWords),
-		Dir:          r.folder(in, "dir"),
-		Env:          in.TextMap("env", hclfile.CheckVariable, hclfile.CheckArgument),
 		InheritEnv:   in.OptionalBool("inherit_env"),
 		SHA256:       strings.ToLower(in.Text("sha256", hclfile.CheckSHA256)),
 		Eager:        in.Bool("eager"),
@@ -41,9 +38,16 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 		Restart:      r.restart(in),
 		Idempotent:   r.tools(in, name),
 	}
-	spec.Sandbox = r.sandbox(in, mayBeShipped(name, spec.Command))
 	values := map[string]string{}
-	if spec.Config = r.pluginConfig(in, name, values); len(values) > 0 {
+	unset := r.Collect(func() {
+		spec.Command = r.command(in, "command", noWords)
+		spec.Dir = r.folder(in, "dir")
+		spec.Env = in.TextMap("env", hclfile.CheckVariable, hclfile.CheckArgument)
+		spec.Config = r.pluginConfig(in, name, values)
+	})
+	spec.Refused = r.refusal(unset)
+	spec.Sandbox = r.sandbox(in, mayBeShipped(name, spec.Command))
+	if len(values) > 0 {
 		spec.References.Config = values
 	}
 	r.referCommand(in, &spec)
@@ -65,6 +69,26 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	r.config.Host.Plugins[name] = options
 	in.Done()
 	r.config.Plugins = append(r.config.Plugins, spec)
+}
+
+// refusal says why a plugin that needs variables which are not set cannot be started, "" if there are none. That costs
+// no other plugin.
+func (r *reader) refusal(unset []hclfile.Unset) string {
+	if len(unset) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(unset, func(a, b hclfile.Unset) int { return a.At.Start.Byte - b.At.Start.Byte })
+	var parts []string
+	named := map[string]bool{}
+	for _, u := range unset {
+		if !named[u.Name] {
+			named[u.Name] = true
+			parts = append(parts, fmt.Sprintf("the environment variable %s (%s) is not set", hclfile.Brief(u.Name),
+				r.Position(u.At)))
+		}
+	}
+	return fmt.Sprintf("%s. Fix: set it where toolhost runs, or write env(%q, \"default\")",
+		strings.Join(hclfile.Shortened(parts), "; "), hclfile.Brief(unset[0].Name))
 }
 
 // restart reads the restart block of a plugin.

@@ -51,6 +51,8 @@ type Spec struct {
 	Idempotent []string
 	// Sandbox is what the plugin may use of the machine.
 	Sandbox sandbox.Spec
+	// Refused is why the plugin must not be started at all, such as a secret that is missing; "" if it may be.
+	Refused string
 	// Source is where the spec is from, for display, such as "config.hcl:12".
 	Source string
 }

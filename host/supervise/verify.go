@@ -82,6 +82,9 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
+	if s.Refused != "" {
+		return &invalidError{errors.New(s.Refused)}
+	}
 	if err := errors.Join(s.checkLock(), sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox)); err != nil {
 		return err
 	}
@@ -113,6 +116,9 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 
 // verifiedUnless is verified, and does not open a program that native knows to be machine code, which no other runs.
 func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (string, error) {
+	if spec.Refused != "" {
+		return "", &invalidError{errors.New(spec.Refused)}
+	}
 	if err := spec.checkLock(); err != nil {
 		return "", err
 	}

@@ -31,6 +31,7 @@ type Scope struct {
 	locals map[string]*local
 	names  []string // of the locals, sorted
 	chain  []string // the locals being evaluated, each needed by the one before
+	unset  *[]Unset // collects variables that are not set; nil reports them
 	copied int      // see maxCopied
 }
 
@@ -39,10 +40,39 @@ type local struct {
 	*hclsyntax.Attribute
 	value      cty.Value
 	busy, done bool
-	ok         bool // when done: the value is valid
+	unset      []Unset // variables that it needs
+	ok         bool    // when done: the value is valid
 }
 
-// Locals reads the locals blocks at the top level of a file.
+// An Unset is a variable of the environment that an expression needs and that is not set.
+type Unset struct {
+	Name string
+	At   hcl.Range
+}
+
+// Collect runs f, and returns the variables that are not set and that expressions need which f evaluates. They are no
+// mistakes then, and have a value that must not be used.
+func (s *Scope) Collect(f func()) (unset []Unset) {
+	outer := s.unset
+	s.unset = &unset
+	f()
+	s.unset = outer
+	return unset
+}
+
+// needs collects a variable that is not set, or reports it. It is false when it was reported.
+func (s *Scope) needs(u Unset) bool {
+	if s.unset != nil {
+		*s.unset = append(*s.unset, u)
+		return true
+	}
+	s.Add(u.At, "the environment variable %s is not set", Brief(u.Name)).
+		WithHint("set it, or write env(%q, \"default\")", Brief(u.Name))
+	return false
+}
+
+// Locals reads the locals blocks at the top level of a file. One that needs a variable which is not set is wrong only
+// where it is used.
 func (b *Body) Locals() {
 	positions := Names{}
 	for _, block := range b.Blocks("locals") {
@@ -57,9 +87,11 @@ func (b *Body) Locals() {
 		in.Done()
 	}
 	b.names = slices.Sorted(maps.Keys(b.locals))
-	for _, name := range b.names {
-		b.local(name, b.locals[name].NameRange)
-	}
+	b.Collect(func() {
+		for _, name := range b.names {
+			b.local(name, b.locals[name].NameRange)
+		}
+	})
 }
 
 // Local is the value of a local that could be evaluated.
@@ -85,11 +117,15 @@ func (s *Scope) local(name string, at hcl.Range) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	case !l.done:
 		l.busy, s.chain = true, append(s.chain, name)
-		l.value, l.ok = s.Eval(l.Expr)
+		l.unset = s.Collect(func() { l.value, l.ok = s.Eval(l.Expr) })
 		l.busy, s.chain = false, s.chain[:len(s.chain)-1]
 		l.done = true
 	}
-	return l.value, l.ok
+	ok := l.ok
+	for _, u := range l.unset {
+		ok = s.needs(u) && ok
+	}
+	return l.value, ok
 }
 
 // Shortened leaves out the middle of a long chain.
@@ -288,9 +324,7 @@ func (s *Scope) Copies(n int, at hcl.Range) bool {
 func (s *Scope) env(name string, at hcl.Range) (cty.Value, bool) {
 	v, there := os.LookupEnv(name)
 	if !there {
-		s.Add(at, "the environment variable %s is not set", Brief(name)).
-			WithHint("set it, or write env(%q, \"default\")", Brief(name))
-		return cty.DynamicVal, false
+		return cty.StringVal("env." + name), s.needs(Unset{name, at})
 	}
 	if problem := Unstable(v); problem != "" {
 		s.Add(at, "the environment variable %s %s", name, problem).WithHint("write the value here instead")
