@@ -72,28 +72,41 @@ type handlerRun struct {
 // watch counts a handler from the end of its ctx until returned is called.
 func (o *overdue) watch(ctx context.Context) (returned func()) {
 	h := &handlerRun{ctx: ctx}
+	o.add(h)
+	stop := context.AfterFunc(ctx, func() { o.notice(h) })
+	return func() { stop(); o.remove(h) }
+}
+
+// add counts a handler until remove. Its owner calls notice when it ends the handler's ctx before the deadline.
+func (o *overdue) add(h *handlerRun) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.running == nil {
 		o.running = map[*handlerRun]struct{}{}
 	}
 	o.running[h] = struct{}{}
-	stop := context.AfterFunc(ctx, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		h.notice()
-	})
-	return func() {
-		stop()
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.running, h)
-	}
 }
 
+func (o *overdue) remove(h *handlerRun) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.running, h)
+}
+
+func (o *overdue) notice(h *handlerRun) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h.notice()
+}
+
+// notice records when ctx ended, which is now unless its deadline has passed.
 func (h *handlerRun) notice() {
-	if h.ended.IsZero() {
-		h.ended = time.Now()
+	if !h.ended.IsZero() {
+		return
+	}
+	h.ended = time.Now()
+	if deadline, ok := h.ctx.Deadline(); ok && deadline.Before(h.ended) {
+		h.ended = deadline
 	}
 }
 

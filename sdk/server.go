@@ -98,13 +98,13 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 }
 
 func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) error {
-	return s.call(stream.Context(), r, wire.NewSender(stream))
+	ctx, end := s.begin(stream.Context())
+	defer end()
+	return s.call(ctx, r, wire.NewSender(stream))
 }
 
 // call runs a call, over Call or a session. Its error is the status that ends the call without a result.
 func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Sender) (err error) {
-	ctx, end := s.begin(ctx)
-	defer end()
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
 	if !s.runs.begin(id) { // a status and no result: the result of the first run is not known here
 		return status.Errorf(

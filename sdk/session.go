@@ -61,6 +61,7 @@ func (c *session) receive() {
 		switch r := m.GetCall(); {
 		case r == nil && known:
 			call.cancel()
+			c.server.overdue.notice(&call.handler)
 		case r != nil && known:
 			c.mu.Unlock()
 			return // two calls have one id
@@ -79,6 +80,8 @@ func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duratio
 	} else {
 		call.ctx, call.cancel = context.WithCancel(c.ctx)
 	}
+	call.handler.ctx = call.ctx
+	c.server.overdue.add(&call.handler)
 	c.running[id] = call
 	select {
 	case c.idle <- call:
@@ -137,7 +140,8 @@ type sessionCall struct {
 	request *pluginv1.CallRequest
 	ctx     context.Context
 	cancel  context.CancelFunc
-	began   time.Time // when the first event came
+	handler handlerRun // in place of what server.begin does for other requests: one context for a call is enough
+	began   time.Time  // when the first event came
 
 	mu   sync.Mutex // held to send
 	sent bool       // the first event, or it waits
@@ -146,16 +150,24 @@ type sessionCall struct {
 
 func (c *sessionCall) run() {
 	s := c.session
+	s.server.running.RLock()
+	defer c.end() // also after runtime.Goexit
 	err := s.server.call(c.ctx, c.request, wire.NewSender(c))
-	c.cancel()
-	s.mu.Lock()
-	delete(s.running, c.id)
-	s.mu.Unlock()
 	if err != nil && s.ctx.Err() == nil {
 		st := status.Convert(err)
 		_ = c.send(&pluginv1.SessionEvent{Id: c.id, // a broken connection ends the call's context too
 			Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}})
 	}
+}
+
+func (c *sessionCall) end() {
+	s := c.session
+	c.cancel()
+	s.server.overdue.remove(&c.handler)
+	s.mu.Lock()
+	delete(s.running, c.id)
+	s.mu.Unlock()
+	s.server.running.RUnlock()
 }
 
 // Send sends an event with the one that waits.

@@ -218,10 +218,12 @@ var errStopping = errors.New("the plugin's process is being stopped")
 
 // beginCall registers a call in a generation that accepts calls, and starts one if necessary. The caller calls end.
 func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
-	for {
-		g, err := p.acquire(ctx)
-		if err != nil {
-			return nil, err
+	for g := p.running(); ; g = nil {
+		if g == nil {
+			var err error
+			if g, err = p.acquire(ctx); err != nil {
+				return nil, err
+			}
 		}
 		if !g.takesCalls(ctx) {
 			continue // with the next generation, or an error

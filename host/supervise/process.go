@@ -131,6 +131,16 @@ func (p *Process) closedError() *sdk.Error {
 		Message: fmt.Sprintf("plugin %q has been closed", p.name)}
 }
 
+// running returns the generation that accepts calls, if there is one, without asking the state machine: that costs two
+// changes of goroutine and a new status for each call. It may have been replaced a moment ago, and then accepts none.
+func (p *Process) running() *generation {
+	g := p.status.Load().running
+	if g == nil || isClosed(g.done()) {
+		return nil
+	}
+	return g
+}
+
 // acquire returns a generation that accepts calls, and starts one if necessary.
 func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	var program binaries.Identity
