@@ -149,10 +149,13 @@ func errorToWire(e *Error) *pluginv1.Error {
 	}
 }
 
+// startedEvent is the same for all calls.
+var startedEvent = &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+
 func eventToWire(e Event) *pluginv1.CallEvent {
 	switch e.Type {
 	case EventStarted:
-		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+		return startedEvent
 	case EventProgress:
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{
 			Done: e.Done, Total: e.Total, Message: clean(e.Message)}}}

@@ -117,6 +117,9 @@ func (s *session) receive() error {
 		if err != nil {
 			return err
 		}
+		if answer, ok := decodePlain(frame); ok && s.deliverPlain(answer) {
+			continue
+		}
 		m := &pluginv1.SessionEvent{}
 		if err := wire.Decode(frame, m); err != nil {
 			return err
@@ -129,12 +132,32 @@ func (s *session) receive() error {
 	}
 }
 
+// deliverPlain hands out the first message of a call, and reports false if it is not the first.
+func (s *session) deliverPlain(a plainAnswer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call := s.calls[a.id]
+	if call == nil {
+		return true
+	}
+	call.mu.Lock()
+	defer call.mu.Unlock()
+	if call.begun {
+		return false
+	}
+	call.begun, call.plain = true, a
+	call.wakeUp()
+	return true
+}
+
 // A sessionCall is a call that waits for its events.
 type sessionCall struct {
 	id   uint64
 	wake chan struct{} // receives when there is something in the inbox
 
 	mu    sync.Mutex
+	begun bool        // a message has come
+	plain plainAnswer // that was the first message, and all that the call takes, if it has a result
 	inbox []*pluginv1.SessionEvent
 	bytes int
 	full  bool // more of the result came than the inbox takes
@@ -142,6 +165,7 @@ type sessionCall struct {
 
 func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 	c.mu.Lock()
+	c.begun = true
 	if c.bytes += resultBytes(m); c.bytes > maxInboxBytes {
 		c.full = true
 	}
@@ -149,6 +173,10 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 		c.inbox = append(c.inbox, m)
 	}
 	c.mu.Unlock()
+	c.wakeUp()
+}
+
+func (c *sessionCall) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -183,6 +211,13 @@ func (c *sessionCall) take() (all []*pluginv1.SessionEvent, full bool) {
 	defer c.mu.Unlock()
 	all, c.inbox, c.bytes = c.inbox, nil, 0
 	return all, c.full
+}
+
+// takePlain returns the answer if it came in one message.
+func (c *sessionCall) takePlain() plainAnswer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.plain
 }
 
 func (s *session) add() *sessionCall {
@@ -243,6 +278,12 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 			end = s.err
 		case <-ctx.Done():
 			end = ctx.Err()
+		}
+		if plain := call.takePlain(); plain.result != nil {
+			if plain.started && events != nil {
+				events(sdk.Event{Type: sdk.EventStarted})
+			}
+			return plain.result, nil
 		}
 		messages, full := call.take()
 		result, err := takeMessages(ctx, &in, messages, events)

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Fields of plugin.proto, for plainAnswer.
+const (
+	fieldID      protowire.Number = 1 // of SessionEvent
+	fieldEvents  protowire.Number = 2
+	fieldStarted protowire.Number = 1 // of CallEvent
+	fieldResult  protowire.Number = 7
+	fieldContent protowire.Number = 1 // of Result
+	fieldType    protowire.Number = 1 // of Content
+	fieldText    protowire.Number = 2
+
+	textType = "text"
+
+	maxPlain      = 64 << 10 // bytes of a message that decodePlain takes; what is larger gains nothing by it
+	maxPlainParts = 16
+)
+
+// A plainAnswer is what most calls are answered with, in one message: started, perhaps, and a result of texts alone.
+type plainAnswer struct {
+	id      uint64
+	started bool
+	result  *sdk.Result
+}
+
+// decodePlain decodes such a message into the types of package sdk, and reports false for any other, which the decoder
+// of messages takes. It makes three objects, where that makes sixteen.
+func decodePlain(frame []byte) (out plainAnswer, ok bool) {
+	if len(frame) > maxPlain {
+		return out, false
+	}
+	ok = eachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+		switch {
+		case number == fieldID && kind == protowire.VarintType:
+			out.id, _ = protowire.ConsumeVarint(value)
+			return true
+		case number == fieldEvents && kind == protowire.BytesType:
+			return out.decodeEvent(value)
+		}
+		return false
+	})
+	return out, ok && out.result != nil
+}
+
+// decodeEvent takes a started or a result; nothing follows the latter.
+func (a *plainAnswer) decodeEvent(event []byte) bool {
+	if a.result != nil {
+		return false
+	}
+	fields := 0
+	whole := eachField(event, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+		fields++
+		switch {
+		case kind != protowire.BytesType || fields > 1:
+			return false
+		case number == fieldStarted && len(value) == 0 && !a.started:
+			a.started = true
+			return true
+		case number == fieldResult:
+			a.result = &sdk.Result{}
+			return eachField(value, a.decodePart)
+		}
+		return false
+	})
+	return whole && fields == 1
+}
+
+// decodePart takes a part that is a text.
+func (a *plainAnswer) decodePart(number protowire.Number, kind protowire.Type, value []byte) bool {
+	if number != fieldContent || kind != protowire.BytesType || len(a.result.Content) == maxPlainParts {
+		return false
+	}
+	part := sdk.Content{}
+	whole := eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+		switch {
+		case kind != protowire.BytesType:
+			return false
+		case number == fieldType && string(value) == textType:
+			part.Type = textType
+			return true
+		case number == fieldText:
+			part.Text = clean(string(value))
+			return true
+		}
+		return false
+	})
+	a.result.Content = append(a.result.Content, part)
+	return whole && part.Type == textType
+}
+
+// eachField calls take for each field of a message, with the bytes of one that has a length, and the rest of the
+// message from the value on for others. It reports whether take took all, and the message is whole.
+func eachField(message []byte, take func(protowire.Number, protowire.Type, []byte) bool) bool {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return false
+		}
+		message = message[n:]
+		size := protowire.ConsumeFieldValue(number, kind, message)
+		if size < 0 {
+			return false
+		}
+		value := message[:size]
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
+		}
+		if !take(number, kind, value) {
+			return false
+		}
+		message = message[size:]
+	}
+	return true
+}
