@@ -363,7 +363,7 @@ func TestConnectionClosedByTheHost(t *testing.T) {
 	}
 	go func() { _, err := g.client.Call(t.Context(), r); ended <- err }()
 	<-begun
-	_ = g.conn.Close()
+	g.client.Close()
 	if b, ok := errors.AsType[*client.BrokenError](<-ended); !ok || !b.Delivered || !disconnected(b) {
 		t.Errorf("it is told as %+v", b)
 	}
