@@ -59,13 +59,16 @@ type Host struct {
 	calls     *queue.Queue // of all plugins together
 	sessions  sessions
 	misses    missCounter
+	runPrefix string        // of RunIDs, new for each host
+	runs      atomic.Uint64 // calls of plugins
 	changes   atomic.Uint64 // counts changes of any plugin's tools
 
 	reloading sync.Mutex
 	mu        sync.Mutex // held to begin a call, to change the snapshot, and to end base
 	base      context.Context
 	end       context.CancelFunc
-	running   sync.WaitGroup   // calls and watches
+	running   sync.WaitGroup // calls and watches
+	cancels   map[*callState]context.CancelFunc
 	watches   map[string]watch // by plugin
 }
 
@@ -75,7 +78,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{},
-		calls: queue.New("the host", "the host, for plugin")}
+		cancels: map[*callState]context.CancelFunc{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
@@ -207,25 +210,33 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 // open refuses calls after Close, and cancels the running ones then.
 func (h *Host) open(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if !h.begin() {
-			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
-		}
-		defer h.running.Done()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(h.base, cancel)()
+		if !h.begin(c.callState, cancel) {
+			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
+		}
+		defer h.leave(c.callState)
 		return next(ctx, c)
 	}
 }
 
-func (h *Host) begin() bool {
+// begin has Close cancel the call. A map of functions costs a third of what watching the host's context does.
+func (h *Host) begin(c *callState, cancel context.CancelFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.base.Err() != nil {
 		return false
 	}
 	h.running.Add(1)
+	h.cancels[c] = cancel
 	return true
+}
+
+func (h *Host) leave(c *callState) {
+	h.mu.Lock()
+	delete(h.cancels, c)
+	h.mu.Unlock()
+	h.running.Done()
 }
 
 // closeGrace is how long Close waits for canceled calls to return.
@@ -237,6 +248,9 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	first := h.base.Err() == nil
 	h.end()
+	for _, cancel := range h.cancels {
+		cancel()
+	}
 	h.mu.Unlock()
 	if !first {
 		return nil

@@ -125,11 +125,14 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 			out.Event(m)
 		}
 	}
-	result := failed(
-		&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"},
-	)
-	// deferred, since runtime.Goexit (testing's FailNow) runs nothing else
-	defer func() { err = out.Result(resultToWire(result)) }()
+	var result *Result
+	defer func() { // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
+		if result == nil {
+			result = failed(&Error{Name: "Exited",
+				Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
+		}
+		err = out.Result(resultToWire(result))
+	}()
 	result = s.plugin.run(ctx, request)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -178,5 +179,23 @@ func BenchmarkStreams(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// A small call of a session costs what it allocates, at both ends together. The limit has a quarter of room.
+func TestAllocationsInASession(t *testing.T) {
+	c := sessions(t, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(string(r.Arguments)), nil
+	}))
+	arguments := json.RawMessage(`{"x":"` + strings.Repeat("x", 90) + `"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	n := testing.AllocsPerRun(300, func() {
+		if _, err := c.Call(ctx, &sdk.Request{Tool: "x", Arguments: arguments}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 45 {
+		t.Errorf("%v allocations a call", n)
 	}
 }

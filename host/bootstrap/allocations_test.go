@@ -1,0 +1,28 @@
+package bootstrap
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// A call costs what it allocates, in the host alone: the plugin is another process. The limit has a quarter of room.
+func TestAllocationsOfACall(t *testing.T) {
+	i, err := Open(t.Context(), Options{Config: "config.hcl", TrustNamed: true, Approve: ApproveAlways})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	call := host.Call{Tool: "greet__hello", Arguments: json.RawMessage(`{"name":"` + strings.Repeat("x", 80) + `"}`)}
+	once := func() {
+		if r := i.Catalog().Call(t.Context(), call); r.Error != nil {
+			t.Fatal(r.Error)
+		}
+	}
+	once()
+	if n := testing.AllocsPerRun(300, once); n > 65 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
