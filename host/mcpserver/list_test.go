@@ -56,6 +56,26 @@ func TestListWaitsOnceForAPluginThatHangs(t *testing.T) {
 	})
 }
 
+// A client may keep a list for a minute, but not one in which the tools of a plugin are missing.
+func TestListSaysHowLongItIsValid(t *testing.T) {
+	slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
+	w := (&setup{plugins: map[string]*fake{"good": {tools: []sdk.Tool{readOnly("a")}}, "slow": slow}}).stdio(t)
+	list := func() string { return string(w.request("tools/list", modernParams("", "{}")).Result) }
+	if got := list(); !strings.Contains(got, `"ttlMs":0,"cacheScope":"private"`) {
+		t.Errorf("listed %s", got)
+	}
+	close(slow.hold)
+	eventually(t, "the whole list is valid for a minute", func() bool {
+		got := list()
+		return strings.Contains(got, "slow__late") && strings.Contains(got, `"ttlMs":60000`)
+	})
+	legacy := (&setup{plugins: map[string]*fake{"good": {tools: []sdk.Tool{readOnly("a")}}}}).stdio(t)
+	legacy.handshake("2025-11-25", "{}")
+	if got := string(legacy.request("tools/list", "").Result); strings.Contains(got, "ttlMs") {
+		t.Errorf("listed %s", got)
+	}
+}
+
 // A definition keeps the bytes of its schemas and of members that toolhost does not know.
 func TestDefinitionKeepsBytes(t *testing.T) {
 	tool := readOnly("t")

@@ -24,6 +24,7 @@ type bridge struct {
 
 	upstreams upstreams
 	suspended suspended
+	leastTTL  time.Duration
 
 	mu      sync.Mutex
 	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
@@ -34,7 +35,7 @@ type bridge struct {
 }
 
 func newBridge() *bridge {
-	b := &bridge{plugin: sdk.New("mcp", version)}
+	b := &bridge{plugin: sdk.New("mcp", version), leastTTL: leastTTL}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.upstreams.bridge, b.suspended.ctx = b, b.ctx
 	b.plugin.Dynamic()

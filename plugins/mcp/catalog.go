@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -21,6 +22,8 @@ type catalog struct {
 	notices []string // at most maxNotices
 	left    []string // what is left out, and why
 	changed []string // what is offered in another way than the server wrote it
+
+	ttl time.Duration // how long the list stays valid, as the server says; 0 if it does not
 }
 
 // leave notes what is left out.

@@ -118,7 +118,9 @@ func (s *fakeServer) handle(r *fakeRequest) {
 			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no list today"}}`, r.ID)
 			return
 		}
-		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, r.ID, strings.ReplaceAll(string(list), "\n", ""))
+		note(s.dir, "lists", "x")
+		ttl, _ := os.ReadFile(filepath.Join(s.dir, "ttl"))
+		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s%s}}`, r.ID, strings.ReplaceAll(string(list), "\n", ""), ttl)
 	case "tools/call":
 		go s.call(r)
 	case "notifications/cancelled":

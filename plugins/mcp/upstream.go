@@ -30,6 +30,7 @@ type upstream struct {
 	failures int                    // in a row
 	retryAt  time.Time              // when the next attempt may begin
 	failure  error                  // of the last attempt
+	expiry   *time.Timer            // of the list, when the server says how long it is valid
 	turns    *semaphore.Weighted
 	left     chan struct{}  // closed, and replaced, when a call ends
 	running  []*runningCall // in the order in which they began
@@ -37,6 +38,8 @@ type upstream struct {
 	oneByOne bool           // a question could have been for several callers
 	users    int            // calls; those of upstreams.mu
 	used     time.Time      // last; likewise
+
+	relisting sync.Mutex // held to list again
 }
 
 // An attempt is one try to connect.
@@ -129,6 +132,9 @@ func (u *upstream) close() {
 	u.mu.Lock()
 	session := u.session
 	u.session = nil
+	if u.expiry != nil {
+		u.expiry.Stop()
+	}
 	u.mu.Unlock()
 	if session != nil {
 		_ = session.Close()
@@ -237,6 +243,9 @@ func (u *upstream) connect(a *attempt) {
 	case u.primary():
 		u.bridge.setCatalog(c)
 	}
+	if err == nil {
+		u.relistAfter(session, c.ttl)
+	}
 	if u.bridge.ctx.Err() != nil { // close may not have seen the session
 		u.close()
 	}
@@ -326,6 +335,7 @@ func (u *upstream) list(ctx context.Context, session *client.Session) (*catalog,
 		return nil, fmt.Errorf("it does not list its tools: %w", err)
 	}
 	c := readCatalog(listing.Items, u.bridge.choice, u.bridge.ownNames())
+	c.ttl = listing.TTL
 	if isCut {
 		c.notices = append([]string{cut.Error()}, c.notices...)
 	}
@@ -340,54 +350,6 @@ func (u *upstream) adopt(c *catalog) {
 	u.tools = make(map[string]*definition, len(c.tools))
 	for _, d := range c.tools {
 		u.tools[d.original] = d
-	}
-}
-
-// relistInterval is the least time between two lists of a server that announces changes without end.
-const relistInterval = time.Second
-
-// listChanged lists again after the server said that a list changed. It is not called twice at a time.
-func (u *upstream) listChanged(list string) {
-	if list != client.Tools {
-		return
-	}
-	u.mu.Lock()
-	session, a := u.session, u.attempt
-	u.mu.Unlock()
-	if session == nil { // the change came before the session was in use
-		if a != nil {
-			select {
-			case <-a.done:
-			case <-u.bridge.ctx.Done():
-			}
-			session = a.session
-		}
-		if session == nil {
-			return
-		}
-	}
-	ctx, cancel := context.WithTimeout(u.bridge.ctx, u.bridge.connectTimeout)
-	defer cancel()
-	c, err := u.list(ctx, session)
-	if err != nil {
-		if u.primary() && session.Err() == nil {
-			u.bridge.setTrouble("its tools are those of before: it announced a change, but "+
-				textutil.Cut(err.Error(), 1000), false)
-		}
-		return
-	}
-	u.mu.Lock()
-	current := u.session == session
-	if current {
-		u.adopt(c)
-	}
-	u.mu.Unlock()
-	if current && u.primary() {
-		u.bridge.setCatalog(c)
-	}
-	select {
-	case <-session.Done():
-	case <-time.After(relistInterval):
 	}
 }
 

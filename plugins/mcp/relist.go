@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+)
+
+const (
+	// relistInterval is the least time between two lists of a server that announces changes without end.
+	relistInterval = time.Second
+	// A list that says how long it is valid is asked for again after that time, but not before leastTTL, and after mostTTL
+	// at the latest.
+	leastTTL = 30 * time.Second
+	mostTTL  = 24 * time.Hour
+)
+
+// listChanged lists again after the server said that a list changed. It is not called twice at a time.
+func (u *upstream) listChanged(list string) {
+	if list != client.Tools {
+		return
+	}
+	u.mu.Lock()
+	session, a := u.session, u.attempt
+	u.mu.Unlock()
+	if session == nil { // the change came before the session was in use
+		if a != nil {
+			select {
+			case <-a.done:
+			case <-u.bridge.ctx.Done():
+			}
+			session = a.session
+		}
+		if session == nil {
+			return
+		}
+	}
+	u.relist(session, "it announced a change, but ")
+	select {
+	case <-session.Done():
+	case <-time.After(relistInterval):
+	}
+}
+
+// relist lists again, and says why it did if that fails.
+func (u *upstream) relist(session *client.Session, because string) {
+	u.relisting.Lock()
+	defer u.relisting.Unlock()
+	ctx, cancel := context.WithTimeout(u.bridge.ctx, u.bridge.connectTimeout)
+	defer cancel()
+	c, err := u.list(ctx, session)
+	if err != nil {
+		if u.primary() && session.Err() == nil {
+			u.bridge.setTrouble("its tools are those of before: "+because+textutil.Cut(err.Error(), 1000), false)
+		}
+		return
+	}
+	u.mu.Lock()
+	current := u.session == session
+	if current {
+		u.adopt(c)
+	}
+	u.mu.Unlock()
+	if !current {
+		return
+	}
+	if u.primary() {
+		u.bridge.setCatalog(c)
+	}
+	u.relistAfter(session, c.ttl)
+}
+
+// relistAfter lists again when the list is not valid any more; a time of zero is not a time. A list that fails then is
+// that of before for as long again.
+func (u *upstream) relistAfter(session *client.Session, ttl time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.expiry != nil {
+		u.expiry.Stop()
+		u.expiry = nil
+	}
+	if ttl <= 0 {
+		return
+	}
+	u.expiry = time.AfterFunc(min(max(ttl, u.bridge.leastTTL), mostTTL), func() {
+		if session.Err() != nil || u.bridge.ctx.Err() != nil { // the next session lists
+			return
+		}
+		u.relistAfter(session, ttl)
+		u.relist(session, "it said that the list is not valid any more, but ")
+	})
+}
