@@ -48,8 +48,8 @@ func (l *late) AwaitTools(ctx context.Context, waiting func(why string)) error {
 	}
 }
 
-// A call of a tool that is not there yet waits for it, and says so; the tool is found by its name, its address, and by
-// who wants its definition.
+// A call of a tool that does not exist yet waits for it, and says so; the tool is found by its name, its address, and
+// by who wants its definition.
 func TestCallWaitsForToolsThatComeLate(t *testing.T) {
 	for name, use := range map[string]func(*testing.T, *host.Catalog) string{
 		"call": func(t *testing.T, c *host.Catalog) string {

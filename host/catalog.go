@@ -103,7 +103,7 @@ func (c *Catalog) Plugins() (labels []string) {
 }
 
 // ToolsOf returns the tools of one plugin that are in the catalog, as Tools does, and errors for those that are left
-// out. It lists that plugin alone, if need be; err says why it cannot be listed.
+// out. It lists that plugin alone, if necessary; err says why it cannot be listed.
 func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, problems []error, err error) {
 	r := c.host.now.Load().registry
 	l := r.plugins[plugin]
@@ -122,9 +122,9 @@ func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, pr
 	return tools, problems, nil
 }
 
-// Tool returns the tool with a full name, for a caller who is about to call it: it lists the tool's plugin if need be,
-// waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The tool belongs
-// to the host: do not change it.
+// Tool returns the tool with a full name, for a caller who is about to call it: it lists the tool's plugin if
+// necessary, waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The
+// tool belongs to the host: do not change it.
 func (c *Catalog) Tool(ctx context.Context, name string) (*Tool, error) {
 	return c.host.now.Load().registry.find(ctx, &Call{Tool: name, catalog: c, callState: &callState{}})
 }

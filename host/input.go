@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An InputHandler answers the questions that a tool asks before it goes on, such as the elicitations of an MCP server.
-// It may be called for many calls at once.
+// An InputHandler answers the questions that a tool asks before it continues, such as the elicitations of an MCP
+// server. It may be called for many calls at once.
 type InputHandler interface {
 	// Capabilities are the kinds of questions that it answers, as MCP's client capabilities: a JSON object such as
 	// {"elicitation":{"form":{}}}.

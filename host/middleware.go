@@ -57,8 +57,8 @@ func (h *snapshot) findForMiddleware(ctx context.Context, c *Call) *Tool {
 	return nil
 }
 
-// afterMiddleware gives the later steps a Call that no middleware can change after its checks. Changes by middleware
-// take effect, except those that would make the record untrue.
+// afterMiddleware gives the later steps a Call that no middleware can change after its checks. Changes by
+// middleware take effect, except those that would make the record untrue.
 func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := h.checkMiddleware(ctx, c); e != nil {

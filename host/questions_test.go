@@ -59,7 +59,7 @@ func (d *desk) count(r *host.ApprovalRequest, n int) {
 	}
 }
 
-// calls makes calls, one after the other so that their order is known, and gives the results when all have ended.
+// calls makes calls, one after the other so that their order is known, and returns the results when all have ended.
 func inOrder(t *testing.T, h *host.Host, calls ...host.Call) []*host.Result {
 	t.Helper()
 	q := queue{host: h}

@@ -91,7 +91,7 @@ func TestComparedNames(t *testing.T) {
 	}
 }
 
-// check returns the kind of name that the inline code is, "" for none, and what is wrong with it.
+// check returns the kind of name that the inline code is, "" for none, and its error.
 func (w *whatIs) check(code string) (kind string, wrong []string) {
 	for _, k := range nameKinds {
 		names := k.pattern.FindAllString(code, -1)

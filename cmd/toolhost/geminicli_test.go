@@ -55,7 +55,7 @@ func (g *geminiCLI) discover() (tools []geminiDeclared, err error) {
 	defer stdin.Close()
 	stdout, stderr := &geminiOutput{end: func() { _ = cmd.Process.Signal(syscall.SIGTERM) }}, &geminiOutput{end: func() {}}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.WaitDelay = 5 * time.Second // for a child of the command that goes on
+	cmd.WaitDelay = 5 * time.Second // for a child of the command that continues
 	err = cmd.Run()
 	switch _, ended := errors.AsType[*exec.ExitError](err); {
 	case stdout.over() || stderr.over():

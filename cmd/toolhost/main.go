@@ -167,7 +167,7 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// codeFor gives the exit code for a failed call.
+// codeFor returns the exit code for a failed call.
 func codeFor(e *sdk.Error) int {
 	switch e.Code {
 	case sdk.CodeToolNotFound, sdk.CodeInvalidArgs:

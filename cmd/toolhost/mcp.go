@@ -116,7 +116,7 @@ func (f *mcpFlags) identities(c *bootstrap.Configuration) (out []mcpserver.Ident
 	return out, nil
 }
 
-// reloadIdentities goes on with the identities of the configuration when that has changed, until ctx ends.
+// reloadIdentities continues with the identities of the configuration when that has changed, until ctx ends.
 func (g *globals) reloadIdentities(ctx context.Context, f mcpFlags, c *bootstrap.Configuration, s *mcpserver.Server) {
 	for changes := c.Changes(ctx); ; {
 		select {

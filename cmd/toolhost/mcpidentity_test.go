@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A server over HTTP goes on with the identities of a changed configuration: who was removed loses access, who was
+// A server over HTTP continues with the identities of a changed configuration: who was removed loses access, who was
 // added has it, who has another profile sees its tools, and a configuration with a mistake changes nothing.
 func TestIdentitiesAreReloaded(t *testing.T) {
 	t.Setenv("ANN_TOKEN", "token-of-ann-0123456789")

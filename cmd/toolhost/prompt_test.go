@@ -266,7 +266,7 @@ func TestEditorAtTheTerminal(t *testing.T) {
 	}
 }
 
-// atTerminal gives a terminal in a folder with a trusted configuration, a file f, and toolhost in its PATH.
+// atTerminal returns a terminal in a folder with a trusted configuration, a file f, and toolhost in its PATH.
 func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()

@@ -129,7 +129,7 @@ func stillThere(f *os.File, path string) (os.FileInfo, error) {
 	return ours, nil
 }
 
-// join reads the ending of a file that others have written, and starts with records of what is wrong with it.
+// join reads the ending of a file that others have written, and starts with records of its error.
 func (l *Log) join(size int64) (*chain, error) {
 	text, err := lastLines(l.file, size, 1, 2*maxLine)
 	if err != nil {

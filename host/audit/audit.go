@@ -53,8 +53,8 @@ type ending struct {
 // unknown is the ending of no file.
 var unknown = ending{size: -1}
 
-// Open opens the log at path, and creates it, its head and its folder if need be; only the user can read them. It fails
-// if the file cannot be written or is not a regular file.
+// Open opens the log at path, and creates it, its head and its folder if necessary; only the user can read them. It
+// fails if the file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	l.queue.open()
@@ -107,7 +107,7 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// openFile opens a regular file. Opening a pipe could block for ever.
+// openFile opens a regular file. Opening a pipe could block forever.
 func openFile(path string, flags int) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

@@ -41,7 +41,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// onDevice gives a log whose file is a device, as if it had become one after Open.
+// onDevice returns a log whose file is a device, as if it had become one after Open.
 func onDevice(t *testing.T, device string) *Log {
 	t.Helper()
 	l := openLog(t, logPath(t), Options{})

@@ -122,7 +122,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// A process that is stopped while it holds the lock does not hold the others for ever.
+// A process that is stopped while it holds the lock does not hold the others forever.
 func TestLockedByAnother(t *testing.T) {
 	path := written(t, 1)
 	other, err := os.Open(path)
@@ -157,7 +157,7 @@ func TestLockedByAnother(t *testing.T) {
 	checkWhole(t, path, 2)
 }
 
-// Who waits while others write has a turn later, and is not told that one of them is stopped.
+// A caller that waits while others write has a turn later, and is not told that one of them is stopped.
 func TestLockedByMany(t *testing.T) {
 	path := logPath(t)
 	for _, c := range []struct {
@@ -193,7 +193,8 @@ func TestLockedByMany(t *testing.T) {
 	}
 }
 
-// Who waits behind others of this process, while other processes write, is not told that one of those is stopped.
+// A caller that waits behind others of this process, while other processes write, is not told that one of those is
+// stopped.
 func TestLockedByManyForSeveral(t *testing.T) {
 	path := written(t, 1)
 	other, err := os.Open(path)

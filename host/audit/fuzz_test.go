@@ -35,7 +35,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// Whatever the end of a file is, a record can be added behind it, and Verify finds it in its place.
+// Whatever the end of a file is, a record can be added after it, and Verify finds it in its place.
 func FuzzAppend(f *testing.F) {
 	whole := read(f, written(f, 2))
 	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:len(whole)-9], whole + "x", whole + "x\n", "\n",

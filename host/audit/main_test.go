@@ -41,7 +41,7 @@ func add(t testing.TB, l *Log, all ...Record) {
 	}
 }
 
-// written gives the path of a log of n calls, closed.
+// written returns the path of a log of n calls, closed.
 func written(t testing.TB, n int) string {
 	t.Helper()
 	path := logPath(t)

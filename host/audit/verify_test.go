@@ -126,7 +126,7 @@ func TestHeads(t *testing.T) {
 			if got := faults(verified(t, path)); got != c.want {
 				t.Errorf("faults %q, want %q", got, c.want)
 			}
-			// The next record keeps the evidence, and the chain goes on behind it.
+			// The next record keeps the evidence, and the chain continues after it.
 			add(t, openLog(t, path, Options{}), call(7), call(8))
 			r := verified(t, path)
 			if len(r.Problems) == 0 || r.Newer != 0 {
@@ -204,7 +204,7 @@ func TestCutIsKept(t *testing.T) {
 	}
 }
 
-// Text that was added by hand is a problem for good, and the chain continues around it.
+// Text that was added by hand is a problem permanently, and the chain continues around it.
 func TestGarbageStaysAProblem(t *testing.T) {
 	path := written(t, 3)
 	write(t, path, read(t, path)+"hello\n")
@@ -242,7 +242,7 @@ func TestRemovedLog(t *testing.T) {
 	if _, err := Tail(path, 1); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the tail: %v", err)
 	}
-	l := openLog(t, path, Options{}) // a host goes on, and the loss stays told
+	l := openLog(t, path, Options{}) // a host continues, and the loss stays told
 	add(t, l, call(4))
 	if r, err := Verify(path); err != nil || r.OK() || r.Problems[0].Fault != FaultCut {
 		t.Errorf("%+v, %v", r, err)

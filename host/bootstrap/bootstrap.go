@@ -222,7 +222,7 @@ func (i *Instance) Catalog() *host.Catalog { return i.current.Load().catalog }
 // Config is the configuration in use.
 func (i *Instance) Config() *config.Config { return i.current.Load().Config }
 
-// Trusted says whether the configuration may loosen rules. Only an Offline instance may be untrusted.
+// Trusted reports whether the configuration may loosen rules. Only an Offline instance may be untrusted.
 func (i *Instance) Trusted() bool { return i.current.Load().trusted }
 
 // Plugins are those that the configuration names or discovers.

@@ -23,8 +23,8 @@ type Configuration struct {
 	builtin  bool // there is no file
 }
 
-// Load reads the configuration that the options name, else the first that is found. It starts nothing.
-// The error is a *config.Error when the file has mistakes, and a *NotFoundError when there is none.
+// Load reads the configuration that the options name, otherwise the first that is found. It starts nothing. The error
+// is a *config.Error when the file has mistakes, and a *NotFoundError when there is none.
 func Load(o Options) (*Configuration, error) {
 	c := &Configuration{options: o, redactor: &redactor{}}
 	path, err := ConfigPath(o)

@@ -166,7 +166,7 @@ func fingerprint(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readTrusted gives the trusted files with their checksums, from lines such as sha256sum writes.
+// readTrusted returns the trusted files with their checksums, from lines such as sha256sum writes.
 func readTrusted() (map[string]string, error) {
 	path, err := UserFile("trusted")
 	if err != nil {

@@ -157,7 +157,7 @@ func (a *Assembler) addAnthropic(chunk []byte) error {
 			block.addRaw("", "", e.Delta.PartialJSON)
 		}
 	case "content_block_stop":
-		// without arguments, message_delta says whether it was cut off before they came
+		// without arguments, message_delta reports whether it was cut off before they came
 		if block != nil && block.text.pieces > 0 {
 			block.finish()
 		}

@@ -90,9 +90,8 @@ func NewAssembler(f Format, tools ...string) (*Assembler, error) {
 // Add reads one chunk of the stream, of at most 8 MiB: the data of one server-sent event. Blank chunks and [DONE] are
 // ignored. In FormatText a chunk is the next piece of the model's text, cut anywhere. Add returns the calls that the
 // chunk changed.
-//
 // If the chunk cannot be read, what it held is lost: Add fails, and so do the open calls, which it returns with the
-// error. The stream may go on. An error that the vendor reports in the stream only fails the open calls.
+// error. The stream may continue. An error that the vendor reports in the stream only fails the open calls.
 func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 	var err error
 	switch {

@@ -182,7 +182,7 @@ func (a *Assembler) addGemini(chunk []byte) error {
 // its own unless both have the same id.
 func (a *Assembler) addGeminiCall(g *geminiCall) {
 	if g.Name == "" && len(g.Args) == 0 {
-		return // goes on with a call whose arguments are streamed, which has been refused
+		return // continues with a call whose arguments are streamed, which has been refused
 	}
 	text, _ := argumentText(g.Args)
 	if a.last(func(c *partialCall) bool {

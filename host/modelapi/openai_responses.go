@@ -199,8 +199,8 @@ func (a *Assembler) itemCall(index *int64, item responsesItem) *partialCall {
 	})
 }
 
-// responsesCall returns the call with the item's id, else with its index, else with the call's id, else the only open
-// one.
+// responsesCall returns the call with the item's id, otherwise with its index, otherwise with the call's id,
+// otherwise the only open one.
 func (a *Assembler) responsesCall(index *int64, item, call string) *partialCall {
 	return cmp.Or(
 		a.last(func(c *partialCall) bool { return item != "" && c.item == item }),

@@ -38,7 +38,7 @@ type partialCall struct {
 
 func (c *partialCall) isOpen() bool { return c.status == host.Generating }
 
-// isClosed reports whether the arguments cannot go on.
+// isClosed reports whether the arguments cannot continue.
 func (c *partialCall) isClosed() bool { return c.text.best(true).isClosed() }
 
 func (c *partialCall) hasSlot(index *int64) bool { return c.slot != nil && *c.slot == *index }
@@ -95,7 +95,7 @@ func (c *partialCall) failUnreadable(err error) {
 	c.fail("UnreadableArguments", "has arguments that cannot be read: %s", err)
 }
 
-// fail ends the call with an error; the format goes on after "the call".
+// fail ends the call with an error; the format continues after "the call".
 func (c *partialCall) fail(name, format string, a ...any) {
 	c.end(&sdk.Error{Code: sdk.CodeInvalidArgs, Name: name,
 		Message:    "the call " + fmt.Sprintf(format, a...) + "; nothing was run",
@@ -219,8 +219,8 @@ func (b *argumentBuffer) addCumulative(piece string) {
 	b.cumulative.add(piece[len(b.cumulative.text):])
 }
 
-// best returns the more likely reading. If the call may still go on, or has been cut off, a reading is only complete if
-// the other one is impossible or complete too.
+// best returns the more likely reading. If the call may still continue, or has been cut off, a reading is only
+// complete if the other one is impossible or complete too.
 func (b *argumentBuffer) best(mayGoOn bool) *reading {
 	switch {
 	case b.pieces < 2 || b.inPieces || b.joined.isClosed():

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
-// maxFenceLine is how much of a line outside of a block is looked at.
+// maxFenceLine is how much of a line outside of a block is examined.
 const maxFenceLine = 1 << 10 // bytes
 
 // A fence is a line that begins or ends a fenced block; size is 0 for any other line.
@@ -109,7 +109,7 @@ func (r *textReader) atClosingFence() bool {
 	return b.value == nil && fenceOf(b.body[b.line:]).closes(r.open)
 }
 
-// maxHead is how far into a block its name and the beginning of its arguments are looked for before it is closed.
+// maxHead is how far into a block its name and the beginning of its arguments are searched for before it is closed.
 const maxHead = 4 << 10 // bytes
 
 // A textBlock is a fenced block with a call: a JSON object, or listed arguments between BEGIN_ARG and END_ARG.
@@ -205,9 +205,9 @@ func appendString(out, text []byte) []byte {
 	return out
 }
 
-// readEnvelope reads the object around the arguments of a call as far as possible: the tool's name, where the arguments
-// begin (0 if they are not there), and the bytes of the arguments. Of an invalid object these are the text from where
-// they begin, or what takes their place, so that Host.Call reports what is wrong with it.
+// readEnvelope reads the object around the arguments of a call as far as possible: the tool's name, where the
+// arguments begin (0 if they do not exist), and the bytes of the arguments. Of an invalid object these are the text
+// from where they begin, or what takes their place, so that Host.Call reports its error.
 func readEnvelope(body []byte) (name string, begin int, args json.RawMessage) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // refuses duplicate keys and invalid UTF-8
 	after := func(these string) int { return len(body) - len(bytes.TrimLeft(body[d.InputOffset():], these)) }

@@ -31,8 +31,8 @@ type Step struct {
 // Silenced says that the rule matched, and its allow was ignored because of TightenOnly.
 func (s Step) Silenced() bool { return s.Matched && s.Effect == "" }
 
-// Tighten gives a decision that is at least as strict as s. A looser step changes the trace alone; an unknown effect
-// denies.
+// Tighten returns a decision that is at least as strict as s. A looser step changes the trace alone; an unknown
+// effect denies.
 func (d Decision) Tighten(s Step) Decision {
 	if s.Effect != "" && !s.Effect.valid() {
 		s.Effect = Deny
@@ -103,10 +103,10 @@ func (e Effect) rank() int {
 	return 4
 }
 
-// Stricter says whether e is stricter than other.
+// Stricter reports whether e is stricter than other.
 func (e Effect) Stricter(other Effect) bool { return e.rank() > other.rank() }
 
-// Strictest gives the strictest of the effects, "" when there is none.
+// Strictest returns the strictest of the effects, "" when there is none.
 func Strictest(effects ...Effect) (strictest Effect) {
 	for _, e := range effects {
 		if e.Stricter(strictest) {
@@ -116,7 +116,7 @@ func Strictest(effects ...Effect) (strictest Effect) {
 	return strictest
 }
 
-// Asks says whether a person is asked.
+// Asks reports whether a person is asked.
 func (e Effect) Asks() bool { return e == Ask || e == AlwaysAsk }
 
 func (e Effect) valid() bool { return e == Allow || e.Asks() || e == Deny }

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// query is a call of p__run, on behalf of nobody.
+// query is a call of p__run, on behalf of no one.
 func query() *policy.Query {
 	return &policy.Query{Tool: "p__run", Plugin: "p", Category: "files", CostTier: "free", Caller: "agent",
 		Arguments: json.RawMessage(`{"path":"a","effect":"ask"}`), Workdir: "/w",

@@ -67,7 +67,7 @@ func (r *Rule) check() error {
 	return nil
 }
 
-// Decide gives the decision on a call.
+// Decide returns the decision on a call.
 func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
 	var trace []Step
@@ -93,8 +93,8 @@ func (p *Policy) Decide(q *Query) Decision {
 	return d
 }
 
-// decide gives the step that decides for the layer, with Effect "" for none, and the steps of all rules that are about
-// the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
+// decide returns the step that decides for the layer, with Effect "" for none, and the steps of all rules that are
+// about the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
 func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
 	for i := range l.Rules {
 		if !l.Rules[i].concerns(q) {
@@ -116,15 +116,15 @@ func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
 	return decisive, steps
 }
 
-// LooksAtPaths says whether a rule about the tool depends on the paths that a call names, so that the decision on a
-// folder and those on its content may differ.
+// LooksAtPaths reports whether a rule about the tool depends on the paths that a call names, so that the decision on
+// a folder and those on its content may differ.
 func (p *Policy) LooksAtPaths(q *Query) bool {
 	return slices.ContainsFunc(p.layers, func(l Layer) bool {
 		return slices.ContainsFunc(l.Rules, func(r Rule) bool { return r.Paths && r.concerns(q) && r.differs(q) == "" })
 	})
 }
 
-// Hides says whether a tool is denied for all arguments and callers, so that it need not be listed.
+// Hides reports whether a tool is denied for all arguments and callers, so that it need not be listed.
 func (p *Policy) Hides(q *Query) bool {
 	return slices.ContainsFunc(p.layers, func(l Layer) bool { return l.hides(q) })
 }

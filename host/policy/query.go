@@ -65,8 +65,8 @@ func (q *Query) Kept(key string, work func() any) any {
 	return v
 }
 
-// Argument gives the JSON text of one top-level argument, or nil. Nothing is copied, so arguments that no rule names
-// cost little.
+// Argument returns the JSON text of one top-level argument, or nil. Nothing is copied, so arguments that no rule
+// names cost little.
 func (q *Query) Argument(name string) json.RawMessage {
 	if q.fields == nil {
 		q.fields = split(q.Arguments)
@@ -101,7 +101,7 @@ func skipBlank(text []byte, i int) int {
 	return i
 }
 
-// skipValue gives where the value that begins at i ends.
+// skipValue returns where the value that begins at i ends.
 func skipValue(text []byte, i int) int {
 	for depth := 0; i < len(text); {
 		switch text[i] {
@@ -134,7 +134,7 @@ func skipScalar(text []byte, i int) int {
 	return len(text)
 }
 
-// skipString gives where the string that begins at i ends.
+// skipString returns where the string that begins at i ends.
 func skipString(text []byte, i int) int {
 	for i++; i < len(text); {
 		quote := bytes.IndexByte(text[i:], '"')

@@ -29,7 +29,7 @@ type Rule struct {
 
 	// Effect is the rule's effect, unless it has a Judge.
 	Effect Effect
-	// Judge gives the effect for a call. A judgement without an effect is no match.
+	// Judge returns the effect for a call. A judgement without an effect is no match.
 	Judge func(*Query) (Judgement, error)
 	// Reason is for the model and for people.
 	Reason string
@@ -54,7 +54,7 @@ type Judgement struct {
 // Hints are the hints of a tool, as in sdk.Hints; nil is not set.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
-// concerns says whether the rule is about this tool; other rules leave no trace.
+// concerns reports whether the rule is about this tool; other rules leave no trace.
 func (r *Rule) concerns(q *Query) bool {
 	return len(r.Tools) == 0 || matchesAny(r.Tools, q.Tool)
 }
@@ -184,7 +184,7 @@ func (r *Rule) misnamed(q *Query) error {
 	return nil
 }
 
-// names says whether all of the rule's tools are the plugin's.
+// names reports whether all of the rule's tools are the plugin's.
 func (r *Rule) names(plugin string) bool {
 	return len(r.Tools) > 0 &&
 		!slices.ContainsFunc(r.Tools, func(glob string) bool { return !strings.HasPrefix(glob, plugin+"__") })
@@ -204,8 +204,9 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// Misnamed gives those of the rule's Names that no tool it is about has. Declared has the arguments of every known tool
-// by its full name, nil for a tool that takes any. The result is empty where the rule may be about other tools too.
+// Misnamed returns those of the rule's Names that no tool it is about has. Declared has the arguments of every known
+// tool by its full name, nil for a tool that takes any. The result is empty where the rule may be about other tools
+// too.
 func (r *Rule) Misnamed(declared map[string]map[string]bool) (names []string) {
 	own := map[string]bool{}
 	known := len(declared) > 0
@@ -225,7 +226,7 @@ func (r *Rule) Misnamed(declared map[string]map[string]bool) (names []string) {
 	return slices.DeleteFunc(slices.Clone(r.Names), func(name string) bool { return own[name] })
 }
 
-// about says whether the rule is about a tool, and marks the patterns that match it.
+// about reports whether the rule is about a tool, and marks the patterns that match it.
 func (r *Rule) about(tool string, seen map[string]bool) bool {
 	is := len(r.Tools) == 0
 	for _, glob := range r.Tools {

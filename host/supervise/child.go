@@ -240,7 +240,7 @@ type remainderReader struct {
 	late int // bytes read after the deadline
 }
 
-// maxRemainder is the capacity of a pipe: a process that goes on writing is not read without end.
+// maxRemainder is the capacity of a pipe: a process that continues writing is not read without end.
 const maxRemainder = 1 << 20
 
 func (l *remainderReader) Read(b []byte) (int, error) {

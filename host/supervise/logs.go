@@ -255,7 +255,7 @@ func (t *tail) last(n int) []string {
 	return t.newest(n)
 }
 
-// summary returns the first line of a panic, else the last three lines.
+// summary returns the first line of a panic, otherwise the last three lines.
 func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

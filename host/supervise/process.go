@@ -187,7 +187,7 @@ func (p *Process) known(ctx context.Context) *sdk.Description {
 	return p.description.Load()
 }
 
-// Checked says whether SetChecked was called with these tools, by this program and with the same cache.
+// Checked reports whether SetChecked was called with these tools, by this program and with the same cache.
 func (p *Process) Checked(tools []sdk.Tool) bool { return p.cache.Checked(tools) }
 
 // SetChecked remembers in the cache that the tools have no flaw. That is written when the supervisor is closed.

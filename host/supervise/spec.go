@@ -27,8 +27,8 @@ type Spec struct {
 	Dir string
 	// Env is added to the few variables of the host's environment that a plugin gets.
 	Env map[string]string
-	// InheritEnv gives the plugin the whole environment of the host, except for variables of the plugin protocol and those
-	// that make shells run other files; nil does not.
+	// InheritEnv gives the plugin the whole environment of the host, except for variables of the plugin protocol and
+	// those that make shells run other files; nil does not.
 	InheritEnv *bool
 	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
 	SHA256 string

@@ -35,8 +35,8 @@ type Options struct {
 	// OnState is called when a plugin changes its state or, by a reload, its generation, in order for each plugin. It must
 	// not block or call the plugin; Supervisor.Events has no such limits.
 	OnState func(Status)
-	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the sockets,
-	// if there is one, and else the system's temporary folder.
+	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the
+	// sockets, if there is one, and otherwise the system's temporary folder.
 	RunDir string
 	// CacheDir is a folder of this user that stores the tools of plugins, so that listing an unchanged plugin does not
 	// start it; it is made if necessary. "" stores nothing. Plugins with dynamic tools, and programs that run others,

@@ -23,8 +23,8 @@ func ResolvePaths(command []string, dir string) (resolved []string, script int) 
 	return resolved, script
 }
 
-// SearchesWorkdir says whether a command runs an interpreter that looks for modules in the folder that it starts in:
-// its name, and the option that makes it do so.
+// SearchesWorkdir reports whether a command runs an interpreter that looks for modules in the folder that it starts
+// in: its name, and the option that makes it do so.
 func SearchesWorkdir(command []string) (name, option string) {
 	for i, word := range command {
 		name = programName(word)

@@ -84,8 +84,9 @@ func TestKilledServers(t *testing.T) {
 	}
 }
 
-// SIGKILL of a server that has stopped costs the call that waits for it, and no other: the next one works, and so do the
-// other servers. Whether the stopped server was given the call is not known: then it fails, else it runs on the next.
+// SIGKILL of a server that has stopped costs the call that waits for it, and no other: the next one works, and so do
+// the other servers. Whether the stopped server was given the call is not known: then it fails, otherwise it runs on
+// the next.
 func TestStoppedServers(t *testing.T) {
 	npm := testutil.MCP(t)
 	b := newBed(t, "")

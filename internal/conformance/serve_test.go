@@ -65,7 +65,7 @@ var oddParts = []string{
 	`"_meta":{"example.org/inner":{"z":1,"a":2}}`,
 }
 
-// A cancelled call ends its tool, and the server goes on.
+// A cancelled call ends its tool, and the server continues.
 func TestCancel(t *testing.T) {
 	for _, revision := range []string{handshake, modern} {
 		t.Run(revision, func(t *testing.T) {

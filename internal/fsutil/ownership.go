@@ -98,7 +98,7 @@ func trustedUser(uid uint32) bool {
 const overflowID = 65534
 
 // rootIsHidden is true in a user namespace without root, as sandboxes make them: root's files have the overflow id
-// there. So have those of other users, which cannot be told apart.
+// there. So have those of other users, which cannot be distinguished.
 func rootIsHidden() bool {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {

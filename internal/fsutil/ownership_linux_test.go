@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// In a user namespace that has only the user, as sandboxes make them, the system's folders are nobody's, and programs
+// In a user namespace that has only the user, as sandboxes make them, the system's folders are no one's, and programs
 // run all the same.
 func TestCheckOwnershipInAUserNamespace(t *testing.T) {
 	if rootIsHidden() {
@@ -31,7 +31,7 @@ func TestCheckOwnershipInAUserNamespace(t *testing.T) {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getegid(), Size: 1}},
 	}
 	out, err := cmd.CombinedOutput()
-	if err != nil && len(out) == 0 { // this system makes no such namespaces, and then nobody is in one
+	if err != nil && len(out) == 0 { // this system makes no such namespaces, and then no one is in one
 		if err := CheckOwnership(os.Args[0]); err != nil {
 			t.Error(err)
 		}

@@ -47,7 +47,7 @@ func TestCheckOwnership(t *testing.T) {
 	}
 }
 
-// A group counts as the user's own only when it has his name and nobody else is in it.
+// A group counts as the user's own only when it has his name and no one else is in it.
 func TestGroupWritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p")
 	writeProgram(t, path, nil)

@@ -133,8 +133,8 @@ func (c *Client) Places() []string {
 // ProjectFile is the path of the file in a project's folder, "" if the client has none.
 func (c *Client) ProjectFile() string { return c.project }
 
-// File is the path of the user's file on this system: of several the first that exists, else the first. Variables are
-// those of getenv.
+// File is the path of the user's file on this system: of several the first that exists, otherwise the first.
+// Variables are those of getenv.
 func (c *Client) File(getenv func(string) string) (string, error) {
 	paths := c.places[runtime.GOOS]
 	if len(paths) == 0 {

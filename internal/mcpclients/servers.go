@@ -88,7 +88,7 @@ func Elsewhere(root *document.Node, dir string) (n int) {
 	return n
 }
 
-// knownHolder says whether a member of the file holds servers.
+// knownHolder reports whether a member of the file holds servers.
 func knownHolder(name string, n *document.Node) bool {
 	switch name {
 	case "mcpServers":
@@ -101,7 +101,7 @@ func knownHolder(name string, n *document.Node) bool {
 	return false
 }
 
-// isServers says whether an object looks like one of servers.
+// isServers reports whether an object looks like one of servers.
 func isServers(n *document.Node) bool {
 	return slices.ContainsFunc(n.Members, func(m document.Member) bool {
 		for _, key := range []string{"command", "cmd", "url", "httpUrl", "serverUrl", "uri", "type"} {

@@ -177,12 +177,12 @@ var (
 	redactor = redact.New()
 )
 
-// secretName says whether the value of a variable, a header, an option or a parameter of that name is a secret.
+// secretName reports whether the value of a variable, a header, an option or a parameter of that name is a secret.
 func secretName(name string) bool {
 	return redact.Name(name) || secretParts.MatchString(name)
 }
 
-// looksSecret says whether a text is a key by its look.
+// looksSecret reports whether a text is a key by its look.
 func looksSecret(text string) bool {
 	if redactor.Text(text) != text || strings.ContainsAny(text, "{[") && string(redactor.JSON([]byte(text))) != text {
 		return true
@@ -218,7 +218,7 @@ func HideSecrets(line string) string {
 	return line
 }
 
-// ordinary says whether a text is no secret whatever its name is: a number, a boolean, a path, nothing.
+// ordinary reports whether a text is no secret whatever its name is: a number, a boolean, a path, nothing.
 func ordinary(text string) bool {
 	for _, root := range []string{"/", "./", "../", "~/"} {
 		if strings.HasPrefix(text, root) && !looksSecret(text) {

@@ -1,6 +1,7 @@
-// Package mcpcontent reads and writes the content parts of MCP, such that a part that is read is written with the bytes
-// that it had: the order of its members, the escapes of its strings, members that nobody knows. Blanks between tokens are
-// not kept. The SDK's Content is a [Part]; the reader is here because both ends of the wire and the SDK need it.
+// Package mcpcontent reads and writes the content parts of MCP, such that a part that is read is written with the
+// bytes that it had: the order of its members, the escapes of its strings, members that no one knows. Blanks between
+// tokens are not kept. The SDK's Content is a [Part]; the reader is here because both ends of the wire and the SDK
+// need it.
 package mcpcontent
 
 import (
@@ -93,8 +94,8 @@ func Sent(p Part) Part {
 	return p
 }
 
-// Write returns the JSON of a part: its Source if that says what the fields say, and else the usual form. So a part that
-// was changed after it was read is never written as it was before.
+// Write returns the JSON of a part: its Source if that says what the fields say, and otherwise the usual form. So a
+// part that was changed after it was read is never written as it was before.
 func Write(p Part) json.RawMessage {
 	if p.Raw != nil {
 		return p.Raw

@@ -224,7 +224,7 @@ func (c *checker) fits(e Call) error {
 // String is the call as it is typed.
 func (e Call) String() string { return fmt.Sprintf("%s %s", e.Tool, bytes.TrimSpace(e.Arguments)) }
 
-// harmless are calls that may be made many times: the examples, else one of a tool that is not there.
+// harmless are calls that may be made many times: the examples, else one of a tool that does not exist.
 func (c *checker) harmless(i int) Call {
 	if len(c.Examples) == 0 {
 		return Call{unknown, json.RawMessage("{}")}
@@ -382,7 +382,7 @@ func (c *checker) panics(ctx context.Context) *problem {
 	return c.stillAnswers(ctx, p, fix)
 }
 
-// stillAnswers says whether a process that was treated badly does.
+// stillAnswers reports whether a process that was treated badly does.
 func (c *checker) stillAnswers(ctx context.Context, p *process, fix string) *problem {
 	if err := c.again(ctx, p, 0); err != nil {
 		return failed(fix, "afterwards: %v%s", err, p.stderr.quote())

@@ -13,5 +13,5 @@ func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// groupAlive says whether a process of the group still runs.
+// groupAlive reports whether a process of the group still runs.
 func groupAlive(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }

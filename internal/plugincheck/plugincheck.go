@@ -25,8 +25,8 @@ type Options struct {
 	// Timeout is how long a start, a call and an end may take each; zero is ten seconds.
 	Timeout time.Duration
 	// Examples must succeed; they are made many times, also in parallel. Each of the others is a call that shows one
-	// behavior: Wait goes on until it is canceled, Panic fails badly within the handler, Events sends very many events,
-	// Large returns more than 256 KiB, Print prints a line of 1 MiB or more.
+	// behavior: Wait continues until it is canceled, Panic fails badly within the handler, Events sends very many
+	// events, Large returns more than 256 KiB, Print prints a line of 1 MiB or more.
 	Examples, Wait, Panic, Events, Large, Print []Call
 	// Sandboxed makes the examples again at the sandbox levels confined and isolated.
 	Sandboxed bool
@@ -65,7 +65,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Failed says whether an item failed.
+// Failed reports whether an item failed.
 func (r *Report) Failed() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Status == Fail })
 }

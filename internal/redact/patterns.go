@@ -9,11 +9,12 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// A pattern finds secrets by how they look. The secret is the last group that matched, if there are groups, else all.
+// A pattern finds secrets by how they look. The secret is the last group that matched, if there are groups, otherwise
+// all.
 type pattern struct {
 	hints      []string // in lower case; a text without any of them has no match
 	expression func() *regexp.Regexp
-	scope      func() *regexp.Regexp // or nil; the expression is then looked for in each match of the scope only
+	scope      func() *regexp.Regexp // or nil; the expression is then searched for in each match of the scope only
 }
 
 // find adds what the pattern finds.

@@ -160,7 +160,7 @@ func wide(text string) bool {
 	return strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd")
 }
 
-// narrowed returns the text with plain letters in the place of those in full width, and where each byte came from.
+// narrowed returns the text with plain letters in place of those in full width, and where each byte came from.
 func narrowed(text string) (string, []int) {
 	out, at := make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
 	for i, c := range text {
@@ -224,8 +224,8 @@ type Blocks struct {
 	left int // lines that may still belong to the key that has begun
 }
 
-// Inside reports whether the line goes on with a private key that began in a line before, up to the line that ends it.
-// Such a line is secret as a whole. The line in which a key begins is not one of them: Text redacts it.
+// Inside reports whether the line continues with a private key that began in a line before, up to the line that ends
+// it. Such a line is secret as a whole. The line in which a key begins is not one of them: Text redacts it.
 func (b *Blocks) Inside(line []byte) bool {
 	if b.left > 0 {
 		b.left--
@@ -240,12 +240,13 @@ func (b *Blocks) Inside(line []byte) bool {
 	return false
 }
 
-// Quiet says that no line of the text begins or goes on with a private key. It costs less than asking for each line.
+// Quiet says that no line of the text begins or continues with a private key. It costs less than asking for each
+// line.
 func (b *Blocks) Quiet(text []byte) bool {
 	return b.left == 0 && !bytes.Contains(text, []byte("PRIVATE KEY")) && !bytes.Contains(text, []byte("Private-Lines:"))
 }
 
-// keyBegins is where the first line of a key that goes on has its marker, or -1.
+// keyBegins is where the first line of a key that continues has its marker, or -1.
 func keyBegins(line []byte) int {
 	if i := bytes.Index(line, []byte("Private-Lines:")); i >= 0 {
 		return i

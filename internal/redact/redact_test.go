@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fake makes what looks like a key. It is put together here, so that nobody takes this file for a leak.
+// fake makes what looks like a key. It is put together here, so that no one takes this file for a leak.
 func fake(prefix string, n int) string { return prefix + strings.Repeat("aB3", n)[:n] }
 
 func TestTextPatterns(t *testing.T) {

@@ -524,7 +524,8 @@ func (c *checker) oneOf(n *node, v any, at *place) {
 	}
 }
 
-// noneFits tells the problems of the alternative that was meant, if it is clear which, else what the alternatives are.
+// noneFits tells the problems of the alternative that was meant, if it is clear which, otherwise what the
+// alternatives are.
 func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *place) {
 	if meant := theOneMeant(tried, at); meant != nil {
 		for _, f := range meant {

@@ -64,7 +64,7 @@ func (r *reader) chooseDialect(v any) error {
 	return nil
 }
 
-// knows says whether a keyword means anything in the schema. Authors who name no dialect write tuples of all.
+// knows reports whether a keyword means anything in the schema. Authors who name no dialect write tuples of all.
 func (r *reader) knows(keyword string) bool {
 	return r.dialect.knows(keyword) || r.foreign && !r.declared && keyword == "additionalItems"
 }
@@ -149,7 +149,7 @@ func (r *reader) withoutLeftOut(n *node) {
 	}
 }
 
-// keyword reads one keyword into n and says whether it can refuse anything.
+// keyword reads one keyword into n and reports whether it can refuse anything.
 func (r *reader) keyword(n *node, word string, v any) (asserts bool, err error) {
 	at := n.at + "/" + textutil.EscapePointer(word)
 	if read, ok := readers[word]; ok {

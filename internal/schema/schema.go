@@ -193,8 +193,8 @@ func newLibrary(normal []byte) (l *library, err error) {
 	return &library{schema: compiled}, nil
 }
 
-// verdict says whether a decoded document is valid, and if not, why in the library's own words. Few need those.
-// A panic counts as not valid.
+// verdict reports whether a decoded document is valid, and if not, why in the library's own words. Few need those. A
+// panic counts as not valid.
 func (l *library) verdict(v any) (valid bool, words func() *Invalid) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

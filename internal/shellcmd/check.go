@@ -549,7 +549,7 @@ func awkDoubt(program string) string {
 		case ')', ']', '}':
 			depth--
 		}
-		if c == ';' || c == '}' || c == '\n' && operand { // behind a comma or an operator the next line goes on
+		if c == ';' || c == '}' || c == '\n' && operand { // behind a comma or an operator the next line continues
 			printing = -1
 		}
 		operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && i > 0 && program[i-1] == c

@@ -36,8 +36,8 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	}
 }
 
-// inSubshell are programs whose words run in another system, or may not be commands at all.
-var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
+// otherSystems are programs whose words run in another system, or may not be commands at all.
+var otherSystems = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
 	"systemd-nspawn " +
 	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
 
@@ -45,7 +45,7 @@ var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attac
 func (c *Command) otherDirectory() bool {
 	return c.maybe && slices.ContainsFunc(c.Via, func(via string) bool {
 		name, guessed := strings.CutPrefix(via, "perhaps ")
-		return guessed && inSubshell[name]
+		return guessed && otherSystems[name]
 	})
 }
 

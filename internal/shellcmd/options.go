@@ -242,7 +242,7 @@ func (u *use) option(s *spec, args []Word) (n int, why string) {
 		case flag:
 			u.given = append(u.given, given{name: name})
 		case value, pathValue:
-			if s.inSubshell && (i > 1 || len(text) > 2 && !digits(text[2:])) {
+			if s.separate && (i > 1 || len(text) > 2 && !digits(text[2:])) {
 				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
 			}
 			return u.value(s, name, text[i+1:], i+1 < len(text), args)

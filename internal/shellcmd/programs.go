@@ -8,21 +8,21 @@ import (
 // A spec is the knowledge about a program, or one of its sub-commands: the options that only do what its rules allow,
 // and the kind of its operands. Other options are not known to be harmless.
 type spec struct {
-	options    map[string]arity
-	operands   operands
-	max        int       // the most operands; 0 for any number, -1 for none
-	read       bool      // it only reads
-	digits     bool      // operands may be digits that are only known at run time
-	says       bool      // operands may be any text that is only known at run time
-	globs      globLevel // how it handles names of files that look like options
-	oneDash    bool      // long options have one dash, as those of go and find
-	count      bool      // -5 is an option
-	fixed      bool      // operands select what runs: a rule that lists one covers no others
-	raw        bool      // it has no options; what looks like one is an operand
-	first      bool      // options end at the first operand: what follows is operands, whatever it looks like
-	inSubshell bool      // the value of a short option is always the next word; only digits may be attached
-	pretty     bool      // --format and --pretty may name a format in the settings of git
-	check      func(*use) string
+	options  map[string]arity
+	operands operands
+	max      int       // the most operands; 0 for any number, -1 for none
+	read     bool      // it only reads
+	digits   bool      // operands may be digits that are only known at run time
+	says     bool      // operands may be any text that is only known at run time
+	globs    globLevel // how it handles names of files that look like options
+	oneDash  bool      // long options have one dash, as those of go and find
+	count    bool      // -5 is an option
+	fixed    bool      // operands select what runs: a rule that lists one covers no others
+	raw      bool      // it has no options; what looks like one is an operand
+	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
+	separate bool      // the value of a short option is always the next word; only digits may be attached
+	pretty   bool      // --format and --pretty may name a format in the settings of git
+	check    func(*use) string
 }
 
 // An arity is what follows an option.
@@ -247,7 +247,7 @@ var fileRows = []row{
 	{"df", "a B= h H i k l P t= T x= all block-size= total human-readable inodes local output? portability print-type " +
 		"type= exclude-type=", spec{operands: paths, globs: anyGlob}},
 	{"tree", "a C d D f F g h i I= L= n N p P= q Q r s S t u U v x gitignore noreport dirsfirst filelimit? matchdirs " +
-		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, inSubshell: true}},
+		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, separate: true}},
 	{"realpath", "e m L P q s z canonicalize-existing canonicalize-missing logical physical quiet no-symlinks zero " +
 		"relative-to/ relative-base/", spec{operands: paths}},
 	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero",

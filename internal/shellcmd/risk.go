@@ -179,7 +179,7 @@ func descriptor(t Word) bool {
 	return t.Static && (t.Text == "-" || digits(strings.TrimSuffix(t.Text, "-")))
 }
 
-// hereDoc gives the text of a here-document.
+// hereDoc returns the text of a here-document.
 func (w *walker) hereDoc(c *Command, r *syntax.Redirect) Word {
 	end := int(r.Word.End().Offset())
 	if !plainMark(w.slice(r.Word)) || end < len(w.src) && !strings.ContainsRune(" \t\n;&|()<>", rune(w.src[end])) {

@@ -179,7 +179,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	w.afterOptions(at, r, s.rest, depth)
 }
 
-// afterOptions goes on with the operands of a wrapper.
+// afterOptions continues with the operands of a wrapper.
 func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 	name := w.all.commands[at].Name
 	skipped, rest := words[:min(r.skip, len(words))], words[min(r.skip, len(words)):]

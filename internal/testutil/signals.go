@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// DefaultSignals gives all programs that the tests start the signals that a terminal would. A shell ignores some for
-// what it runs in the background, programs inherit that, and many then rightly go on ignoring them. A signal that is
-// caught is not inherited.
+// DefaultSignals gives all programs that the tests start the signals that a terminal would. A shell ignores some
+// for what it runs in the background, programs inherit that, and many then rightly continue ignoring them. A signal
+// that is caught is not inherited.
 func DefaultSignals() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGTERM} {
 		if signal.Ignored(s) {

@@ -30,8 +30,8 @@ func joins(r, before rune) bool {
 	return false
 }
 
-// Visible puts the replacement, or nothing if it is negative, in the place of each invisible character that no script
-// or emoji needs, and counts them. Line ends become line feeds, and bytes that are no UTF-8 U+FFFD. Most texts stay the
+// Visible puts the replacement, or nothing if it is negative, in place of each invisible character that no script or
+// emoji needs, and counts them. Line ends become line feeds, and bytes that are no UTF-8 U+FFFD. Most texts stay the
 // same.
 func Visible(text string, replacement rune) (string, int) {
 	text = strings.ToValidUTF8(text, "\uFFFD")

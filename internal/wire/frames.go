@@ -23,7 +23,7 @@ const (
 	maxPlausible = 256 << 20
 	maxUnsent    = 1 << 20  // bytes that wait for the other end to read; more have their senders wait
 	maxKept      = 64 << 10 // the largest buffer that is kept for the next message
-	maxRounds    = 8        // writes of one sender for all before a goroutine of its own goes on
+	maxRounds    = 8        // writes of one sender for all before a goroutine of its own continues
 )
 
 // Frames carry messages over a connection, in both directions, each behind its length. A message costs one write and

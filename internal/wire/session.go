@@ -63,7 +63,7 @@ func (c sessionCredentials) ServerHandshake(conn net.Conn) (net.Conn, credential
 	}
 	first := make([]byte, len(sessionPreface))
 	if n, err := io.ReadFull(conn, first); err != nil || string(first) != sessionPreface {
-		return &replayed{conn, first[:n]}, info, nil // gRPC says what is wrong with it
+		return &replayed{conn, first[:n]}, info, nil // gRPC says its error
 	}
 	size := make([]byte, 1)
 	if _, err := io.ReadFull(conn, size); err != nil {

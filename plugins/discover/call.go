@@ -93,7 +93,7 @@ func (s *settings) follow(ctx context.Context, r *sdk.Request, j programCall, di
 	return o
 }
 
-// notStarted says why none of the job ran. Programs with a path were looked for in root.
+// notStarted says why none of the job ran. Programs with a path were searched for in root.
 func (j programCall) notStarted(err *proctree.StartError, dir, root string) error {
 	if _, missing := os.Stat(dir); missing != nil {
 		return &sdk.Error{Name: "WorkdirNotFound",
@@ -144,7 +144,7 @@ func (o *outcome) success() *sdk.Result {
 	return r
 }
 
-// structured gives a JSON object, nil for anything else.
+// structured returns a JSON object, nil for anything else.
 func structured(printed []byte) json.RawMessage {
 	printed = bytes.TrimSpace(printed)
 	if len(printed) == 0 || printed[0] != '{' || !json.Valid(printed) {

@@ -41,7 +41,7 @@ type found struct {
 	tool     sdk.BoundTool
 }
 
-// count counts an item, and says whether it may still be looked at.
+// count counts an item, and reports whether it may still be examined.
 func (c *catalog) count() bool {
 	c.items++
 	return c.items <= maxItems
@@ -150,9 +150,9 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 	c.found = append(c.found, found{original, bound})
 }
 
-// finish gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter
-// case alone, and different ones that had to be made to fit, may clash: the first by its original name keeps the plain
-// one, whatever the order they are printed in.
+// finish gives the tools that were printed their names, and adds those that can be offered. Names that differ by
+// letter case alone, and different ones that had to be made to fit, may clash: the first by its original name keeps
+// the plain one, whatever the order they are printed in.
 func (c *catalog) finish() {
 	owner := map[string]string{} // by the name in small letters
 	for ownTools := range c.originals {
@@ -287,8 +287,8 @@ func shortHash(text string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// paramsSchema gives the schema that params are short for: no other arguments, all required but those with a question
-// noteChange.
+// paramsSchema returns the schema that params are short for: no other arguments, all required but those with a
+// question noteChange.
 func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 	var properties, required []string
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -308,7 +308,7 @@ func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(text + `,"additionalProperties":false}`), nil
 }
 
-// param reads "TYPE", "TYPE?" for one that may be absent, and either with ": DESCRIPTION" behind it. A list is TYPE[].
+// param reads "TYPE", "TYPE?" for one that may be absent, and either with ": DESCRIPTION" after it. A list is TYPE[].
 func param(raw json.RawMessage) (property string, optional bool, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {

@@ -74,7 +74,7 @@ func quoted(stderr *head) string {
 
 // This file reads what a discovery command printed as JSON. Keys are compared exactly, as the format does.
 
-// array gives the JSON array that was printed.
+// array returns the JSON array that was printed.
 func array(printed []byte) (json.RawMessage, error) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(printed), []byte("\uFEFF")))
 	if len(text) == 0 {
@@ -95,7 +95,7 @@ func array(printed []byte) (json.RawMessage, error) {
 	return whole, nil
 }
 
-// items gives the items of a valid JSON array, one at a time, with their places from 1.
+// items returns the items of a valid JSON array, one at a time, with their places from 1.
 func items(array json.RawMessage) iter.Seq2[int, json.RawMessage] {
 	return func(yield func(int, json.RawMessage) bool) {
 		d := json.NewDecoder(bytes.NewReader(array))
@@ -109,7 +109,7 @@ func items(array json.RawMessage) iter.Seq2[int, json.RawMessage] {
 	}
 }
 
-// object gives the fields of a JSON object, nil for anything else.
+// object returns the fields of a JSON object, nil for anything else.
 func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return nil

@@ -58,7 +58,7 @@ func (p *project) prints(t *testing.T, text string) {
 // usual is the configuration that most tests use.
 const usual = `{"discovery_command":"bin/get_tools","call_command":"bin/call_tool"}`
 
-// configured gives a running plugin and what it says of itself.
+// configured returns a running plugin and what it says of itself.
 func configured(t *testing.T, config string) (*sdktest.Plugin, *sdk.Description) {
 	t.Helper()
 	c := started(t)
@@ -83,7 +83,7 @@ func describe(t *testing.T, c *sdktest.Plugin) *sdk.Description {
 	return d
 }
 
-// calling gives a plugin with the tools one and two, whose calls run the script.
+// calling returns a plugin with the tools one and two, whose calls run the script.
 func (p *project) calling(t *testing.T, script, config string) *sdktest.Plugin {
 	t.Helper()
 	p.prints(t, `[{"name":"one"},{"name":"Tool Two"}]`)

@@ -97,7 +97,8 @@ func (f *finding) start(ctx context.Context) error {
 	return err
 }
 
-// retry makes another discovery, and says whether anything is different. One that fails leaves the tools unchanged.
+// retry makes another discovery, and reports whether anything is different. One that fails leaves the tools
+// unchanged.
 func (f *finding) retry(ctx context.Context) (changed bool) {
 	found, err := f.find(ctx)
 	if ctx.Err() != nil {
@@ -107,7 +108,7 @@ func (f *finding) retry(ctx context.Context) (changed bool) {
 	return changed && err == nil
 }
 
-// ownTools gives the tools of the configuration.
+// ownTools returns the tools of the configuration.
 func (s *settings) ownTools() *catalog {
 	found := &catalog{}
 	for _, t := range s.tools {

@@ -14,8 +14,8 @@ import (
 // maxDepth is how deep schemas may be inside each other.
 const maxDepth = 32
 
-// inputSchema gives the input schema of a declaration, fixed where the habits of the format differ from JSON Schema.
-// With an error it is one that takes any object, or nil when none would be taken.
+// inputSchema returns the input schema of a declaration, fixed where the habits of the format differ from JSON
+// Schema. With an error it is one that takes any object, or nil when none would be taken.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	for _, key := range []string{"parameters", "parametersJsonSchema"} {
@@ -98,7 +98,7 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 	return mended, err
 }
 
-// mayBeNull says whether the schema has OpenAPI's word for a value that may also be null.
+// mayBeNull reports whether the schema has OpenAPI's word for a value that may also be null.
 func mayBeNull(schema json.RawMessage) bool { return string(object(schema)["nullable"]) == "true" }
 
 // withNull adds null to a type, or to several; none at all stays none.
@@ -143,8 +143,8 @@ func normalizeCount(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// eachMember gives a JSON object with each value as f returns it, nil to leave the member out, in the old order. What
-// is no object, or stays as it was, is returned as it is.
+// eachMember returns a JSON object with each value as f returns it, nil to leave the member out, in the old order.
+// What is no object, or stays as it was, is returned as it is.
 func eachMember(raw json.RawMessage,
 	f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	if kind(raw) != "an object" {

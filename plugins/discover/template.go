@@ -42,7 +42,7 @@ func parseTemplate(text string) (t template, err error) {
 	}
 }
 
-// literal is the template with a text behind it, unless that is empty.
+// literal is the template with a text after it, unless that is empty.
 func (t template) literal(text string) template {
 	if text == "" {
 		return t
@@ -68,7 +68,7 @@ func (t template) only() string {
 	return t[0].name
 }
 
-// beginsWithArgument says whether it is up to the caller how the text begins.
+// beginsWithArgument reports whether it is the caller's choice how the text begins.
 func (t template) beginsWithArgument() bool { return len(t) > 0 && t[0].name != "" }
 
 // text is the template without places, which it must not have.
@@ -104,7 +104,7 @@ var (
 // noCode refuses arguments inside of what an interpreter takes for its program, as in sh -c "ls {{path}}": callers
 // could write any code there.
 func noCode(words []template) error {
-	of, option := "", "" // the interpreter, as long as its options go on, and the one that says that code comes
+	of, option := "", "" // the interpreter, as long as its options continue, and the one that says that code comes
 	value := false       // the word belongs to the option before it
 	for _, t := range words {
 		word, fixed := t.text() // of one with arguments, what is before them
@@ -150,7 +150,7 @@ func readArguments(raw json.RawMessage) arguments {
 type filler struct {
 	arguments
 	dashes bool // words may begin with a dash that comes from an argument
-	plain  bool // a -- was there: programs take no word behind it for an option
+	plain  bool // a -- was there: programs take no word after it for an option
 	words  []string
 }
 
@@ -187,7 +187,7 @@ func (f *filler) fillEach(t template, list json.RawMessage) error {
 	return nil
 }
 
-// present says whether the arguments of a word are there. Of several, all are or none is.
+// present reports whether the arguments of a word are there. Of several, all are or none is.
 func (f *filler) present(t template) (bool, error) {
 	var absent, there []string
 	for _, name := range t.names() {

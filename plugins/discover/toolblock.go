@@ -219,7 +219,7 @@ func known(name string, properties map[string]json.RawMessage) error {
 		strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 }
 
-// fill gives the words for a call, the program first.
+// fill returns the words for a call, the program first.
 func (l *commandLine) fill(raw json.RawMessage) ([]string, error) {
 	f := filler{arguments: readArguments(raw), dashes: l.dashes}
 	for _, t := range l.words {

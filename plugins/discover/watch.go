@@ -147,7 +147,7 @@ func (w *watch) noteChange() {
 	}
 }
 
-// isWatched says whether a change of name may be one of the paths: itself, what holds it, or what a folder holds.
+// isWatched reports whether a change of name may be one of the paths: itself, what holds it, or what a folder holds.
 func (w *watch) isWatched(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *watch) isWatched(name string) bool {
 // Editors and checkouts change a file in several steps, and a discovery may itself change what is watched.
 const (
 	settleTime = 250 * time.Millisecond // without a change, then the change is taken to be complete
-	settleMost = 2 * time.Second        // changes that do not end are looked at all the same
+	settleMost = 2 * time.Second        // changes that do not end are examined all the same
 	restLeast  = time.Second            // after a discovery that found nothing new; doubled each time
 	restMost   = time.Minute
 )

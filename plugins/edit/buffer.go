@@ -158,8 +158,8 @@ func inWords(ranges []lineRange) string {
 	return "lines " + strings.Join(starts, ", ")
 }
 
-// rangesAfter gives the lines of a plan's places in the text after it. A place where everything was deleted is the line
-// that is there now.
+// rangesAfter returns the lines of a plan's places in the text after it. A place where everything was deleted is the
+// line that is there now.
 func rangesAfter(p *match.Plan, after []byte) (out []lineRange) {
 	m := offsetMap{edits: p.Edits}
 	lines := lineCounter{text: after}

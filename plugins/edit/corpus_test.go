@@ -85,7 +85,7 @@ func TestCorpus(t *testing.T) {
 	o := editbench.Options{Seed: *seed, Count: *cases, Category: *category}
 	atATime := 4 * runtime.GOMAXPROCS(0) // calls wait for the disk
 	if *printTable {
-		atATime = 1 // which gives honest times
+		atATime = 1 // for true times
 	} else if o.Count == 0 {
 		o.Count, o.Small = 17, true
 	}

@@ -108,10 +108,10 @@ func span(first, n int) string {
 	return fmt.Sprintf("%d,%d", first, n)
 }
 
-// lineStart gives the offset where the line with the byte at an offset starts.
+// lineStart returns the offset where the line with the byte at an offset starts.
 func lineStart(b []byte, at int) int { return bytes.LastIndexByte(b[:at], '\n') + 1 }
 
-// lineEnd gives the offset behind that line and its newline.
+// lineEnd returns the offset behind that line and its newline.
 func lineEnd(b []byte, at int) int {
 	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 		return at + i + 1

@@ -69,7 +69,7 @@ func mostlyUTF8(data []byte) bool {
 	return good >= bad
 }
 
-// decode gives the text of a file. It fails when the file is no text (BinaryFile), and when encoding the text does
+// decode returns the text of a file. It fails when the file is no text (BinaryFile), and when encoding the text does
 // not give exactly the same bytes (EncodingNotKept).
 func (f form) decode(path string, data []byte) ([]byte, error) {
 	text := data[len(f.mark):]
@@ -99,7 +99,8 @@ func (f form) notKept(path string) error {
 		Suggestion: "Change it with a program that works on bytes, or convert the file to UTF-8 first."}
 }
 
-// encode gives the bytes of text in this form. It fails with NotInEncoding when decoding them would not give the text.
+// encode returns the bytes of text in this form. It fails with NotInEncoding when decoding them would not give the
+// text.
 func (f form) encode(path string, text []byte) ([]byte, error) {
 	if f.codec == nil {
 		return append(bytes.Clone(f.mark), text...), nil

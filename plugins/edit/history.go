@@ -149,7 +149,7 @@ func (h *history) forget(taken []*entry) {
 	h.take(func(e *entry) bool { return slices.Contains(taken, e) })
 }
 
-// of gives the entries of a session, newest first, and how many older ones were dropped.
+// of returns the entries of a session, newest first, and how many older ones were dropped.
 func (h *history) of(session string) (out []*entry, dropped int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

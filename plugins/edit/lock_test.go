@@ -54,7 +54,7 @@ func TestLockIsGivenUpWithTheCall(t *testing.T) {
 	})
 }
 
-// Calls that want the same files in another order do not wait for each other for ever.
+// Calls that want the same files in another order do not wait for each other forever.
 func TestLocksOfSeveralFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l locks

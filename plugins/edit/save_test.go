@@ -260,7 +260,7 @@ func (s *toolCall) saveDisturbed(t *testing.T, changes []*change, disturb func()
 	return s.publish(changes, drafts)
 }
 
-// Who changes a file right behind us keeps that, and is told of.
+// A caller that changes a file right behind us keeps that, and is told of.
 func TestPutBackKeepsChangesOfOthers(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	s := f.toolCall(t)
@@ -282,7 +282,7 @@ func TestPutBackKeepsChangesOfOthers(t *testing.T) {
 	f.holds(t, "a", "old")
 }
 
-// Calls over the same files in another order lose nothing, and wait for each other, not for ever.
+// Calls over the same files in another order lose nothing, and wait for each other, not forever.
 func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 	const n = 20
 	var content, want strings.Builder

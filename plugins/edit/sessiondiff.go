@@ -118,8 +118,8 @@ func (v *view) show(ctx context.Context) error {
 	return nil
 }
 
-// locate gives the path of a file in the workspace of the call, and notes changes made outside of this plugin. Files
-// that may not be shown are errors.
+// locate returns the path of a file in the workspace of the call, and notes changes made outside of this plugin.
+// Files that may not be shown are errors.
 func (v *view) locate(r record) (path string, err error) {
 	p, err := v.find(r.real)
 	if err != nil {

@@ -46,7 +46,7 @@ func addUndo(p *sdk.Plugin, e *editor) {
 	})
 }
 
-// targets picks the edits to undo, and gives their files.
+// targets picks the edits to undo, and returns their files.
 func (in undoInput) targets(s *toolCall) (paths []string, err error) {
 	entries, dropped := s.history.of(s.session)
 	if len(entries) == 0 {

@@ -110,7 +110,7 @@ func kindOf(a netip.Addr) string {
 // use.
 var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false))
 
-// canonicalHost gives the one spelling of a host, without brackets and without the dot that may end a name.
+// canonicalHost returns the one spelling of a host, without brackets and without the dot that may end a name.
 func canonicalHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
@@ -146,7 +146,7 @@ func notInHostName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 }
 
-// numeric says whether a name that ends in this label is taken for an IPv4 address by browsers and by C libraries.
+// numeric reports whether a name that ends in this label is taken for an IPv4 address by browsers and by C libraries.
 func numeric(label string) bool {
 	hex, isHex := strings.CutPrefix(label, "0x")
 	if isHex {
@@ -341,5 +341,5 @@ func hostAndPort(u *url.URL) (string, uint16) {
 	return u.Hostname(), port
 }
 
-// sameOrigin says whether two URLs that parseURL gave are of the same server.
+// sameOrigin reports whether two URLs that parseURL gave are of the same server.
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -65,7 +65,7 @@ func newClient(g guard, s testHooks) *client {
 		TLSClientConfig: s.tls, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTime,
 		MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePerHost, IdleConnTimeout: idleTime,
 		MaxResponseHeaderBytes: maxReplyHeader,
-	} // and no Proxy: one from the environment would be asked in the place of every guarded address
+	} // and no Proxy: one from the environment would be asked in place of every guarded address
 	return c
 }
 
@@ -120,7 +120,7 @@ func (c *client) send(ctx context.Context, o outgoing) (*http.Response, []hop, e
 	}
 }
 
-// ask gives the answer to one request, if it may be sent.
+// ask returns the answer to one request, if it may be sent.
 func (c *client) ask(ctx context.Context, o outgoing) (*http.Response, error) {
 	if e := c.checkAllowed(o.url); e != nil {
 		return nil, e
@@ -298,7 +298,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("%s has the address %s, which is %s", r.host, r.address, r.why)
 }
 
-// check gives nil for an address that may be connected to for host.
+// check returns nil for an address that may be connected to for host.
 func (g *guard) check(host string, to netip.AddrPort) *refusal {
 	a := plain(to.Addr())
 	r := &refusal{host: host, address: to.Addr().String()}
@@ -355,7 +355,7 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 	return nil
 }
 
-// dialing gives a context that tells control which host is dialled.
+// dialing returns a context that tells control which host is dialled.
 func dialing(ctx context.Context, address string) context.Context {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -86,7 +86,7 @@ type mistake struct {
 	why   string
 }
 
-// in gives the error of a mistake, which begins with its place in the configuration.
+// in returns the error of a mistake, which begins with its place in the configuration.
 func (m *mistake) in(place string) error {
 	if m.field != "" {
 		place += "." + m.field
@@ -287,7 +287,7 @@ func (d *declared) result(a *response) (*sdk.Result, error) {
 	return answered(text), nil
 }
 
-// answered makes a result of an answer: of its output, if it has one, else of all of it as text.
+// answered makes a result of an answer: of its output, if it has one, otherwise of all of it as text.
 func answered(text string) *sdk.Result {
 	r := &sdk.Result{}
 	trimmed := strings.TrimSpace(text)
@@ -315,7 +315,7 @@ type item struct {
 	Content     *string `json:"content"`
 }
 
-// output gives the items of an answer that has them, each with content at least.
+// output returns the items of an answer that has them, each with content at least.
 func output(raw json.RawMessage) ([]item, bool) {
 	var response struct {
 		Output *[]item `json:"output"`

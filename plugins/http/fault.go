@@ -22,7 +22,7 @@ type slowTransferError struct{ limit time.Duration }
 
 func (t slowTransferError) Error() string { return fmt.Sprintf("not done after %v", t.limit) }
 
-// limited gives the context of one request with all its redirects and its answer.
+// limited returns the context of one request with all its redirects and its answer.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, slowTransferError{limit})
 }
@@ -94,7 +94,7 @@ func refused(r *refusal) *sdk.Error {
 	return e
 }
 
-// ended words the end of a request before its answer was there, whoever ended it. Doing says what went on.
+// ended words the end of a request before its answer was there, whoever ended it. Doing says what was in progress.
 func ended(ctx context.Context, doing string) error {
 	slow, ok := errors.AsType[slowTransferError](context.Cause(ctx))
 	if !ok {

@@ -36,7 +36,7 @@ func start(t testing.TB, s testHooks, config string) *sdktest.Plugin {
 // open is a configuration that lets a test reach its own servers.
 const open = `{"allow_private":["127.0.0.1"]}`
 
-// serve runs a server for the test and gives its URL, without a slash at the end.
+// serve runs a server for the test and returns its URL, without a slash at the end.
 func serve(t testing.TB, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)

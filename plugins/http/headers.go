@@ -44,7 +44,7 @@ var (
 	schemes = []string{"basic ", "bearer ", "digest ", "token ", "apikey ", "negotiate ", "aws4-hmac-sha256 "}
 )
 
-// carriesCredentials says whether a header says who asks, by its name or by how its value begins.
+// carriesCredentials reports whether a header says who asks, by its name or by how its value begins.
 func carriesCredentials(name, value string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(credentialWords, w) }) {

@@ -150,7 +150,7 @@ func TestEndlessBody(t *testing.T) {
 	}
 }
 
-// slow sends a byte every few milliseconds, for as long as anybody reads.
+// slow sends a byte every few milliseconds, for as long as anyone reads.
 func slow(start string) func(w io.Writer) {
 	return func(w io.Writer) {
 		_, err := io.WriteString(w, start)

@@ -66,7 +66,7 @@ func (w *web) plugin() *sdk.Plugin {
 		Name: "get", Title: "Fetch a URL", Description: getDescription, Category: "web", CostTier: sdk.Cheap,
 		OutputSchema: json.RawMessage(outputSchema),
 		Hints:        sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.Yes},
-		Timeout:      callTime, MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to go on
+		Timeout:      callTime, MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to continue
 	}, w.get)
 	sdk.AddPreview(p, "get", w.previewGet)
 	sdk.AddTool(p, sdk.Tool{

@@ -84,12 +84,12 @@ func (a *response) typed() string {
 }
 
 const (
-	sniffed     = 32 << 10 // how much of a body is looked at to guess its encoding
+	sniffed     = 32 << 10 // how much of a body is examined to guess its encoding
 	leastGuess  = 50       // how sure a guess must be, of 100
 	leastSample = 20       // bytes; guesses from less are chance
 )
 
-// decode gives a body as UTF-8, and the name of the encoding that it was in.
+// decode returns a body as UTF-8, and the name of the encoding that it was in.
 func (a *response) decode() (text, name string) {
 	e, name := a.encoding()
 	if e != nil {
@@ -216,7 +216,7 @@ func (a *response) settle(said kind) kind {
 	return textKind
 }
 
-// hasZeroBytes says whether the body is in an encoding that has zero bytes.
+// hasZeroBytes reports whether the body is in an encoding that has zero bytes.
 func (a *response) hasZeroBytes() bool {
 	return strings.HasPrefix(strings.ToLower(a.charset), "utf-16") || bytes.HasPrefix(a.body, []byte("\xFF\xFE")) ||
 		bytes.HasPrefix(a.body, []byte("\xFE\xFF"))
@@ -271,7 +271,7 @@ func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*s
 	return result, e
 }
 
-// retry fills in what says whether, and when, the call may be made again.
+// retry fills in what reports whether, and when, the call may be made again.
 func (a *response) retry(e *sdk.Error, details map[string]any) {
 	e.Retryable = a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable
 	if wait, ok := retryAfter(a.header.Get("Retry-After"), time.Now()); ok {

@@ -184,8 +184,8 @@ func (a *response) notes(out report, v view) string {
 	return strings.Join(lines, "\n")
 }
 
-// window gives the part of a text from start that has at most size bytes, of whole characters, and of whole lines where
-// that costs little.
+// window returns the part of a text from start that has at most size bytes, of whole characters, and of whole lines
+// where that costs little.
 func window(text string, start, size int) (int, int) {
 	for start < len(text) && !utf8.RuneStart(text[start]) {
 		start++
@@ -237,7 +237,7 @@ type page struct {
 // readPage makes Markdown of a page that came from u. It obeys ctx while it parses and while it writes.
 func readPage(ctx context.Context, text string, u *url.URL) (out page, err error) {
 	defer func() {
-		if cause := recover(); cause != nil { // pages are made by anybody, to break anything
+		if cause := recover(); cause != nil { // pages are made by anyone, to break anything
 			err = unreadable(u, fmt.Sprint(cause))
 		}
 	}()
@@ -355,7 +355,7 @@ func (t *markdownCleaner) indent(n *html.Node, depth int) int {
 	return 1
 }
 
-// ragged says whether most of a table's cells would be those that its short rows are filled up with.
+// ragged reports whether most of a table's cells would be those that its short rows are filled up with.
 func ragged(table *html.Node) bool {
 	rows, cells, widest := 0, 0, 0
 	for n := range table.Descendants() {
@@ -426,7 +426,8 @@ func (t *markdownCleaner) rebase(n *html.Node) {
 	}
 }
 
-// absolute gives a link that can be called; what leads nowhere, such as a script or an image inside of the page, is "".
+// absolute returns a link that can be called; what leads nowhere, such as a script or an image inside of the page, is
+// "".
 func (t *markdownCleaner) absolute(link string) string {
 	link = strings.TrimSpace(link)
 	if len(link) > maxURL || t.room < 0 {

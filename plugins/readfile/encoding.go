@@ -73,7 +73,7 @@ func unknownEncoding(name string) error {
 			"iso-8859-2, koi8-r, euc-kr, shift_jis, gb18030 or big5."}
 }
 
-// reader gives what in holds as UTF-8. What cannot be decoded becomes U+FFFD.
+// reader returns what in holds as UTF-8. What cannot be decoded becomes U+FFFD.
 func (c textEncoding) reader(in *bufio.Reader) *bufio.Reader {
 	if c.enc == nil {
 		return in
@@ -85,7 +85,7 @@ func (c textEncoding) reader(in *bufio.Reader) *bufio.Reader {
 func (c textEncoding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
 
 const (
-	sniffed   = 8 << 10  // how much of a file is looked at to tell text from binary
+	sniffed   = 8 << 10  // how much of a file is examined to tell text from binary
 	looked    = 1 << 20  // how much to find out its encoding
 	blockSize = 64 << 10 // of reading
 )
@@ -190,8 +190,8 @@ const (
 	guessBytes = 8 << 10 // how many bytes it gets to see
 )
 
-// guess names the encoding of a text that is not UTF-8, and says whether there is more to it than that most such files
-// are windows-1252.
+// guess names the encoding of a text that is not UTF-8, and reports whether there is more to it than that most such
+// files are windows-1252.
 func guess(text []byte) (c textEncoding, found bool) {
 	sample := conclusive(text)
 	results, _ := chardet.NewTextDetector().DetectAll(sample) // an error is for nothing found
@@ -214,8 +214,8 @@ func guess(text []byte) (c textEncoding, found bool) {
 	return c, false
 }
 
-// conclusive gives the lines of a text that report its encoding, those that are not ASCII alone: the English around a
-// few comments says nothing.
+// conclusive returns the lines of a text that report its encoding, those that are not ASCII alone: the English around
+// a few comments says nothing.
 func conclusive(text []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(text) {
@@ -251,15 +251,15 @@ func isASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// decodes says whether a sample is sound in an encoding. Its last character may be cut off.
+// decodes reports whether a sample is sound in an encoding. Its last character may be cut off.
 func (c textEncoding) decodes(sample []byte) bool {
 	text, err := c.enc.NewDecoder().Bytes(sample)
 	text = bytes.TrimSuffix(text, []byte("\uFFFD"))
 	return err == nil && !bytes.ContainsRune(text, utf8.RuneError)
 }
 
-// utf16Without finds UTF-16 that has no byte order mark by the zero bytes of its ASCII characters, which are all on one
-// side. It gives "" for what is binary.
+// utf16Without finds UTF-16 that has no byte order mark by the zero bytes of its ASCII characters, which are all on
+// one side. It returns "" for what is binary.
 func utf16Without(head []byte) string {
 	units := head[:len(head)&^1]
 	switch {
@@ -294,7 +294,7 @@ func isUTF16(units []byte, order binary.ByteOrder) bool {
 	})
 }
 
-// mostlyUTF8 says whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
+// mostlyUTF8 reports whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
 // damages.
 func mostlyUTF8(text []byte) bool {
 	sound, broken := 0, 0

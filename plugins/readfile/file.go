@@ -313,7 +313,7 @@ func (c *config) withoutSecrets(f walk.Filter) walk.Filter {
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// binary gives a small image as such, and refuses all other bytes. Head is the start of the file.
+// binary returns a small image as such, and refuses all other bytes. Head is the start of the file.
 func (r *reading) binary(f *os.File, p *workspace.Place, head []byte) (*view, error) {
 	mimeType := sniff(head)
 	if !slices.Contains(imageTypes, mimeType) {
@@ -349,7 +349,7 @@ func known(head []byte) bool {
 	return !strings.HasPrefix(mimeType, "text/") && mimeType != "application/octet-stream"
 }
 
-// sniff gives the type of bytes by their looks. Those with a NUL are no text, also where the start looks like it.
+// sniff returns the type of bytes by their looks. Those with a NUL are no text, also where the start looks like it.
 func sniff(head []byte) string {
 	mimeType := http.DetectContentType(head)
 	if strings.HasPrefix(mimeType, "text/") && bytes.IndexByte(head, 0) >= 0 {

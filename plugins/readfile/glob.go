@@ -145,7 +145,7 @@ func (f *finding) find(ctx context.Context, top *walk.Folder, pattern *namePatte
 	return left, err
 }
 
-// matching gives the files of a batch that match, with what the system reports them.
+// matching returns the files of a batch that match, with what the system reports them.
 func matching(b walk.Batch, pattern *namePattern) (out []foundFile) {
 	for _, e := range b.Files {
 		if t := e.Type(); t != 0 && t != fs.ModeSymlink || !pattern.matches(b.Below, e.Name()) {
@@ -270,13 +270,13 @@ func (n *namePattern) matches(below, name string) bool {
 	return n.Match(name)
 }
 
-// mayHold says whether something below a directory may match.
+// mayHold reports whether something below a directory may match.
 func (n *namePattern) mayHold(below string) bool {
 	below += "/"
 	return strings.HasPrefix(below, n.folder) || strings.HasPrefix(n.folder, below)
 }
 
-// covers says whether a directory and all in it match, for patterns that leave out.
+// covers reports whether a directory and all in it match, for patterns that leave out.
 func (n *namePattern) covers(below string) bool {
 	if !n.isPath {
 		return n.Match(path.Base(below))

@@ -171,7 +171,7 @@ func badExpression(pattern string, err error) error {
 	return out
 }
 
-// wants says whether the names of a file let it be searched.
+// wants reports whether the names of a file let it be searched.
 func (g *grepping) wants(b walk.Batch, name string) bool {
 	return (g.include == nil || g.include.matches(b.Below, name)) &&
 		(g.exclude == nil || !g.exclude.matches(b.Below, name))

@@ -114,7 +114,7 @@ func (g *grepping) fits(f *fileMatches) bool {
 	return keep > 0
 }
 
-// fullFile notes that a file has more matches than were looked for.
+// fullFile notes that a file has more matches than were searched for.
 func (g *grepping) fullFile(matches int) {
 	if matches == g.in.PerFile {
 		g.perFile++
@@ -207,7 +207,7 @@ type fileMatches struct {
 	atMost
 	path    string
 	lines   []shownLine
-	matches int  // how many lines match, as far as they were looked for
+	matches int  // how many lines match, as far as they were searched for
 	more    bool // a limit ended the search, and there are more
 	size    int  // of the lines, in bytes
 

@@ -27,7 +27,7 @@ type window struct {
 // An excerpt is what a window shows of a text, and what is known of the rest.
 type excerpt struct {
 	window
-	countRest bool // go on to the end after the window, to know how many lines there are
+	countRest bool // continue to the end after the window, to know how many lines there are
 
 	text     []byte
 	shown    int   // how many lines
@@ -38,7 +38,7 @@ type excerpt struct {
 	full     bool  // a line did not fit into window.bytes
 	cut      int   // size in bytes of that line when it is the first, and shown in part
 	cutAt    int   // how many bytes of it are shown
-	far      bool  // lines that were asked for begin before what was looked at
+	far      bool  // lines that were asked for begin before what was examined
 	more     bool  // there are lines after those shown
 	total    int   // lines of the text, -1 when not counted
 }
@@ -97,7 +97,7 @@ func (e *excerpt) count(in *bufio.Reader, n int) error {
 	return err
 }
 
-// eachBlock gives all that is left of in, in pieces that are good until do returns.
+// eachBlock returns all that is left of in, in pieces that are good until do returns.
 func eachBlock(in *bufio.Reader, do func(block []byte)) error {
 	for {
 		if _, err := in.Peek(1); err != nil {
@@ -109,7 +109,7 @@ func eachBlock(in *bufio.Reader, do func(block []byte)) error {
 	}
 }
 
-// nextLine gives the first keep bytes of the next line, without its newline, and the size of the whole with it. It
+// nextLine returns the first keep bytes of the next line, without its newline, and the size of the whole with it. It
 // gives io.EOF only when there is no line.
 func nextLine(in *bufio.Reader, keep int) (line []byte, size int, err error) {
 	for {
@@ -191,12 +191,12 @@ func (e *excerpt) cutLong(n, size int) {
 // lastShown is the number of the last line in the excerpt, first-1 when it has none.
 func (e *excerpt) lastShown() int { return e.first + e.shown - 1 }
 
-// truncated says whether a limit kept back something that was asked for.
+// truncated reports whether a limit kept back something that was asked for.
 func (e *excerpt) truncated() bool {
 	return e.full || len(e.long) > 0 || e.byDefault && e.more
 }
 
-// tailBytes is how much of the end of a text is looked at for its last lines, at least; twice as much is held.
+// tailBytes is how much of the end of a text is examined for its last lines, at least; twice as much is held.
 const tailBytes = 4 << 20
 
 // A tailReader is the last part of a text.
@@ -238,7 +238,7 @@ func (d *tailReader) excerpt(w window) *excerpt {
 	return e
 }
 
-// hasMore says whether text has a whole line before these, which are its last.
+// hasMore reports whether text has a whole line before these, which are its last.
 func (d *tailReader) hasMore(lines []piece) bool {
 	rest := len(d.text)
 	for _, p := range lines {
@@ -256,7 +256,7 @@ func (d *tailReader) lines() int {
 	return n
 }
 
-// last gives the last lines that w has room for, and one at least. A line that is only there in part is none.
+// last returns the last lines that w has room for, and one at least. A line that is only there in part is none.
 func (d *tailReader) last(w window, n int) (lines []piece) {
 	size := 0
 	for rest := d.text; len(rest) > 0 && len(lines) < w.tail; n-- {
@@ -275,8 +275,8 @@ func (d *tailReader) last(w window, n int) (lines []piece) {
 	return lines
 }
 
-// endings gives the text to show and a note about its line endings. CRLF becomes LF when every line has it: models copy
-// what they read, and LF is what they write. Mixed endings stay, or what is shown could not be told apart.
+// endings returns the text to show and a note about its line endings. CRLF becomes LF when every line has it: models
+// copy what they read, and LF is what they write. Mixed endings stay, or what is shown could not be told apart.
 func (e *excerpt) endings() ([]byte, string) {
 	crlf := bytes.Count(e.text, []byte("\r\n"))
 	lf := bytes.Count(e.text, []byte("\n")) - len(e.long) // whose newlines are ours
@@ -414,7 +414,7 @@ func count(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit
 }
 
-// clip gives the first limit characters of line, its line ending not counted.
+// clip returns the first limit characters of line, its line ending not counted.
 func clip(line []byte, limit int) []byte {
 	body, crlf := bytes.CutSuffix(line, []byte("\r\n"))
 	if !crlf {

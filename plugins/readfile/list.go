@@ -201,7 +201,7 @@ func (l *listing) look(ctx context.Context, next *[]subfolder, in *walk.Folder, 
 	return nil
 }
 
-// visible gives the entries to show of a directory, sorted, and counts the others.
+// visible returns the entries to show of a directory, sorted, and counts the others.
 func (l *listing) visible(ctx context.Context, in *walk.Folder) ([]fs.DirEntry, error) {
 	entries, left, err := in.Look(ctx, l.mostNames)
 	if left.Crowded > 0 {
@@ -228,7 +228,7 @@ func newEntry(p *workspace.Place) entry {
 	return e
 }
 
-// byPath sorts what is in a directory right behind it.
+// byPath sorts what is in a directory right after it.
 func byPath(a, b entry) int {
 	return slices.Compare(strings.Split(a.Path, "/"), strings.Split(b.Path, "/"))
 }

@@ -66,7 +66,7 @@ func (c *config) secretBy(given, resolved string) string {
 	return c.settings.Load().AllowSecrets.Against(given, resolved)
 }
 
-// holdsSecret says whether an open file, whose name leaves it open as that of config.json does, holds secrets; by
+// holdsSecret reports whether an open file, whose name leaves it open as that of config.json does, holds secrets; by
 // which of its paths, or "".
 func (c *config) holdsSecret(f *os.File, given, resolved string) string {
 	if !filenames.MaySecret(given) && !filenames.MaySecret(resolved) {

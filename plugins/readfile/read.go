@@ -47,7 +47,7 @@ func addRead(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name: "read", Title: "Read a file", Description: readDescription,
 		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
-		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to go on
+		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to continue
 	}, c.read)
 }
 
@@ -119,7 +119,7 @@ func invalid(message string) error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: message}
 }
 
-// encode gives the JSON of our own output structs, which always have one.
+// encode returns the JSON of our own output structs, which always have one.
 func encode(v any) json.RawMessage {
 	out, _ := json.Marshal(v)
 	return out

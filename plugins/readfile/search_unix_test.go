@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Were a pipe or a device opened, the search would wait, or read, for ever.
+// Were a pipe or a device opened, the search would wait, or read, forever.
 func TestSearchSkipsSpecialFiles(t *testing.T) {
 	f := start(t, "dir/a", "foo\n", "dir/closed", "foo\n")
 	check(t, syscall.Mkfifo(filepath.Join(f.dir, "dir/pipe"), 0o644))

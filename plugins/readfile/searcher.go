@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	pieceSize = 4 << 20  // how much of a file is looked at in one piece
+	pieceSize = 4 << 20  // how much of a file is examined in one piece
 	maxLine   = 64 << 20 // a longer line is not searched
 	tailSize  = 2 << 20  // how much of one piece is kept to be shown before matches in the next
 )
@@ -44,8 +44,8 @@ func newSearcher(ctx context.Context, pattern *scan.Pattern, most atMost) *searc
 	return &searcher{ctx: ctx, scan: pattern.Scanner(ctx), most: most}
 }
 
-// search gives the lines of a file that match. The size is what the system says, 0 for files that it makes up; what is
-// written behind it meanwhile is not searched, or that might never end.
+// search returns the lines of a file that match. The size is what the system says, 0 for files that it makes up; what
+// is written after it meanwhile is not searched, or that might never end.
 func (s *searcher) search(file io.Reader, size int64) (*fileMatches, error) {
 	defer s.shrink()
 	if size > 0 {
@@ -121,7 +121,7 @@ func (s *searcher) failed() error {
 	return s.err
 }
 
-// lines reads until the buffer holds whole lines, and gives how far these go.
+// lines reads until the buffer holds whole lines, and returns how far these go.
 func (s *searcher) lines(in io.Reader) (int, error) {
 	for s.err == nil {
 		if i := bytes.LastIndexByte(s.buf[s.shown:], '\n'); i >= 0 {

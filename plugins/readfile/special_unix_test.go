@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Were a pipe opened as files are, the read would wait for a writer for ever.
+// Were a pipe opened as files are, the read would wait for a writer forever.
 func TestSpecialFilesAreRefused(t *testing.T) {
 	f := start(t, "closed.txt", "nobody may read this")
 	check(t, syscall.Mkfifo(filepath.Join(f.dir, "pipe"), 0o644))
@@ -116,7 +116,7 @@ func TestReadRace(t *testing.T) {
 	}
 }
 
-// swap puts a link out in the place of folder a, and a pipe in that of the file in b, and takes them away again.
+// swap puts a link out in place of folder a, and a pipe in that of the file in b, and takes them away again.
 func swap(dir, outside string, done chan struct{}) error {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	steps := []func() error{

@@ -33,7 +33,7 @@ func newGate(t *testing.T) gate {
 // wait is the command that waits.
 func (g gate) wait() string { return `read go <"` + string(g) + `"; ` }
 
-// open lets one command go on, once it waits.
+// open lets one command continue, once it waits.
 func (g gate) open(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(string(g), []byte("go\n"), 0); err != nil {

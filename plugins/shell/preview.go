@@ -101,7 +101,7 @@ func newPreviewData(command string, c shellcmd.Context, shell string) *previewDa
 	}
 	script, err := shellcmd.Parse(command)
 	if err != nil {
-		return f // Risk gives the reason
+		return f // Risk returns the reason
 	}
 	for _, x := range script.Commands[:min(maxListed, len(script.Commands))] {
 		f.Commands = append(f.Commands, newPart(x, foreign))

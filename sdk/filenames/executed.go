@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// AutoExecuted reports whether a file has a name that other programs run or follow unasked: what is
-// in .git (hooks, and commands in its configuration), tasks of editors, settings of agents that name commands, start
-// files of shells and debuggers, and what toolhost itself uses. Who changes one has a program of others run
-// something, outside of any sandbox.
+// AutoExecuted reports whether a file has a name that other programs run or follow unasked: what is in .git (hooks,
+// and commands in its configuration), tasks of editors, settings of agents that name commands, start files of shells
+// and debuggers, and what toolhost itself uses. A caller that changes one has a program of others run something,
+// outside of any sandbox.
 func AutoExecuted(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)

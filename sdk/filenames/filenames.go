@@ -1,7 +1,6 @@
 // Package filenames classifies files by their names alone: whether they hold secrets, whether other programs run what
 // is in it without being asked, and whether it is where a build or an agent begins. It is the one list that the file
-// tools and the judge of shell commands share; no file is looked at.
-//
+// tools and the judge of shell commands share; no file is examined.
 // Names are paths with slashes, relative to the workspace or absolute. Upper and lower case count alike, as do
 // full-width and other forms of a letter; blanks around a name, dots at its end and characters that cannot be seen do
 // not count: some file systems leave them out, and no person sees the difference.
@@ -125,7 +124,7 @@ func SecretPattern(pattern string) bool {
 // wildcards replaces wildcards by a letter.
 var wildcards = strings.NewReplacer("*", "x", "?", "x", "[", "x", "]", "x")
 
-// classes puts one wildcard in the place of a named class, which path.Match does not know: [[:lower:]] is ? then.
+// classes puts one wildcard in place of a named class, which path.Match does not know: [[:lower:]] is ? then.
 func classes(pattern string) string {
 	for {
 		from := strings.Index(pattern, "[[:")

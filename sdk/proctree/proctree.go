@@ -69,9 +69,9 @@ type Cmd struct {
 	// written in that order, and of output to both at the same moment stdout comes first. A Write that blocks delays
 	// both.
 	InOrder bool
-	// Terminal gives the program a controlling terminal of this size for its input and output; nil means none. What it
-	// prints, and what the terminal echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once, whether
-	// or not the program reads, and then the end of input (^D).
+	// Terminal gives the program a controlling terminal of this size for its input and output; nil means none. What
+	// it prints, and what the terminal echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
+	// whether or not the program reads, and then the end of input (^D).
 	Terminal *Size
 	// Sandbox restricts the program, and all that it starts; the zero value restricts nothing.
 	Sandbox Sandbox

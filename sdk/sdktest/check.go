@@ -91,7 +91,7 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 }
 
 // Configure hands the plugin its configuration, a JSON object, after checking it against the schema that the plugin
-// publishes, as a host does. The error says what is wrong with it, or why the plugin refuses it.
+// publishes, as a host does. The error says its error, or why the plugin refuses it.
 func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
 	if p.unchecked {
 		return p.client.Configure(ctx, config, workdir)

@@ -55,8 +55,9 @@ func failure(err error) string {
 	return "IOError"
 }
 
-// Regular returns nil when the place is a regular file with any read permission, and else the error: FileNotFound,
-// IsADirectory, NotARegularFile or PermissionDenied. A mode without read permission is refused for the superuser too.
+// Regular returns nil when the place is a regular file with any read permission, and otherwise the error:
+// FileNotFound, IsADirectory, NotARegularFile or PermissionDenied. A mode without read permission is refused for the
+// superuser too.
 func (p *Place) Regular() error {
 	switch {
 	case p.Info == nil:

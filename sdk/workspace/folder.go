@@ -43,7 +43,7 @@ func (f *Folder) Folder(name string) (*Folder, error) {
 	return openFolder(f.root, name, path.Join(f.Path, name))
 }
 
-// openFolder opens a name with "." behind it: os.Root opens what is on the way as directories only, so never a pipe. A
+// openFolder opens a name with "." after it: os.Root opens what is on the way as directories only, so never a pipe. A
 // link that took its place is followed first, and then found.
 func openFolder(in *os.Root, name, shown string) (*Folder, error) {
 	root, err := in.OpenRoot(name + string(filepath.Separator) + ".")

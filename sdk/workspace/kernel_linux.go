@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelFilesystems are those whose files the kernel generates when they are read: they look regular, have no
-// size, may wait for ever, and reading or writing them acts on the machine. The numbers are those of statfs(2).
+// kernelFilesystems are those whose files the kernel generates when they are read: they look regular, have no size,
+// may wait forever, and reading or writing them acts on the machine. The numbers are those of statfs(2).
 var kernelFilesystems = map[uint32]string{
 	0x9fa0: "procfs", 0x62656572: "sysfs", 0x64626720: "debugfs", 0x74726163: "tracefs", 0x73636673: "securityfs",
 	0x27e0eb: "cgroup", 0x63677270: "cgroup2",

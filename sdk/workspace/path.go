@@ -156,7 +156,7 @@ func Kind(m fs.FileMode) string {
 const (
 	maxLinks = 40      // on the way of one path, as Linux has it
 	maxPath  = 4 << 10 // bytes, likewise
-	maxParts = 512     // of a path and of the links on its way; each is looked for from the workspace on
+	maxParts = 512     // of a path and of the links on its way; each is searched for from the workspace on
 )
 
 // A search walks a path part by part, and makes its place. os.Root would follow links too, but refuses absolute ones
@@ -197,7 +197,7 @@ func (s *search) restart() (err error) {
 	return Explain(s.Path, err)
 }
 
-// step goes on to next, which is a neighbor of where the search is.
+// step moves to next, which is a neighbor of where the search is.
 func (s *search) step(next string, out bool) error {
 	if out {
 		return s.root.outside(s.Path)

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// Were a pipe opened as files are, that would wait for its other end for ever.
+// Were a pipe opened as files are, that would wait for its other end forever.
 func TestSpecialFilesAreRefused(t *testing.T) {
 	f := start(t, "closed", "nobody may read this")
 	check(t, syscall.Mkfifo(f.path("pipe"), 0o644))
@@ -145,7 +145,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// swap goes on until done is closed.
+// swap continues until done is closed.
 func (f *fixture) swap(out string, done chan struct{}) error {
 	secret, next, spot := filepath.Join(out, "secret"), f.path("next"), f.path("spot")
 	steps := []func() error{
@@ -315,7 +315,7 @@ func init() {
 }
 
 // What a process that was killed has left goes with the first write of the next, and nothing else does: neither what
-// one that lives is about to put in place, nor what is somebody's own.
+// one that lives is about to put in place, nor what is someone's own.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	drafting := func() *exec.Cmd {

@@ -107,8 +107,8 @@ func unavailable(err error) error {
 func (r *Root) Close() { _ = r.root.Close() } // a folder has nothing left to write that could fail
 
 // Find follows a path, absolute or relative to the workspace, to its place. That nothing is there is no error: the
-// place says so. Errors are PathOutsideWorkspace, InvalidPath, LinkLoop, NotADirectory when the path goes on behind a
-// file, and what the system says (PermissionDenied, IOError).
+// place says so. Errors are PathOutsideWorkspace, InvalidPath, LinkLoop, NotADirectory when the path continues behind
+// a file, and what the system says (PermissionDenied, IOError).
 func (r *Root) Find(path string) (*Place, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, &sdk.Error{Name: "InvalidPath", Message: "the path is empty or has a NUL character",

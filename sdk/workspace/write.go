@@ -201,7 +201,8 @@ const tempPrefix = ".toolhost-"
 var tempName = regexp.MustCompile(`^\.toolhost-[A-Z2-7]{26}$`)
 
 const (
-	// maxSwept bounds how many names of a folder are looked at, and maxSweptFolders how many folders a process remembers.
+	// maxSwept bounds how many names of a folder are examined, and maxSweptFolders how many folders a process
+	// remembers.
 	maxSwept        = 10_000
 	maxSweptFolders = 10_000
 )

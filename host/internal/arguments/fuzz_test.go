@@ -59,7 +59,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// objectNames gives the names in each object of a text.
+// objectNames returns the names in each object of a text.
 func objectNames(t *testing.T, text []byte) (all [][]string) {
 	t.Helper()
 	var walk func(v any)

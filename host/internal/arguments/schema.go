@@ -48,7 +48,7 @@ type node struct {
 
 func (s *Schema) top() node { return s.collect(true, s.root) }
 
-// maxSchemas bounds how many schemas are looked at for one place.
+// maxSchemas bounds how many schemas are examined for one place.
 const maxSchemas = 1000
 
 // collect returns the schemas that apply where these do. "not" is ignored.

@@ -1,10 +1,8 @@
 // Package hclfile reads the project's HCL files: the configuration, the lock file and the remembered approvals.
-//
-// Files are treated as hostile: their size, nesting and the work that expressions can ask for are bounded. Reading goes
-// on after a mistake; Report.Err gives all of them, each with its position, its source line and a hint.
-//
-// Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the environment, which must be set) and
-// env("NAME", "default").
+// Files are treated as hostile: their size, nesting and the work that expressions can ask for are bounded. Reading
+// continues after a mistake; Report.Err gives all of them, each with its position, its source line and a hint.
+// Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the environment, which must be set)
+// and env("NAME", "default").
 package hclfile
 
 import (

@@ -106,9 +106,9 @@ func (q Query) has(stem string) bool {
 }
 
 // Rank returns the BM25 score of each document: a rare word counts more than a frequent one, a second occurrence less
-// than the first, and a word in a short document more than in a long one. Zero is no match; scores of different queries
-// cannot be compared. A term that no document has counts as the beginning of a word if it is the last of the query,
-// else as a misspelled word.
+// than the first, and a word in a short document more than in a long one. Zero is no match; scores of different
+// queries cannot be compared. A term that no document has counts as the beginning of a word if it is the last of the
+// query, otherwise as a misspelled word.
 func (q Query) Rank(documents []*Document) []float64 {
 	const saturation, lengthShare = 4, 0.5
 	scores := make([]float64, len(documents))

@@ -63,7 +63,7 @@ func Show(syntax Syntax, c Change) string {
 	return string(out)
 }
 
-// find returns the member of the holder, and the entry; nil for those that are not there.
+// find returns the member of the holder, and the entry; nil for those that do not exist.
 func (c Change) find(root *Node) (holder, entry *Node, err error) {
 	holder = root
 	for i, name := range c.Path {
@@ -240,7 +240,7 @@ func newlineOf(data []byte) string {
 	return "\n"
 }
 
-// add adds the entry. The holder is nil if it is not there.
+// add adds the entry. The holder is nil if it does not exist.
 func (w writer) add(root, holder *Node, c Change) (edit, error) {
 	switch w.syntax {
 	case TOML:

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The comment of a golden file names the syntax and the path, with [] behind it for a list.
+// The comment of a golden file names the syntax and the path, with [] after it for a list.
 func TestChanges(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	if len(files) < 20 {

@@ -16,7 +16,7 @@ func (w writer) unit() string {
 	return "  "
 }
 
-// isOnOneLine says whether an object with members has no line break.
+// isOnOneLine reports whether an object with members has no line break.
 func (w writer) isOnOneLine(n *Node) bool {
 	return len(n.Members) > 0 && !bytes.ContainsRune(w.data[n.Start:n.End], '\n')
 }

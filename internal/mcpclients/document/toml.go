@@ -40,7 +40,7 @@ type tomlParser struct {
 // get returns the member of a table, or nil.
 func (p *tomlParser) get(n *Node, name string) *Node { return p.index[n][name] }
 
-// add adds a member that is not there yet.
+// add adds a member that does not exist yet.
 func (p *tomlParser) add(n *Node, m Member) {
 	n.Members = append(n.Members, m)
 	if p.index == nil {

@@ -168,7 +168,7 @@ func (b *injector) reloadAs(words string) bool {
 	return true
 }
 
-// reloadBroken reloads to a program that is no plugin: the running generation must go on.
+// reloadBroken reloads to a program that is no plugin: the running generation must continue.
 func (b *injector) reloadBroken(_ context.Context) bool {
 	p := b.victim()
 	spec := b.testbed.rawSpec("noise")

@@ -81,13 +81,13 @@ func alive(mark string) (out []string) {
 	return out
 }
 
-// hasMark says whether the process was started with the mark. A zombie has no environment.
+// hasMark reports whether the process was started with the mark. A zombie has no environment.
 func hasMark(pid int, mark string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+envMark+"="+mark+"\x00"))
 }
 
-// includes says whether the process is a plugin of this testbed, or its launcher.
+// includes reports whether the process is a plugin of this testbed, or its launcher.
 func (w *testbed) includes(pid int) bool {
 	if hasMark(pid, w.mark) {
 		return true

@@ -35,7 +35,7 @@ type outcome struct {
 	touched bool // by the edit; other lines must keep their bytes
 }
 
-// Refuse says whether the edit must be refused.
+// Refuse reports whether the edit must be refused.
 func (c *Case) Refuse() bool { return c.Want == nil }
 
 // Options say which cases to make.
@@ -151,7 +151,7 @@ func (m *maker) draw(s *Source, lo, hi int) (*draft, bool) {
 	return d, d.telling()
 }
 
-// telling says whether a window begins and ends with something, and most of its lines say something.
+// telling reports whether a window begins and ends with something, and most of its lines say something.
 func (d *draft) telling() bool {
 	if blank(d.cells[0].old) || blank(d.cells[len(d.cells)-1].old) {
 		return false

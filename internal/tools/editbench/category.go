@@ -67,7 +67,7 @@ func (d *draft) trimmed() bool {
 	return d.outerBlanks() || d.count > 1
 }
 
-// evenMiddles says whether what the edit writes into lines has no runs of blanks.
+// evenMiddles reports whether what the edit writes into lines has no runs of blanks.
 func (d *draft) evenMiddles() bool {
 	for i := range d.cells {
 		if mid := d.middle(&d.cells[i]); collapse("x"+mid+"x") != "x"+mid+"x" {

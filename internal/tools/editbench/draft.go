@@ -78,16 +78,16 @@ func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 func (c *cell) hasOld() bool { return c.kind != inserted && !c.hidden }
 func (c *cell) hasNew() bool { return c.kind != deleted && !c.hidden }
 
-// still says whether a cell has a line of the file that stays unchanged.
+// still reports whether a cell has a line of the file that stays unchanged.
 func (c *cell) still() bool { return c.kind == kept && !c.hidden }
 
-// calm says whether noise may add or drop a line at a cell: it and its neighbours are not touched by the edit, so that
-// no one can ask on which side of the noise something goes.
+// calm reports whether noise may add or drop a line at a cell: it and its neighbours are not touched by the edit, so
+// that no one can ask on which side of the noise something goes.
 func (d *draft) calm(i int) bool {
 	return i > 0 && i < len(d.cells)-1 && d.cells[i].still() && d.cells[i-1].still() && d.cells[i+1].still()
 }
 
-// strings gives old_string and new_string.
+// strings returns old_string and new_string.
 func (d *draft) strings() (before, after string) {
 	var old, fresh []string
 	for i := range d.cells {
@@ -156,7 +156,7 @@ func (d *draft) finish() (Case, bool) {
 	return c, d.fair(&c)
 }
 
-// An operation is something that an edit does at a cell; it says whether that was possible.
+// An operation is something that an edit does at a cell; it reports whether that was possible.
 type operation func(d *draft, i int) bool
 
 var operations = []operation{
@@ -282,7 +282,7 @@ func (d *draft) insert(i int) bool {
 	return true
 }
 
-// replace puts other lines in the place of two to four.
+// replace puts other lines in place of two to four.
 func (d *draft) replace(i int) bool {
 	n := 2 + d.IntN(3)
 	if i+n > len(d.cells) || blank(d.text(i)) {

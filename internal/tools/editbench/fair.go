@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// fair says whether a careful person would find the case clear: it changes something, its place is the only one, and
-// there are no two ways to read the change.
+// fair reports whether a careful person would find the case clear: it changes something, its place is the only one,
+// and there are no two ways to read the change.
 func (d *draft) fair(c *Case) bool {
 	if c.Old == c.New || string(c.Want) == string(c.Data) || letters(c.Old) < 12 {
 		return false
@@ -78,7 +78,7 @@ func (d *draft) oneReading() bool {
 	return ok && slices.Equal(way, pairs)
 }
 
-// onlyWay gives the longest common subsequence of two texts, as pairs of lines. It is not the only one when another
+// onlyWay returns the longest common subsequence of two texts, as pairs of lines. It is not the only one when another
 // comes out from behind, or of the texts the other way round.
 func onlyWay(a, b []string) ([][2]int, bool) {
 	way := common(a, b)
@@ -119,7 +119,7 @@ func (d *draft) oneFit() bool {
 	return ok
 }
 
-// common gives the indices of a longest common subsequence, of several the one that is early in a.
+// common returns the indices of a longest common subsequence, of several the one that is early in a.
 func common(a, b []string) [][2]int {
 	longest := make([][]int, len(a)+1)
 	for i := range longest {

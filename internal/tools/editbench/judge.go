@@ -26,7 +26,7 @@ var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong
 
 func (v Verdict) String() string { return verdicts[v] }
 
-// Wrong says whether it is a wrong edit, the worst that can be.
+// Wrong reports whether it is a wrong edit, the worst that can be.
 func (v Verdict) Wrong() bool { return v >= WrongPlace && v <= WrongEdit }
 
 // Judge says what to think of the file that came out of a case; nil when the edit was refused.
@@ -53,7 +53,7 @@ func (c *Case) Judge(got []byte) Verdict {
 	return WrongText
 }
 
-// letter says whether the file is what replacing old_string by new_string gives.
+// letter reports whether the file is what replacing old_string by new_string gives.
 func (c *Case) letter(got []byte) bool {
 	if c.Old == "" || bytes.Count(c.Data, []byte(c.Old)) != 1 {
 		return false
@@ -61,7 +61,7 @@ func (c *Case) letter(got []byte) bool {
 	return string(got) == strings.Replace(string(c.Data), c.Old, c.New, 1)
 }
 
-// around says whether the file around the place is as it was.
+// around reports whether the file around the place is as it was.
 func (c *Case) around(got []byte) bool {
 	if c.after == nil && c.end == 0 {
 		return true // it is about the whole file
@@ -73,8 +73,8 @@ func (c *Case) around(got []byte) bool {
 // bare is a text without white space.
 func bare(text []byte) string { return strings.Join(strings.Fields(string(text)), "") }
 
-// sloppy says whether the edit's own lines are all there, to the byte and in order, and all others are the file's or
-// the model's, with the file's indentation and line endings.
+// sloppy reports whether the edit's own lines are all there, to the byte and in order, and all others are the file's
+// or the model's, with the file's indentation and line endings.
 func (c *Case) sloppy(got []byte) bool {
 	if c.after == nil {
 		return false
@@ -94,17 +94,17 @@ func (c *Case) sloppy(got []byte) bool {
 
 func touched(o outcome) bool { return o.touched }
 
-// alongside says whether a line has the indentation and the ending of another.
+// alongside reports whether a line has the indentation and the ending of another.
 func (l line) alongside(o outcome) bool {
 	return o.line.eol == l.eol && indentOf(o.line.text) == indentOf(l.text)
 }
 
-// rewritten says whether a line is the model's for one of the file's that had to stay.
+// rewritten reports whether a line is the model's for one of the file's that had to stay.
 func (c *Case) rewritten(was, is line) bool {
 	return is.alongside(outcome{line: was}) && (squash(was.text) == squash(is.text) || c.quoted(is.text))
 }
 
-// quoted says whether a line is one that the model has both before and after.
+// quoted reports whether a line is one that the model has both before and after.
 func (c *Case) quoted(text string) bool {
 	is := func(l line) bool { return strings.TrimSpace(l.text) == strings.TrimSpace(text) }
 	return slices.ContainsFunc(splitLines(c.Old), is) && slices.ContainsFunc(splitLines(c.New), is)

@@ -116,7 +116,7 @@ func (l *language) split(text string) (code, comment string, sure bool) {
 	return text, "", quote == 0
 }
 
-// directive says whether a comment is one that a program reads.
+// directive reports whether a comment is one that a program reads.
 func directive(comment string) bool {
 	if comment == "" || comment[0] != ' ' && comment[0] != '\t' {
 		return true

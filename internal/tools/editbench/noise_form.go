@@ -76,7 +76,7 @@ func (d *draft) drift() bool {
 	return d.swapped(f)
 }
 
-// clearMiddles says whether what the edit writes into lines of the file has nothing that formatters argue about.
+// clearMiddles reports whether what the edit writes into lines of the file has nothing that formatters argue about.
 func (d *draft) clearMiddles() bool {
 	return !slices.ContainsFunc(d.cells, func(c cell) bool {
 		return strings.ContainsAny(d.middle(&c),

@@ -97,7 +97,7 @@ func (d *draft) more() bool {
 	return true
 }
 
-// program says whether the window is code whose comments can be told: not within a long string or comment.
+// program reports whether the window is code whose comments can be told: not within a long string or comment.
 func (d *draft) program() bool {
 	if d.src.lang.comment == "" || d.src.lang.prose {
 		return false
@@ -160,7 +160,7 @@ func (d *draft) hideComments() int {
 	return done
 }
 
-// comment says whether a cell is a comment line that stays.
+// comment reports whether a cell is a comment line that stays.
 func (d *draft) comment(i int) bool {
 	code, comment, sure := d.src.lang.split(d.cells[i].old)
 	return d.cells[i].still() && sure && code == "" && comment != ""

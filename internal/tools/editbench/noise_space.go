@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Noise in white space. Each function spoils what the model writes, and says whether there was something to spoil.
+// Noise in white space. Each function spoils what the model writes, and reports whether there was something to spoil.
 
-// each changes every line that the model writes, and says whether one of old_string is another now.
+// each changes every line that the model writes, and reports whether one of old_string is another now.
 func (d *draft) each(f func(string) string) bool {
 	spoilt := false
 	for i := range d.cells {
@@ -198,7 +198,7 @@ func collapse(text string) string {
 	return indent + b.String() + body[at:]
 }
 
-// quoted says whether a quote is open, or may be, at the end of a text.
+// quoted reports whether a quote is open, or may be, at the end of a text.
 func quoted(text string) bool {
 	return strings.Count(text, `"`)%2 != 0 || strings.Count(text, "'")%2 != 0 || strings.Count(text, "`")%2 != 0
 }

@@ -215,7 +215,7 @@ func between(text, with string) string {
 	return text
 }
 
-// apart says whether the lines that the edit changes are not among those that between does something to.
+// apart reports whether the lines that the edit changes are not among those that between does something to.
 func (d *draft) apart(with string) bool {
 	for i := range d.cells {
 		c := &d.cells[i]

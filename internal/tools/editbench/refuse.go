@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Edits that must be refused, for a place that is not there.
+// Edits that must be refused, for a place that does not exist.
 
 // refused makes the case of a draft whose quotation must not be found in a file.
 func (d *draft) refused(file []line) (Case, bool) {
@@ -96,7 +96,7 @@ func (d *draft) codeThere(file []line) bool {
 	return strings.Contains(code(all), code(old))
 }
 
-// foreignLines gives the window with a part of it taken from elsewhere in the file.
+// foreignLines returns the window with a part of it taken from elsewhere in the file.
 func (d *draft) foreignLines(from, to int) []line {
 	out := slices.Clone(d.lines[d.from : d.from+d.count])
 	n := to - from
@@ -119,7 +119,7 @@ func (d *draft) foreignLines(from, to int) []line {
 	return out
 }
 
-// shuffled gives the window's lines in an order where few neighbours are neighbours still.
+// shuffled returns the window's lines in an order where few neighbours are neighbours still.
 func (d *draft) shuffled() []line {
 	here := d.lines[d.from : d.from+d.count]
 	out := slices.Clone(here)
@@ -149,13 +149,13 @@ func (d *draft) stale(other func(text string) string) bool {
 	return true
 }
 
-// statement says whether a line is no comment, and has none: what a comment says may be out of date.
+// statement reports whether a line is no comment, and has none: what a comment says may be out of date.
 func (d *draft) statement(text string) bool {
 	star := strings.HasPrefix(strings.TrimSpace(text), "*") || strings.Contains(text, "*/") || strings.Contains(text, "/*")
 	return !star && (d.src.lang.comment == "" || d.codeOnly(text))
 }
 
-// otherName puts another name of the file in the place of one.
+// otherName puts another name of the file in place of one.
 func (d *draft) otherName(text string) string {
 	name, other := d.word(text), d.word(d.lines[d.IntN(len(d.lines))].text)
 	if name == "" || other == "" || strings.EqualFold(name, other) {

@@ -31,7 +31,7 @@ func finished(noise func(d *draft) bool) func(d *draft) (Case, bool) {
 	}
 }
 
-// besides changes a word of a line that has one blank before it or behind it, and gives the place of the blank.
+// besides changes a word of a line that has one blank before it or after it, and returns the place of the blank.
 func (d *draft) besides() (c *cell, gap int, ok bool) {
 	for _, i := range d.Perm(len(d.cells)) {
 		c, text := &d.cells[i], d.text(i)
@@ -104,7 +104,7 @@ func (d *draft) misspeltTwins() (Case, bool) {
 var prefixes = []string{"%6d\t", "%d\t", "%6d→", "%d→", "%d:", "%d: ", "%5d|", "%d|", "%4d | ", "P:%d:", "P:%d: ",
 	"L%d:", "L%d: ", "[%d] ", "[%d]", "%d→\t"}
 
-// prefixed has one of these before each line. On blank lines, editors and models trim what is behind it.
+// prefixed has one of these before each line. On blank lines, editors and models trim what is after it.
 func (d *draft) prefixed() bool {
 	form := one(d.Rand, prefixes)
 	d.note("prefix " + form)
@@ -230,7 +230,7 @@ var stubs = []string{"C ...", "C...", "C …", "...", "…", "C (unchanged)", "C
 	"<!-- ... -->", "-- existing code --", "C ... other cases ...", "C same as before", "# ...", "// ...",
 	"[... unchanged ...]", "{/* ... */}", "C ... (rest unchanged)", "C no changes below"}
 
-// stubbed has such a line in new_string in the place of two lines or more.
+// stubbed has such a line in new_string in place of two lines or more.
 func (d *draft) stubbed() (Case, bool) {
 	comment := d.src.lang.comment
 	if comment == "" {
@@ -403,7 +403,7 @@ func (d *draft) staleLine() (Case, bool) {
 		New: fresh, start: from, end: from + len(text)}, once && absent && d.statement(text)
 }
 
-// rowForms are how languages write rows whose keys are numbers; the value comes in the place of %s.
+// rowForms are how languages write rows whose keys are numbers; the value comes in place of %s.
 var rowForms = map[string]string{
 	"yaml": "%d: {name: %s, kind: port}", "python": "%d: {\"name\": \"%s\", \"kind\": 1},",
 	"js": "%d: { name: \"%s\", kind: 1 },", "go": "%d: {Name: \"%s\", Kind: 1},", "text": "%d: %s of the list",

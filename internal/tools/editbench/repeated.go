@@ -158,7 +158,7 @@ func (m *maker) replaced(noise func(d *draft) bool) (Case, bool) {
 	return c, ok && fair && old != fresh && want != data
 }
 
-// indents says whether a noise is one that makes all indentations alike.
+// indents reports whether a noise is one that makes all indentations alike.
 func indents(note string) bool {
 	return note == "block shifted" || strings.HasSuffix(note, "for blanks") || strings.HasSuffix(note, "for tabs")
 }
@@ -197,7 +197,7 @@ func (d *draft) endsAlike(place int) bool {
 
 // A file with two blocks that are nearly the same, as copied code is.
 
-// sibling gives the lines of a window with some names changed throughout, and which lines differ.
+// sibling returns the lines of a window with some names changed throughout, and which lines differ.
 func (d *draft) sibling(count int) (lines []line, differ []int) {
 	lines = slices.Clone(d.lines[d.from : d.from+d.count])
 	for range count {
@@ -233,7 +233,7 @@ func (d *draft) inCode(lines []line, differ []int) []int {
 	})
 }
 
-// twins opens a draft on a window whose twin the file has too, before or behind it.
+// twins opens a draft on a window whose twin the file has too, before or after it.
 func (m *maker) twins(lo, hi, names int) (d *draft, differ []int, ok bool) {
 	d, ok = m.draw(m.source(), lo, hi)
 	if !ok {

@@ -247,7 +247,7 @@ func visible(text string) string {
 	return b.String()
 }
 
-// lineDiff gives the lines from the first to the last that differ, with two around.
+// lineDiff returns the lines from the first to the last that differ, with two around.
 func lineDiff(want, got string) string {
 	a, b := slices.Collect(strings.Lines(want)), slices.Collect(strings.Lines(got))
 	n := 0
@@ -303,7 +303,7 @@ func Gate(results []Result) string {
 	return ""
 }
 
-// Worst gives the first results to look at: wrong edits first, then other misses.
+// Worst returns the first results to look at: wrong edits first, then other misses.
 func Worst(results []Result, most int) []Result {
 	var out []Result
 	for _, fits := range []func(Verdict) bool{

@@ -97,7 +97,7 @@ func spread(fsys fs.FS, names []string) ([]Source, error) {
 	return out, nil
 }
 
-// readFit gives nothing for a file that is too small or too big.
+// readFit returns nothing for a file that is too small or too big.
 func readFit(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil || info.Size() < 600 || info.Size() > 25_000 {

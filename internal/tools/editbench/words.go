@@ -16,7 +16,7 @@ var (
 
 var opposite = map[string]string{"==": "!=", "!=": "==", "<=": ">=", ">=": "<=", "&&": "||", "||": "&&"}
 
-// instead gives another token of the same kind.
+// instead returns another token of the same kind.
 func (d *draft) instead(token string) string {
 	if other, ok := opposite[token]; ok {
 		return other

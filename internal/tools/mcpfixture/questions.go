@@ -90,7 +90,7 @@ func (a asker) round(r *sdk.Request) (number int, err error) {
 		Message: "the request state is not one that this tool gave"}
 }
 
-// complete says whether each question has an answer that is an object.
+// complete reports whether each question has an answer that is an object.
 func complete(asked round, responses map[string]json.RawMessage) bool {
 	for key := range asked {
 		var object map[string]json.RawMessage

@@ -114,7 +114,7 @@ func inodeOf(t *testing.T, path string) uint64 {
 	return i.Inode
 }
 
-// A copy whose mode was changed is no copy: one that cannot be executed would keep the plugin from starting for ever.
+// A copy whose mode was changed is no copy: one that cannot be executed would keep the plugin from starting forever.
 func TestCopiesOfOtherModes(t *testing.T) {
 	for _, mode := range []os.FileMode{0, 0o400, 0o600, 0o644, 0o555} {
 		r, bin := newRace(t), filepath.Join(t.TempDir(), "bin")
@@ -238,7 +238,7 @@ func program64(t *testing.T, status byte) []byte {
 		"arm64": {status << 5, status >> 3, 0x80, 0xd2, 0xa8, 0x0b, 0x80, 0xd2, 0x01, 0, 0, 0xd4},
 	}[runtime.GOARCH]
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	if code == nil || runtime.GOOS != "linux" { // any program will do, whose end nobody looks at
+	if code == nil || runtime.GOOS != "linux" { // any program will do, whose end no one looks at
 		return fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", status)
 	}
 	const base, headers = 0x400000, 64 + 56
@@ -259,8 +259,7 @@ func program64(t *testing.T, status byte) []byte {
 	return b.Bytes()
 }
 
-// A race is two programs, and another process that puts one and the other in the place of the plugin's, without a
-// pause.
+// A race is two programs, and another process that puts one and the other in place of the plugin's, without a pause.
 type race struct {
 	path, sum  string
 	good, evil []byte

@@ -81,7 +81,7 @@ func (e entry) writeRecord(r record) {
 	}
 }
 
-// intact says whether the copy exists and has the checksum: it is in the recorded state, else it is hashed.
+// intact reports whether the copy exists and has the checksum: it is in the recorded state, otherwise it is hashed.
 func (e entry) intact() bool {
 	f, err := e.open()
 	if err != nil {
@@ -103,7 +103,7 @@ func (e entry) intact() bool {
 	return true
 }
 
-// checkSource checks that the program still is what was copied: it is in a recorded state, else it is hashed.
+// checkSource checks that the program still is what was copied: it is in a recorded state, otherwise it is hashed.
 func (e entry) checkSource(s source) error {
 	if at, there := e.readRecord().Sources[s.program.Name()]; there && at == s.before {
 		return s.accept(e.sum)

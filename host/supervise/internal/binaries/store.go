@@ -83,8 +83,8 @@ func (s *Store) Copy(program *File, sum string, accept func(sum string) error) (
 	return e.open()
 }
 
-// open makes the store's folder, or checks it: the shared one, else the private one. The mutex is not held meanwhile,
-// nor in lock: a file system may hang, and Close must not.
+// open makes the store's folder, or checks it: the shared one, otherwise the private one. The mutex is not held
+// meanwhile, nor in lock: a file system may hang, and Close must not.
 func (s *Store) open() (string, error) {
 	s.mu.Lock()
 	dir := s.dir
@@ -108,7 +108,7 @@ func (s *Store) open() (string, error) {
 	return s.dir, nil
 }
 
-// add makes a copy: in the shared folder, else in the private one.
+// add makes a copy: in the shared folder, otherwise in the private one.
 func (s *Store) add(src source, dir, sum string) (entry, error) {
 	var notShared error
 	if dir != s.private {

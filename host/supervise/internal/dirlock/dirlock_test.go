@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Make gives a folder that is locked, or says what is in the way; it leaves nothing of others' undone.
+// Make returns a folder that is locked, or says what is in the way; it leaves nothing of others' undone.
 func TestMake(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(dir string) error
@@ -40,7 +40,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// Who removes a folder is waited for, and who only says so is not for ever.
+// A caller that removes a folder is waited for, and who only says so is not forever.
 func TestMakeWaits(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "folder")
 	alone := mustMake(t, dir)

@@ -1,10 +1,10 @@
 //go:build unix
 
-// Package placeholder puts something in the place of files and folders that are not there, so that these can be kept
-// from a plugin: links that lead nowhere, or empty folders where others would see a link and not a folder. A sticky bit
-// distinguishes them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
-// last to release it removes it. A folder of the host's has a note of each, for the next host to find if this one is
-// killed.
+// Package placeholder puts something in place of files and folders that do not exist, so that these can be kept from
+// a plugin: links that lead nowhere, or empty folders where others would see a link and not a folder. A sticky bit
+// distinguishes them from folders of the user's. A shared lock keeps one for as long as a process is kept from it;
+// the last to release it removes it. A folder of the host's has a note of each, for the next host to find if this one
+// is killed.
 package placeholder
 
 import (
@@ -42,7 +42,7 @@ func Hold(path, notes string) (*Placeholder, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case made && !sticky(folder): // it cannot be told from one of the user's
+	case made && !sticky(folder): // it cannot be distinguished from one of the user's
 		_ = syscall.Rmdir(path)
 		return nil, errors.Join(fmt.Errorf("the file system of %s has no sticky bits", path), folder.Close())
 	case !empty(folder):

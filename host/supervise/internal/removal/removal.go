@@ -32,8 +32,8 @@ type removal struct {
 // ErrLate says that there was not enough time.
 var ErrLate = errors.New("it takes too long; the next host continues it")
 
-// All removes a folder, or as much of it as there is time for. What a link in it names stays. One that is not there is
-// removed.
+// All removes a folder, or as much of it as there is time for. What a link in it names stays. One that does not exist
+// is removed.
 func All(path string, most time.Duration) error { return Keeping(path, "", most) }
 
 // Keeping is All, with one file that goes last, unless it is a folder.
@@ -135,7 +135,7 @@ func (r *removal) empty(dir, but string) error {
 	}
 }
 
-// list gives names in a folder, from which they can be removed then.
+// list returns names in a folder, from which they can be removed then.
 func (r *removal) list(dir string) ([]fs.DirEntry, error) {
 	f, err := r.open(dir)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestEveryMode(t *testing.T) {
 	}
 }
 
-// A folder in the place of the file that goes last holds up nothing.
+// A folder in place of the file that goes last holds up nothing.
 func TestFolderInPlaceOfTheLastFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	check(t, os.MkdirAll(filepath.Join(dir, "kept", "full"), 0o700))

@@ -33,7 +33,7 @@ type Cache struct {
 	prune  sync.Once
 }
 
-// Open makes the folder if need be. Only this user may have access to it.
+// Open makes the folder if necessary. Only this user may have access to it.
 func Open(dir string) (*Cache, error) {
 	f, err := openFolder(dir)
 	if err != nil {

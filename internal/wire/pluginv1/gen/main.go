@@ -75,7 +75,7 @@ func copyForKits(file *descriptorpb.FileDescriptorProto) error {
 	return os.WriteFile(pythonCopy, data, 0o644)
 }
 
-// parse gives what a code generator reads: the compiled file and what to make of it.
+// parse returns what a code generator reads: the compiled file and what to make of it.
 func parse() (*pluginpb.CodeGeneratorRequest, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{folder}}),

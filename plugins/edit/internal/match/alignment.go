@@ -89,8 +89,8 @@ func (t *Text) tailBlocks(old *source, o0, f0 int) []block {
 	return out
 }
 
-// above gives the first of at most n lines before line f that are blank or comments, below what is behind the last of
-// those from f on.
+// above returns the first of at most n lines before line f that are blank or comments, below what is behind the last
+// of those from f on.
 func (t *Text) above(f, n int) int {
 	for ; n > 0 && f > 0 && t.blankOrComment(f-1); n-- {
 		f--

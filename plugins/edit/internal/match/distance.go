@@ -73,7 +73,7 @@ func distance(a, b []rune, limit int) int {
 }
 
 // fillRow fills row i of the table of edits from the two before it, only where the distance can be within the limit,
-// and gives the least of it.
+// and returns the least of it.
 func fillRow(a, b []rune, i, limit int, before, last, row []int) int {
 	lo, hi := max(1, i-limit), min(len(b), i+limit)
 	row[lo-1] = limit + 1
@@ -101,7 +101,7 @@ func fillRow(a, b []rune, i, limit int, before, last, row []int) int {
 // A substitution is a word that the model misspelt, and what the file has.
 type substitution struct{ old, file string }
 
-// typos reports whether a line of old_string is one of the file but for misspelt words, and gives these.
+// typos reports whether a line of old_string is one of the file but for misspelt words, and returns these.
 func (t *Text) typos(old, file string) (out []substitution, ok bool) {
 	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
 	if len(x) != len(y) {

@@ -79,7 +79,7 @@ func TestCommentsAgainstAPlace(t *testing.T) {
 	}
 }
 
-// What is certain once the escapes are gone is not looked for with comments ignored.
+// What is certain once the escapes are gone is not searched for with comments ignored.
 func TestEscapesComeBeforeIgnoredComments(t *testing.T) {
 	const data = "// the \"first\" of them\nfunc first(a int) {\n\tsecond(a)\n}\n"
 	old := "// the \\\"first\\\" of them\nfunc first(a int) {\n\tsecond(a)\n"

@@ -149,7 +149,7 @@ type unescaper struct {
 	bareSigns  string   // that new_string has unescaped
 }
 
-// unescaped gives the readings of a change whose old_string is escaped once too often.
+// unescaped returns the readings of a change whose old_string is escaped once too often.
 func (t *Text) unescaped(c Change) (out []*reading) {
 	if len(c.Old)+len(c.New) > maxEscaped {
 		return nil
@@ -251,7 +251,7 @@ func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, b
 	return strings.Join(out, "\n"), true
 }
 
-// anyDecoded gives the line of some that another one is when it is decoded, in whatever way.
+// anyDecoded returns the line of some that another one is when it is decoded, in whatever way.
 func anyDecoded(l string, lines map[string]bool) (string, bool) {
 	if lines[strings.TrimRight(l, blanks)] || !strings.ContainsAny(l, `\&`) {
 		return "", false
@@ -355,8 +355,8 @@ func (t *Text) hasLine(l string) bool {
 	return t.lineSet[squeeze([]byte(l))]
 }
 
-// escapesAlone gives new_string without escapes that it has and old_string has not. Lines that old_string has as well
-// say that they are not meant.
+// escapesAlone returns new_string without escapes that it has and old_string has not. Lines that old_string has as
+// well say that they are not meant.
 func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refusal *Refusal) {
 	if !strings.ContainsAny(r.new, `\&`) || len(r.new)+len(r.old.data) > maxEscaped {
 		return "", false, nil

@@ -109,7 +109,7 @@ func TestEscapesThatAreMeant(t *testing.T) {
 	}
 }
 
-// Where it cannot be told whether an escape is meant nothing is written.
+// Where it is not clear whether an escape is meant nothing is written.
 func TestEscapesInDoubt(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"quotes of a program", "a.go", "x := f(1)\ny := 2\n", "x := f(1)", `x := f(\"a\")`},

@@ -46,7 +46,7 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 	return nil
 }
 
-// keepLineBreaks gives new_string for an exact match at a range of the file, with the line breaks that old_string
+// keepLineBreaks returns new_string for an exact match at a range of the file, with the line breaks that old_string
 // begins or ends with and new_string lost: without them two lines would become one. The note says what was kept.
 func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal *Refusal) {
 	old, fresh := string(r.old.data), r.new
@@ -88,7 +88,7 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 }
 
 // withHead gives new_string the line break that it lost of the white space which old_string starts with, and the
-// indentation behind it when that is lost as well.
+// indentation after it when that is lost as well.
 func withHead(head, fresh string) string {
 	own, _ := outerSpace(fresh)
 	bare := fresh[len(own):]

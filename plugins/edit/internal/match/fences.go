@@ -78,8 +78,9 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 	return out
 }
 
-// cutFences drops the fence that a text starts with, and the one that it ends with, unless those belong to blocks that
-// start or end within the text. It gives the language behind the fence at the start, "text" where there is none.
+// cutFences drops the fence that a text starts with, and the one that it ends with, unless those belong to blocks
+// that start or end within the text. It returns the language behind the fence at the start, "text" where there is
+// none.
 func cutFences(lines []string) (language string, inner []string) {
 	opened, last := -1, len(lines)-1 // the line that opened the current block
 	for i, l := range lines {

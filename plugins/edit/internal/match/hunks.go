@@ -270,7 +270,7 @@ func (p *projection) body(f int) Range {
 	return r
 }
 
-// replace puts new line j in the place of a line that it has little in common with.
+// replace puts new line j in place of a line that it has little in common with.
 func (p *projection) replace(u block, j int) *Refusal {
 	if refusal := p.checkComment(u); refusal != nil {
 		return refusal
@@ -375,7 +375,7 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 }
 
 // contested reports whether a line of old_string next to a unit is not in the file and could as well be aligned with
-// the unit's line of the file: which of the two changes cannot be told then.
+// the unit's line of the file: which of the two changes is not clear then.
 func (p *projection) contested(u block) bool {
 	if !u.single() {
 		return false
@@ -420,7 +420,7 @@ func (p *projection) checkOrder(h hunk) *Refusal {
 	return nil
 }
 
-// checkInsertion refuses new lines when it cannot be told where exactly they go: next to comments that only the file
+// checkInsertion refuses new lines when it is not clear where exactly they go: next to comments that only the file
 // has, or to lines that only old_string has.
 func (p *projection) checkInsertion(h hunk) *Refusal {
 	blocks := p.at.blocks

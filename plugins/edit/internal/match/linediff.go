@@ -6,8 +6,8 @@ type hunk struct{ a, b, na, nb int }
 // maxDiffCells bounds the table of a line diff; larger ones are taken as one hunk.
 const maxDiffCells = 4 << 20
 
-// diffLines gives the hunks between two lists of lines. Lines with letters weigh more than blank lines and brackets,
-// so that those do not decide what belongs together.
+// diffLines returns the hunks between two lists of lines. Lines with letters weigh more than blank lines and
+// brackets, so that those do not decide what belongs together.
 func diffLines(x, y []string) (out []hunk) {
 	head, tail := equalEnds(x, y)
 	x, y = x[head:len(x)-tail], y[head:len(y)-tail]

@@ -34,7 +34,7 @@ var numberings = []numbering{
 var (
 	// bareNumber is a line whose text is empty, with what follows the number trimmed.
 	bareNumber = regexp.MustCompile(`^[ \t]*(\d+)[ \t]*$`)
-	// toolNumber is a line number that only a tool writes: set in columns, or with a sign of its own behind it.
+	// toolNumber is a line number that only a tool writes: set in columns, or with a sign of its own after it.
 	toolNumber = regexp.MustCompile(`(?m)^(  +\d+\t|[ \t]*\d+→|[ \t]*\d+ ?[│┃┆┊])`)
 	// mayNumber is the start of a line that may have a number, for a quick look.
 	mayNumber = regexp.MustCompile(`(?m)^[ \t]*(?:\[?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
@@ -98,7 +98,7 @@ func (n numbered) first() int {
 	return n.number[max(i, 0)]
 }
 
-// without gives the text with what may be after the numbers removed. It is false when a line does not have it.
+// without returns the text with what may be after the numbers removed. It is false when a line does not have it.
 func (n numbered) without(after string) (string, bool) {
 	out := slices.Clone(n.text)
 	for i, l := range out {
@@ -117,7 +117,7 @@ func (n numbered) without(after string) (string, bool) {
 	return strings.Join(out, "\n"), true
 }
 
-// withoutNumbers gives the readings of a change whose old_string has line numbers.
+// withoutNumbers returns the readings of a change whose old_string has line numbers.
 func (t *Text) withoutNumbers(c Change) (out []*reading) {
 	for _, n := range numberings {
 		old, ok := n.split(c.Old, true)
@@ -144,7 +144,7 @@ func (t *Text) withoutNumbers(c Change) (out []*reading) {
 	return out
 }
 
-// splitNew takes the numbers from new_string as they were taken from old_string. It is false when it cannot be told
+// splitNew takes the numbers from new_string as they were taken from old_string. It is false when it is not clear
 // whether new_string has such numbers or text.
 func (n numbered) splitNew(s string) (out numbered, ok bool) {
 	out, _ = n.split(s, false)
@@ -318,7 +318,7 @@ func (t *Text) keptIndentation(r *reading, a *alignment) (asOld, asFile bool) {
 	return asOld, asFile
 }
 
-// numbersAlone gives new_string without line numbers that it has and old_string has not, if there are any.
+// numbersAlone returns new_string without line numbers that it has and old_string has not, if there are any.
 func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal *Refusal) {
 	if !mayNumber.MatchString(r.new) {
 		return "", false, nil

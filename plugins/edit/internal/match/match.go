@@ -54,7 +54,7 @@ type Strictness int
 const (
 	Full  Strictness = iota // all passes
 	Safe                    // passes 1 to 7: no distances, no key tokens
-	Exact                   // byte for byte, line endings aside
+	Exact                   // byte for byte, ignoring line endings
 )
 
 // A Range is a part of a text: bytes Start to End, End not included.
@@ -87,7 +87,7 @@ func (p *Plan) Growth() (n int) {
 	return n
 }
 
-// Apply gives the text after the edits.
+// Apply returns the text after the edits.
 func (p *Plan) Apply(data []byte) []byte {
 	out := make([]byte, 0, len(data)+p.Growth())
 	at := 0
@@ -141,7 +141,7 @@ func (r *Refusal) Error() string { return string(r.Kind) + ": " + r.Message }
 func guard(message, hint string) *Refusal { return &Refusal{Kind: Guard, Message: message, Hint: hint} }
 
 // Content refuses new content of a whole file: a line of it stands for code that was left out, or all of it is in the
-// fence of a code block. Before is nil for a new file, which is checked for fences only. It gives nil for content
+// fence of a code block. Before is nil for a new file, which is checked for fences only. It returns nil for content
 // that is fine.
 func Content(name string, before, content []byte) *Refusal {
 	was := before

@@ -21,7 +21,7 @@ func planned(t *testing.T, name, data string, c Change) (*Plan, string) {
 	return p, string(p.Apply([]byte(data)))
 }
 
-// refused gives the refusal of a change.
+// refused returns the refusal of a change.
 func refused(t *testing.T, name, data string, c Change) *Refusal {
 	t.Helper()
 	p, err := NewText(name, []byte(data)).Plan(c)

@@ -44,7 +44,7 @@ func (p *projection) equal(a, b []byte) bool {
 	return bytes.Equal(p.normalize(a).trimmed().text, p.normalize(b).trimmed().text)
 }
 
-// mergeLine gives the line of the file as the model changed it: what its old and new line have in common keeps the
+// mergeLine returns the line of the file as the model changed it: what its old and new line have in common keeps the
 // bytes of the file, and only what is between comes from the new line. All three are without indentation. It is false
 // when the file differs from the old line in the very part that changes.
 func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
@@ -93,12 +93,12 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	}
 	rest := file[end:]
 	if n := len(middle); n > 0 && len(rest) > 0 && middle[n-1] == rest[0] && (rest[0] == ';' || rest[0] == ',') {
-		middle = middle[:n-1] // the file goes on with the separator
+		middle = middle[:n-1] // the file continues with the separator
 	}
 	return slices.Concat(file[:start], middle, rest), true
 }
 
-// correctTypos gives an old line and a new one with the words that the old one misspells as the file spells them.
+// correctTypos returns an old line and a new one with the words that the old one misspells as the file spells them.
 func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
 	typos, _ := t.typos(was, is)
 	right := func(word []byte) []byte {
@@ -112,8 +112,9 @@ func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
 	return tokens.ReplaceAllFunc(old, right), tokens.ReplaceAllFunc(fresh, right)
 }
 
-// blanksFromNew gives the changed line when the file has the bytes of the old one before and behind the changed part,
-// and only blanks beside or in that part differ: then those of the new line are written. It is nil when more differs.
+// blanksFromNew returns the changed line when the file has the bytes of the old one before and behind the changed
+// part, and only blanks beside or in that part differ: then those of the new line are written. It is nil when more
+// differs.
 func blanksFromNew(old, fresh, file []byte, head, tail int) []byte {
 	before, behind := bytes.TrimRight(old[:head], blanks), bytes.TrimLeft(old[len(old)-tail:], blanks)
 	if len(before)+len(behind) > min(len(file), len(fresh)) || !bytes.HasPrefix(file, before) ||
@@ -138,7 +139,7 @@ func gluedWords(a, b *stream, at []int, from, to int) bool {
 	return false
 }
 
-// equalOffsets gives for each offset of a the one of b, when both are equal.
+// equalOffsets returns for each offset of a the one of b, when both are equal.
 func equalOffsets(a, b *stream) []int {
 	if !bytes.Equal(a.text, b.text) {
 		return nil
@@ -194,7 +195,7 @@ type merge struct {
 	head, tail       int     // bytes that old and fresh have in common at their ends
 }
 
-// middle gives the part of the file's line that changes, and what replaces it.
+// middle returns the part of the file's line that changes, and what replaces it.
 func (m *merge) middle() (start, end int, with []byte) {
 	lo, hi := m.changed()
 	start, end = m.inFile(lo, hi)
@@ -265,7 +266,7 @@ func (m *merge) inFile(lo, hi int) (start, end int) {
 	return start, end
 }
 
-// beside gives what the part start to end of the file's line has before and after what bytes from to to of the old
+// beside returns what the part start to end of the file's line has before and after what bytes from to to of the old
 // one stand for: white space, and signs that the equivalence ignores.
 func (m *merge) beside(start, end, from, to int) (left, right []byte) {
 	if from == to {
@@ -278,8 +279,8 @@ func (m *merge) beside(start, end, from, to int) (left, right []byte) {
 	return left, right
 }
 
-// gap is what is between two signs of a changed line: what the file has there if new_string has what old_string
-// has, else what new_string has. It never joins signs that new_string separates, or separates those that it joins,
+// gap is what is between two signs of a changed line: what the file has there if new_string has what old_string has,
+// otherwise what new_string has. It never joins signs that new_string separates, or separates those that it joins,
 // where that makes other words of them.
 func gap(old, fresh, file []byte, before, after rune) []byte {
 	switch {

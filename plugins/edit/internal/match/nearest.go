@@ -15,7 +15,7 @@ import (
 const (
 	maxCandidates = 3
 	minScore      = 0.4      // similarity of a block that is shown as a candidate
-	maxAsked      = 40       // lines of old_string that are looked for, fewer in a large file
+	maxAsked      = 40       // lines of old_string that are searched for, fewer in a large file
 	maxLooked     = 80 << 20 // bytes that are searched for them
 	maxNear       = 60       // lines of the file that are compared with each
 	minStretch    = 0.7      // similarity of a part of a line that is shown instead of the line
@@ -112,7 +112,7 @@ func (w *window) candidate() Candidate {
 		Why: fmt.Sprintf("%s of old_string equal, %d not", plural(equal, "line"), len(w.pairs)-equal)}
 }
 
-// extend gives the lines of the file that a window is on, with as many more at its ends as old_string has there
+// extend returns the lines of the file that a window is on, with as many more at its ends as old_string has there
 // unpaired.
 func (t *Text) extend(w *window) (from, to int) {
 	paired := func(j int) bool { return j >= 0 }
@@ -286,8 +286,8 @@ func (t *Text) wordVotes(r *reading) map[int]float64 {
 
 func notWordRune(r rune) bool { return !wordRune(r) }
 
-// bytePairs have a value for each pair of neighboring bytes, white space aside: those tell lines apart that have few
-// whole words in common.
+// bytePairs have a value for each pair of neighboring bytes, ignoring white space: those tell lines apart that have
+// few whole words in common.
 type bytePairs [1 << 16]float32
 
 func pairOf(a, b byte) uint16 {
@@ -441,7 +441,7 @@ type nearLine struct {
 	score float64
 }
 
-// nearestLines gives the lines that share the most with a line of old_string, whose pairs have a weight, which sums
+// nearestLines returns the lines that share the most with a line of old_string, whose pairs have a weight, which sums
 // up to sum.
 func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pairSet) []nearLine {
 	var all []nearLine

@@ -152,7 +152,7 @@ func (s *stream) fold(seg []byte, from, to int) {
 	}
 }
 
-// foldRune gives the plain form of quotes, dashes, odd blanks and full-width forms, and -1 for runes without width.
+// foldRune returns the plain form of quotes, dashes, odd blanks and full-width forms, and -1 for runes without width.
 func foldRune(r rune) rune {
 	switch {
 	case r >= 0xFF01 && r <= 0xFF5E:

@@ -17,10 +17,10 @@ type pass struct {
 
 // passes are tried in this order, for every reading of old_string; the first that finds a place decides. Pass 8
 // compares line by line and comes last (similar.go); all others compare for equality (search). From pass 2 on
-// old_string is looked for without the white space around it. To add a pass, add a row: see allows and fits for what
-// a place must have besides.
+// old_string is searched for without the white space around it. To add a pass, add a row: see allows and fits for
+// what a place must have besides.
 var passes = []pass{
-	// Byte for byte, line endings aside. The only pass that may find a part of a word.
+	// Byte for byte, ignoring line endings. The only pass that may find a part of a word.
 	{1, "exact", "", 0},
 	// Blank lines around old_string, and indentation of its first line.
 	{2, "trimmed", "white space around it", 0},
@@ -125,7 +125,7 @@ func earliest(all []*finding) (best *finding) {
 	return best
 }
 
-// search looks for a reading of old_string in the stream of a pass. It gives nil when there is no place.
+// search looks for a reading of old_string in the stream of a pass. It returns nil when there is no place.
 func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 	old := normalize(r.old, p.ignores)
 	if p.number > 1 {
@@ -163,7 +163,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 	return f
 }
 
-// confirmed repeats a search that ignores comments, ignoring also what only may be a comment, and gives nil if that
+// confirmed repeats a search that ignores comments, ignoring also what only may be a comment, and returns nil if that
 // makes a difference: there may be more places then, or it is not clear that this is one.
 func (t *Text) confirmed(f *finding) *finding {
 	p := f.pass
@@ -180,7 +180,7 @@ func (t *Text) confirmed(f *finding) *finding {
 	return f
 }
 
-// indexes gives the offsets at which a text has another; with apart those that do not overlap.
+// indexes returns the offsets at which a text has another; with apart those that do not overlap.
 func indexes(text, sub []byte, apart bool) iter.Seq[int] {
 	step := 1
 	if apart {
@@ -197,7 +197,7 @@ func indexes(text, sub []byte, apart bool) iter.Seq[int] {
 	}
 }
 
-// allows reports whether a normalized old_string has enough in it to be looked for.
+// allows reports whether a normalized old_string has enough in it to be searched for.
 func (p pass) allows(r *reading, old *stream) bool {
 	letters := alnums(old.text)
 	if p.number <= lastComment {

@@ -86,7 +86,7 @@ func placeholderOf(line string) placeholder {
 	apart := bracketed.MatchString(text)
 	most := 9
 	if dots == 1 && !apart {
-		most = 5 // dots at one end only: a sentence may go on
+		most = 5 // dots at one end only: a sentence may continue
 	}
 	switch {
 	case !isComment && !apart && (dots == 0 || words == 1): // one word behind dots is code: ...rest
@@ -177,7 +177,7 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 	return nil
 }
 
-// outside gives the closest lines before and behind the first place that are not blank.
+// outside returns the closest lines before and behind the first place that are not blank.
 func (t *Text) outside(places []Range) (near [2]string) {
 	if len(places) == 0 {
 		return near
@@ -237,7 +237,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	case kind == dotsOnly && t.kind() == "yaml" && s.fresh[s.at] == "...":
 		return false // the end of a document
 	case isPrompt(before), commentLike(before) && strings.HasSuffix(before, "..."):
-		return false // an interactive session or the sentence of a comment goes on
+		return false // an interactive session or the sentence of a comment continues
 	}
 	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
 }
@@ -257,7 +257,7 @@ func (t *Text) shownAsCode(s newLine) bool {
 	return n%2 == 1 || indentLen([]byte(s.fresh[s.at])) > 0
 }
 
-// isPrompt reports whether a line is one of an interactive session, which goes on with dots.
+// isPrompt reports whether a line is one of an interactive session, which continues with dots.
 func isPrompt(l string) bool {
 	prompts := []string{">>>", "... ", "$ ", "In ["}
 	return slices.ContainsFunc(prompts, func(p string) bool { return strings.HasPrefix(l, p) })

@@ -59,7 +59,7 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 // shows all, which helps more.
 const minMeasured = 2000
 
-// longerThanFile reports that old_string has more than the whole file in every reading, white space aside.
+// longerThanFile reports that old_string has more than the whole file in every reading, ignoring white space.
 func (t *Text) longerThanFile(readings []*reading) bool {
 	ink := func(b []byte) (n int) {
 		for _, c := range b {
@@ -177,7 +177,7 @@ func (t *Text) choose(c Change, f *finding) *Refusal {
 	return nil
 }
 
-// literalEdits put new_string in the place of old_string, with the line endings that the file has there.
+// literalEdits put new_string in place of old_string, with the line endings that the file has there.
 func (t *Text) literalEdits(r *reading, at Range) []Edit {
 	was := t.data[at.Start:at.End]
 	with := []byte(r.new)
@@ -194,7 +194,8 @@ func (t *Text) literalEdits(r *reading, at Range) []Edit {
 	return []Edit{{at, with}}
 }
 
-// fitEndings gives each line of new_string the ending that it has in the file, and new ones that of their neighbors.
+// fitEndings gives each line of new_string the ending that it has in the file, and new ones that of their
+// neighbors.
 func (t *Text) fitEndings(r *reading, at Range) []byte {
 	first := t.lineAt(at.Start)
 	fresh := newSource(toLF([]byte(r.new)), nil)
@@ -221,7 +222,8 @@ func (t *Text) fitEndings(r *reading, at Range) []byte {
 	return out
 }
 
-// presentForm is the equivalence in which new_string is looked for in the file, to see whether an edit was made before.
+// presentForm is the equivalence in which new_string is searched for in the file, to see whether an edit was made
+// before.
 const presentForm = trailingBlanks | leadingBlanks | unicodeForms | blankRuns | blankLines
 
 // presentAt reports that new_string is in the file already, over the very place of old_string. A deletion, whose
@@ -271,7 +273,7 @@ func (t *Text) occurrencesOfNew(r *reading, form equivalence, letters int) []Ran
 	return t.occurrences(t.stream(form), fresh)
 }
 
-// maxOccurrences bounds the occurrences of new_string that are looked at.
+// maxOccurrences bounds the occurrences of new_string that are examined.
 const maxOccurrences = 1000
 
 // occurrences are the places of a text in the file that do not start or end within a word.

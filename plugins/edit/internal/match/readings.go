@@ -61,7 +61,7 @@ func (r *reading) code() (first, last int) {
 	return first, last
 }
 
-// readings gives the ways to interpret a change, the likeliest first.
+// readings returns the ways to interpret a change, the likeliest first.
 func (t *Text) readings(c Change) []*reading {
 	if c.Strictness == Exact {
 		return []*reading{newReading("", c.Old, c.New, 9, t.syntax)}
@@ -131,7 +131,7 @@ func unquoted(c Change) (old, fresh string, ok bool) {
 	return old, fresh, ok
 }
 
-// withoutColumn drops one of the marks from the start of each line, blank lines aside.
+// withoutColumn drops one of the marks from the start of each line, ignoring blank lines.
 func withoutColumn(s, marks string) (string, bool) {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -147,8 +147,8 @@ func withoutColumn(s, marks string) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// newAlone takes from new_string the line numbers and escapes that it has and old_string has not. Where it cannot be
-// told whether they are meant the change is refused. The place is that of old_string.
+// newAlone takes from new_string the line numbers and escapes that it has and old_string has not. Where it is not
+// clear whether they are meant the change is refused. The place is that of old_string.
 func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) {
 	at := t.lineAt(place.Start)
 	if c.Strictness == Exact || r.name != "" {

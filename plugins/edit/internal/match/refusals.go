@@ -270,7 +270,7 @@ func (t *Text) showLines(r *Refusal, from, to int) {
 	}
 }
 
-// unique widens a range of lines until their text is in the file once. It gives the same range when that takes too
+// unique widens a range of lines until their text is in the file once. It returns the same range when that takes too
 // many.
 func (t *Text) unique(from, to int) (first, last int) {
 	if from >= to || t.once(from, to) {

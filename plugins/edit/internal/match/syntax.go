@@ -111,7 +111,7 @@ func (x *syntax) starters() (set [256]bool) {
 	return set
 }
 
-// token gives the end of the comment or string at an offset, or of the byte there.
+// token returns the end of the comment or string at an offset, or of the byte there.
 func (x *syntax) token(data []byte, at int) (end int, comment bool) {
 	rest := data[at:]
 	if at > 0 && data[at-1] == '\\' {
@@ -153,7 +153,7 @@ func (q quote) length(b []byte) int {
 	return len(q.open)
 }
 
-// tokens gives the comments and strings of a text, which is taken to start outside of both.
+// tokens returns the comments and strings of a text, which is taken to start outside of both.
 func (x *syntax) tokens(data []byte) iter.Seq2[Range, bool] {
 	starts := x.starters()
 	return func(yield func(r Range, comment bool) bool) {
@@ -176,7 +176,7 @@ var directive = regexp.MustCompile(`^(#!|//[a-z]+:[a-z]|//nolint|//export |//lin
 	`# ?noqa|# ?pragma|# ?pylint|# ?mypy|# -\*-|# ?frozen_string|# ?shellcheck|# ?rubocop|# ?fmt:|# ?syntax ?=|` +
 	`(//|/\*) ?(eslint|prettier|@ts-|@jsx|istanbul|webpack|NOLINT|clang-format|go:)|///? ?<reference|/\*!|<!--\[if)`)
 
-// scan finds the comments of a text, directives aside.
+// scan finds the comments of a text, except directives.
 func (x *syntax) scan(data []byte) (out []Range) {
 	for r, comment := range x.tokens(data) {
 		if comment && !directive.Match(data[r.Start:min(r.End, r.Start+80)]) {
@@ -199,7 +199,7 @@ func (x *syntax) within(data []byte, offset int) bool {
 	return false
 }
 
-// unbalanced reports whether a comment of a text starts before it or ends behind it.
+// unbalanced reports whether a comment of a text starts before it or ends after it.
 func (x *syntax) unbalanced(data []byte) bool {
 	starts := x.starters()
 	for at := 0; at < len(data); {
@@ -224,8 +224,8 @@ func (x *syntax) unbalanced(data []byte) bool {
 	return false
 }
 
-// comments gives the comments that are so for certain, without directives. The text may start within a string, and a
-// quote in a regular expression or a here-document may look like a string: so a comment must be one also when its
+// comments returns the comments that are so for certain, without directives. The text may start within a string, and
+// a quote in a regular expression or a here-document may look like a string: so a comment must be one also when its
 // line is read alone.
 func (s *source) comments() []Range {
 	if !s.scanned {
@@ -237,7 +237,7 @@ func (s *source) comments() []Range {
 	return s.certain
 }
 
-// maybeComments gives all that may be a comment, whether the text is read as a whole or line by line.
+// maybeComments returns all that may be a comment, whether the text is read as a whole or line by line.
 func (s *source) maybeComments() []Range {
 	if s.syntax == nil {
 		return nil
@@ -285,7 +285,7 @@ func (s *source) commentInLine(r Range) bool {
 	return at == r.Start
 }
 
-// commentsOn gives the index of the first comment that ends after an offset.
+// commentsOn returns the index of the first comment that ends after an offset.
 func (s *source) commentsFrom(offset int) []Range {
 	all := s.comments()
 	i, _ := slices.BinarySearchFunc(all, offset, func(c Range, offset int) int {
@@ -338,7 +338,7 @@ func (s *source) comment(i int) string {
 	return squeeze(s.data[s.commentStart(i):s.lines[i].end])
 }
 
-// commentLines gives those of some lines that are comments.
+// commentLines returns those of some lines that are comments.
 func (s *source) commentLines(from, to int) (out []string) {
 	for i := from; i < to; i++ {
 		if s.commentOnly(i) {

@@ -58,8 +58,8 @@ type Files struct {
 	Repository bool
 }
 
-// Enter gives the rules of a folder in that of r. The path of the folder is relative to the topmost one, whose own is
-// "".
+// Enter returns the rules of a folder in that of r. The path of the folder is relative to the topmost one, whose own
+// is "".
 func (r *Rules) Enter(folder string, files Files) *Rules {
 	in := Rules{}
 	if r != nil {

@@ -64,7 +64,7 @@ func (a *automaton) forget() {
 	a.start = a.intern(state{insts: a.set.dense, begin: true}, isMatch)
 }
 
-// match says whether a line matches, and where the match that ends first does so, or the character behind it.
+// match reports whether a line matches, and where the match that ends first does so, or the character after it.
 func (a *automaton) match(line []byte) (end int, ok bool) {
 	s := a.start
 	if s <= matched {
@@ -189,7 +189,7 @@ func (a *automaton) follow(s *set, pc uint32, flags syntax.EmptyOp) (isMatch boo
 	return isMatch
 }
 
-// intern gives the number of a state, which is a new one if it was not known.
+// intern returns the number of a state, which is a new one if it was not known.
 func (a *automaton) intern(s state, isMatch bool) int32 {
 	if isMatch {
 		return matched
@@ -299,7 +299,7 @@ type set struct {
 
 func (s *set) clear() { s.dense = s.dense[:0] }
 
-// add says whether it was not in the set before.
+// add reports whether it was not in the set before.
 func (s *set) add(pc uint32) bool {
 	if at := s.sparse[pc]; int(at) < len(s.dense) && s.dense[at] == pc {
 		return false

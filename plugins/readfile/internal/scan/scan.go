@@ -94,7 +94,7 @@ func assemble(re *syntax.Regexp) (*Pattern, error) {
 	return p, nil
 }
 
-// hasLineBreak says whether a match would have to hold a line break that is in the pattern as such.
+// hasLineBreak reports whether a match would have to hold a line break that is in the pattern as such.
 func hasLineBreak(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpLiteral && strings.ContainsRune(string(re.Rune), '\n') {
 		return true
@@ -191,7 +191,7 @@ func (s *Scanner) Next(from int) (Line, bool) {
 	return Line{}, false
 }
 
-// ended says whether ctx did, and asks it every so many bytes.
+// ended reports whether ctx did, and asks it every so many bytes.
 func (s *Scanner) ended(more int) bool {
 	if s.looked += more; s.looked > 1<<16 {
 		s.looked = 0
@@ -275,7 +275,7 @@ func rank(b byte) int {
 	return len(common)
 }
 
-// find gives where the literal begins at from or behind it, or nowhere.
+// find returns where the literal begins at from or after it, or nowhere.
 func (f *finder) find(data []byte, from int) int {
 	if f.next == nowhere || f.next >= from {
 		return f.next
@@ -307,7 +307,7 @@ func (f *finder) findFold(data []byte, from int) int {
 	}
 }
 
-// nextByte gives where b is at from or behind it, when known is where it was found last.
+// nextByte returns where b is at from or after it, when known is where it was found last.
 func nextByte(data []byte, b byte, known, from int) int {
 	if known == nowhere || known >= from {
 		return known
@@ -401,9 +401,9 @@ func shortest(all []literal) int {
 	return size
 }
 
-// ofLiteral gives the longest piece of a literal that can be found by its bytes: a character that invalid bytes stand
-// for, or one that has other forms than ASCII letters when case does not matter, such as k and the Kelvin sign, is in
-// no piece.
+// ofLiteral returns the longest piece of a literal that can be found by its bytes: a character that invalid bytes
+// stand for, or one that has other forms than ASCII letters when case does not matter, such as k and the Kelvin sign,
+// is in no piece.
 func ofLiteral(text []rune, fold bool) []literal {
 	best, piece := "", ""
 	for _, r := range text {
@@ -425,7 +425,7 @@ func ofLiteral(text []rune, fold bool) []literal {
 	return []literal{{best, fold}}
 }
 
-// foldsInASCII says whether r has one case only, or is an ASCII letter whose only other form is one too.
+// foldsInASCII reports whether r has one case only, or is an ASCII letter whose only other form is one too.
 func foldsInASCII(r rune) bool {
 	other := unicode.SimpleFold(r)
 	return other == r || r < utf8.RuneSelf && other < utf8.RuneSelf && unicode.SimpleFold(other) == r

@@ -22,7 +22,7 @@ type Filter struct {
 	Secret func(shown, resolved string) bool
 }
 
-// Denies says whether a path, or a folder that it is in, is not to be shown.
+// Denies reports whether a path, or a folder that it is in, is not to be shown.
 func (f Filter) Denies(resolved string) bool {
 	for f.Denied != nil {
 		if f.Denied(resolved) {
@@ -40,7 +40,7 @@ type LeftOut struct {
 	Hidden     int // names that begin with a dot, of files and directories
 	Ignored    int // files and directories that ignore rules name
 	Unreadable int // directories and ignore files that could not be read, or are too deep or too large
-	Crowded    int // directories with more entries than are looked at
+	Crowded    int // directories with more entries than are examined
 	Denied     int // files and directories that are not to be shown
 	Secret     int // files that hold secrets
 }
@@ -129,9 +129,9 @@ func (f *Folder) sub(in *workspace.Folder, name string) *Folder {
 		rules: f.rules}
 }
 
-// Look gives what is in the folder, sorted by name, without what is hidden or ignored. Of more than most entries it
-// looks at the first that the system tells. It also learns the rules that the folder adds to those above it. The rules
-// may be many and slow: it stops when ctx ends.
+// Look returns what is in the folder, sorted by name, without what is hidden or ignored. Of more than most entries it
+// looks at the first that the system tells. It also learns the rules that the folder adds to those above it. The
+// rules may be many and slow: it stops when ctx ends.
 func (f *Folder) Look(ctx context.Context, most int) ([]fs.DirEntry, LeftOut, error) {
 	var out LeftOut
 	entries, more, err := f.Entries(most)
@@ -156,7 +156,7 @@ func (f *Folder) Look(ctx context.Context, most int) ([]fs.DirEntry, LeftOut, er
 	return keep, out, nil
 }
 
-// learn adds the rules of ignore files among the entries, and gives the number of those that could not be read.
+// learn adds the rules of ignore files among the entries, and returns the number of those that could not be read.
 func (f *Folder) learn(entries []fs.DirEntry) (unreadable int) {
 	has := map[string]bool{}
 	for _, e := range entries {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxNames  = 200_000 // entries of one directory that are looked at
+	maxNames  = 200_000 // entries of one directory that are examined
 	maxDepth  = 100     // directories in one another
 	batchSize = 16      // files that are visited in one go
 )
@@ -33,7 +33,7 @@ type Walk[T any] struct {
 	Visit func(ctx context.Context, b Batch) T
 	// Each takes what Visit gave, in the order of paths, one after the other. False ends the walk.
 	Each func(T) bool
-	// Descend, when set, says whether to go into a directory by its path below the top.
+	// Descend, when set, reports whether to go into a directory by its path below the top.
 	Descend func(below string) bool
 	// Full, when set, says that so much waits for Each that no more should be visited ahead of it.
 	Full func() bool
@@ -311,7 +311,7 @@ func enter(above *ignore.Rules, in *workspace.Folder, shown string, has func(nam
 	return above.Enter(shown, files), unreadable
 }
 
-// inGitInfo calls do for .git/info, which need not be there.
+// inGitInfo calls do for .git/info, which need not exist.
 func inGitInfo(in *workspace.Folder, do func(info *workspace.Folder)) {
 	git, err := in.Folder(".git")
 	if err != nil {

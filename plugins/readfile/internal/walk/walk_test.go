@@ -48,7 +48,7 @@ func enterAt(t testing.TB, dir, at string, f Filter) *Folder {
 	return top
 }
 
-// names walks through all files, and gives their paths in the order of Each.
+// names walks through all files, and returns their paths in the order of Each.
 func names(t testing.TB, top *Folder, more func(*Walk[[]string])) ([]string, LeftOut) {
 	t.Helper()
 	var out []string

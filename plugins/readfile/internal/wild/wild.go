@@ -35,7 +35,7 @@ const (
 	rest              // anything
 )
 
-// Match says whether the pattern matches all of s.
+// Match reports whether the pattern matches all of s.
 func (p *Pattern) Match(s string) bool {
 	if p.never {
 		return false
@@ -51,7 +51,7 @@ func (p *Pattern) Match(s string) bool {
 	}
 }
 
-// A matching is where a match stands. On a dead end only the last star needs to be tried with more, and behind it the
+// A matching is where a match stands. On a dead end only the last star needs to be tried with more, and after it the
 // last dirs or rest: whatever an earlier one could take, these can.
 type matching struct {
 	*Pattern
@@ -149,10 +149,10 @@ type Glob struct {
 	fold         bool
 }
 
-// ParseGlob reads a pattern: * and ? stay in one part of a path, ** as a part of its own is any number of directories,
-// [a-z] and [!a-z] are sets of characters, {a,b} are alternatives, and \ takes the meaning from the character behind
-// it. With fold, upper and lower case are the same. At most 1024 bytes, and at most 64 alternatives in all; the errors
-// are for the model.
+// ParseGlob reads a pattern: * and ? stay in one part of a path, ** as a part of its own is any number of
+// directories, [a-z] and [!a-z] are sets of characters, {a,b} are alternatives, and \ takes the meaning from the
+// character after it. With fold, upper and lower case are the same. At most 1024 bytes, and at most 64 alternatives
+// in all; the errors are for the model.
 func ParseGlob(text string, fold bool) (*Glob, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), maxPattern)
@@ -176,7 +176,7 @@ func ParseGlob(text string, fold bool) (*Glob, error) {
 	return g, nil
 }
 
-// Match says whether one of the alternatives matches all of path.
+// Match reports whether one of the alternatives matches all of path.
 func (g *Glob) Match(path string) bool {
 	if g.fold {
 		path = strings.ToLower(path)
@@ -365,7 +365,7 @@ func (p *parser) class() (*class, bool) {
 	return c, ok
 }
 
-// member adds what begins with char to the class, and gives the character that a range could start from.
+// member adds what begins with char to the class, and returns the character that a range could start from.
 func (p *parser) member(c *class, char, before rune) (rune, bool) {
 	if name, ok := p.name(char); ok {
 		c.ranges = append(c.ranges, named[name]...)
