@@ -68,7 +68,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		}
 		return nil, nil, err
 	}
-	if !c.stopped() && g.hasEnded() && disconnected(broken) {
+	if !c.stopped() && g.hasDied() && disconnected(broken) {
 		died = broken
 	}
 	outcome := sdk.OutcomeNotSent
@@ -88,7 +88,7 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	g := c.generation
 	preview, err := g.client.Preview(c.ctx, r)
 	if broken, ok := c.broken(err); ok {
-		_ = c.stopped() || g.hasEnded()
+		_ = c.stopped() || g.hasDied()
 		return nil, p.lost(g, r, broken)
 	}
 	if ctx.Err() != nil {
@@ -138,7 +138,7 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 			p.name, g.abandoned.describe())
 	case g.calls.wereCanceled():
 		e.Message = fmt.Sprintf("plugin %q was reloaded or removed; the call ran out of time in the old process", p.name)
-	case !isClosed(g.done()):
+	case !isClosed(g.child.died):
 		g.child.kill("it violated the protocol")
 		e.Code, e.Name = sdk.CodeProtocol, "Protocol"
 		e.Message = fmt.Sprintf("plugin %q violated the protocol and is restarted: %v", p.name, broken)
@@ -224,6 +224,16 @@ func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
 			if g, err = p.acquire(ctx); err != nil {
 				return nil, err
 			}
+		}
+		if isClosed(g.child.died) { // the next generation starts when nothing of this one is left
+			select {
+			case <-g.done():
+			case <-ctx.Done():
+				return nil, sdk.EndedError(ctx)
+			case <-p.closing:
+				return nil, p.closedError()
+			}
+			continue
 		}
 		if !g.takesCalls(ctx) {
 			continue // with the next generation, or an error

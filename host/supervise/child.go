@@ -32,15 +32,17 @@ type child struct {
 	handle      *os.Process   // this process, never another with the same number
 	containment string        // see proctree.Cmd.Containment
 	killAll     func()        // kills the process and everything it has started
+	died        chan struct{} // closed when the program itself has ended: before exited
 	exited      chan struct{} // closed when no process of it is left and its output has been read
 	tail        *tail
 	stdin       *os.File // the plugin ends when this is closed
 	readers     sync.WaitGroup
-	output      [2]*os.File // standard output and standard error, which the readers read
+	stderrRead  chan struct{} // closed when standard error has been read to its end
+	output      [2]*os.File   // standard output and standard error, which the readers read
 
 	mu         sync.Mutex
 	over       bool
-	exit       proctree.Exit // once it is over
+	exit       proctree.Exit // once it has died
 	lost       error         // once it is over: it could not be followed to its end
 	killReason string        // why the host killed it, or ""
 }
@@ -58,7 +60,8 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logg
 	}
 	cmd := how.Command(spec.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.r, out.w, stderr.w
-	c = &child{containment: cmd.Containment(), exited: make(chan struct{}), tail: &tail{}, stdin: stdin.w,
+	c = &child{containment: cmd.Containment(), died: make(chan struct{}), exited: make(chan struct{}),
+		stderrRead: make(chan struct{}), tail: &tail{}, stdin: stdin.w,
 		output: [2]*os.File{out.r, stderr.r}}
 	ended, err := c.run(ctx, cmd)
 	closeFiles(stdin.r, out.w, stderr.w) // the process has copies
@@ -67,7 +70,10 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logg
 		return nil, nil, launchError(spec, err)
 	}
 	c.readers.Add(len(c.output)) // one for each copyOutput
-	go c.copyOutput(stderr.r, &remainderReader{file: stderr.r}, newOutputLog(log, "stderr", c.tail, spec.References))
+	go func() {
+		defer close(c.stderrRead)
+		c.copyOutput(stderr.r, &remainderReader{file: stderr.r}, newOutputLog(log, "stderr", c.tail, spec.References))
+	}()
 	go c.wait(ended, how)
 	return c, out.r, nil
 }
@@ -89,10 +95,11 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 		}
 		started <- err
 	}
+	cmd.Exited = func(e proctree.Exit) { c.setExit(e, nil) }
 	go func() {
 		defer close(ended)
 		defer kill()
-		c.exit, c.lost = cmd.Run(life)
+		c.setExit(cmd.Run(life))
 	}()
 	select {
 	case err = <-started:
@@ -107,6 +114,17 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 		<-ended
 	}
 	return ended, err
+}
+
+// setExit records how the program ended: with its own end, and again with the end of its tree, when it is known whether
+// that could be followed.
+func (c *child) setExit(exit proctree.Exit, lost error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exit, c.lost = exit, lost
+	if !isClosed(c.died) {
+		close(c.died)
+	}
 }
 
 // wait returns when everything that the process started has ended and its output has been read. It removes the
@@ -194,6 +212,8 @@ func exitText(e proctree.Exit) string {
 
 // addExitFacts adds how the process ended to the details of an error.
 func (c *child) addExitFacts(facts map[string]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case c.exit.Signal != 0:
 		facts["signal"] = c.exit.SignalName()

@@ -141,13 +141,27 @@ func (g *generation) release() {
 // exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
 const exitDelay = 500 * time.Millisecond
 
-// hasEnded reports, after the connection broke, whether the process has ended. Its launcher may still be ending
-// processes that it left, which takes a moment, and longer on a busy machine.
+// stderrDelay is how long the last lines of a plugin that has died are waited for. The kernel ends the stream before the
+// process, but not while another process has it open.
+const stderrDelay = 20 * time.Millisecond
+
+// hasDied reports, after the connection broke, whether the program itself has ended. Its launcher may still be ending
+// processes that it left, for which no call has to wait: the next one does.
+func (g *generation) hasDied() bool {
+	c := g.child
+	if !within(exitDelay, c.died) && !(c.gone() && within(killTime, c.died)) {
+		return false
+	}
+	within(stderrDelay, c.stderrRead)
+	return true
+}
+
+// hasEnded is hasDied for the process and everything that it has started.
 func (g *generation) hasEnded() bool {
 	return within(exitDelay, g.done()) || g.child.gone() && within(killTime, g.done())
 }
 
-// describeEnd says how the process ended, with its last lines on standard error; it has ended.
+// describeEnd says how the process ended, with its last lines on standard error; it has died.
 func (g *generation) describeEnd() string {
 	return g.withSandboxHint(g.child.withStderr(g.child.exitError(""))).Error()
 }

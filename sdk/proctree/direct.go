@@ -14,6 +14,7 @@ type tree struct {
 	name    string
 	proc    *os.Process
 	started time.Time
+	exited  func(Exit)
 	done    chan struct{} // closed when the program has been reaped
 	exit    Exit          // and err: to be read after done
 	err     error
@@ -27,7 +28,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	if p.started != nil {
 		p.started(proc.Pid)
 	}
-	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
+	t := &tree{name: p.name, proc: proc, started: time.Now(), exited: p.exited, done: make(chan struct{})}
 	go t.watch()
 	return t, nil
 }
@@ -37,6 +38,9 @@ func (t *tree) watch() {
 	defer close(t.done)
 	state, err := t.proc.Wait()
 	took := time.Since(t.started)
+	if err == nil && t.exited != nil {
+		t.exited(exitOf(state.Sys().(syscall.WaitStatus), took))
+	}
 	t.kill()
 	if err != nil {
 		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w, and %w", t.name, err, ErrLost, ErrLoose)

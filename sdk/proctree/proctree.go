@@ -78,6 +78,9 @@ type Cmd struct {
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if that cannot be found out. The
 	// id is not reused before Started returns, which must not take long.
 	Started func(pid int)
+	// Exited, if not nil, is called when the program itself has ended, as far as that is seen, and before the other
+	// processes of its tree are killed. It must not take long.
+	Exited func(Exit)
 	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
 	// less than zero means SIGKILL at once.
 	Grace time.Duration

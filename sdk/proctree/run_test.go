@@ -398,3 +398,17 @@ func BenchmarkOSExec(b *testing.B) {
 		}
 	}
 }
+
+// The end of the program itself is reported once, before the end of what it has left.
+func TestExitedComesBeforeTheSweep(t *testing.T) {
+	var exits []Exit
+	c := Command("/bin/sh", "-c", "sleep 1000 & exit 3")
+	c.Exited = func(e Exit) { exits = append(exits, e) }
+	exit, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(exits) != 1 || exits[0].Code != 3 || exits[0].Duration != exit.Duration || exits[0].Killed != 0 {
+		t.Errorf("reported %+v, then %+v", exits, exit)
+	}
+}

@@ -146,6 +146,8 @@ func (t *tree) listen() string {
 				t.program.started(t.pid)
 			}
 			t.send(launcher.FoundCommand)
+		case r.Exited && t.program.exited != nil:
+			t.program.exited(exitOf(r.Status, r.Took))
 		case r.Sweeps && !within(t.sweeps, 0):
 			close(t.sweeps)
 		}

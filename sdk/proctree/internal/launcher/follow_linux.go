@@ -66,6 +66,9 @@ func (l *launcher) obey() bool {
 // that and continues.
 func (l *launcher) sweep() {
 	l.sweeping = true
+	if l.ended { // calls that wait for the program need not wait for the rest of its tree
+		l.say(exitedLine, l.wait, l.took)
+	}
 	l.say(sweepLine)
 	limit, done := time.Now().Add(SweepLimit), false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

@@ -202,6 +202,7 @@ const (
 const (
 	failedLine  = "failed %s %d %s\n"       // step, errno, the system call
 	startedLine = "started %d\n"            // pid, as the launcher sees it
+	exitedLine  = "exited %d %d\n"          // wait status, nanoseconds; comes before the sweep
 	sweepLine   = "sweeping\n"              // the program has ended, or is being killed
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
@@ -214,6 +215,7 @@ type Report struct {
 	Call   string        // and the system call, of the steps "restrict" and "protect"
 	PID    int           // of the program, which is also its process group, in the launcher's namespace
 	Sweeps bool          // the launcher has begun to kill what remains
+	Exited bool          // the program has ended, with Status and Took
 	Ended  bool          // the launcher could follow the program to its end
 	Status syscall.WaitStatus
 	Took   time.Duration // by the program
@@ -246,6 +248,10 @@ func (r *Report) parseLine(line string) {
 		}
 	case "started":
 		_, _ = fmt.Sscanf(line, startedLine, &r.PID)
+	case "exited":
+		var wait uint32
+		n, _ := fmt.Sscanf(line, exitedLine, &wait, &r.Took)
+		r.Exited, r.Status = n == 2, syscall.WaitStatus(wait)
 	case "sweeping\n":
 		r.Sweeps = true
 	case "ended":
