@@ -77,6 +77,7 @@ func (s *server) serve() {
 	_ = os.Unsetenv(wire.EnvToken)                         // not for processes that the plugin starts
 	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user
 	stderr := keepStderr()
+	s.cpus.own()
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  wire.Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {wire.PluginName: &glue{server: s}}},

@@ -24,6 +24,7 @@ type server struct {
 	runs     runIDs
 	sessions sync.WaitGroup
 	overdue  overdue
+	cpus     processors
 }
 
 // kitVersion is the Go sdk's identification on the wire.
@@ -100,6 +101,8 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) error {
 	ctx, end := s.begin(stream.Context())
 	defer end()
+	s.cpus.begin()
+	defer s.cpus.end()
 	return s.call(ctx, r, wire.NewSender(stream))
 }
 

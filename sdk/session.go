@@ -35,6 +35,7 @@ func (s *server) serveSession(frames *wire.Frames) {
 	defer context.AfterFunc(ctx, frames.EndNext)() // handlers that end then may still send their results
 	c := &session{server: s, frames: frames, ctx: ctx, idle: make(chan *sessionCall), running: map[uint64]*sessionCall{}}
 	c.timer = time.AfterFunc(time.Hour, c.sendStarted)
+	s.cpus.start()
 	c.receive()
 	cancel()
 	c.mu.Lock()
@@ -146,6 +147,7 @@ type sessionCall struct {
 	mu   sync.Mutex // held to send
 	sent bool       // the first event, or it waits
 	held *pluginv1.CallEvent
+	long bool // counted by processors
 }
 
 func (c *sessionCall) run() {
@@ -164,6 +166,12 @@ func (c *sessionCall) end() {
 	s := c.session
 	c.cancel()
 	s.server.overdue.remove(&c.handler)
+	c.mu.Lock()
+	c.held = nil
+	if c.long {
+		s.server.cpus.end()
+	}
+	c.mu.Unlock()
 	s.mu.Lock()
 	delete(s.running, c.id)
 	s.mu.Unlock()
@@ -205,7 +213,8 @@ func (c *sessionCall) flush() {
 	defer c.mu.Unlock()
 	if c.held != nil {
 		m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{c.held}}
-		c.held = nil
+		c.held, c.long = nil, true
+		c.session.server.cpus.begin()
 		_ = c.send(m) // likewise
 	}
 }

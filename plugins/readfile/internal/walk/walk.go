@@ -49,7 +49,7 @@ func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 	first := r.keep(top)
 	first.users = 1
 	var workers sync.WaitGroup
-	for range 2 * runtime.GOMAXPROCS(0) {
+	for range 2 * runtime.NumCPU() {
 		workers.Go(r.work)
 	}
 	r.collect(&node[T]{in: first, isTop: true, done: make(chan struct{})})

@@ -1,0 +1,59 @@
+package sdk
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A plugin has all processors while a long call runs, and for a second after the last.
+func TestProcessors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var set []string
+		p := &processors{one: func() { set = append(set, "one") }, all: func() { set = append(set, "all") }}
+		expect := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if !slices.Equal(set, want) {
+				t.Errorf("set to %v, want %v", set, want)
+			}
+			set = nil
+		}
+		p.begin() // before the first session
+		p.end()
+		expect()
+		p.start()
+		p.start()
+		expect("one")
+		time.Sleep(2 * shortAgain)
+		expect()
+		p.begin()
+		p.begin()
+		p.end()
+		time.Sleep(2 * shortAgain)
+		expect("all")
+		p.end()
+		time.Sleep(shortAgain / 2)
+		p.begin()
+		time.Sleep(2 * shortAgain)
+		p.end()
+		time.Sleep(shortAgain / 2)
+		expect()
+		time.Sleep(shortAgain)
+		expect("one")
+	})
+}
+
+// What the environment says holds.
+func TestProcessorsOfTheEnvironment(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "2")
+	p := &processors{}
+	p.own()
+	p.start() // would set the test's own
+	p.begin()
+	p.end()
+	if p.one != nil || p.timer != nil {
+		t.Error("the processors are set")
+	}
+}
