@@ -119,8 +119,8 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 	switch method {
 	case methodElicit, methodSample:
 		owner, unknown = u.awaitOwner(ctx)
-	case methodRoots: // those of the work folder are never wrong
-		owner, _, _ = u.owner()
+	case methodRoots:
+		return roots(u.workdir), nil
 	}
 	switch {
 	case owner != nil:
@@ -128,8 +128,6 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 		defer cancel()
 		defer context.AfterFunc(owner.running, cancel)()
 		return owner.ask(ctx, method, params)
-	case method == methodRoots:
-		return roots(u.workdir), nil
 	case unknown:
 		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method +
 			" is refused: it does not say which " +

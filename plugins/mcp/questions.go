@@ -31,8 +31,6 @@ func answerable(capabilities json.RawMessage, method string, params json.RawMess
 	switch method {
 	case methodSample:
 		return first(memberOf(capabilities, "sampling")) == '{'
-	case methodRoots:
-		return first(memberOf(capabilities, "roots")) == '{'
 	case methodElicit:
 		elicitation := memberOf(capabilities, "elicitation")
 		if mode, _ := text(memberOf(params, "mode")); mode == "url" {
@@ -47,11 +45,13 @@ func answerable(capabilities json.RawMessage, method string, params json.RawMess
 // mayAsk tells whether the caller can be asked anything at all.
 func (q *query) mayAsk() bool {
 	return slices.ContainsFunc(members(q.request.Capabilities), func(m member) bool {
-		return m.name == "elicitation" || m.name == "sampling" || m.name == "roots"
+		return m.name == "elicitation" || m.name == "sampling"
 	})
 }
 
-// roots is the answer to roots/list: the work folder.
+// roots is the answer to roots/list: the work folder, whatever roots the caller has. A server keeps the roots that it
+// was given, and one process serves all callers of a folder: they would widen each other's. What a caller calls a root
+// may also be on another machine.
 func roots(workdir string) json.RawMessage {
 	path := filepath.ToSlash(workdir)
 	if !strings.HasPrefix(path, "/") {
@@ -146,7 +146,7 @@ func (q *query) answers(passed passedState, responses map[string]json.RawMessage
 const maxRounds = 10
 
 // callModern makes a request of a server that asks by returning questions. Those for the roots the plugin answers
-// itself if the caller has none.
+// itself.
 func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 	for range maxRounds {
 		raw, err := q.call(ctx, nil)
@@ -160,7 +160,7 @@ func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 		passed := passedState{State: reply.state}
 		rest := map[string]json.RawMessage{}
 		for key, question := range reply.asks {
-			if method, _ := text(memberOf(question, "method")); method == methodRoots && !q.ownRoots() {
+			if method, _ := text(memberOf(question, "method")); method == methodRoots {
 				passed.Roots = append(passed.Roots, key)
 			} else {
 				rest[key] = question
@@ -176,16 +176,9 @@ func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 	return nil, badResult(q, fmt.Errorf("it asked for the roots %d times in a row", maxRounds))
 }
 
-// ownRoots tells whether the caller answers for the roots itself.
-func (q *query) ownRoots() bool { return answerable(q.request.Capabilities, methodRoots, nil) }
-
 // capabilities are what the server is told of the caller.
 func (q *query) capabilities() json.RawMessage {
-	all := members(q.request.Capabilities)
-	if q.ownRoots() {
-		return q.request.Capabilities
-	}
-	all = slices.DeleteFunc(all, func(m member) bool { return m.name == "roots" })
+	all := slices.DeleteFunc(members(q.request.Capabilities), func(m member) bool { return m.name == "roots" })
 	return object(append(all, member{"roots", json.RawMessage("{}")})...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -121,10 +122,31 @@ func TestQuestionsOfACallerWithoutCapabilities(t *testing.T) {
 	if r.Error != nil || !strings.Contains(r.Content[0].Text, `{"roots":[{"name":`) {
 		t.Errorf("%+v", r)
 	}
-	key, _, state := asked(t, f.ask(sdk.Request{Tool: "roots", Capabilities: json.RawMessage(`{"roots":{}}`)}))
-	r = f.ask(sdk.Request{Tool: "roots", Capabilities: json.RawMessage(`{"roots":{}}`), RequestState: state,
-		InputResponses: answers(key, `{"roots":[]}`)})
-	if r.Error != nil || r.Content[0].Text != `{"roots":[]}` {
+}
+
+// Callers of one work folder share a process, and so its roots: whatever roots a caller has, the server gets the work
+// folder and nothing else, in both eras.
+func TestRootsAreTheWorkFolderForEveryCaller(t *testing.T) {
+	f := newFake(t, "roots")
+	f.start("")
+	want := string(roots(f.dir))
+	for i, capabilities := range []string{"", `{"roots":{}}`, `{"roots":{"listChanged":true},"elicitation":{}}`} {
+		r := f.ask(sdk.Request{Tool: "roots", SessionID: fmt.Sprint(i), Capabilities: json.RawMessage(capabilities)})
+		if r.Error != nil || r.InputRequired != nil || r.Content[0].Text != want {
+			t.Errorf("%s: %+v", capabilities, r)
+		}
+	}
+	if n := len(f.lines("starts")); n != 1 {
+		t.Errorf("%d processes were started", n)
+	}
+	modern := newFake(t, "modern")
+	modern.file("modern", "")
+	modern.start("")
+	both := json.RawMessage(`{"roots":{},"elicitation":{}}`)
+	_, _, state := asked(t, modern.ask(sdk.Request{Tool: "modern", Arguments: json.RawMessage("{}"), Capabilities: both}))
+	r := modern.ask(sdk.Request{Tool: "modern", Arguments: json.RawMessage("{}"), Capabilities: both, RequestState: state,
+		InputResponses: answers("q", `{"action":"accept"}`)})
+	if r.Error != nil || !strings.HasSuffix(r.Content[0].Text, `"r":`+string(roots(modern.dir))+"}") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -87,7 +87,7 @@ func (o *ongoing) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error
 
 // ask is the engine's RequestFunc of the call.
 func (o *ongoing) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *client.RPCError) {
-	if method == methodRoots && !o.ownRoots() {
+	if method == methodRoots {
 		return roots(o.workdir()), nil
 	}
 	if !answerable(o.request.Capabilities, method, params) {
