@@ -30,7 +30,7 @@ type Call struct {
 	StopReason string
 	// Caller says on whose behalf it is made, for rules that name callers; it may be empty.
 	Caller string
-	// SessionID tells sessions apart; it may be empty.
+	// SessionID distinguishes sessions; it may be empty.
 	SessionID string
 	// Workdir is the folder to work in, absolute; "" is the host's.
 	Workdir string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A server over HTTP continues with the identities of a changed configuration: who was removed loses access, who was
-// added has it, who has another profile sees its tools, and a configuration with a mistake changes nothing.
+// A server over HTTP continues with the identities of a changed configuration: a removed identity loses access, an
+// added one gets it, one with another profile sees its tools, and a configuration with a mistake changes nothing.
 func TestIdentitiesAreReloaded(t *testing.T) {
 	t.Setenv("ANN_TOKEN", "token-of-ann-0123456789")
 	t.Setenv("BOB_TOKEN", "token-of-bob-0123456789")

@@ -64,7 +64,7 @@ func (o *oneCall) run(program, stdin string, args ...string) (code int, stdout, 
 	return code, out.String(), errs.String()
 }
 
-// A result that has only structured data is printed as JSON, whoever calls.
+// A result that has only structured data is printed as JSON, for people and clients.
 func TestStructuredResultIsPrinted(t *testing.T) {
 	o := newOneCall(t, "", "")
 	for tool, want := range map[string]string{

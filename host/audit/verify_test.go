@@ -242,7 +242,7 @@ func TestRemovedLog(t *testing.T) {
 	if _, err := Tail(path, 1); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the tail: %v", err)
 	}
-	l := openLog(t, path, Options{}) // a host continues, and the loss stays told
+	l := openLog(t, path, Options{}) // a host continues, and the loss is still reported
 	add(t, l, call(4))
 	if r, err := Verify(path); err != nil || r.OK() || r.Problems[0].Fault != FaultCut {
 		t.Errorf("%+v, %v", r, err)

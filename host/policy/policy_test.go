@@ -181,7 +181,7 @@ func TestNewReportsEveryMistake(t *testing.T) {
 	}
 }
 
-// Every pattern that New lets through can be matched, and those it refuses are told.
+// Every pattern that New lets through can be matched, and those it refuses are reported.
 func TestPatternsAreCheckedToTheirEnd(t *testing.T) {
 	t.Parallel()
 	for glob, fine := range map[string]bool{"": true, "*": true, "p__*": true, "p__[a-z]?": true, `p\__x`: true,

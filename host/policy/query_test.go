@@ -50,7 +50,7 @@ func TestArgument(t *testing.T) {
 	}
 }
 
-// Whoever appends to an argument does not write into the call.
+// Appending to a returned argument does not write into the call.
 func TestArgumentEndsWhereItEnds(t *testing.T) {
 	t.Parallel()
 	q := policy.Query{Arguments: json.RawMessage(`{"a":1,"b":2}`)}

@@ -173,7 +173,7 @@ func answering(answer policy.Truth, err error) condition {
 
 func panicking(*policy.Query) (policy.Truth, error) { panic("oops") }
 
-// Why a rule did not match, or not as it is written, is in the note; the rule's own reason stays.
+// The note says why a rule did not match, or has another effect than written; the rule's own reason stays.
 func TestNotesAndReasons(t *testing.T) {
 	t.Parallel()
 	deny, judge := rule("r", policy.Deny), judging("r", policy.Ask)

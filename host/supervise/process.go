@@ -228,7 +228,7 @@ func (p *Process) forgetDescription() {
 	}
 }
 
-// announceDescription wakes who waits for another description. It is called with mu held.
+// announceDescription wakes goroutines that wait for another description. It is called with mu held.
 func (p *Process) announceDescription() {
 	close(p.described)
 	p.described = make(chan struct{})

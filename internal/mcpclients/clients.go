@@ -83,7 +83,7 @@ func (c *Client) Block(e Entry) (string, error) {
 	return document.Show(c.Syntax, change), nil
 }
 
-// Add returns the file with the entry in it, and all else as it is.
+// Add returns the file with the entry in it, otherwise unchanged.
 func (c *Client) Add(file []byte, e Entry) ([]byte, error) {
 	change, err := c.change(e)
 	if err != nil {

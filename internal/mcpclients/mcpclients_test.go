@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 )
 
-// Every client's block is read back as it was meant, and adding it twice changes nothing.
+// Every client's block is read back unchanged, and adding it twice changes nothing.
 func TestBlocks(t *testing.T) {
 	run := Entry{Name: "toolhost", Command: `/opt/my "tools"/toolhost`, Args: []string{"mcp", "--config", `/home/ü/c.hcl`}}
 	reach := Entry{Name: "toolhost", URL: "http://127.0.0.1:8080/mcp", TokenVar: "TOKEN"}

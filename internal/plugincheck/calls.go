@@ -221,7 +221,7 @@ func (c *checker) fits(e Call) error {
 	return fmt.Errorf("there is no tool %q", e.Tool)
 }
 
-// String is the call as it is typed.
+// String is the call in the form in which it is typed.
 func (e Call) String() string { return fmt.Sprintf("%s %s", e.Tool, bytes.TrimSpace(e.Arguments)) }
 
 // harmless are calls that may be made many times: the examples, else one of a tool that does not exist.

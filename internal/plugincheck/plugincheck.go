@@ -1,5 +1,5 @@
 // Package plugincheck tests a plugin in any language against the protocol (docs/protocol.md), item by item, as a host
-// would meet it. It calls only tools that it is told to call: a plugin's tools may delete things.
+// would meet it. It calls only the tools of the given calls: a plugin's tools may delete things.
 package plugincheck
 
 import (

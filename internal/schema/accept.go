@@ -69,8 +69,8 @@ type attempt struct {
 
 type span struct{ start, end int32 }
 
-// maxExtras bounds the properties outside props in one object and the objects around it: to be told from each other
-// they are compared.
+// maxExtras bounds the properties outside props in one object and the objects around it: to distinguish them they are
+// compared.
 const maxExtras = 32
 
 // accepts reads the document once. False means "ask the library". A nil rule knows nothing.

@@ -52,7 +52,7 @@ func TestAcceptIsNotCertain(t *testing.T) {
 	}
 }
 
-// TestAcceptManyNames: up to 32 names outside properties are told apart in place, more are left to the library.
+// TestAcceptManyNames: up to 32 names outside properties are distinguished in place, more are left to the library.
 func TestAcceptManyNames(t *testing.T) {
 	s := mustCompile(t, `{"type":"object"}`)
 	object := func(n int) []byte {

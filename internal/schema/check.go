@@ -52,7 +52,7 @@ func (c *checker) showTyped(v any, at *place) string {
 	return showTyped(v)
 }
 
-// full reports that the words of another finding would not be read.
+// full reports that another finding would not be shown.
 func (c *checker) full() bool {
 	return c.wordless || c.quiet > 0 || len(c.findings) == maxFindings
 }
@@ -524,8 +524,7 @@ func (c *checker) oneOf(n *node, v any, at *place) {
 	}
 }
 
-// noneFits tells the problems of the alternative that was meant, if it is clear which, otherwise what the
-// alternatives are.
+// noneFits reports the problems of the alternative that was probably meant, otherwise the alternatives.
 func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *place) {
 	if meant := theOneMeant(tried, at); meant != nil {
 		for _, f := range meant {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// MaxProblems is how many problems of a document are told; the rest is only counted.
+// MaxProblems is how many problems of a document are listed; the rest is only counted.
 const MaxProblems = 5
 
 // Problem is one thing wrong with a document, worded for the author of the document.
@@ -380,7 +380,8 @@ func (n *node) describeEnum() string {
 	return either(words)
 }
 
-// describeObject names the properties that tell one object from another: constants, then the required, then any.
+// describeObject names the properties that distinguish one object from another: constants, then the required, then
+// any.
 func (n *node) describeObject() string {
 	var words []string
 	for _, m := range n.properties {

@@ -8,9 +8,9 @@ import (
 )
 
 // GitFolders returns the folders in which a text runs git for reading, as absolute paths. Git reads the settings of
-// the repository there, and those can name programs: whoever runs such a text without approval must turn them off. It
-// returns none when a command of the text has doubts, changes something with git, or runs something of the project:
-// such a text runs because a person or a rule wants these effects, hooks and filters among them.
+// the repository there, and those can name programs: a caller that runs such a text without approval must turn them
+// off. It returns none when a command of the text has doubts, changes something with git, or runs something of the
+// project: such a text runs because a person or a rule wants these effects, hooks and filters among them.
 func GitFolders(text string, c Context) (folders []string) {
 	s, err := parse(text)
 	if err != nil || len(c.Env) > 0 {

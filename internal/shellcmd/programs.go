@@ -310,8 +310,8 @@ var changeRows = []row{
 		"ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
 }
 
-// gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run:
-// whoever runs these commands must turn them off, see GitFolders.
+// gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: a
+// caller that runs these commands must turn them off, see GitFolders.
 var gitRows = []row{
 	{"git", "version", spec{max: -1}},
 	{"git version", "build-options", spec{max: -1}},

@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// Invisible tells characters that show nothing, move the cursor, or turn what is around them: controls, format and
-// bidirectional characters, tags, variation selectors, fillers, private use. Line feeds and tabs are not among them.
+// Invisible reports characters that show nothing, move the cursor, or change the direction of text around them:
+// controls, format and bidirectional characters, tags, variation selectors, fillers, private use. Line feeds and tabs
+// are not among them.
 func Invisible(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
@@ -19,7 +20,7 @@ func Invisible(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// joins tells the invisible characters that scripts and emoji need: one, behind a character that can be seen.
+// joins reports the invisible characters that scripts and emoji need: one, behind a character that can be seen.
 func joins(r, before rune) bool {
 	switch r {
 	case '\ufe0e', '\ufe0f': // how an emoji, or a digit on a key, is drawn

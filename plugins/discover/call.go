@@ -185,7 +185,7 @@ func (o *outcome) stopped(why string) string {
 	return o.err.Error()
 }
 
-// ended is the sdk's error for a call that was canceled, in words of our own.
+// ended is the sdk's error for a call that was canceled, with our own message.
 func ended(ctx context.Context, text string) *sdk.Error {
 	e := sdk.EndedError(ctx)
 	e.Message = text
@@ -201,8 +201,7 @@ func (o *outcome) structured() json.RawMessage {
 	})
 }
 
-// lines are the five lines by which Gemini CLI tells a model of a tool that failed, with at most so much of each
-// stream.
+// lines are the five lines in which Gemini CLI reports a failed tool to a model, with at most so much of each stream.
 func (o *outcome) lines(most int) string {
 	failed, code := "", ""
 	if o.err != nil {

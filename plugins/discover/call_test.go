@@ -469,7 +469,7 @@ func TestCancel(t *testing.T) {
 	l.wantEnd(t)
 }
 
-// When the plugin is to stop, whoever made the call gets what there is so far.
+// When the plugin is to stop, the caller gets the output so far.
 func TestCanceledByThePlugin(t *testing.T) {
 	p := newProject(t)
 	p.prints(t, `[{"name":"one"}]`)

@@ -249,7 +249,7 @@ func (s *splitter) double() error {
 	}
 }
 
-// escape takes the next character as it is; a line break after a backslash is nothing at all.
+// escape takes the next character literally; a line break after a backslash is nothing at all.
 func (s *splitter) escape() error {
 	if s.at >= len(s.text) {
 		return errors.New("it ends with a \\ that has nothing behind it")

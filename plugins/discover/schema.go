@@ -144,7 +144,7 @@ func normalizeCount(value json.RawMessage) json.RawMessage {
 }
 
 // eachMember returns a JSON object with each value as f returns it, nil to leave the member out, in the old order.
-// What is no object, or stays as it was, is returned as it is.
+// Other JSON, and an unchanged object, is returned unchanged.
 func eachMember(raw json.RawMessage,
 	f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	if kind(raw) != "an object" {

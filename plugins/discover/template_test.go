@@ -163,7 +163,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Whatever callers pass, the words of the operator stay, and no word of theirs begins with a dash.
+// Whatever callers pass, the operator's words are unchanged, and no word of a caller begins with a dash.
 func FuzzFill(f *testing.F) {
 	f.Add("--fix={{x}}", "{{x}}", `{"x":"a"}`)
 	f.Add("{{y}}", "a{{x}}{{y}}", `{"x":["a","-b"],"y":-1}`)

@@ -181,7 +181,7 @@ func (w *watch) follow(ctx context.Context, refresh func(context.Context) (chang
 			return
 		}
 		if w.system != nil {
-			w.arm() // what cannot be watched by now has been told, or was there a moment ago
+			w.arm() // paths that cannot be watched now were reported, or existed a moment ago
 		}
 		if refresh(ctx) {
 			rest = restLeast

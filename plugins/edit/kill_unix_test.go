@@ -19,7 +19,7 @@ const lines = 5000
 
 var killed = []string{"a", "b", "c"}
 
-// version is what the files hold at one time; each line tells which.
+// version is the content of the files at one time; each line names it.
 func version(i int) string { return strings.Repeat(fmt.Sprintf("version %06d\n", i), lines) }
 
 // A process that is killed while it writes leaves each file as it was before a call or after it, and never half of it.

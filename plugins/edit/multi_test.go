@@ -195,7 +195,7 @@ func TestMultiFailures(t *testing.T) {
 	}
 }
 
-// An edit that does not fit any more because of an earlier one is told from one that never did.
+// An edit that no longer matches because of an earlier one has another error than one that never did.
 func TestMultiNamesTheCulprit(t *testing.T) {
 	f := start(t, "a", "alpha = 1\nbeta = 2\ngamma = 3\n")
 	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"),

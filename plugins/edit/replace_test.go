@@ -102,7 +102,7 @@ func TestReplaceShowsADiff(t *testing.T) {
 	}
 }
 
-// The words of a match that is not exact are for the model, so that it copies better the next time.
+// The message about an inexact match is for the model, so that it quotes exactly the next time.
 func TestReplaceReportsHowItMatched(t *testing.T) {
 	f := start(t, "code.go", "func a() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
 	a := args{"path": "code.go", "old_string": "    if x {\n        return 1\n    }",
@@ -189,7 +189,7 @@ func TestRefusalsAreReadable(t *testing.T) {
 	contains(t, result.Content[0].Text, "code.go has, with line numbers:\n", "     5\tfunc b() {",
 		"old_string (-) against the file (+):\n", "-\treturn secondOfAll(3)\n")
 	shown, err := f.Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "replace", Arguments: a.json(), Workdir: f.dir})
-	named(t, err, "MatchNotFound") // and whoever asks first reads the same
+	named(t, err, "MatchNotFound") // and the preview returns the same
 	if diff := cmp.Diff(result.Content, shown.Content); diff != "" {
 		t.Errorf("the preview gives something else to read (-call +preview):\n%s", diff)
 	}

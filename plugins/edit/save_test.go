@@ -184,7 +184,7 @@ func TestConcurrentEdits(t *testing.T) {
 	f.holds(t, "dir/file", want.String())
 }
 
-// Of many calls that create one file, one does, and the others are told.
+// Of many calls that create one file, one does, and the others get an error.
 func TestConcurrentCreation(t *testing.T) {
 	f := start(t)
 	var calls sync.WaitGroup
@@ -260,7 +260,7 @@ func (s *toolCall) saveDisturbed(t *testing.T, changes []*change, disturb func()
 	return s.publish(changes, drafts)
 }
 
-// A caller that changes a file right behind us keeps that, and is told of.
+// A change by another process right after ours is kept, and reported.
 func TestPutBackKeepsChangesOfOthers(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	s := f.toolCall(t)

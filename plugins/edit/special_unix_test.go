@@ -77,7 +77,7 @@ func TestSeveralFilesKeepTheirAttributes(t *testing.T) {
 	}
 }
 
-// Another name of a file may be outside the workspace, so it keeps what it holds. The model is told.
+// Another name of a file may be outside the workspace, so its content is kept. The model gets a note.
 func TestHardLinksPart(t *testing.T) {
 	f := start(t, "file", "old\n")
 	outside := t.TempDir() + "/other"

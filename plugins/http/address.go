@@ -60,7 +60,7 @@ var (
 	sixToIV = netip.MustParsePrefix("2002::/16")
 )
 
-// metadata are the addresses at which clouds hand out credentials to whoever asks from inside. Some of them are public.
+// metadata are the addresses at which clouds return credentials to any client inside. Some of them are public.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),    // nearly all clouds
 	netip.MustParseAddr("169.254.170.2"),      // credentials of AWS containers

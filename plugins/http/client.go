@@ -322,7 +322,7 @@ func (g *guard) allows(host string, a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(g.allow, func(one allowance) bool { return one.match(host, a, port) })
 }
 
-// checkURL finds what can be told without a look at the network: bad ports, and addresses written out.
+// checkURL finds errors that need no network access: bad ports, and addresses written out.
 func (g *guard) checkURL(host string, port uint16) *refusal {
 	a, err := netip.ParseAddr(host)
 	if err == nil {

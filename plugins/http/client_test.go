@@ -156,8 +156,8 @@ func TestRedirectOutOfTheNamedHosts(t *testing.T) {
 	wantError(t, fetch(t, p, "http://x.named.test:"+port+"/out"), "RedirectRefused", "covers the first host")
 }
 
-// That the operator allows an address is no word for redirects of third parties: whoever approved of the call saw
-// another host.
+// An address that the operator allows is still refused for redirects of third parties: the person who approved the
+// call saw another host.
 func TestRedirectOfAnotherHostToAPrivateAddress(t *testing.T) {
 	names := newNames(t, func(string, int) []string { return []string{"127.0.0.1"} })
 	var port string

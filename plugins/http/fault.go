@@ -94,7 +94,8 @@ func refused(r *refusal) *sdk.Error {
 	return e
 }
 
-// ended words the end of a request before its answer was there, whoever ended it. Doing says what was in progress.
+// ended describes the end of a request before its answer arrived, whatever the cause. Doing says what was in
+// progress.
 func ended(ctx context.Context, doing string) error {
 	slow, ok := errors.AsType[slowTransferError](context.Cause(ctx))
 	if !ok {

@@ -356,7 +356,7 @@ func TestContentOfAPreview(t *testing.T) {
 	}
 }
 
-// What cannot run is told before anyone is asked.
+// A call that cannot run fails before a person is asked.
 func TestPreviewRefusesWhatTheCallWould(t *testing.T) {
 	p := start(t, testHooks{}, `{}`)
 	for url, name := range map[string]string{"http://127.0.0.1/": "AddressRefused", "ftp://x/": "UnsupportedScheme",

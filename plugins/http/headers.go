@@ -44,7 +44,7 @@ var (
 	schemes = []string{"basic ", "bearer ", "digest ", "token ", "apikey ", "negotiate ", "aws4-hmac-sha256 "}
 )
 
-// carriesCredentials reports whether a header says who asks, by its name or by how its value begins.
+// carriesCredentials reports whether a header identifies the caller, by its name or by how its value begins.
 func carriesCredentials(name, value string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(credentialWords, w) }) {
@@ -60,7 +60,7 @@ func carriesCredentials(name, value string) bool {
 // portable headers may follow a redirect to another server; whatever else a caller gives was meant for the first one.
 var portable = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
 
-// headersOf makes headers of what a call gives. Those that say who asks pass only if trusted.
+// headersOf makes headers from a call's arguments. Those that identify the caller pass only if trusted.
 func headersOf(given map[string]string, trusted bool) (http.Header, error) {
 	out, err := plainHeaders(given)
 	if err != nil {

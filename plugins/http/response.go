@@ -22,13 +22,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A response is what a server sent, read as far as it is wanted.
+// A response is a server's answer, read up to a limit.
 type response struct {
 	url       *url.URL
 	status    int
 	header    http.Header
 	hops      []hop
-	mediaType string // lower case, without parameters; "" when not told
+	mediaType string // lower case, without parameters; "" when unknown
 	charset   string // as the header has it
 	size      int64  // what the server says the body has, -1 when it does not
 	body      []byte
@@ -142,8 +142,8 @@ func (a *response) whole() []byte {
 	return b
 }
 
-// guess tells an encoding by how often its characters come. Windows-1252 is what is left: every byte is a character
-// there.
+// guess determines an encoding by how often its characters occur. Windows-1252 is what is left: every byte is a
+// character there.
 func guess(body []byte) (encoding.Encoding, string) {
 	if sample := bytes.TrimSpace(body[:min(len(body), sniffed)]); len(sample) >= leastSample {
 		if best, err := chardet.NewTextDetector().DetectBest(sample); err == nil && best.Confidence >= leastGuess {
@@ -161,7 +161,7 @@ type kind int
 const (
 	textKind   kind = iota
 	imageKind       // an image of a type that models can see
-	opaqueKind      // not told: the body's looks decide
+	opaqueKind      // unknown: the body's content decides
 	binaryKind
 )
 

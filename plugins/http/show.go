@@ -92,7 +92,7 @@ func (a *response) report() report {
 		BodyBytes: len(a.body)}
 }
 
-// readable is an answer's text as it is to be shown, with its title.
+// readable is the text of an answer for display, with its title.
 func (w *web) readable(ctx context.Context, a *response, raw bool) (text, charset, title string, err error) {
 	text, charset = a.decode()
 	if raw || !a.html() {
@@ -131,7 +131,7 @@ func (w *web) text(ctx context.Context, a *response, v view) (*sdk.Result, error
 	return r, nil
 }
 
-// heading says where the text is from: whoever reads it must know that it is a third party's.
+// heading says where the text is from: the reader must know that it is a third party's.
 func (a *response) heading(out report, converted bool) string {
 	text := fmt.Sprintf("[%s answered %s: %s", shownURL(a.url), a.statusLine(), a.typed())
 	if out.Charset != "utf-8" {
@@ -272,8 +272,8 @@ func unreadable(u *url.URL, why string) error {
 }
 
 // newConverter makes a converter that writes nothing more once ctx has ended. It does not escape: that takes time in
-// the square of the length, and models read the text better as it is. Nor does it align the columns of tables: one long
-// cell would make as long each row.
+// the square of the length, and models read the unchanged text better. Nor does it align the columns of tables: one
+// long cell would make as long each row.
 func newConverter(ctx context.Context) *converter.Converter {
 	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),

@@ -18,7 +18,7 @@ import (
 // A Case is one edit that a model asks for, and what is to become of it.
 type Case struct {
 	Category string
-	Name     string // of the file; its extension tells the language
+	Name     string // of the file; its extension determines the language
 	Noise    string // what was done to Old, in a few words for people
 	Data     []byte // the file
 	Old, New string // old_string and new_string

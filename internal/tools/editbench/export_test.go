@@ -4,7 +4,7 @@ package editbench
 // for the tests of the truths.
 func (c *Case) Around() (start, end int) { return c.start, c.end }
 
-// Untouched returns those lines with their endings, and whether the case tells them at all.
+// Untouched returns those lines with their endings, and whether the case has them at all.
 func (c *Case) Untouched() (lines []string, ok bool) {
 	for _, o := range c.after {
 		if !o.touched {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A language is what the corpus must know of one to write a line in it and to tell its comments.
+// A language is what the corpus must know of one to write a line in it and to recognize its comments.
 type language struct {
 	name    string
 	comment string     // starts a comment that ends with the line; "" for none

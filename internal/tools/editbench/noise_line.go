@@ -97,7 +97,7 @@ func (d *draft) more() bool {
 	return true
 }
 
-// program reports whether the window is code whose comments can be told: not within a long string or comment.
+// program reports whether the window is code whose comments can be recognized: not within a long string or comment.
 func (d *draft) program() bool {
 	if d.src.lang.comment == "" || d.src.lang.prose {
 		return false

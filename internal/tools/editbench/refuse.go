@@ -131,7 +131,7 @@ func (d *draft) shuffled() []line {
 	return out
 }
 
-// stale changes a line that the model does not know as it is.
+// stale changes a line whose present text the model does not know.
 func (d *draft) stale(other func(text string) string) bool {
 	i := d.IntN(len(d.cells))
 	c := &d.cells[i]

@@ -371,7 +371,7 @@ func (d *draft) meant() bool {
 	return true
 }
 
-// staleLine quotes one line as it is not: another number or name in it. The place is where the line is.
+// staleLine quotes one line incorrectly: another number or name in it. The place is where the line is.
 func (d *draft) staleLine() (Case, bool) {
 	c := &d.cells[0]
 	text := c.old

@@ -233,7 +233,7 @@ func (d *draft) inCode(lines []line, differ []int) []int {
 	})
 }
 
-// twins opens a draft on a window whose twin the file has too, before or after it.
+// twins opens a draft on a window of which the file has a copy, before or after it.
 func (m *maker) twins(lo, hi, names int) (d *draft, differ []int, ok bool) {
 	d, ok = m.draw(m.source(), lo, hi)
 	if !ok {

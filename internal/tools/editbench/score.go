@@ -183,7 +183,7 @@ func Table(w io.Writer, results, exact []Result) {
 	fmt.Fprintf(w, "\na plan takes p50 %s, p99 %s, at most %s\n", p50, p99, most)
 }
 
-// kinds tells the kinds of wrong edits.
+// kinds returns the kinds of wrong edits.
 func kinds(results []Result, fits func(*Result) bool) string {
 	count := map[Verdict]int{}
 	for i := range results {

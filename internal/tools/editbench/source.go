@@ -17,7 +17,7 @@ import (
 
 // A Source is a file that cases are made from.
 type Source struct {
-	Name string // path, with an extension that tells the language
+	Name string // path, with an extension that determines the language
 	Data []byte
 
 	lang  *language

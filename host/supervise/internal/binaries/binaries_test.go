@@ -58,7 +58,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// A program that has not changed for a while is not read again; one that looks as it did is, as soon as it was touched.
+// A program that has not changed for a while is not read again; one that was touched is, even if it looks unchanged.
 func TestUnchangedProgramsAreNotHashed(t *testing.T) {
 	r, v := newRace(t), newStore(t, filepath.Join(t.TempDir(), "bin"))
 	path := r.mustCopy(t, v)
@@ -494,7 +494,8 @@ func holder(t *testing.T, dir, how string) (release func()) {
 // lockPatience is how long dirlock waits for a folder that is being removed.
 const lockPatience = 300 * time.Millisecond
 
-// Whoever can read the shared folder can lock all in it. That costs a moment once, and room; no start.
+// A process that can read the shared folder can lock every file in it. That costs a moment once, and disk space, but
+// no start fails.
 func TestLocksOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		how    string

@@ -33,7 +33,8 @@ func playFull() {
 	}
 }
 
-// On a full disk a copy is made for the host alone; where there is no room for that either, it is told what to do.
+// On a full disk a copy is made for the host alone; where there is no room for that either, the error says what to
+// do.
 func TestFullDisk(t *testing.T) {
 	r, at, own := newRace(t), t.TempDir(), filepath.Join(t.TempDir(), "own")
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)

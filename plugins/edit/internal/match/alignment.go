@@ -246,7 +246,8 @@ func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
 	return reworded > maxReworded*code || t.renumbered(r, a)
 }
 
-// renumbered reports whether a comment is that of the file but for its numbers, which tell a place from its neighbors.
+// renumbered reports whether a comment is that of the file but for its numbers, which distinguish a place from its
+// neighbors.
 func (t *Text) renumbered(r *reading, a *alignment) bool {
 	return slices.ContainsFunc(a.blocks, func(b block) bool {
 		if !b.single() {

@@ -49,7 +49,7 @@ func TestDriftedComments(t *testing.T) {
 	}
 }
 
-// A comment may also be what tells one place from another.
+// A comment may also distinguish one place from another.
 func TestCommentsAgainstAPlace(t *testing.T) {
 	for _, c := range []struct{ name, old, fresh string }{
 		{"above, about something else", "// Multiply two matrices.\nfunc Add(a, b int) int {\n\treturn a + b\n",

@@ -88,7 +88,7 @@ func (m *indentation) agrees(first sample) bool {
 }
 
 // of returns the file's indentation for one of the model's, near a line of old_string. It is false when the lines of
-// the match do not tell, and for tabs and blanks in one that no line of the file has there.
+// the match are not conclusive, and for tabs and blanks in one that no line of the file has there.
 func (m *indentation) of(ind string, near int) (file string, ok bool) {
 	if m.lost && ind == "" && near <= 1 {
 		return "", false // it may be the one of the first line

@@ -20,7 +20,7 @@ type Text struct {
 }
 
 // NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
-// name tells the language. Data must not change afterwards.
+// name determines the language. Data must not change afterwards.
 func NewText(name string, data []byte) *Text {
 	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{},
 		words: map[string]bool{}}

@@ -286,8 +286,8 @@ func (t *Text) wordVotes(r *reading) map[int]float64 {
 
 func notWordRune(r rune) bool { return !wordRune(r) }
 
-// bytePairs have a value for each pair of neighboring bytes, ignoring white space: those tell lines apart that have
-// few whole words in common.
+// bytePairs have a value for each pair of neighboring bytes, ignoring white space: they distinguish lines with few
+// whole words in common.
 type bytePairs [1 << 16]float32
 
 func pairOf(a, b byte) uint16 {

@@ -102,7 +102,7 @@ type lineIndex struct {
 // minWeight is the least weight, the root of the count of letters and digits, of an informative line.
 var minWeight = math.Sqrt(3)
 
-// informative reports that a line has enough in it to tell it from others, isCode that it is no comment besides.
+// informative reports that a line has enough in it to distinguish it from others, isCode that it is also no comment.
 func (x *lineIndex) informative(i int) bool { return x.weight[i] >= minWeight }
 func (x *lineIndex) isCode(i int) bool      { return x.informative(i) && !x.comment[i] }
 

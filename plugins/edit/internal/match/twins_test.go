@@ -22,8 +22,8 @@ func misspelt(lines []string, n int) []string {
 	return out
 }
 
-// Of two copies of a block none is meant more than the other, however many words of old_string are misspelt, and
-// however far or near they are.
+// Of two copies of a block neither is preferred, however many words of old_string are misspelt, and however far or
+// near they are.
 func TestTwinsWithTypos(t *testing.T) {
 	for typos := range 4 {
 		for _, apart := range []int{0, 1, 2, 3, 4, 7, 30} {
@@ -44,7 +44,7 @@ func TestTwinsWithTypos(t *testing.T) {
 	}
 }
 
-// A block that differs from another one in two lines is told from it, one that differs in one line is not.
+// A block that differs from another one in two lines is distinguished from it, one that differs in one line is not.
 func TestSimilarBlocksWithTypos(t *testing.T) {
 	for differ := 1; differ <= 4; differ++ {
 		other := slices.Clone(twinLines)
