@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // callKey is the context key of the *toolCall that a host's question is about.
@@ -150,7 +151,7 @@ func sendExact(next mcp.MethodHandler) mcp.MethodHandler {
 // ask sends a question to a client of the handshake revisions, and returns its answer.
 func (c *toolCall) ask(ctx context.Context, q question) (json.RawMessage, error) {
 	ctx = context.WithValue(ctx, paramsKey{}, q.params)
-	var answer any
+	var answer mcp.Result
 	var err error
 	switch q.method {
 	case methodElicit:
@@ -166,7 +167,23 @@ func (c *toolCall) ask(ctx context.Context, q question) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(answer)
+	if exact, ok := answer.GetMeta()[answerKey].(string); ok {
+		return json.RawMessage(exact), nil
+	}
+	return json.Marshal(answer) // of a JSON-RPC batch over HTTP
+}
+
+// answerKey is the member of _meta with the bytes of a client's answer.
+const answerKey = "toolhost/answer"
+
+// exactAnswer hides the result of a client's response in a result that the SDK's types of all questions can hold: of the
+// real one they lose members that they do not know, and digits of integers over 2^53.
+func exactAnswer(result json.RawMessage) json.RawMessage {
+	if !isObject(result) {
+		return result // which the SDK refuses
+	}
+	return json.RawMessage(`{"action":"cancel","role":"assistant","model":"","content":{"type":"text","text":""},` +
+		`"roots":[],"_meta":{"` + answerKey + `":` + string(sdk.Encode(string(result))) + `}}`)
 }
 
 // capabilities are those that the client declares.

@@ -109,9 +109,13 @@ func (w *web) response(body io.Reader, id any) reply {
 }
 
 // handshake begins a session.
-func (w *web) handshake() {
+func (w *web) handshake() { w.handshakeWith("{}") }
+
+// handshakeWith begins the session of a client with these capabilities.
+func (w *web) handshakeWith(capabilities string) {
 	w.t.Helper()
-	w.request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	w.request("initialize", fmt.Sprintf(
+		`{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"t","version":"1"}}`, capabilities))
 	w.version = "2025-11-25"
 	_ = w.post(w.t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`).Body.Close()
 }

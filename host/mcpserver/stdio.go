@@ -132,7 +132,10 @@ func (c *stdioConnection) accept(line []byte) {
 			c.refuse(jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
 			continue
 		}
-		if r, is := m.(*jsonrpc.Request); is {
+		switch r := m.(type) {
+		case *jsonrpc.Response:
+			r.Result = exactAnswer(r.Result)
+		case *jsonrpc.Request:
 			r.Extra = &mcp.RequestExtra{Header: http.Header{paramsHeader: {string(r.Params)}}}
 			if r.IsCall() {
 				c.begin(r.ID, batch)
