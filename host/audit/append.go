@@ -20,14 +20,27 @@ import (
 // Append adds a record. An error means that it was not written: a host must then refuse calls that change things. It
 // waits at most five seconds for a process that holds the lock and writes nothing, a minute for others that write all
 // the time, and longer only for a slow disk.
-func (l *Log) Append(r Record) error {
-	if err := l.prepare(&r); err != nil {
+func (l *Log) Append(given Record) error {
+	r := recordPool.Get().(*Record)
+	*r = given
+	if err := l.prepare(r); err != nil {
 		return refused(l.path, err)
 	}
-	if r.Later && l.postpone(&r) {
+	if r.Later && l.postpone(r) {
 		return l.queue.problem()
 	}
-	return l.enqueue(&r)
+	return l.enqueue(r)
+}
+
+// recordPool has records that were written. A record is most of what a small call allocates.
+var recordPool = sync.Pool{New: func() any { return &Record{} }}
+
+// recycle makes written records available to Append.
+func recycle(records []*Record) {
+	for _, r := range records {
+		*r = Record{}
+		recordPool.Put(r)
+	}
 }
 
 func refused(path string, err error) error {
@@ -205,16 +218,17 @@ func (l *Log) prepare(r *Record) error {
 	if r.Approval != nil {
 		r.Approval = new(*r.Approval) // the caller's own does not change
 	}
+	for text := range r.texts { // before the hashes are set, which are half of it
+		if *text != "" {
+			*text = textutil.Cut(l.redact.Text(*text), maxText)
+		}
+	}
 	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
 	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
 	if r.Content != nil {
 		l.keepContent(r)
 	}
-	for text := range r.texts {
-		if *text != "" {
-			*text = textutil.Cut(l.redact.Text(*text), maxText)
-		}
-	}
+	r.Note = textutil.Cut(r.Note, maxText)
 	return nil
 }
 

@@ -173,6 +173,7 @@ func (l *Log) write(waiting []*pending, later []*Record) {
 		}
 	}
 	l.writeRecords(g)
+	recycle(g.records)
 	for i, p := range waiting {
 		p.done <- g.errs[len(later)+i]
 	}
