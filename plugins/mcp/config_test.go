@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -41,6 +45,32 @@ func TestWrongConfigurations(t *testing.T) {
 			!strings.Contains(string(e.Details), `"path":`) {
 			t.Errorf("%s: %v, want %s", written, err, want)
 		}
+	}
+}
+
+// The transport that the configuration names is the only one that is tried.
+func TestTransportIsTheOneThatIsNamed(t *testing.T) {
+	for transport, want := range map[string]struct{ posted, streamed bool }{
+		"": {true, true}, "auto": {true, true}, "http": {true, false}, "sse": {false, true},
+	} {
+		var posted, streamed atomic.Bool
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			posted.Store(posted.Load() || r.Method == http.MethodPost)
+			streamed.Store(streamed.Load() || r.Method == http.MethodGet)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}))
+		c := config{URL: server.URL, Transport: transport}
+		s, err := c.settings("/work")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Dial(t.Context(), s.opener("/work"), client.Options{}); err == nil {
+			t.Errorf("%q: there is a session", transport)
+		}
+		if posted.Load() != want.posted || streamed.Load() != want.streamed {
+			t.Errorf("%q: messages were posted: %t, a stream was asked for: %t", transport, posted.Load(), streamed.Load())
+		}
+		server.Close()
 	}
 }
 

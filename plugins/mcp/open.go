@@ -49,10 +49,14 @@ func logLine(line string) { fmt.Fprintln(os.Stderr, line) }
 
 // openURL connects to the server's address.
 func (s *settings) openURL() (client.Transport, error) {
+	return httptransport.New(s.httpOptions())
+}
+
+func (s *settings) httpOptions() httptransport.Options {
 	o := httptransport.Options{URL: s.url.String(), Header: s.headers, LegacySSE: s.transport == "sse",
-		ProxyFromEnvironment: true}
+		StreamableOnly: s.transport == "http", ProxyFromEnvironment: true}
 	if s.tokens != nil {
 		o.Authorizer = s.tokens
 	}
-	return httptransport.New(o)
+	return o
 }

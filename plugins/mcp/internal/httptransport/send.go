@@ -194,7 +194,7 @@ func (t *Transport) refused(ctx context.Context, m *client.Message, o outgoing, 
 		return t.sessionEnded()
 	}
 	err := t.statusError(a, text)
-	if m.Method == methodInitialize && mayBeLegacy(a.StatusCode) {
+	if m.Method == methodInitialize && mayBeLegacy(a.StatusCode) && !t.o.StreamableOnly {
 		return &fallbackError{err}
 	}
 	auth := a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden

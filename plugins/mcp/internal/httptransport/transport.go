@@ -30,6 +30,9 @@ type Options struct {
 	Authorizer Authorizer
 	// LegacySSE begins with the transport of 2024-11-05, for a server that is known to have no other.
 	LegacySSE bool
+	// StreamableOnly never tries the transport of 2024-11-05; without it a server that refuses to be posted to may have
+	// that one.
+	StreamableOnly bool
 	// ProxyFromEnvironment uses the proxies that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name.
 	ProxyFromEnvironment bool
 	// MaxMessage bounds one message of the server, in bytes; 0 is 64 MiB.
