@@ -79,6 +79,7 @@ type bed struct {
 	t                  testing.TB
 	home, work, config string
 	secrets            []string // beside the canary
+	variables          []string // beside the usual ones
 }
 
 // newBed writes a configuration. At the end of the test no process of it may be left, and no file of its home may have
@@ -102,10 +103,10 @@ func newBed(t testing.TB, config string) *bed {
 
 // environment is the one in which toolhost runs. Variables of the person who runs the tests are not in it.
 func (b *bed) environment() []string {
-	return []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + b.t.TempDir(),
+	return append([]string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + b.t.TempDir(),
 		"XDG_CONFIG_HOME=" + filepath.Join(b.home, "config"), "XDG_STATE_HOME=" + filepath.Join(b.home, "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(b.home, "cache"), "NO_COLOR=1", "SECRET_CANARY=" + canary,
-		"AWS_SECRET_ACCESS_KEY=" + canary}
+		"AWS_SECRET_ACCESS_KEY=" + canary}, b.variables...)
 }
 
 // command is a toolhost with this configuration.
