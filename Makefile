@@ -67,6 +67,7 @@ check: fmt-check lint vet-macos test test-long ## what must be green before a co
 .PHONY: vet
 vet:
 	$(GO) vet ./...
+	cd internal/tools/bench && $(GO) vet ./...
 
 .PHONY: vet-macos
 vet-macos:
@@ -102,7 +103,14 @@ gen: ## regenerate what is made from sdk/proto/plugin.proto
 	$(GO) run ./internal/wire/pluginv1/gen
 
 .PHONY: bench
-bench: ## run the benchmarks; compare ratios within one run, not figures between runs
+bench: build ## measure toolhost beside other ways to run tools, in ten minutes; QUICK=1 for two, ARGS='-only deaths' for a part
+	@mkdir -p dist
+	@cd internal/tools/bench && $(BUILD) -o ../../../$(BIN)/bench . && for p in plugin stock once; do \
+		$(BUILD) -ldflags '-s -w' -o ../../../$(BIN)/bench-$$p ./$$p || exit 1; done
+	@$(BIN)/bench -bin $(BIN) $(if $(QUICK),-quick) -markdown dist/benchmarks.md -raw dist/benchmarks.txt $(ARGS)
+
+.PHONY: bench-go
+bench-go: ## run Go's benchmarks of all packages; compare ratios within one run, not figures between runs
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench-edit

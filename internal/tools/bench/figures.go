@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolhost/toolhost/internal/tools/bench/payload"
+)
+
+const ours = "toolhost"
+
+// roundTrips compares calls of all sizes with all others.
+func (b *bench) roundTrips(ctx context.Context) error {
+	if !b.wants("calls") {
+		return nil
+	}
+	h, err := b.open(1)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	const small, middle, large = 100, 10_000, 1_000_000
+	names := map[int]string{small: "100 B", middle: "10 KB", large: "1 MB"}
+	for _, c := range []struct{ size, callers int }{{small, 1}, {small, 16}, {small, 64}, {middle, 16}, {large, 1}, {large, 16}} {
+		arms := []*arm{h.arm(ours, "echo", payload.Arguments(c.size), c.callers, c.size)}
+		makers := []func(callers, size int) (*arm, error){b.stock}
+		if c.size == small && c.callers == 1 {
+			makers = append(makers, b.rawSocket)
+		}
+		if c.callers == 16 {
+			makers = append(makers, b.mcp, b.once)
+		}
+		for _, make := range makers {
+			a, err := make(c.callers, c.size)
+			if err != nil {
+				return err
+			}
+			defer a.close()
+			arms = append(arms, a)
+		}
+		group := fmt.Sprintf("%s, %s", names[c.size], map[bool]string{true: "1 caller", false: fmt.Sprintf("%d callers", c.callers)}[c.callers == 1])
+		all, err := b.compare(ctx, group, arms)
+		if err != nil {
+			return err
+		}
+		add := func(against string, value func(sample) float64, what string, must, aim float64, atLeast bool) {
+			b.add(figure{name: group + ", " + what, against: against, ratios: ratios(all, ours, against, value), must: must,
+				aim: aim, atLeast: atLeast})
+		}
+		switch {
+		case c.size == small && c.callers == 1:
+			add("raw socket", p50, "p50", 7.5, 5.5, false)
+			add("go-plugin AutoMTLS", p50, "p50", 1, 0.65, false)
+		case c.size == large && c.callers == 1:
+			add("go-plugin AutoMTLS", p50, "p50", 1.5, 0.9, false)
+		case c.size == small && c.callers == 64:
+			add("go-plugin AutoMTLS", perSecond, "calls/s", 1.6, 2.8, true)
+		default:
+			if c.size == small {
+				add("go-plugin AutoMTLS", perSecond, "calls/s", 1.3, 2, true)
+			}
+			limits := map[int][4]float64{small: {6, 10, 30, 50}, middle: {12, 20, 15, 30}, large: {25, 40, 1.3, 2}}[c.size]
+			add("MCP go-sdk over stdio", perSecond, "calls/s", limits[0], limits[1], true)
+			add("a process per call", perSecond, "calls/s", limits[2], limits[3], true)
+		}
+	}
+	return nil
+}
+
+// schemas compares calls whose arguments are checked.
+func (b *bench) schemas(ctx context.Context) error {
+	if !b.wants("schemas") {
+		return nil
+	}
+	h, err := b.open(1)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	naive, err := b.naive(16)
+	if err != nil {
+		return err
+	}
+	defer naive.close()
+	all, err := b.compare(ctx, "40 fields, 16 callers", []*arm{h.arm(ours, "wide", payload.WideArguments(), 16, 100), naive})
+	b.add(figure{name: "40 fields with a schema, 16 callers, calls/s", against: naive.name,
+		ratios: ratios(all, ours, naive.name, perSecond), must: 3, aim: 5.5, atLeast: true})
+	return err
+}
+
+// writes compares calls whose record has to be on the disk first.
+func (b *bench) writes(ctx context.Context) error {
+	if !b.wants("writes") {
+		return nil
+	}
+	h, err := b.open(1)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	one, many := h.arm("one caller writes", "write", payload.Arguments(100), 1, 100), h.arm("16 callers write", "write", payload.Arguments(100), 16, 100)
+	all, err := b.compare(ctx, "writing calls", []*arm{one, many})
+	if err != nil {
+		return err
+	}
+	b.add(figure{name: "calls that write, 16 callers, calls/s", against: "one caller",
+		ratios: ratios(all, many.name, one.name, perSecond), must: 6, aim: 10, atLeast: true})
+	return b.beside(ctx, h, "reading calls beside 16 that write, p50", many.call, 16, 1.5, 1.1)
+}
+
+// besideLarge compares small calls alone and beside results of 4 MB.
+func (b *bench) besideLarge(ctx context.Context) error {
+	if !b.wants("large") {
+		return nil
+	}
+	h, err := b.open(1)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	const large = 1 << 20
+	return b.beside(ctx, h, "small calls beside two callers of 1 MB results, p50",
+		func(int) error { return h.call("echo", payload.Arguments(large), large) }, 2, 8, 4)
+}
+
+// beside compares calls that read alone with the same beside others.
+func (b *bench) beside(ctx context.Context, h *toolhost, name string, other func(int) error, others int, must, aim float64) error {
+	alone, crowded := h.arm("alone", "echo", payload.Arguments(100), 1, 100), h.arm("beside others", "echo", payload.Arguments(100), 1, 100)
+	call := crowded.call
+	crowd := &crowd{call: other, callers: others}
+	defer crowd.stop()
+	crowded.call = func(i int) error { crowd.start(); return call(i) }
+	alone.call = func(i int) error { crowd.stop(); return call(i) }
+	all, err := b.compare(ctx, name, []*arm{alone, crowded})
+	if err != nil {
+		return err
+	}
+	b.add(figure{name: name, against: "alone", ratios: ratios(all, crowded.name, alone.name, p50), must: must, aim: aim})
+	return crowd.failed()
+}
