@@ -11,10 +11,10 @@ import (
 const shortAgain = time.Second
 
 // processors keeps a plugin on one processor while its calls are short: its goroutines then hand a call on without
-// waking a thread for each step, which takes a third off the plugin's processor time for a small call (measured with 16
-// callers: 19 to 12 µs). A call is long when its result does not come with its first event, within a millisecond or two,
-// or when it is too large for a session. Handlers that compute therefore run in parallel after that time. The zero value
-// changes nothing.
+// waking a thread for each step, which takes a third off the plugin's processor time for a small call (measured with
+// 16 callers: 19 to 12 µs). A call is long when its result does not come with its first event, within a millisecond or
+// two, or when it is too large for a session. Handlers that compute therefore run in parallel after that time. The zero
+// value changes nothing.
 type processors struct {
 	one, all func() // set how many there are; nil: they are not ours to set
 

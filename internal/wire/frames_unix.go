@@ -10,7 +10,7 @@ const canTryWrite = true
 func (f *Frames) writeOnce(fd uintptr) bool {
 	n, err := syscall.Write(int(fd), f.out)
 	f.written = max(n, 0)
-	if err != syscall.EAGAIN && err != syscall.EINTR { //nolint:errorlint // a system call's error is its number
+	if err != syscall.EAGAIN && err != syscall.EINTR {
 		f.writeFail = err
 	}
 	return true

@@ -62,8 +62,9 @@ func (c sessionCredentials) ServerHandshake(conn net.Conn) (net.Conn, credential
 		return nil, nil, err
 	}
 	first := make([]byte, len(sessionPreface))
-	if n, err := io.ReadFull(conn, first); err != nil || string(first) != sessionPreface {
-		return &replayed{conn, first[:n]}, info, nil // gRPC says its error
+	n, _ := io.ReadFull(conn, first) // where it ends too early, gRPC reads as much again, and its error
+	if string(first[:n]) != sessionPreface {
+		return &replayed{conn, first[:n]}, info, nil
 	}
 	size := make([]byte, 1)
 	if _, err := io.ReadFull(conn, size); err != nil {
