@@ -82,7 +82,7 @@ func (l *Log) append(g *group) error {
 	if err != nil {
 		return err
 	}
-	c := &chain{last: l.known.last}
+	c := &chain{last: l.known.last, text: l.text[:0]} // a new buffer would take most of what the log allocates
 	if size != l.known.size {
 		if c, err = l.join(size); err != nil {
 			return err
@@ -97,6 +97,9 @@ func (l *Log) append(g *group) error {
 		return errors.Join(err, l.undo(size))
 	}
 	l.known = ending{size: size + int64(len(c.text)), last: c.last}
+	if cap(c.text) <= maxLine {
+		l.text = c.text
+	}
 	return nil
 }
 

@@ -40,6 +40,7 @@ type Log struct {
 	mu         sync.Mutex
 	file, head *os.File  // nil once closed
 	known      ending    // how the file ended after our last record
+	text       []byte    // a buffer of the last group
 	freed      time.Time // when this process had the lock last
 	groups     int       // how many groups of records were written
 }
