@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/tap"
 
+	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -42,7 +43,9 @@ func Serve(p *Plugin) {
 		os.Exit(2)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &server{plugin: p, base: ctx}
+	s := &server{plugin: p, base: ctx, memory: &idlemem.Trimmer{}}
+	s.memory.Begin()
+	s.memory.End() // what the start has allocated is returned too
 	if os.Getenv(wire.EnvLifeline) == "stdin" { // the host holds the other end, and closes it, or dies
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)

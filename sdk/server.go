@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -25,6 +26,7 @@ type server struct {
 	sessions sync.WaitGroup
 	overdue  overdue
 	cpus     processors
+	memory   *idlemem.Trimmer // nil in a process that is not the plugin's own
 }
 
 // kitVersion is the Go sdk's identification on the wire.
@@ -118,6 +120,10 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 		)
 	}
 	defer s.runs.end(id)
+	if s.memory != nil {
+		s.memory.Begin()
+		defer s.memory.End()
+	}
 	out.Event(eventToWire(Event{Type: EventStarted}))
 	if failure := wire.CheckRequest(r); failure != nil {
 		return out.Result(&pluginv1.Result{Error: failure})

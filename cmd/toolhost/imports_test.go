@@ -78,6 +78,7 @@ var rules = []struct {
 	{"internal/redact", nil, []string{module + "/host", module + "/sdk", module + "/cmd", module + "/plugins"}, true,
 		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},
+	{"internal/idlemem", nil, []string{foreign}, true, "every plugin links it"},
 	{"internal/rawjson", nil, []string{foreign}, true, "all ends of a bridge read JSON with it, so it knows none"},
 	{"internal/mcpcontent", nil, []string{module + "/sdk", module + "/host", module + "/plugins", module + "/internal/wire"},
 		true, "one reader of parts for both ends of the wire"},

@@ -1,0 +1,95 @@
+// Package idlemem returns the memory of a process that has become idle to the system. Go's collector runs when the heap
+// grows, so a process that has carried large results, and then nothing, keeps all of it: 59 MB for minutes after calls
+// of 1 MB, in place of 18.
+package idlemem
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// idleTime is how long a process has no work until its memory is returned.
+	idleTime = 2 * time.Second
+	// worthwhile is how many bytes more than after the last time make it worth the work, about a millisecond for each
+	// megabyte in use.
+	worthwhile = 4 << 20
+	// collections are how many it takes: what is in a sync.Pool survives the first.
+	collections = 3
+)
+
+// A Trimmer counts the work of a process. The zero value is ready, and safe for concurrent use.
+type Trimmer struct {
+	running atomic.Int64
+	ended   atomic.Uint64
+	armed   atomic.Bool // a timer runs
+	kept    uint64      // bytes after the last time; used by the timer alone
+
+	held func() uint64 // in place of heldBytes
+	free func()        // in place of debug.FreeOSMemory
+}
+
+// Begin begins a piece of work.
+func (t *Trimmer) Begin() { t.running.Add(1) }
+
+// End ends one. It costs two atomic operations, and a timer at most once in two seconds.
+func (t *Trimmer) End() {
+	t.ended.Add(1)
+	if t.running.Add(-1) == 0 {
+		t.arm()
+	}
+}
+
+func (t *Trimmer) arm() {
+	if !t.armed.CompareAndSwap(false, true) {
+		return
+	}
+	before := t.ended.Load()
+	time.AfterFunc(idleTime, func() {
+		switch idle := t.ended.Load() == before; {
+		case t.running.Load() > 0:
+			t.armed.Store(false)
+			if t.running.Load() == 0 { // it ended just now
+				t.arm()
+			}
+		case !idle:
+			t.armed.Store(false)
+			t.arm()
+		default:
+			t.trim()
+			t.armed.Store(false)
+			if t.running.Load() == 0 && t.ended.Load() != before {
+				t.arm()
+			}
+		}
+	})
+}
+
+func (t *Trimmer) trim() {
+	held, free := heldBytes, debug.FreeOSMemory
+	if t.held != nil {
+		held, free = t.held, t.free
+	}
+	if t.kept > 0 && held() < t.kept+worthwhile {
+		return
+	}
+	for range collections {
+		free()
+	}
+	t.kept = held()
+}
+
+// heldBytes is the memory of the heap that the system does not have back.
+func heldBytes() (sum uint64) {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(samples)
+	for _, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 {
+			sum += s.Value.Uint64()
+		}
+	}
+	return sum
+}

@@ -1,0 +1,70 @@
+package idlemem
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Memory is returned once, some time after the last piece of work, and only if there is much of it.
+func TestMemoryIsReturnedWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, freed := uint64(64<<20), 0
+		trimmer := &Trimmer{held: func() uint64 { return held }, free: func() { freed++; held = 10 << 20 }}
+		after := func(d time.Duration, want int, when string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if freed != want {
+				t.Errorf("%s: returned %d times, want %d", when, freed, want)
+			}
+		}
+		trimmer.Begin()
+		after(10*idleTime, 0, "one call runs")
+		trimmer.Begin()
+		trimmer.End()
+		after(10*idleTime, 0, "the other still runs")
+		trimmer.End()
+		after(idleTime-1, 0, "it has just ended")
+		for range 10 {
+			trimmer.Begin()
+			trimmer.End()
+			after(idleTime/2, 0, "calls go on")
+		}
+		after(2*idleTime, collections, "idle")
+		after(10*idleTime, collections, "idle for long")
+		trimmer.Begin()
+		trimmer.End()
+		after(10*idleTime, collections, "a small call")
+		held += worthwhile
+		trimmer.Begin()
+		trimmer.End()
+		after(10*idleTime, 2*collections, "a large call")
+	})
+}
+
+// What calls have allocated and dropped is returned to the system.
+func TestHeapIsReturned(t *testing.T) {
+	var pool [][]byte
+	for range 64 {
+		pool = append(pool, make([]byte, 1<<20))
+	}
+	trimmer := &Trimmer{}
+	before := heldBytes()
+	runtime.KeepAlive(pool)
+	pool = nil
+	trimmer.trim()
+	if after := heldBytes(); after+(48<<20) > before {
+		t.Errorf("%d bytes are held, before %d", after, before)
+	}
+}
+
+// Counting allocates nothing.
+func TestCountingIsCheap(t *testing.T) {
+	trimmer := &Trimmer{}
+	trimmer.armed.Store(true)
+	if n := testing.AllocsPerRun(100, func() { trimmer.Begin(); trimmer.End() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
