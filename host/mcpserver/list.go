@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// listPatience is how long lists wait for a plugin that has not said what tools it has, since it was first asked: a
-	// client has what is known within a second.
+	// listPatience is how long lists wait for a plugin that has not said what tools it has, since a list first waited for
+	// it: a client has what is known within a second.
 	listPatience = 700 * time.Millisecond
 	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
 	// retryMost.
@@ -52,7 +52,7 @@ type catalog struct {
 type pluginTools struct {
 	tools    []*host.Tool
 	problems []error
-	asked    time.Time // first
+	wanted   time.Time // first, by a list
 	listed   bool      // it was asked, whether or not it answered
 	running  bool      // it is being asked
 	again    bool      // it has changed meanwhile
@@ -114,7 +114,7 @@ func (c *catalog) refresh(label string) {
 	defer c.mu.Unlock()
 	p := c.plugins[label]
 	if p == nil {
-		p = &pluginTools{asked: time.Now()}
+		p = &pluginTools{}
 		c.plugins[label] = p
 	}
 	if c.ctx.Err() != nil {
@@ -191,7 +191,13 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 		var until time.Time
 		for _, p := range c.plugins {
 			complete = complete && p.listed && p.failed == 0
-			if end := p.asked.Add(listPatience); !p.listed && end.After(until) {
+			if p.listed {
+				continue
+			}
+			if p.wanted.IsZero() {
+				p.wanted = time.Now()
+			}
+			if end := p.wanted.Add(listPatience); end.After(until) {
 				until = end
 			}
 		}

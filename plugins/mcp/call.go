@@ -82,7 +82,9 @@ func (q *query) start(ctx context.Context) (*sdk.Result, error) {
 
 // callInTurn makes a call to a server with a handshake, when it may run. o is nil if the caller answers no questions.
 func (q *query) callInTurn(ctx context.Context, u *upstream, o *ongoing) (raw json.RawMessage, err error) {
-	leave, err := u.enter(ctx, &runningCall{q.request.SessionID, o})
+	leave, err := u.enter(ctx, &runningCall{q.request.SessionID, o}, func() {
+		q.request.Progress(0, 0, "waiting until calls of other clients of %s have ended", q.bridge.who())
+	})
 	if err != nil {
 		return nil, err
 	}

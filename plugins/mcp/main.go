@@ -16,8 +16,8 @@ func main() {
 		os.Exit(account(os.Args[1], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		// What the plugin does for a call is little, and done by one goroutine after another. On one processor they hand it on
-		// without waking a thread for each step, which takes a quarter off the processor time of a small call (measured).
+		// What the plugin does for a call is little, and done by one goroutine after another. On one processor they hand it
+		// on without waking a thread for each step, which takes a quarter off the processor time of a small call (measured).
 		runtime.GOMAXPROCS(1)
 	}
 	sdk.Serve(newBridge().plugin)

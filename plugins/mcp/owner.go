@@ -12,7 +12,7 @@ import (
 
 // A question of a server with a handshake names no call. This file finds the call that it is for, so that it reaches
 // the one who made that. Calls run side by side as long as that is possible; once a question could have been for
-// several callers, calls of callers that answer questions run one at a time.
+// several callers, calls of different callers that answer questions take turns.
 
 // A runningCall is one that a question may be for.
 type runningCall struct {
@@ -20,46 +20,94 @@ type runningCall struct {
 	ongoing *ongoing // nil if the caller answers nothing
 }
 
+// besides reports whether a question never is for one of two calls and not for the other: their caller is the same, or
+// none answers any.
+func (c *runningCall) besides(other *runningCall) bool {
+	if c.ongoing == nil || other.ongoing == nil {
+		return c.ongoing == nil && other.ongoing == nil
+	}
+	return c.session == other.session
+}
+
+// waits reports whether the call waits for an answer. It asks nothing else meanwhile.
+func (c *runningCall) waits() bool { return c.ongoing != nil && c.ongoing.waits() }
+
+// A waitingCall waits for its turn.
+type waitingCall struct {
+	*runningCall
+	admitted chan struct{} // closed when it may run
+}
+
 // settleTime is how long after a call was canceled its questions may still come.
 const settleTime = 2 * time.Second
 
-// allTurns is the weight of a call that runs alone.
-const allTurns = 1 << 30
-
-// enter waits until a call may run, and notes that it does, until leave is called with its error.
-func (u *upstream) enter(ctx context.Context, c *runningCall) (leave func(error), err error) {
+// enter waits until a call may run, and notes that it does, until leave is called with its error. It calls waiting if
+// the call does not run at once.
+func (u *upstream) enter(ctx context.Context, c *runningCall, waiting func()) (leave func(error), err error) {
 	u.mu.Lock()
-	weight := int64(1)
-	if u.oneByOne && c.ongoing != nil {
-		weight = allTurns
+	w := &waitingCall{c, make(chan struct{})}
+	u.waiting = append(u.waiting, w)
+	u.admit()
+	settles := time.Duration(0)
+	if u.takeTurns && c.ongoing != nil {
+		settles = settleTime
 	}
 	u.mu.Unlock()
-	if u.turns.Acquire(ctx, weight) != nil {
-		return nil, &client.CallError{Err: context.Cause(ctx)}
-	}
-	if weight == allTurns {
-		u.mu.Lock()
-		settles := time.Until(u.canceled.Add(settleTime))
-		u.mu.Unlock()
-		if !pause(ctx, settles) {
-			u.turns.Release(weight)
+	select {
+	case <-w.admitted:
+	default:
+		waiting()
+		select {
+		case <-w.admitted:
+		case <-ctx.Done():
+			u.leave(w)
 			return nil, &client.CallError{Err: context.Cause(ctx)}
 		}
 	}
+	if settles > 0 {
+		u.mu.Lock()
+		settles = time.Until(u.canceled.Add(settleTime))
+		u.mu.Unlock()
+		if !pause(ctx, settles) {
+			u.leave(w)
+			return nil, &client.CallError{Err: context.Cause(ctx)}
+		}
+	}
+	return func(err error) {
+		if _, refused := errors.AsType[*client.RPCError](err); err != nil && !refused {
+			u.mu.Lock()
+			u.canceled = time.Now() // the server may still work on it
+			u.mu.Unlock()
+		}
+		u.leave(w)
+	}, nil
+}
+
+// admit lets calls run in the order in which they came. A call whose person has not answered yet keeps none waiting.
+// The caller holds the lock.
+func (u *upstream) admit() {
+	for len(u.waiting) > 0 {
+		next := u.waiting[0]
+		if u.takeTurns && slices.ContainsFunc(u.running, func(r *runningCall) bool {
+			return !r.besides(next.runningCall) && !r.waits()
+		}) {
+			return
+		}
+		u.waiting = u.waiting[1:]
+		u.running = append(u.running, next.runningCall)
+		close(next.admitted)
+	}
+}
+
+// leave notes that a call runs or waits no longer.
+func (u *upstream) leave(w *waitingCall) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.running = append(u.running, c)
-	return func(err error) {
-		u.turns.Release(weight)
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.running = slices.DeleteFunc(u.running, func(r *runningCall) bool { return r == c })
-		close(u.left)
-		u.left = make(chan struct{})
-		if _, refused := errors.AsType[*client.RPCError](err); err != nil && !refused {
-			u.canceled = time.Now() // the server may still work on it
-		}
-	}, nil
+	u.waiting = slices.DeleteFunc(u.waiting, func(other *waitingCall) bool { return other == w })
+	u.running = slices.DeleteFunc(u.running, func(r *runningCall) bool { return r == w.runningCall })
+	close(u.left)
+	u.left = make(chan struct{})
+	u.admit()
 }
 
 // owner returns the call that a question is for; nil if its caller answers nothing, or it is not known: because of
@@ -68,9 +116,7 @@ func (u *upstream) enter(ctx context.Context, c *runningCall) (leave func(error)
 func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	candidates := slices.DeleteFunc(slices.Clone(u.running), func(c *runningCall) bool {
-		return c.ongoing != nil && c.ongoing.waits()
-	})
+	candidates := slices.DeleteFunc(slices.Clone(u.running), (*runningCall).waits)
 	if !slices.ContainsFunc(candidates, func(c *runningCall) bool { return c.ongoing != nil }) {
 		return nil, false, false
 	}
@@ -79,8 +125,8 @@ func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
 	}
 	last := candidates[len(candidates)-1]
 	for _, c := range candidates {
-		if c.session != last.session || (c.ongoing == nil) != (last.ongoing == nil) {
-			u.oneByOne = true
+		if !c.besides(last) {
+			u.takeTurns = true
 			return nil, true, false
 		}
 	}
@@ -131,7 +177,7 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 	case unknown:
 		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method +
 			" is refused: it does not say which " +
-			"of several calls it is for. Make the call again: from now on, calls that may ask run one at a time"}
+			"of several calls it is for. Make the call again: from now on, callers that may be asked take turns"}
 	}
 	return nil, refuseQuestion(method)
 }

@@ -31,11 +31,12 @@ type suspended struct {
 // An ongoing is a call to a server that may outlive the call of a host.
 type ongoing struct {
 	*query
-	running context.Context // of the call to the server
-	cancel  context.CancelCauseFunc
-	done    chan struct{} // closed when the server has answered; then result and err are set
-	result  *sdk.Result
-	err     error
+	upstream *upstream
+	running  context.Context // of the call to the server
+	cancel   context.CancelCauseFunc
+	done     chan struct{} // closed when the server has answered; then result and err are set
+	result   *sdk.Result
+	err      error
 
 	news  chan struct{} // there are questions; has room for one
 	mu    sync.Mutex
@@ -54,7 +55,8 @@ var errExpired = fmt.Errorf("no answer to its question came within %s", suspende
 
 // begin makes a call to a server with a handshake, which may ask in the middle of it. It releases u in the end.
 func (q *query) begin(ctx context.Context, u *upstream) (*sdk.Result, error) {
-	o := &ongoing{query: q, done: make(chan struct{}), news: make(chan struct{}, 1), open: map[string]*question{}}
+	o := &ongoing{query: q, upstream: u, done: make(chan struct{}), news: make(chan struct{}, 1),
+		open: map[string]*question{}}
 	o.running, o.cancel = context.WithCancelCause(q.bridge.ctx)
 	go func() {
 		defer close(o.done)
@@ -98,6 +100,9 @@ func (o *ongoing) ask(ctx context.Context, method string, params json.RawMessage
 	defer o.quiet(-1)
 	key := o.add(q)
 	defer o.remove(key)
+	o.upstream.mu.Lock()
+	o.upstream.admit() // those that this call keeps waiting no longer
+	o.upstream.mu.Unlock()
 	select {
 	case answer := <-q.answer:
 		return answer, nil

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/oauth"
@@ -23,21 +21,21 @@ type upstream struct {
 	bridge  *bridge
 	workdir string
 
-	mu       sync.Mutex
-	session  *client.Session        // nil when there is none
-	tools    map[string]*definition // of the session, by the server's names
-	attempt  *attempt               // that runs
-	failures int                    // in a row
-	retryAt  time.Time              // when the next attempt may begin
-	failure  error                  // of the last attempt
-	expiry   *time.Timer            // of the list, when the server says how long it is valid
-	turns    *semaphore.Weighted
-	left     chan struct{}  // closed, and replaced, when a call ends
-	running  []*runningCall // in the order in which they began
-	canceled time.Time      // when a call last was
-	oneByOne bool           // a question could have been for several callers
-	users    int            // calls; those of upstreams.mu
-	used     time.Time      // last; likewise
+	mu        sync.Mutex
+	session   *client.Session        // nil when there is none
+	tools     map[string]*definition // of the session, by the server's names
+	attempt   *attempt               // that runs
+	failures  int                    // in a row
+	retryAt   time.Time              // when the next attempt may begin
+	failure   error                  // of the last attempt
+	expiry    *time.Timer            // of the list, when the server says how long it is valid
+	left      chan struct{}          // closed, and replaced, when a call ends
+	running   []*runningCall         // in the order in which they began
+	waiting   []*waitingCall         // in the order in which they came
+	canceled  time.Time              // when a call last was
+	takeTurns bool                   // a question could have been for several callers
+	users     int                    // calls; those of upstreams.mu
+	used      time.Time              // last; likewise
 
 	relisting sync.Mutex // held to list again
 }
@@ -74,8 +72,7 @@ func (s *upstreams) use(workdir string) (*upstream, error) {
 		if err := s.makeRoom(); err != nil {
 			return nil, err
 		}
-		u = &upstream{bridge: s.bridge, workdir: workdir, turns: semaphore.NewWeighted(allTurns),
-			left: make(chan struct{})}
+		u = &upstream{bridge: s.bridge, workdir: workdir, left: make(chan struct{})}
 		if s.all == nil {
 			s.all = map[string]*upstream{}
 		}
