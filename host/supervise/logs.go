@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -255,14 +256,38 @@ func (t *tail) last(n int) []string {
 	return t.newest(n)
 }
 
-// summary returns the first line of a panic, otherwise the last three lines.
+// summary returns the first line of a panic, or the line before a stack trace, otherwise the last three lines.
 func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.panicked != "" {
 		return []string{t.panicked}
 	}
+	if cause := t.beforeTrace(); cause != "" {
+		return []string{cause}
+	}
 	return t.newest(3)
+}
+
+// stackFrame matches the lines of a stack trace in JavaScript, Java, C# and Ruby, which print the error before it.
+var stackFrame = regexp.MustCompile(`^\s+(at|from) \S`)
+
+// beforeTrace returns the line before the stack trace that is at the end, or "".
+func (t *tail) beforeTrace() string {
+	const after = 8 // lines that may follow on a trace, such as fields of the error and the version of Node
+	inTrace := false
+	for n := range t.lines {
+		line := t.lines[(t.next+len(t.lines)-1-n)%len(t.lines)]
+		switch {
+		case stackFrame.Match(line.text):
+			inTrace = true
+		case inTrace:
+			return line.String()
+		case n >= after:
+			return ""
+		}
+	}
+	return ""
 }
 
 func (t *tail) newest(n int) []string {

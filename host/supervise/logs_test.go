@@ -122,6 +122,45 @@ func TestTail(t *testing.T) {
 }
 
 // The trace of a panic may be longer than the kept lines.
+// Programs in other languages print what is wrong before the stack, and some print more behind it.
+func TestTailOfStackTraces(t *testing.T) {
+	for want, text := range map[string]string{
+		"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /a.js": `node:internal/modules/reader:267
+  throw new ERR_MODULE_NOT_FOUND(packageName, fileURLToPath(base), null);
+        ^
+
+Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /a.js
+    at Object.getPackageJSONURL (node:internal/modules/package_json_reader:267:9)
+    at async node:internal/process/esm_loader:34:15 {
+  code: 'ERR_MODULE_NOT_FOUND'
+}
+
+Node.js v20.20.2
+`,
+		"TypeError: x is not a function": "before\n/x/a.js:1\nx()\n^\n\nTypeError: x is not a function\n    at " +
+			"Object.<anonymous> (/x/a.js:1:1)\n" +
+			"\nNode.js v20.20.2\n",
+		`Exception in thread "main" java.lang.IllegalStateException: no key`: "starting\n" +
+			`Exception in thread "main" java.lang.IllegalStateException: no key` + "\n\tat Main.main(Main.java:5)\n",
+		"Unhandled exception. System.Exception: no": "Unhandled exception. System.Exception: no\n   at " +
+			"Program.Main() in a.cs:line 3\n",
+		"a.rb:1:in 'f': no (RuntimeError)": "a.rb:1:in 'f': no (RuntimeError)\n\tfrom a.rb:2:in '<main>'\n",
+		"File \"a.py\", line 1|f()|KeyError: 'key'": "Traceback (most recent call last):\n  File \"a.py\", line 1\n  " +
+			"  f()\nKeyError: 'key'\n",
+		"one|two|three": "one\ntwo\nthree\n",
+	} {
+		var tl tail
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSuffix(line, "\n"); line != "" {
+				tl.add([]byte(line), false)
+			}
+		}
+		if got := strings.Join(tl.summary(), "|"); got != want {
+			t.Errorf("%s\nis %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestTailOfALongTrace(t *testing.T) {
 	for _, start := range []string{"panic: boom", "fatal error: stack overflow", "SIGSEGV: segmentation violation"} {
 		var tl tail
