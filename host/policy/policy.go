@@ -72,8 +72,8 @@ func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
 	var trace []Step
 	for i := range p.layers {
-		step, steps := p.layers[i].decide(q)
-		trace = append(trace, steps...)
+		var step Step
+		step, trace = p.layers[i].decide(q, trace)
 		if step.Effect.Stricter(strictest.Effect) {
 			strictest = step
 		}
@@ -93,9 +93,9 @@ func (p *Policy) Decide(q *Query) Decision {
 	return d
 }
 
-// decide returns the step that decides for the layer, with Effect "" for none, and the steps of all rules that are
-// about the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
-func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
+// decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of all rules
+// that are about the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
+func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 	for i := range l.Rules {
 		if !l.Rules[i].concerns(q) {
 			continue
@@ -105,7 +105,10 @@ func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
 		if step.Effect == Allow && l.TightenOnly {
 			step.Effect, step.Note = "", "would allow, but this configuration is not trusted to: it can only make rules stricter"
 		}
-		steps = append(steps, step)
+		if len(trace) == cap(trace) { // one allocation for a layer of usual size, not one for each power of two
+			trace = slices.Grow(trace, min(len(l.Rules)-i, usualRules)+1)
+		}
+		trace = append(trace, step)
 		if step.Effect.Stricter(decisive.Effect) {
 			decisive = step
 		}
@@ -113,8 +116,11 @@ func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
 			break
 		}
 	}
-	return decisive, steps
+	return decisive, trace
 }
+
+// usualRules bounds the room that a trace gets for the rules of a layer before they are evaluated.
+const usualRules = 16
 
 // LooksAtPaths reports whether a rule about the tool depends on the paths that a call names, so that the decision on
 // a folder and those on its content may differ.

@@ -3,6 +3,9 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A Query is a call to decide on. It is for one goroutine, and its Arguments must not change: it caches what it found
@@ -27,8 +30,14 @@ type Query struct {
 	Path *Path
 
 	unsure bool
-	fields map[string]json.RawMessage
-	kept   map[string]any
+	fields *members // nil before the first use
+	kept   []keptResult
+}
+
+// A keptResult is what Kept keeps under a key. There are as few as arguments that rules name, so a list serves.
+type keptResult struct {
+	key   string
+	value any
 }
 
 // A Path is a file or folder by its name: relative to the work folder and clean, or absolute outside of it. Below
@@ -50,18 +59,22 @@ func (q *Query) About(p Path) *Query {
 }
 
 // Recall returns what Kept has kept under a key, or nil.
-func (q *Query) Recall(key string) any { return q.kept[key] }
+func (q *Query) Recall(key string) any {
+	for i := range q.kept {
+		if q.kept[i].key == key {
+			return q.kept[i].value
+		}
+	}
+	return nil
+}
 
 // Kept caches the result of work under the key: conditions of many rules use the same arguments.
 func (q *Query) Kept(key string, work func() any) any {
-	v, there := q.kept[key]
-	if !there {
-		if q.kept == nil {
-			q.kept = map[string]any{}
-		}
-		v = work()
-		q.kept[key] = v
+	if i := slices.IndexFunc(q.kept, func(k keptResult) bool { return k.key == key }); i >= 0 {
+		return q.kept[i].value
 	}
+	v := work()
+	q.kept = append(q.kept, keptResult{key, v})
 	return v
 }
 
@@ -71,27 +84,75 @@ func (q *Query) Argument(name string) json.RawMessage {
 	if q.fields == nil {
 		q.fields = split(q.Arguments)
 	}
-	return q.fields[name]
+	return q.fields.get(name)
+}
+
+// members are those of a JSON object.
+type members struct {
+	few  []member // as long as they are few: a map takes five allocations more
+	many map[string]json.RawMessage
+	room [4]member
+}
+
+type member struct {
+	name  []byte // without its quotes and escapes
+	value json.RawMessage
+}
+
+const fewMembers = 16
+
+func (m *members) add(name []byte, value json.RawMessage) {
+	if m.few = append(m.few, member{name, value}); len(m.few) <= fewMembers {
+		return
+	}
+	if m.many == nil {
+		m.many = map[string]json.RawMessage{}
+	}
+	for _, f := range m.few {
+		m.many[string(f.name)] = f.value
+	}
+	m.few = m.few[:0]
+}
+
+// get returns the last of the members with a name, as other readers of JSON do.
+func (m *members) get(name string) json.RawMessage {
+	for i := len(m.few) - 1; i >= 0; i-- {
+		if string(m.few[i].name) == name {
+			return m.few[i].value
+		}
+	}
+	return m.many[name]
 }
 
 // split finds the members of a JSON object, which is valid; of an invalid one it gives those before the mistake.
-func split(object json.RawMessage) map[string]json.RawMessage {
-	fields := map[string]json.RawMessage{}
+func split(object json.RawMessage) *members {
+	out := &members{}
+	out.few = out.room[:0]
 	for i := skipBlank(object, skipBlank(object, 0)+1); i < len(object) && object[i] == '"'; {
 		end := skipValue(object, i)
-		var name string
-		if json.Unmarshal(object[i:end], &name) != nil {
-			return fields
+		name, ok := unquote(object[i:end])
+		if !ok {
+			return out
 		}
 		start := skipBlank(object, skipBlank(object, end)+1) // past the colon
 		end = skipValue(object, start)
 		if start >= end {
-			return fields
+			return out
 		}
-		fields[name] = object[start:end:end]
+		out.add(name, object[start:end:end])
 		i = skipBlank(object, skipBlank(object, end)+1) // past the comma
 	}
-	return fields
+	return out
+}
+
+// unquote returns the text of a JSON string.
+func unquote(quoted []byte) (text []byte, ok bool) {
+	if text, ok = rawjson.ASCII(quoted); ok {
+		return text, true
+	}
+	var decoded string
+	err := json.Unmarshal(quoted, &decoded)
+	return []byte(decoded), err == nil
 }
 
 func skipBlank(text []byte, i int) int {

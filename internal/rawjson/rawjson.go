@@ -121,6 +121,22 @@ func Text(raw []byte) (text string, ok bool) {
 	return string(unquote(raw)), true
 }
 
+// ASCII returns the content of a JSON string that has only ASCII characters and no escapes, so that its bytes are its
+// text; ok is false for any other text, also one that is not JSON. It copies nothing.
+func ASCII(raw []byte) (content []byte, ok bool) {
+	n := len(raw)
+	if n < 2 || raw[0] != '"' || raw[n-1] != '"' {
+		return nil, false
+	}
+	content = raw[1 : n-1 : n-1]
+	for _, c := range content {
+		if c < ' ' || c == '"' || c == '\\' || c >= 0x80 {
+			return nil, false
+		}
+	}
+	return content, true
+}
+
 // Elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
 // They may be nested to any depth.
 func Elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {

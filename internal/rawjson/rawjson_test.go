@@ -91,3 +91,16 @@ func BenchmarkScan(b *testing.B) {
 		})
 	}
 }
+
+// What ASCII reads, encoding/json reads as the same text.
+func TestASCIIStringsAreTheirBytes(t *testing.T) {
+	for text, want := range map[string]string{`"a b"`: "a b", `""`: "", "\"\x7f\"": "\x7f", `"a\n"`: "", `"\u0041"`: "",
+		`"é"`: "", "\"\xff\"": "", "\"a\tb\"": "", `"a"b"`: "", `"`: "", ``: "", `a`: "", `"a`: "", `5`: ""} {
+		content, ok := ASCII([]byte(text))
+		var decoded string
+		err := json.Unmarshal([]byte(text), &decoded)
+		if ok != (want != "" || text == `""`) || ok && (err != nil || decoded != string(content)) || string(content) != want {
+			t.Errorf("%s: %q, %v; encoding/json reads %q with the error %v", text, content, ok, decoded, err)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -127,9 +128,12 @@ func Allows(q *policy.Query, prefixes [][]string) bool {
 
 // Prefix returns the beginning of the call's command that a person can allow permanently, or nil.
 func Prefix(q *policy.Query) []string {
+	if q.Category != Category {
+		return nil
+	}
 	command, there, err := text(q, Command)
 	program, wrong := foreign(q)
-	if q.Category != Category || err != nil || !there || wrong != nil || program != "" {
+	if err != nil || !there || wrong != nil || program != "" {
 		return nil
 	}
 	return shellcmd.Prefix(command)
@@ -150,8 +154,12 @@ func Where(q *policy.Query) (shellcmd.Context, error) {
 
 // environment returns the names of the variables that the call adds.
 func environment(q *policy.Query) ([]string, error) {
+	raw := q.Argument("env")
+	if len(raw) == 0 {
+		return nil, nil
+	}
 	var environ map[string]json.RawMessage
-	if raw := q.Argument("env"); len(raw) > 0 && json.Unmarshal(raw, &environ) != nil {
+	if json.Unmarshal(raw, &environ) != nil {
 		return nil, errors.New(`the argument "env" is not an object`)
 	}
 	return slices.Sorted(maps.Keys(environ)), nil
@@ -163,10 +171,14 @@ func text(q *policy.Query, name string) (out string, there bool, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", false, nil
 	}
-	if json.Unmarshal(raw, &out) != nil {
+	if plain, ok := rawjson.ASCII(raw); ok {
+		return string(plain), true, nil
+	}
+	var decoded string // a variable of its own, since it is allocated
+	if json.Unmarshal(raw, &decoded) != nil {
 		return "", false, fmt.Errorf("the argument %q is not a string", name)
 	}
-	return out, true, nil
+	return decoded, true, nil
 }
 
 // brief is the start of a command for a message.
@@ -209,8 +221,11 @@ var readsCommands = lazy.Regexp(`\b(ba|da|z|k|mk|a|fi|c|tc)?sh\b`)
 
 // commandLine is a command as a shell would read it: text, or a list of words.
 func commandLine(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
 	var line string
-	if len(raw) == 0 || json.Unmarshal(raw, &line) == nil {
+	if json.Unmarshal(raw, &line) == nil {
 		return line
 	}
 	var words []string

@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A Compiler compiles the conditions of one file. They share functions, compiled patterns and the steps that reading
@@ -273,6 +274,9 @@ func valueOf(raw json.RawMessage) (cty.Value, error) {
 		return cty.NilVal, fmt.Errorf("it has %d bytes; the limit for rules is %d", len(raw), maxArgument)
 	}
 	if raw[0] == '"' { // most are text, and need no decoder
+		if plain, ok := rawjson.ASCII(raw); ok {
+			return cty.StringVal(string(plain)), nil
+		}
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
 			return cty.NilVal, errNotJSON
