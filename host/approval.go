@@ -21,7 +21,7 @@ type Approver interface {
 }
 
 // ErrNobodyToAsk is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
-var ErrNobodyToAsk = errors.New("nobody can be asked here")
+var ErrNobodyToAsk = errors.New("no one can be asked here")
 
 // An ApprovalRequest asks whether a call may run. It is the approver's own copy.
 type ApprovalRequest struct {
@@ -105,5 +105,5 @@ func (m MapApprover) Approve(ctx context.Context, r *ApprovalRequest) (Answer, e
 			return a.Approve(ctx, r)
 		}
 	}
-	return Answer{}, fmt.Errorf("nobody approves calls of %s", r.Tool.Name)
+	return Answer{}, fmt.Errorf("no approver handles calls of %s", r.Tool.Name)
 }

@@ -83,7 +83,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
 		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny,
 			Matched: true,
-			Reason:  "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
+			Reason:  "it would have to be asked about (" + c.Decision.Why() + "), and this mode asks no one"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNobodyToAsk.Error())
@@ -227,7 +227,7 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 		sdk.CodeCanceled}, e.Code):
 		return err
 	case asking.Err() != nil:
-		return noAnswer(c, fmt.Sprintf("nobody answered within %s", h.options.ApprovalTimeout))
+		return noAnswer(c, fmt.Sprintf("no one answered within %s", h.options.ApprovalTimeout))
 	case errors.Is(err, ErrNobodyToAsk):
 		return unavailable(c, err.Error())
 	}

@@ -499,7 +499,7 @@ func TestAlwaysAskOfAPreviewAndWithoutAPerson(t *testing.T) {
 		h := single(t, p, host.Options{Policy: allows, Approver: approver,
 			Remembered: []host.Remembered{{ID: "1", Tool: "test__run", Scope: host.ScopeTool, Saved: true}}})
 		e := failed(t, h.Call(t.Context(), call("test__run", `{}`)), sdk.CodeApprovalUnavailable)
-		if !strings.Contains(e.Message, "it deletes a table") || !strings.Contains(e.Message, "nobody can be asked here") {
+		if !strings.Contains(e.Message, "it deletes a table") || !strings.Contains(e.Message, "no one can be asked here") {
 			t.Errorf("%s: %s", name, e.Message)
 		}
 	}

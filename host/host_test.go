@@ -184,7 +184,7 @@ func TestPanics(t *testing.T) {
 			r := h.Call(t.Context(), host.Call{ID: "c-1", Tool: "test__run"})
 			e := failed(t, r, sdk.CodeInternal)
 			if !strings.HasPrefix(e.Message,
-				"the call was stopped by a panic, which is a bug; the host's log tells more under call id c-1") ||
+				"the call was stopped by a panic, which is a bug; see the host's log for call id c-1") ||
 				e.Name != "Panic" {
 				t.Errorf("error %+v", e)
 			}

@@ -83,7 +83,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	}
 	e := fail(sdk.CodeTool, "InputRequired", "%s asks %s, and got no answer: %s", c.Tool, questionText(in), err)
 	if limited.Err() != nil {
-		e.Message = fmt.Sprintf("%s asks %s, and nobody answered within %s", c.Tool, questionText(in),
+		e.Message = fmt.Sprintf("%s asks %s, and no one answered within %s", c.Tool, questionText(in),
 			h.options.ApprovalTimeout)
 	}
 	e.Suggestion = "Give in the arguments what it asks for, if it has arguments for that, or let a person make the call."

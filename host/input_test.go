@@ -91,7 +91,7 @@ func TestUnansweredQuestions(t *testing.T) {
 		times int
 		want  string
 	}{
-		"no handler":   {nil, 1, `test__ask asks "Which branch?", and got no answer: nobody can be asked here`},
+		"no handler":   {nil, 1, `test__ask asks "Which branch?", and got no answer: no one can be asked here`},
 		"an error":     {returning("", errors.New("the phone is off")), 1, "got no answer: the phone is off"},
 		"no JSON":      {returning("{", nil), 1, `left the question "q" without a valid answer`},
 		"no end of it": {returning("{}", nil), 1000, "test__ask has asked 10 times and asks again"},

@@ -89,7 +89,7 @@ func (h *snapshot) checkMiddleware(ctx context.Context, c *Call) *sdk.Error {
 		return refuse("passed on another Call than it was given, or one that has ended",
 			"Change the fields of the Call that it is given.")
 	case c.ID != c.id:
-		return refuse("changed the ID of a call, by which its caller knows the result", "Leave ID as it is.")
+		return refuse("changed the ID of a call, by which its caller knows the result", "Do not change ID.")
 	case !reflect.DeepEqual(c.Decision, c.decision):
 		return refuse("set the Decision of a call, which is the policy's",
 			"Return an error to refuse a call; to allow one, add a rule.")

@@ -83,7 +83,7 @@ func (h *snapshot) guard(next CallFunc) CallFunc {
 			if cause := recover(); cause != nil {
 				logPanic(h.log, cause, "call_id", c.id, "tool", cutText(c.called, 100))
 				result, err = nil, fail(sdk.CodeInternal, "Panic",
-					"the call was stopped by a panic, which is a bug; the host's log tells more under call id %s", c.id)
+					"the call was stopped by a panic, which is a bug; see the host's log for call id %s", c.id)
 			}
 		}()
 		return next(ctx, c)

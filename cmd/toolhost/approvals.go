@@ -17,11 +17,11 @@ func newApprovals(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "List and revoke the answers that hold for good",
-		Long: "List the answers that were given at a prompt and hold for good, in the work folder where they were\n" +
+		Short: "List and revoke remembered approvals",
+		Long: "List the permanent approvals that were given at a prompt, in the work folder where they were\n" +
 			"given; one that names no folder, as older versions wrote them, holds nowhere. They turn a question\n" +
-			"into a yes and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
-			"They stand in approvals.hcl in the user's configuration folder.",
+			"into allow and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
+			"They are in approvals.hcl in the user's configuration folder.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(*cobra.Command, []string) error { return g.listApprovals(format) },
 	}

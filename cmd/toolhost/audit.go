@@ -180,7 +180,7 @@ func auditNotes(r audit.Report) (out []string) {
 		out = append(out, fmt.Sprintf("and %s more", textutil.Count(r.More, "problem")))
 	}
 	if r.Torn > 0 {
-		out = append(out, fmt.Sprintf("%s left unfinished by a crash, and set aside", textutil.Count(r.Torn, "line")))
+		out = append(out, fmt.Sprintf("%s left incomplete by a crash, and kept separately", textutil.Count(r.Torn, "line")))
 	}
 	if r.Newer > 0 {
 		out = append(out, fmt.Sprintf("%s newer than the head, as a crash leaves them",

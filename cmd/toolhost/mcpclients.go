@@ -393,14 +393,14 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 	}
 	backup, err := s.backUp()
 	if err != nil {
-		return fmt.Errorf("nothing was written, since the file as it is cannot be kept: %w", err)
+		return fmt.Errorf("nothing was written, since the file cannot be backed up: %w", err)
 	}
 	if err := errors.Join(fsutil.WriteFile(s.path, after, s.mode), os.Chmod(s.path, s.mode)); err != nil {
 		return err
 	}
 	fmt.Fprintf(g.out, "%s is written\n", visible(s.path))
 	if backup != "" {
-		fmt.Fprintf(g.err, "As it was it is in %s\n", visible(backup))
+		fmt.Fprintf(g.err, "The previous file is in %s\n", visible(backup))
 	}
 	done()
 	return nil

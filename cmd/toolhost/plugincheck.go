@@ -49,7 +49,7 @@ func newPluginCheck(g *globals) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Var((*callsFlag)(&o.Examples), "call", "a call that succeeds and may be made many times; more than once for more")
-	flags.Var((*callsFlag)(&o.Wait), "wait", "a call that goes on until it is canceled")
+	flags.Var((*callsFlag)(&o.Wait), "wait", "a call that runs until it is canceled")
 	flags.Var((*callsFlag)(&o.Panic), "panic", "a call whose handler fails badly")
 	flags.Var((*callsFlag)(&o.Events), "events", "a call that sends very many events")
 	flags.Var((*callsFlag)(&o.Large), "large", "a call with a result of more than 256 KiB")

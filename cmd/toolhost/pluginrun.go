@@ -39,7 +39,7 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	"With --watch the plugin is restarted when its program changes, or the script that it runs, and with a NAME\n" +
 	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is " +
 	"ready; calls that run\n" +
-	"end on the old one. If it does not come up, the old one goes on, and the reason is printed.\n\n" +
+	"end on the old one. If it does not start, the old one stays in use, and the reason is printed.\n\n" +
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +
 	"interrupted. How the calls end changes nothing."
 

@@ -145,7 +145,7 @@ func TestPluginRunStarts(t *testing.T) {
 }
 
 // notReloaded begins the message about a build that is not used.
-const notReloaded = "versioned: plugin \"versioned\" was not reloaded and stays as it was: "
+const notReloaded = "versioned: plugin \"versioned\" was not reloaded and is unchanged: "
 
 // A build that cannot be run is reported, and the old one stays in use.
 func TestPluginRunBrokenBuilds(t *testing.T) {

@@ -145,7 +145,7 @@ func (w *walk) end(headErr error) {
 	switch {
 	case errors.Is(headErr, fs.ErrNotExist):
 		w.report.add(0, FaultHead,
-			"its head is missing, so nobody knows whether lines were cut off the end; the head moves with the log")
+			"its head is missing, so it is not known whether lines were cut off the end; the head moves with the log")
 	case headErr != nil:
 		w.report.add(0, FaultHead, "its head cannot be read: %v", headErr)
 	case w.last.Seq < w.head.Seq:

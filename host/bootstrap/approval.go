@@ -56,7 +56,7 @@ type clientApprover struct{}
 
 func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	if r.Fresh() {
-		return host.Answer{}, fmt.Errorf("a yes that was given to the client does not stand for it: %w", host.ErrNobodyToAsk)
+		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNobodyToAsk)
 	}
 	return host.Yes(), nil
 }

@@ -94,7 +94,7 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 
 // reducedSandbox returns a notice of a plugin's level, and what is missing for the requested one.
 func reducedSandbox(plugin string, c *sandbox.Confinement) error {
-	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
+	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (see toolhost doctor)",
 		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
 }
 

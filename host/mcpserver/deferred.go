@@ -37,7 +37,7 @@ var deferredTools = []*host.Tool{
 			"something cannot be done. Call those that are found with " + callName + ".",
 		InputSchema: json.RawMessage(`{"type":"object","required":["query"],"additionalProperties":false,"properties":{` +
 			`"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},` +
-			`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many tools at most; 5 unless told"}}}`),
+			`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many tools at most; 5 by default"}}}`),
 		Hints: sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
 	}},
 }

@@ -96,7 +96,7 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 				e.server.options.Logger.Error("a panic was caught", "method", method, "panic", fmt.Sprint(cause),
 					"stack", string(debug.Stack()))
 				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-					Message: "the request was stopped by a panic, which is a bug; the log of toolhost tells more"}
+					Message: "the request was stopped by a panic, which is a bug; see the log of toolhost"}
 			}
 		}()
 		if e.ctx.Err() != nil {

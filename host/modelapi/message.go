@@ -56,7 +56,7 @@ func ParseCalls(f Format, message []byte) ([]host.Call, error) {
 		}
 		if seen[c.ID] {
 			return nil, fmt.Errorf("the %s message cannot be read: two of its calls have the id %.100q, so their results "+
-				"could not be told apart", f, c.ID)
+				"could not be distinguished", f, c.ID)
 		}
 		seen[c.ID] = true
 	}

@@ -245,7 +245,7 @@ func readEnvelope(body []byte) (name string, begin int, args json.RawMessage) {
 		_, err = d.ReadToken()
 	}
 	if err == nil && after(arguments.Whitespace) < len(body) {
-		err = errors.New("it goes on after its end")
+		err = errors.New("text follows its end")
 	}
 	switch {
 	case err != nil && begin > 0:

@@ -166,7 +166,7 @@ func (p *Process) reloadNotBegun(ctx context.Context) error {
 
 func (p *Process) reloadError(why error) *sdk.Error {
 	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "NotReloaded",
-		Message: fmt.Sprintf("plugin %q was not reloaded and stays as it was: %v", p.name, why),
+		Message: fmt.Sprintf("plugin %q was not reloaded and is unchanged: %v", p.name, why),
 		Details: sdk.Details(map[string]any{"plugin": p.name})}
 }
 

@@ -162,7 +162,7 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 			before := mustCall(t, p, "count", "")
 			spec.StartTimeout = time.Second
 			err := p.Reload(t.Context(), spec)
-			checkError(t, err, sdk.CodePluginUnavailable, "not reloaded", "stays as it was")
+			checkError(t, err, sdk.CodePluginUnavailable, "not reloaded", "is unchanged")
 			if got := mustCall(t, p, "count", ""); got != before {
 				t.Errorf("%s answers", got)
 			}

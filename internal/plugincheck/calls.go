@@ -274,7 +274,7 @@ func (c *checker) leftovers(ctx context.Context) *problem {
 	}
 	before, ok := resources(p.cmd.Process.Pid)
 	if !ok {
-		return skipped("this system does not tell what a process holds")
+		return skipped("this system does not report the resources of a process")
 	}
 	for i := range calls {
 		if err := c.again(ctx, p, i); err != nil {
@@ -303,7 +303,7 @@ func (c *checker) leftovers(ctx context.Context) *problem {
 func (c *checker) cancel(ctx context.Context) *problem {
 	const fix = "Pass the call's context, signal or Call on to whatever waits, and return within a second of its end."
 	if len(c.Wait) == 0 {
-		return skipped("give a call that goes on until it is canceled: --wait 'TOOL {…}'")
+		return skipped("give a call that runs until it is canceled: --wait 'TOOL {…}'")
 	}
 	p, bad := c.running(ctx)
 	if bad != nil {

@@ -287,7 +287,7 @@ func (r Rules) Check() (warnings []string, err error) {
 
 func checkPrefix(prefix []string) error {
 	if len(prefix) == 0 {
-		return fmt.Errorf("a rule without words stands for nothing; name a program")
+		return fmt.Errorf("a rule without words matches nothing; name a program")
 	}
 	for _, token := range prefix {
 		if token == "" || strings.ContainsAny(token, " \t\n") {

@@ -9,5 +9,6 @@ import (
 
 // peerOf refuses: without a way to identify the peer there is no connection.
 func peerOf(*net.UnixConn) (peer, error) {
-	return peer{}, errors.New("this system does not tell who is at the other end; toolhost runs on Linux and macOS")
+	return peer{}, errors.New("this system does not identify the process at the other end; toolhost runs on Linux and " +
+		"macOS")
 }

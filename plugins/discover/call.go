@@ -72,7 +72,7 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j programCall) (*sdk
 			Suggestion: "Look at what the tool was to change before calling it again."})
 	}
 	return o.failure(&sdk.Error{Name: "ToolFailed", Message: o.lines(shownInMessage),
-		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must mend " +
+		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must fix " +
 			"it."})
 }
 

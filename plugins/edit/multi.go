@@ -180,7 +180,7 @@ func (f multiFile) inWords() string {
 	case f.Created:
 		return fmt.Sprintf("%s: created, %s [etag %s]", pathText(f.Path), count(f.Bytes, "byte"), f.Etag)
 	case !f.Changed:
-		return fmt.Sprintf("%s: the edits cancel each other out, so it stays as it is [etag %s]", pathText(f.Path), f.Etag)
+		return fmt.Sprintf("%s: the edits cancel each other out, so it is unchanged [etag %s]", pathText(f.Path), f.Etag)
 	}
 	return fmt.Sprintf("%s: %s [etag %s]", pathText(f.Path), inWords(f.Ranges), f.Etag)
 }
@@ -352,7 +352,7 @@ func (m *multi) failed(ctx context.Context, i int, err error) error {
 		e.Message = m.name(i) + ": " + e.Message
 	} else {
 		more.InvalidatedBy = &by
-		e.Message = fmt.Sprintf("%s was invalidated by edit %d: it fits the file as it was before this call. %s", m.name(i),
+		e.Message = fmt.Sprintf("%s was invalidated by edit %d: it matches the file before this call. %s", m.name(i),
 			by+1, e.Message)
 		e.Suggestion = fmt.Sprintf("Give as old_string of edit %d the text as edit %d leaves it, or make one edit of both.",
 			i+1, by+1)

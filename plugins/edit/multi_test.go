@@ -200,7 +200,7 @@ func TestMultiNamesTheCulprit(t *testing.T) {
 	f := start(t, "a", "alpha = 1\nbeta = 2\ngamma = 3\n")
 	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"),
 		one("a", "gamma = 3", "gamma = 30"), one("a", "beta = 2", "beta = 20")))
-	contains(t, e.Message, "edit 4 of 4 (edits[3]) was invalidated by edit 2: it fits the file as it was")
+	contains(t, e.Message, "edit 4 of 4 (edits[3]) was invalidated by edit 2: it matches the file before this call")
 	contains(t, e.Suggestion, "the text as edit 2 leaves it")
 	contains(t, string(e.Details), `"index":3`, `"invalidated_by":1`)
 }

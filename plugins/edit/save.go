@@ -272,7 +272,7 @@ func (s *toolCall) putBack(made []*change, cause error) error {
 	return &sdk.Error{Name: "PartlyWritten",
 		Message: fmt.Sprintf("some files are changed, and could not be put back: %s. The others are as they were, since %s",
 			strings.Join(stuck, ", "), strings.TrimSuffix(cause.Error(), "; nothing was written")),
-		Suggestion: "Read these files and decide what they shall hold. Where nobody else wrote undo can put back what " +
+		Suggestion: "Read these files and decide what they should contain. Where no one else wrote, undo can restore what " +
 			"they held, once the cause is gone."}
 }
 

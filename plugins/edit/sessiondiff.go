@@ -148,7 +148,7 @@ func (v *view) result(only string) *sdk.Result {
 	case len(v.files) == 0 && only != "":
 		text = "No edit of this file in this session is kept."
 	case len(v.files) == 0:
-		text = "No edits of this session are kept: it made none, or the plugin was started anew since."
+		text = "No edits of this session are kept: it made none, or the plugin was restarted since."
 	case text == "" && len(v.out) > 0:
 		text = "The edits of this session cancel each other out."
 	}

@@ -179,7 +179,7 @@ func (b *undoPlan) start(r record) (*change, error) {
 		return nil, &sdk.Error{Name: "FileChanged",
 			Message: strconv.Quote(p.Path) + " is not there any more, or something else is in its place; nothing was " +
 				"taken back",
-			Suggestion: "To have it again, write it anew."}
+			Suggestion: "To have it again, write it again."}
 	}
 	before, err := load(p)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 type common struct {
 	URL            string            `json:"url" jsonschema:"The absolute URL, http or https."`
 	Headers        map[string]string `json:"headers,omitempty" jsonschema:"Headers to send, such as Accept. Those of the connection (Host and others) and credentials are refused."`
-	Raw            bool              `json:"raw,omitempty" jsonschema:"Give HTML as it is instead of as Markdown."`
+	Raw            bool              `json:"raw,omitempty" jsonschema:"Return raw HTML instead of Markdown."`
 	MaxBytes       int               `json:"max_bytes,omitempty" minimum:"1" maximum:"5000000" default:"500000" jsonschema:"How much of the answer's body to read at most, unpacked."`
 	TimeoutSeconds float64           `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"300" default:"30" jsonschema:"How long all of it may take, redirects too."`
 }

@@ -78,7 +78,7 @@ func (a *response) statusLine() string {
 // typed is the type of the answer for people.
 func (a *response) typed() string {
 	if a.mediaType == "" {
-		return "no type told"
+		return "no type given"
 	}
 	return a.mediaType
 }
@@ -232,7 +232,7 @@ func (a *response) binary() error {
 	if len(a.body) > 0 && !a.cut {
 		size = int64(len(a.body))
 	}
-	text := "a size that is not told"
+	text := "an unknown size"
 	if size >= 0 {
 		text = fmt.Sprintf("%d bytes", size)
 	}

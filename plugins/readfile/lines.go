@@ -276,7 +276,7 @@ func (d *tailReader) last(w window, n int) (lines []piece) {
 }
 
 // endings returns the text to show and a note about its line endings. CRLF becomes LF when every line has it: models
-// copy what they read, and LF is what they write. Mixed endings stay, or what is shown could not be told apart.
+// copy what they read, and LF is what they write. Mixed endings stay, or what is shown could not be distinguished.
 func (e *excerpt) endings() ([]byte, string) {
 	crlf := bytes.Count(e.text, []byte("\r\n"))
 	lf := bytes.Count(e.text, []byte("\n")) - len(e.long) // whose newlines are ours

@@ -13,7 +13,7 @@ import (
 
 // Were a pipe opened as files are, the read would wait for a writer forever.
 func TestSpecialFilesAreRefused(t *testing.T) {
-	f := start(t, "closed.txt", "nobody may read this")
+	f := start(t, "closed.txt", "no user may read this")
 	check(t, syscall.Mkfifo(filepath.Join(f.dir, "pipe"), 0o644))
 	check(t, os.Symlink("pipe", filepath.Join(f.dir, "link")))
 	check(t, os.Chmod(filepath.Join(f.dir, "closed.txt"), 0))
@@ -27,7 +27,7 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	f.fails(t, "NotADirectory", "list", `{"path":"pipe"}`)
 	f.fails(t, "PermissionDenied", "read", `{"path":"closed.txt"}`)
 	got := f.run(t, "list", `{}`).Content[0].Text
-	if want := "closed.txt 20\nlink -> pipe\npipe (pipe)\nsocket (socket)"; got != want {
+	if want := "closed.txt 21\nlink -> pipe\npipe (pipe)\nsocket (socket)"; got != want {
 		t.Errorf("listed %q, want %q", got, want)
 	}
 	result := f.RunIn(t, "/dev", "read", `{"path":"zero"}`)

@@ -164,7 +164,7 @@ func (in *execArgs) checkBackground(r *sdk.Request) error {
 	return &sdk.Error{Name: "NeedsLastingHost",
 		Message: "background: this host makes one call and ends, and the job would be killed with it; nothing was run",
 		Suggestion: fmt.Sprintf("Leave background out: the call then waits for the command to end, for timeout_seconds (at "+
-			"most %d). What has to go on longer must be started by the user.", int(maxTimeout.Seconds()))}
+			"most %d). What has to run longer must be started by the user.", int(maxTimeout.Seconds()))}
 }
 
 // background starts the command as a job, and returns its first output.

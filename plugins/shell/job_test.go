@@ -228,8 +228,8 @@ func TestJobArgumentsRefused(t *testing.T) {
 	for want, args := range map[string]jobArgs{
 		`action is "kill"; it must be list, output, wait or stop`: {Action: "kill", ID: "job-1"},
 		"action is \"\"": {},
-		"action stop needs the id of a job; action list tells which there are": {Action: "stop"},
-		"tail is -1; it must be from 1 to 10000":                               {Action: "output", ID: "job-1", Tail: -1},
+		"action stop needs the id of a job; action list shows them": {Action: "stop"},
+		"tail is -1; it must be from 1 to 10000":                    {Action: "output", ID: "job-1", Tail: -1},
 		"timeout_seconds is 601; it must be more than 0 and at most 600": {Action: "wait", ID: "job-1",
 			TimeoutSeconds: 601},
 	} {

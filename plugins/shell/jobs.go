@@ -67,7 +67,7 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 func (j *jobs) reserve(session string, most int) error {
 	if j.base.Err() != nil {
 		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true,
-			Suggestion: "Try again when it runs anew."}
+			Suggestion: "Try again after it restarts."}
 	}
 	var mine []string
 	all := 0
@@ -139,7 +139,7 @@ func (j *jobs) find(session, id string) (*job, error) {
 			ids = append(ids, o.id)
 		}
 		e.Message = fmt.Sprintf("this session has no job %q; it has %s", id, strings.Join(ids, ", "))
-		e.Suggestion = "Give one of these as id; action list tells more about them."
+		e.Suggestion = "Give one of these as id; action list shows them."
 	}
 	return nil, e
 }
@@ -290,7 +290,7 @@ type jobArgs struct {
 	Action         string  `json:"action" enum:"list|output|wait|stop" jsonschema:"What to do."`
 	ID             string  `json:"id,omitempty" jsonschema:"The job, such as job-1. Needed for all but list."`
 	Tail           int     `json:"tail,omitempty" minimum:"1" maximum:"10000" jsonschema:"Show this many of the last lines, instead of what is new."`
-	TimeoutSeconds float64 `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"600" default:"30" jsonschema:"How long wait waits at most. The job goes on after that."`
+	TimeoutSeconds float64 `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"600" default:"30" jsonschema:"How long wait waits at most. The job continues after that."`
 }
 
 const (
@@ -341,7 +341,7 @@ func (in *jobArgs) check() error {
 	case !slices.Contains([]string{"list", "output", "wait", "stop"}, in.Action):
 		return invalidJob("action is %q; it must be list, output, wait or stop", in.Action)
 	case in.Action != "list" && in.ID == "":
-		return invalidJob("action %s needs the id of a job; action list tells which there are", in.Action)
+		return invalidJob("action %s needs the id of a job; action list shows them", in.Action)
 	case in.Tail < 0 || in.Tail > maxTail:
 		return invalidJob("tail is %d; it must be from 1 to %d", in.Tail, maxTail)
 	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxWait.Seconds():
@@ -367,7 +367,7 @@ func (j *job) wait(ctx context.Context, limit time.Duration) error {
 	case <-j.done:
 	case <-timer.C:
 	case <-ctx.Done():
-		return ended(ctx, "the call was canceled; "+j.id+" goes on, unless it was told to stop")
+		return ended(ctx, "the call was canceled; "+j.id+" continues, unless it was asked to stop")
 	}
 	return nil
 }

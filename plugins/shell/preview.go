@@ -140,7 +140,7 @@ func (f *previewData) text(command string) string {
 		fmt.Fprintf(&b, "  and %d more\n", f.LeftOut)
 	}
 	if f.Background {
-		b.WriteString("In the background: it goes on after the call, until it ends or is stopped.\n")
+		b.WriteString("In the background: it continues after the call, until it ends or is stopped.\n")
 	}
 	if f.PTY {
 		b.WriteString("On a terminal: stdin is typed into whatever reads from it.\n")

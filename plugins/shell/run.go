@@ -106,7 +106,7 @@ func incomplete(err error) error {
 			Suggestion: "Look at what the command was to change before running it again."}
 	case errors.Is(err, proctree.ErrLeft):
 		return &sdk.Error{Name: "ProcessesLeft", Message: "the command ended, but " + err.Error(),
-			Suggestion: "Go on; tell the user about the processes if they are in the way, since only the user can end them."}
+			Suggestion: "Continue; tell the user about the processes if they cause problems, since only the user can end them."}
 	}
 	return &sdk.Error{Name: "OutputIncomplete", Message: "some of the output is missing: " + err.Error(),
 		Suggestion: "Run it again with the output in a file, if it may run twice."}

@@ -192,7 +192,7 @@ func TestPreviewOfAScript(t *testing.T) {
 func TestPreviewOfAJob(t *testing.T) {
 	got := previewOf(t, sdktest.Start(t, newPlugin()), t.TempDir(),
 		map[string]any{"command": "ls", "background": true, "pty": true})
-	want := "Would run:\n  ls\nIn the background: it goes on after the call, until it ends or is stopped.\nOn a " +
+	want := "Would run:\n  ls\nIn the background: it continues after the call, until it ends or is stopped.\nOn a " +
 		"terminal: stdin is typed into whatever reads from it.\nRisk: low"
 	if got.Content[0].Text != want || got.Effect != "" {
 		t.Errorf("effect %q:\n%s", got.Effect, got.Content[0].Text)

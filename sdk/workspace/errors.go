@@ -69,7 +69,7 @@ func (p *Place) Regular() error {
 		return &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is a %s, not a regular file", quote(p.Path),
 			Kind(p.Info.Mode()))}
 	case p.Info.Mode().Perm()&0o444 == 0:
-		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("nobody may read %s (mode %04o)", quote(p.Path),
+		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("no user may read %s (mode %04o)", quote(p.Path),
 			p.Info.Mode().Perm())}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // Were a pipe opened as files are, that would wait for its other end forever.
 func TestSpecialFilesAreRefused(t *testing.T) {
-	f := start(t, "closed", "nobody may read this")
+	f := start(t, "closed", "no user may read this")
 	check(t, syscall.Mkfifo(f.path("pipe"), 0o644))
 	f.link(t, map[string]string{"link": "pipe"})
 	check(t, os.Chmod(f.path("closed"), 0o200))
@@ -31,7 +31,7 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	tests := []struct{ path, name, message string }{
 		{"pipe", "NotARegularFile", `"pipe" is a pipe`}, {"link", "NotARegularFile", `"link" is a pipe`},
 		{"socket", "NotARegularFile", `"socket" is a socket`},
-		{"closed", "PermissionDenied", `nobody may read "closed" (mode 0200)`},
+		{"closed", "PermissionDenied", `no user may read "closed" (mode 0200)`},
 	}
 	for _, test := range tests {
 		p := f.find(t, test.path)

@@ -162,7 +162,7 @@ func trailing(offset int64, arguments json.RawMessage) *sdk.Error {
 	if IsBlank(arguments[offset:]) {
 		return nil
 	}
-	return invalidAt(offset, arguments, "go on after the object has ended")
+	return invalidAt(offset, arguments, "continue after the object has ended")
 }
 
 var kindNames = map[jsontext.Kind]string{'[': "an array", '"': "a string", '0': "a number", 'n': "null",

@@ -234,7 +234,7 @@ func gaps(requested Level, m proctree.Capabilities) (out []string) {
 	}
 	if requested == Isolated && m.Seccomp && !m.ReadOnlyMounts() {
 		out = append(out, "modes, owners, times and attributes of files cannot be changed at all, also of the plugin's own, "+
-			"since a filter of system calls cannot tell files apart")
+			"since a filter of system calls cannot distinguish files")
 	}
 	return out
 }

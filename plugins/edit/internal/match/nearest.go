@@ -91,10 +91,10 @@ func (t *Text) foundByLooserPass(c Change, r *Refusal) bool {
 		return false
 	}
 	at := f.hits[0].Range
-	r.Message = fmt.Sprintf("old_string is not in the file as it is; %s has it%s.", t.where(at), butFor(f.pass))
+	r.Message = fmt.Sprintf("old_string is not in the file literally; %s has it%s.", t.where(at), butFor(f.pass))
 	r.Hint = "Copy old_string from there, exactly."
 	if c.All {
-		r.Hint = "For replace_all old_string must be as it is in the file, but for white space: copy it from there, exactly."
+		r.Hint = "For replace_all old_string must match the file exactly, except for white space: copy it from there."
 	}
 	t.show(r, at)
 	r.Candidates[0].Why = "the same" + butFor(f.pass)

@@ -162,7 +162,7 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 			kind, key := placeholderOf(fresh[s.at]), squeeze([]byte(fresh[s.at]))
 			if kind != noPlaceholder && have[key] == 0 && t.standsForMore(kind, s) {
 				r := guard("new_string has the line "+quoteShort(strings.TrimSpace(fresh[s.at]))+", which stands for code "+
-					"left out and is not in the file at that place. It would be written as it is, and the code would be lost.",
+					"left out and is not in the file at that place. It would be written literally, and the code would be lost.",
 					"Write new_string in full, or choose a smaller old_string that holds only what changes.")
 				if len(places) > 0 {
 					t.show(r, places[0])

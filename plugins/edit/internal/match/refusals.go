@@ -60,12 +60,12 @@ func (t *Text) warnings(f *finding) (out []string) {
 			said += " The file has spaces there, old_string has tabs."
 		}
 	}
-	return append(out, said+" What you did not change was left as it is in the file.")
+	return append(out, said+" What you did not change was left unchanged in the file.")
 }
 
 // similarWarnings say which lines of old_string differ from the file.
 func (t *Text) similarWarnings(r *reading, w *window) []string {
-	out := []string{"old_string is not in the file as it is; the lines most like it were changed. " +
+	out := []string{"old_string is not in the file literally; the lines most like it were changed. " +
 		"Copy old_string from the file next time."}
 	out = append(out, r.notes...)
 	for i, k := range w.relations {
@@ -244,7 +244,7 @@ func (t *Text) lineList(hits []hit) string {
 // rivals refuses because two places are about as similar to old_string.
 func (t *Text) rivals(w, v *window) *Refusal {
 	return &Refusal{Kind: Ambiguous, Count: 2,
-		Message: fmt.Sprintf("old_string is not in the file as it is, and comes close to two places: %s and %s.",
+		Message: fmt.Sprintf("old_string is not in the file literally, and is similar to two places: %s and %s.",
 			lineSpan(w.first, w.last+1), lineSpan(v.first, v.last+1)),
 		Hint:       "Copy old_string from the one that you mean, exactly, with a line that only this one has.",
 		Candidates: []Candidate{w.candidate(), v.candidate()},
