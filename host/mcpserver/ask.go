@@ -176,8 +176,8 @@ func (c *toolCall) ask(ctx context.Context, q question) (json.RawMessage, error)
 // answerKey is the member of _meta with the bytes of a client's answer.
 const answerKey = "toolhost/answer"
 
-// exactAnswer hides the result of a client's response in a result that the SDK's types of all questions can hold: of the
-// real one they lose members that they do not know, and digits of integers over 2^53.
+// exactAnswer hides the result of a client's response in a result that the SDK's types of all questions can hold: of
+// the real one they lose members that they do not know, and digits of integers over 2^53.
 func exactAnswer(result json.RawMessage) json.RawMessage {
 	if !isObject(result) {
 		return result // which the SDK refuses
