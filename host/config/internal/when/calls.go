@@ -167,18 +167,24 @@ func prefixOf(v cty.Value) string {
 }
 
 // keptPaths is pathsOf, once for all conditions of a decision.
-func keptPaths(q *policy.Query) argument {
-	return q.Kept("paths()", func() any { return pathsOf(q) }).(argument)
+func keptPaths(q *policy.Query) namedPaths {
+	const key = "\xffpaths" // is the name of no argument
+	return q.Kept(key, func() any { return pathsOf(q) }).(namedPaths)
+}
+
+type namedPaths struct {
+	value cty.Value
+	err   error
 }
 
 // pathsOf finds the paths in the arguments that our tools have: path, paths, and the path of each item of edits.
-func pathsOf(q *policy.Query) argument {
+func pathsOf(q *policy.Query) namedPaths {
 	var one *string
 	var many []*string
 	var edits []struct{ Path *string }
 	for name, into := range map[string]any{"path": &one, "paths": &many, "edits": &edits} {
 		if raw := q.Argument(name); raw != nil && json.Unmarshal(raw, into) != nil {
-			return argument{cty.DynamicVal, fmt.Errorf("args.%s names no paths", name)}
+			return namedPaths{cty.DynamicVal, fmt.Errorf("args.%s names no paths", name)}
 		}
 	}
 	many = append(many, one)
@@ -192,11 +198,11 @@ func pathsOf(q *policy.Query) argument {
 		}
 		clean, err := pathIn(q.Workdir, *path)
 		if err != nil {
-			return argument{cty.DynamicVal, err}
+			return namedPaths{cty.DynamicVal, err}
 		}
 		out = append(out, cty.StringVal(clean))
 	}
-	return argument{cty.TupleVal(out), nil}
+	return namedPaths{cty.TupleVal(out), nil}
 }
 
 func pathIn(workdir, path string) (string, error) {

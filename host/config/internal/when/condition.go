@@ -105,6 +105,11 @@ func (c *Condition) LooksAtPaths() bool {
 
 // Holds evaluates the condition for a call. The error says why that is impossible.
 func (c *Condition) Holds(q *policy.Query) (policy.Truth, error) {
+	if c.plain != nil && q.Path == nil {
+		if holds, ok := c.plain(q); ok {
+			return map[bool]policy.Truth{true: policy.Yes, false: policy.No}[holds], nil
+		}
+	}
 	m := meters.Get().(*meter)
 	*m = meter{left: maxSteps, args: m.args[:0], operands: m.operands[:0], loops: m.loops[:0]}
 	truth, err := c.ask(q, m)
@@ -129,11 +134,11 @@ func (c *Condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 			args = append(args, other)
 			continue
 		}
-		a := argumentOf(q, name)
-		if a.err != nil {
-			return policy.No, fmt.Errorf("args.%s cannot be evaluated: %w", name, a.err)
+		v, err := argumentOf(q, name).evaluate()
+		if err != nil {
+			return policy.No, fmt.Errorf("args.%s cannot be evaluated: %w", name, err)
 		}
-		args = append(args, a.value)
+		args = append(args, v)
 	}
 	for _, name := range c.words {
 		if problem := hclfile.Unstable(factOf(q, name)); problem != "" {
@@ -155,8 +160,26 @@ func isPathArgument(name string) bool { return name == "path" || name == "paths"
 
 // An argument is one of a call's, as expressions work with it. Queries keep it for the next rule.
 type argument struct {
+	raw   json.RawMessage
+	text  string
+	plain bool // it is text, and short
+
+	read  bool // value and err are set
 	value cty.Value
 	err   error
+}
+
+// evaluate returns the argument as a value of HCL.
+func (a *argument) evaluate() (cty.Value, error) {
+	switch {
+	case a.read:
+	case a.plain:
+		a.value = cty.StringVal(a.text)
+	default:
+		a.value, a.err = valueOf(a.raw)
+	}
+	a.read = true
+	return a.value, a.err
 }
 
 // argumentOf reads an argument once for all conditions of a decision.
@@ -165,8 +188,11 @@ func argumentOf(q *policy.Query, name string) *argument {
 		return a
 	}
 	return q.Kept(name, func() any {
-		v, err := valueOf(q.Argument(name))
-		return &argument{v, err}
+		a := &argument{raw: q.Argument(name)}
+		if text, ok := rawjson.ASCII(a.raw); ok && len(text) <= maxPlainText {
+			a.text, a.plain = string(text), true
+		}
+		return a
 	}).(*argument)
 }
 

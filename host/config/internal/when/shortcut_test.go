@@ -55,16 +55,7 @@ func TestUsualConditionsAllocateLittle(t *testing.T) {
 
 // bothWays evaluates a condition with and without shortcuts, and gives what it comes to.
 func bothWays(t *rapid.T) string {
-	src := drawTruth(t, maxLoops)
-	if e, _ := hclsyntax.ParseExpression([]byte(src), "", hcl.InitialPos); e != nil {
-		free := map[string]bool{}
-		for _, v := range e.Variables() {
-			free[v.RootName()] = true
-		}
-		if free["x1"] || free["x2"] { // there may be no loop around them: one with another list is drawn
-			src = fmt.Sprintf("anytrue([for x1, x2 in [args.b, \"x\"] : %s])", src)
-		}
-	}
+	src := drawCondition(t)
 	args := map[string]cty.Value{"a": drawArgument(t), "b": drawArgument(t), "o": drawArgument(t), "l": drawArgument(t)}
 	steps := rapid.OneOf(rapid.Just(maxSteps), rapid.IntRange(0, 300)).Draw(t, "steps")
 	short, long := conditionOf(t, src), conditionOf(t, src)
@@ -125,6 +116,21 @@ func conditionOf(t failing, src string) *Condition {
 	}
 	return &Condition{vetted: v, path: "config.hcl", commands: c.commands, base: &hcl.EvalContext{Functions: c.functions,
 		Variables: map[string]cty.Value{"local": cty.ObjectVal(v.locals)}}}
+}
+
+// drawCondition draws one of which all names are known.
+func drawCondition(t *rapid.T) string {
+	src := drawTruth(t, maxLoops)
+	if e, _ := hclsyntax.ParseExpression([]byte(src), "", hcl.InitialPos); e != nil {
+		free := map[string]bool{}
+		for _, v := range e.Variables() {
+			free[v.RootName()] = true
+		}
+		if free["x1"] || free["x2"] { // there may be no loop around them: one with another list is drawn
+			src = fmt.Sprintf("anytrue([for x1, x2 in [args.b, \"x\"] : %s])", src)
+		}
+	}
+	return src
 }
 
 func drawTruth(t *rapid.T, depth int) string {

@@ -19,8 +19,9 @@ const maxLoops = 2
 // vetted is an expression that uses only what conditions may, with its constants evaluated and a meter on each part.
 type vetted struct {
 	expr        metered
-	arguments   []string // that it names, sorted
-	words       []string // of tool, caller and workdir, those that it needs
+	plain       plainTest // nil when the expression is about more than texts
+	arguments   []string  // that it names, sorted
+	words       []string  // of tool, caller and workdir, those that it needs
 	locals, env map[string]cty.Value
 	paths       bool // it calls inside or paths
 }
@@ -45,6 +46,7 @@ func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 	for _, change := range v.later {
 		change()
 	}
+	v.out.plain = compilePlain(v.out.expr)
 	if v.out.paths {
 		v.out.words = append(v.out.words, "workdir")
 	}
