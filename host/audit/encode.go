@@ -88,11 +88,25 @@ func (e *encoder) key(name string) {
 }
 
 func (e *encoder) quote(text string) {
+	if isPlain(text) {
+		e.text = append(append(append(e.text, '"'), text...), '"')
+		return
+	}
 	quoted, err := jsontext.AppendQuote(e.text, text)
 	if err != nil { // invalid UTF-8
 		quoted, _ = jsontext.AppendQuote(e.text, strings.ToValidUTF8(text, "\ufffd"))
 	}
 	e.text = quoted
+}
+
+// isPlain reports whether JSON has the text without escapes, as almost all texts of records.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *encoder) member(name, text string) {

@@ -191,10 +191,20 @@ func (r *Rule) names(plugin string) bool {
 }
 
 func matchesAny(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool {
-		ok, err := path.Match(g, name)
-		return ok && err == nil
-	})
+	return slices.ContainsFunc(globs, func(g string) bool { return matches(g, name) })
+}
+
+// matches is path.Match of a pattern that is well formed. Most patterns differ from most names in a plain byte.
+func matches(glob, name string) bool {
+	i := 0
+	for i < len(glob) && !strings.ContainsRune(`*?[\`, rune(glob[i])) {
+		if i == len(name) || glob[i] != name[i] {
+			return false
+		}
+		i++
+	}
+	ok, err := path.Match(glob[i:], name[i:])
+	return ok && err == nil
 }
 
 func joined(a, b string) string {

@@ -186,42 +186,55 @@ type hint struct {
 
 // A hintIndex has all hints by their first two bytes, so that a text is read once however many there are.
 type hintIndex struct {
-	begins [1 << 16 / 64]uint64 // which two bytes begin a hint
-	hints  map[uint16][]hint
+	lists [1 << 16]uint16 // by two bytes, in either case: which of the lists of hints may begin there
+	hints [][]hint        // the first is empty
 }
 
 var hints = sync.OnceValue(func() *hintIndex {
-	index := &hintIndex{hints: map[uint16][]hint{}}
+	index := &hintIndex{hints: [][]hint{nil}}
 	add := func(i int, hints []string) {
 		for _, text := range hints {
-			key := pair(text[0], text[1])
-			index.begins[key/64] |= 1 << (key % 64)
-			same := index.hints[key]
+			text = strings.ToLower(text)
+			list := &index.lists[pair(text[0], text[1])]
+			if *list == 0 {
+				*list = uint16(len(index.hints)) //nolint:gosec // some hundreds
+				index.hints = append(index.hints, nil)
+			}
+			same := index.hints[*list]
 			n := slices.IndexFunc(same, func(h hint) bool { return h.text == text })
 			if n < 0 {
 				same, n = append(same, hint{text: text}), len(same)
 			}
 			same[n].patterns.add(i)
-			index.hints[key] = same
+			index.hints[*list] = same
 		}
 	}
 	for i, p := range patterns {
 		add(i, p.hints)
 	}
 	add(len(patterns), nameHints)
+	for key, list := range index.lists {
+		if list != 0 {
+			first, second := byte(key>>8), byte(key)
+			index.lists[pair(upper(first), second)] = list
+			index.lists[pair(first, upper(second))] = list
+			index.lists[pair(upper(first), upper(second))] = list
+		}
+	}
 	return index
 })
 
-// likely are the patterns that may have a match in the text.
+// likely are the patterns that may have a match in the text. It reads all that is recorded, a byte in about a
+// nanosecond.
 func likely(text string) (set patternSet) {
 	index := hints()
 	for i := 1; i < len(text); i++ {
-		key := pair(text[i-1], text[i])
-		if index.begins[key/64]&(1<<(key%64)) == 0 {
+		list := index.lists[pair(text[i-1], text[i])]
+		if list == 0 {
 			continue
 		}
-		for _, h := range index.hints[key] {
-			if end := i - 1 + len(h.text); end <= len(text) && strings.EqualFold(text[i-1:end], h.text) {
+		for _, h := range index.hints[list] {
+			if hasPrefixFold(text[i-1:], h.text) {
 				for w := range set {
 					set[w] |= h.patterns[w]
 				}
@@ -231,12 +244,24 @@ func likely(text string) (set patternSet) {
 	return set
 }
 
-// pair is two bytes in lower case.
-func pair(a, b byte) uint16 { return uint16(lower(a))<<8 | uint16(lower(b)) }
+// hasPrefixFold reports whether a text begins with a hint, which is in lower case, in any case.
+func hasPrefixFold(text, hint string) bool {
+	if len(text) < len(hint) {
+		return false
+	}
+	for i := 2; i < len(hint); i++ { // its first two bytes were found
+		if c := text[i]; c != hint[i] && c != upper(hint[i]) {
+			return false
+		}
+	}
+	return true
+}
 
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
+func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+
+func upper(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
 	}
 	return c
 }

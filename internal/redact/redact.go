@@ -157,7 +157,8 @@ func isBase64(c byte) bool {
 
 // wide reports whether a text has letters in full width, which people read as the plain ones.
 func wide(text string) bool {
-	return strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd")
+	return strings.IndexByte(text, '\xef') >= 0 && // almost no text has that byte
+		(strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd"))
 }
 
 // narrowed returns the text with plain letters in place of those in full width, and where each byte came from.
