@@ -37,8 +37,8 @@ const maxTimeout = time.Hour
 
 // timeout is the caller's, otherwise the user's setting, otherwise the tool's, otherwise the host's.
 func (h *snapshot) timeout(c *Call) time.Duration {
-	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout,
-		h.options.DefaultTimeout))
+	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout,
+		h.options.Plugins[c.Definition.Plugin].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
 }
 
 // timed sets the call's deadline, which starts here: its timeout, less the time of its preview.

@@ -121,6 +121,8 @@ type Limits struct {
 // PluginOptions are a user's settings for one plugin.
 type PluginOptions struct {
 	Limits
+	// Timeout is for one call of any of the plugin's tools without a timeout in ToolOptions; it overrides the tools' own.
+	Timeout time.Duration
 	// IgnoreHints drops what the plugin declares of its tools' behavior: their hints, category and cost tier.
 	IgnoreHints bool
 	// TrustForeignHints also trusts hints that the plugin does not vouch for (sdk.Tool.ForeignHints), such as those of

@@ -29,5 +29,5 @@ func main() {
 func Example() {
 	fmt.Println(runByHand("greet"))
 	// Output:
-	// greet 1.0.0 is a toolhost plugin (tools: hello). To use it, name this file in a plugin block of config.hcl.
+	// greet 1.0.0 is a toolhost plugin (tools: hello). To use it, name this file in a plugin block of config.hcl; to debug it, run it with TOOLHOST_ATTACH=1.
 }

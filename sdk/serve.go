@@ -34,18 +34,31 @@ import (
 const cleanup = time.Second
 
 // Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run
-// by hand, it prints one line that says what it is, and exits with code 2.
+// by hand, it prints one line that says what it is, and exits with code 2; with TOOLHOST_ATTACH=1 it waits for a host
+// that joins it instead, such as under a debugger, and prints the command for that.
 // While it serves, the process's standard output and standard error go to the host's log. If the plugin dies, the
 // error of its calls quotes the last lines of standard error.
 func Serve(p *Plugin) {
-	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
+	started := os.Getenv(wire.Handshake.MagicCookieKey) == wire.Handshake.MagicCookieValue
+	where := os.Getenv(wire.EnvAttach)
+	if !started && where == "" {
 		fmt.Fprintln(os.Stderr, p.byHand())
 		os.Exit(2)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{plugin: p, base: ctx, memory: &idlemem.Trimmer{}}
+	if !started {
+		err := s.attach(where)
+		stop()
+		s.drain()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		os.Exit(0)
+	}
 	s.memory.Begin()
-	s.memory.End() // what the start has allocated is returned too
+	s.memory.End()                              // what the start has allocated is returned too
 	if os.Getenv(wire.EnvLifeline) == "stdin" { // the host holds the other end, and closes it, or dies
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
@@ -70,26 +83,32 @@ func (p *Plugin) byHand() string {
 	if len(names) > 0 {
 		tools = "tools: " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s %s is a toolhost plugin (%s). To use it, name this file in a plugin block of config.hcl.",
-		p.name, p.version, tools)
+	return fmt.Sprintf("%s %s is a toolhost plugin (%s). To use it, name this file in a plugin block of config.hcl; "+
+		"to debug it, run it with %s=1.",
+		p.name, p.version, tools, wire.EnvAttach)
 }
 
 // serve returns when go-plugin does, at the host's request.
 func (s *server) serve() {
-	token := os.Getenv(wire.EnvToken)
-	_ = os.Unsetenv(wire.EnvToken)                         // not for processes that the plugin starts
+	s.token = os.Getenv(wire.EnvToken)
+	_ = os.Unsetenv(wire.EnvToken) // not for processes that the plugin starts
+	goplugin.Serve(s.serveConfig())
+}
+
+// serveConfig is for connections with the server's token.
+func (s *server) serveConfig() *goplugin.ServeConfig {
 	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user
 	stderr := keepStderr()
 	s.cpus.own()
-	goplugin.Serve(&goplugin.ServeConfig{
+	return &goplugin.ServeConfig{
 		HandshakeConfig:  wire.Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {wire.PluginName: &glue{server: s}}},
 		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(slices.Concat(wire.ServerOptions(), wire.RequireToken(token),
-				[]grpc.ServerOption{s.credentials(wire.PeerCredentials(hostPID), token), stderr.option()})...)
+			return grpc.NewServer(slices.Concat(wire.ServerOptions(), wire.RequireToken(s.token),
+				[]grpc.ServerOption{s.credentials(wire.PeerCredentials(hostPID), s.token), stderr.option()})...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: stderr.given}),
-	})
+	}
 }
 
 // credentials are those of the plugin's connections, gRPC's and those of sessions.

@@ -21,6 +21,7 @@ type server struct {
 	pluginv1.UnimplementedPluginServiceServer
 	plugin   *Plugin
 	base     context.Context // ends when the plugin stops
+	token    string          // that hosts send; "" accepts all
 	running  sync.RWMutex    // held for reading while a handler runs
 	runs     runIDs
 	sessions sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -106,6 +107,19 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	if !runs() {
 		t.Error("it did not run although it was to be asked for its tools")
 	}
+}
+
+// waitForFile waits until a file exists, which a program in the background writes.
+func waitForFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor file")
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s was not written", args[0])
 }
 
 // appendTo adds a line to a file: append FILE TEXT.

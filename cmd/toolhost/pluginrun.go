@@ -25,6 +25,7 @@ import (
 
 type runFlags struct {
 	watch   bool
+	attach  string
 	format  string
 	approve string
 }
@@ -40,18 +41,27 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is " +
 	"ready; calls that run\n" +
 	"end on the old one. If it does not start, the old one stays in use, and the reason is printed.\n\n" +
+	"With --attach it joins a plugin that was started by hand, such as under a debugger, with TOOLHOST_ATTACH=1: the\n" +
+	"plugin prints the file to name. Calls may take an hour, and the plugin runs on when this command ends.\n\n" +
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +
 	"interrupted. How the calls end changes nothing."
 
 func newPluginRun(g *globals) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run BIN|NAME [-- ARGS]",
+		Use:   "run BIN|NAME|--attach FILE [-- ARGS]",
 		Short: "Run one plugin, and call its tools by lines on standard input",
 		Long:  runLong,
 		Example: "  toolhost plugin run --watch ./bin/toolhost-plugin-greet\n" +
 			"  echo 'list {\"path\": \".\"}' | toolhost plugin run readfile --format json",
-		Args: runArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.attach != "" && len(args) > 0 {
+				return errors.New("--attach names the plugin by its file; leave out " + args[0])
+			} else if f.attach != "" {
+				return nil
+			}
+			return runArgs(cmd, args)
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			names, _ := g.completePlugins(cmd, args, word)
 			return names, cobra.ShellCompDirectiveDefault // a program, by its path
@@ -64,6 +74,7 @@ func newPluginRun(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "restart the plugin when its program changes")
+	cmd.Flags().StringVar(&f.attach, "attach", "", "join the plugin that wrote this `file`, instead of starting one")
 	chooseFormat(cmd, &f.format, "%s: one object a line", "text", "json")
 	approveFlag(cmd, &f.approve)
 	return cmd
@@ -103,7 +114,7 @@ type pluginRun struct {
 }
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
-	r := &pluginRun{g: g, f: f, name: args[0], changed: make(chan struct{}, 1)}
+	r := &pluginRun{g: g, f: f, changed: make(chan struct{}, 1)}
 	requests := reloadRequests(ctx)
 	s, err := r.open(ctx, args)
 	if err != nil {
@@ -189,6 +200,15 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 			o.Approver, o.OneQuestion = &foreground{o.Approver, &r.background}, false
 		}
 	}
+	if r.f.attach != "" {
+		spec, err := supervise.Attached(r.f.attach)
+		if err != nil {
+			return nil, err
+		}
+		r.name = spec.Name
+		return bootstrap.OpenProgram(ctx, spec, o)
+	}
+	r.name = args[0]
 	if !isPath(args[0]) {
 		o.Plugins = args[:1]
 		s, err := r.g.open(ctx, o)

@@ -127,7 +127,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog,
-			"append": appendTo, "flip": flipDigit},
+			"append": appendTo, "waitfor": waitForFile, "flip": flipDigit},
 		Condition: offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)

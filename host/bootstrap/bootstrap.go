@@ -13,10 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -261,6 +263,7 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
 	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
 	out.OneQuestion, out.Pins, out.Pinned = i.options.OneQuestion, s.pins, keptDefinition
+	out.Plugins = patient(out.Plugins, s.specs)
 	if profile != nil {
 		out.Mode = cmp.Or(profile.Mode, out.Mode)
 	}
@@ -283,6 +286,22 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	}
 	i.setApproval(&out)
 	return out, profileFilter(profile), i.setRemembered(&out)
+}
+
+// patient gives calls of plugins that may be stopped at a breakpoint all the time that a call may have.
+func patient(options map[string]host.PluginOptions, specs []supervise.Spec) map[string]host.PluginOptions {
+	options = maps.Clone(options)
+	for _, s := range specs {
+		if s.Attach {
+			if options == nil {
+				options = map[string]host.PluginOptions{}
+			}
+			o := options[s.Name]
+			o.Timeout = time.Hour
+			options[s.Name] = o
+		}
+	}
+	return options
 }
 
 // onState records and reports a plugin's state.

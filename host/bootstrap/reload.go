@@ -214,7 +214,7 @@ func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	}
 	program := spec.Command[0]
 	if strings.ContainsRune(filepath.ToSlash(program), '/') {
-		return []watchedFile{{absolute(program), true}}
+		return []watchedFile{{absolute(program), !spec.Attach}}
 	}
 	var files []watchedFile
 	if found, err := exec.LookPath(program); err == nil {

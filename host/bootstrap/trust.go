@@ -253,6 +253,9 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 }
 
 func pluginLine(s supervise.Spec) string {
+	if s.Attach {
+		return fmt.Sprintf("plugin %s: joins the process that wrote %s", s.Name, fsutil.Shortened(s.Command[0]))
+	}
 	line := fmt.Sprintf("plugin %s: %s", s.Name, wrapped(s.Sandbox.Wrapper, s.ShownCommand()))
 	if s.InheritEnv != nil && *s.InheritEnv {
 		line += ", with all of your environment"

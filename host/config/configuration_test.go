@@ -127,6 +127,8 @@ var keys = map[string]map[string]key{
 		"command": {"`toolhost-plugin-NAME` from `plugin_dirs`",
 			"program and arguments, never through a shell; arguments that name files beside the configuration are made " +
 				"absolute"},
+		"attach": {"none", "the file of a plugin that was started by hand with `TOOLHOST_ATTACH`: the host joins that process " +
+			"instead of starting one, see [plugins.md](plugins.md)"},
 		"dir":         {"the work folder", "the folder that the plugin starts in"},
 		"env":         {"none", "variables, besides the few that every plugin gets"},
 		"inherit_env": {"`false`", "`true` passes on the host's whole environment"},

@@ -172,6 +172,7 @@ type pluginView struct {
 	Sandbox      sandboxView       `json:"sandbox,omitzero"`
 	Config       json.RawMessage   `json:"config,omitempty"`
 	Refused      string            `json:"refused,omitempty"`
+	Attach       bool              `json:"attach,omitempty"`
 }
 
 type sandboxView struct {
@@ -235,7 +236,7 @@ func viewOf(c *Config) view {
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
 			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout),
-			Idempotent: p.Idempotent, Config: p.Config, Refused: p.Refused,
+			Idempotent: p.Idempotent, Config: p.Config, Refused: p.Refused, Attach: p.Attach,
 			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})

@@ -41,6 +41,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	values := map[string]string{}
 	unset := r.Collect(func() {
 		spec.Command = r.command(in, "command", noWords)
+		r.attach(in, &spec)
 		spec.Dir = r.folder(in, "dir")
 		spec.Env = in.TextMap("env", hclfile.CheckVariable, hclfile.CheckArgument)
 		spec.Config = r.pluginConfig(in, name, values)
@@ -69,6 +70,21 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	r.config.Host.Plugins[name] = options
 	in.Done()
 	r.config.Plugins = append(r.config.Plugins, spec)
+}
+
+// attach reads the file of a process to join, which stands in place of the command.
+func (r *reader) attach(in *hclfile.Body, spec *supervise.Spec) {
+	file := r.folder(in, "attach")
+	if file == "" {
+		return
+	}
+	for _, other := range []string{"command", "sha256", "inherit_env", "env"} {
+		if _, both := in.Syntax.Attributes[other]; both {
+			in.Wrong(in.NameRange(other), "%s and attach are both set", other).
+				WithHint("attach joins a process that was started by hand; remove one of the two")
+		}
+	}
+	spec.Command, spec.Attach = []string{file}, true
 }
 
 // refusal says why a plugin that needs variables which are not set cannot be started, "" if there are none. That costs

@@ -63,7 +63,7 @@ func (r *reader) referLocals(e hclsyntax.Expression) {
 // With dir they are relative to that, as for the process.
 func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	words := spec.Command
-	if len(words) == 0 {
+	if len(words) == 0 || spec.Attach {
 		return
 	}
 	shown, locked := r.wordsByReference(in.ExprOf("command"), words)

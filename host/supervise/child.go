@@ -36,6 +36,7 @@ type child struct {
 	exited      chan struct{} // closed when no process of it is left and its output has been read
 	tail        *tail
 	stdin       *os.File // the plugin ends when this is closed
+	attached    bool     // it was started by hand: the host never ends it, and leaves it instead
 	readers     sync.WaitGroup
 	stderrRead  chan struct{} // closed when standard error has been read to its end
 	output      [2]*os.File   // standard output and standard error, which the readers read
@@ -145,6 +146,15 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	_ = removal.All(how.Temp, backgroundRemovalTime)
 }
 
+// hangUp ends its lifeline; a process that was joined is left.
+func (c *child) hangUp() {
+	if c.attached {
+		c.killAll()
+	} else {
+		_ = c.stdin.Close()
+	}
+}
+
 func (c *child) terminate() { c.signal(syscall.SIGTERM, "") }
 
 // kill kills the process and everything it has started. The reason, or "", is reported with its end.
@@ -161,15 +171,17 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 		return
 	}
 	c.killReason = cmp.Or(c.killReason, reason)
-	if c.handle.Signal(syscall.Signal(0)) == nil {
+	if !c.attached && c.handle.Signal(syscall.Signal(0)) == nil {
 		_ = syscall.Kill(-c.pid, sig)
 	}
 }
 
 // gone reports whether the process itself has ended, which the kernel knows before the launcher has ended the rest.
 // It is false where the kernel does not report it.
-func (c *child) gone() (ended bool) {
-	_ = c.handle.WithHandle(func(handle uintptr) {
+func (c *child) gone() bool { return hasEnded(c.handle) }
+
+func hasEnded(p *os.Process) (ended bool) {
+	_ = p.WithHandle(func(handle uintptr) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
 		ended = err == nil && n > 0
 	})
@@ -193,6 +205,8 @@ func (c *child) exitError(phrase string) error {
 
 func (c *child) endText() string {
 	switch {
+	case c.killReason != "" && c.attached:
+		return c.killReason + ", and the host has left it"
 	case c.killReason != "":
 		return c.killReason + " and was killed"
 	case errors.Is(c.lost, proctree.ErrLost):

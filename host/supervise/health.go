@@ -39,6 +39,10 @@ func (g *generation) checkHealth() <-chan struct{} {
 	if h.done == nil || isClosed(h.done) {
 		done := make(chan struct{})
 		h.done = done
+		if g.child.attached { // a person may have stopped it at a breakpoint
+			close(done)
+			return done
+		}
 		go func() {
 			defer close(done)
 			for missed := 1; !isClosed(g.done()); missed++ {
@@ -117,6 +121,9 @@ type abandonedCalls struct {
 
 // callAbandoned records that a call, or a preview, has ended before the plugin answered it.
 func (g *generation) callAbandoned(p *Process) {
+	if g.child.attached {
+		return
+	}
 	a := &g.abandoned
 	a.mu.Lock()
 	defer a.mu.Unlock()

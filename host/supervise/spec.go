@@ -20,6 +20,9 @@ type Spec struct {
 	Name string
 	// Command is the program and its arguments. It is never passed to a shell.
 	Command []string
+	// Attach joins a process that was started by hand, with TOOLHOST_ATTACH, instead of starting one: Command is the
+	// file that it wrote, and nothing else.
+	Attach bool
 	// Script is the absolute path of the argument that an interpreter runs; "" if there is none or it is not known. It
 	// must exist.
 	Script string
@@ -101,6 +104,9 @@ func (s Spec) Check() error {
 		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %q", s.Name, s.SHA256)
 	case s.Lock.SHA256 != "" && !isSHA256(s.Lock.SHA256):
 		return fmt.Errorf("plugin %q: the locked sha256 must be 64 hex digits, not %q", s.Name, s.Lock.SHA256)
+	}
+	if err := s.checkAttach(); err != nil {
+		return fmt.Errorf("plugin %q: %w", s.Name, err)
 	}
 	if err := s.Sandbox.Check(); err != nil {
 		return fmt.Errorf("plugin %q: %w", s.Name, err)

@@ -121,7 +121,10 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
-	cached := s.cache.Entry(ctx, s.cacheKey(spec, path))
+	var cached toolcache.Entry
+	if !spec.Attach {
+		cached = s.cache.Entry(ctx, s.cacheKey(spec, path))
+	}
 	g = &generation{number: number, program: path, references: spec.References, cached: cached}
 	defer func() {
 		if err != nil {
@@ -326,7 +329,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 		return err
 	}
 	_, broken := errors.AsType[*client.BrokenError](err)
-	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.hasEnded() {
+	if ctx.Err() == nil && !g.child.attached && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.hasEnded() {
 		err = g.earlyExit(err)
 	}
 	g.child.kill("")
@@ -371,6 +374,9 @@ func (r *runner) make(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (pluginru
 
 // Start launches the process and waits for its handshake.
 func (r *runner) Start(context.Context) error {
+	if r.spec.Attach {
+		return r.join()
+	}
 	c, stdout, err := r.launch()
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func stopLate(r startResult) {
 // stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel,
 // and keeps them.
 func (g *generation) stop() {
-	_ = g.child.stdin.Close()
+	g.child.hangUp()
 	if !within(stdinTime, g.done()) {
 		g.child.terminate()
 		if !within(termTime, g.done()) {
@@ -133,7 +133,12 @@ func (g *generation) release() {
 			go func() { _ = removal.All(moved, backgroundRemovalTime) }()
 		}
 	}
-	if g.goPlugin != nil {
+	switch {
+	case g.child != nil && g.child.attached: // go-plugin would ask it to end
+		if g.conn != nil {
+			_ = g.conn.Close()
+		}
+	case g.goPlugin != nil:
 		g.goPlugin.Kill()
 	}
 }

@@ -196,7 +196,7 @@ func (s *Supervisor) Close() error {
 
 // recall returns the description of a plugin from the cache, or nil.
 func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
-	if s.cache == nil {
+	if s.cache == nil || spec.Attach {
 		return nil
 	}
 	path, err := s.verifiedUnless(spec, s.cache.Native)
@@ -262,6 +262,9 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func
 // Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be
 // refused.
 func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
+	if spec.Attach {
+		return spec.attachedConfinement(), nil
+	}
 	workdir, err := filepath.Abs(o.Workdir)
 	if err != nil {
 		return sandbox.Confinement{}, err

@@ -37,6 +37,9 @@ type Interpreter struct{ Path, SHA256 string }
 // Inspect reads the plugin's program without running it. It fails if users other than this one and root can replace
 // the program or an interpreter.
 func (s Spec) Inspect() (Program, error) {
+	if s.Attach {
+		return Program{}, errAttachedProgram
+	}
 	path, sum, inPlace, err := s.inspectFile()
 	if err != nil {
 		return Program{}, err
@@ -93,7 +96,10 @@ func (s Spec) Verify() error {
 	}
 	var path string
 	var err error
-	if s.sum() == "" {
+	if s.Attach {
+		_, err = s.attachment()
+		return err
+	} else if s.sum() == "" {
 		path, err = s.locate()
 	} else {
 		var sum string
@@ -122,6 +128,9 @@ func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (s
 	if err := spec.checkLock(); err != nil {
 		return "", err
 	}
+	if spec.Attach {
+		return spec.Command[0], nil // read when it is joined
+	}
 	path, err := spec.locate()
 	if err == nil {
 		err = spec.checkScript()
@@ -149,8 +158,12 @@ func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (s
 }
 
 func (s Spec) checkLock() error {
-	if s.Lock.Refused != "" {
+	switch {
+	case s.Lock.Refused != "":
 		return &invalidError{errors.New(s.Lock.Refused)}
+	case s.Attach && s.Lock.SHA256 != "":
+		return &invalidError{fmt.Errorf("it is locked at %s, and what a joined process runs cannot be compared with that",
+			cmp.Or(s.Lock.Source, "the lock"))}
 	}
 	return nil
 }
@@ -211,6 +224,9 @@ var errIrregular = errors.New("not a regular file")
 
 // programFile finds the file that the command names, as exec does.
 func (s Spec) programFile() (string, error) {
+	if s.Attach {
+		return s.named(), nil
+	}
 	path, err := exec.LookPath(s.named())
 	if err != nil {
 		return "", err
