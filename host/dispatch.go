@@ -45,7 +45,7 @@ func (h *snapshot) timeout(c *Call) time.Duration {
 func (h *snapshot) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		timeout := h.timeout(c)
-		limited, cancel := context.WithTimeout(ctx, timeout-c.previewTime)
+		limited, cancel := withTimeout(ctx, timeout-c.previewTime)
 		defer cancel()
 		result, err := next(limited, c)
 		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !deadlinePassed(limited) || ctx.Err() != nil {

@@ -42,6 +42,9 @@ func (h *snapshot) enforce(next CallFunc) CallFunc {
 // decide returns the policy's decision, adjusted for paths, the floor and the approval mode.
 func (h *snapshot) decide(c *Call) policy.Decision {
 	q := c.query()
+	if _, ours := h.options.Policy.(*policy.Policy); !ours { // ours does not change the arguments
+		q.Arguments = bytes.Clone(q.Arguments)
+	}
 	d := validDecision(h.options.Policy.Decide(q))
 	if !h.options.WithoutFloor {
 		if why := shelltool.Catastrophe(q); why != "" { // such as rm -rf / or a fork bomb: denied whatever rules and people allow
@@ -64,10 +67,10 @@ func validDecision(d policy.Decision) policy.Decision {
 	return d
 }
 
-// query describes the call to the policy, with its own copy of the arguments.
+// query describes the call to a policy. The arguments are the call's own.
 func (c *Call) query() *policy.Query {
 	q := c.Definition.query()
-	q.Caller, q.Arguments, q.Workdir = c.Caller, bytes.Clone(c.Arguments), c.Workdir
+	q.Caller, q.Arguments, q.Workdir = c.Caller, c.Arguments, c.Workdir
 	q.Properties = c.Definition.siblings()
 	return q
 }

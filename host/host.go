@@ -68,7 +68,7 @@ type Host struct {
 	base      context.Context
 	end       context.CancelFunc
 	running   sync.WaitGroup // calls and watches
-	cancels   map[*callState]context.CancelFunc
+	contexts  map[*callContext]struct{}
 	watches   map[string]watch // by plugin
 }
 
@@ -78,7 +78,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{},
-		cancels: map[*callState]context.CancelFunc{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
+		contexts: map[*callContext]struct{}{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
@@ -207,34 +207,34 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 	return out
 }
 
-// open refuses calls after Close, and cancels the running ones then.
+// open refuses calls after Close, and has Close cancel the running ones.
 func (h *Host) open(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		if !h.begin(c.callState, cancel) {
+		own := &callContext{Context: ctx}
+		if !h.begin(own) {
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
 		}
-		defer h.leave(c.callState)
-		return next(ctx, c)
+		defer h.leave(own)
+		return next(own, c)
 	}
 }
 
-// begin has Close cancel the call. A map of functions costs a third of what watching the host's context does.
-func (h *Host) begin(c *callState, cancel context.CancelFunc) bool {
+func (h *Host) begin(c *callContext) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.base.Err() != nil {
 		return false
 	}
 	h.running.Add(1)
-	h.cancels[c] = cancel
+	h.contexts[c] = struct{}{}
 	return true
 }
 
-func (h *Host) leave(c *callState) {
+// leave also ends what was derived from the call's context.
+func (h *Host) leave(c *callContext) {
+	c.cancel()
 	h.mu.Lock()
-	delete(h.cancels, c)
+	delete(h.contexts, c)
 	h.mu.Unlock()
 	h.running.Done()
 }
@@ -248,8 +248,8 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	first := h.base.Err() == nil
 	h.end()
-	for _, cancel := range h.cancels {
-		cancel()
+	for c := range h.contexts {
+		c.cancel()
 	}
 	h.mu.Unlock()
 	if !first {

@@ -189,9 +189,4 @@ func (r Remembered) step() policy.Step {
 }
 
 // commandPrefix is the beginning of the call's command that an approval may cover, or nil.
-func commandPrefix(c *Call) []string {
-	if c.Definition.Category != shelltool.Category { // the query copies the arguments
-		return nil
-	}
-	return shelltool.Prefix(c.query())
-}
+func commandPrefix(c *Call) []string { return shelltool.Prefix(c.query()) }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime/debug"
 )
@@ -91,7 +90,7 @@ func decode[T any](raw json.RawMessage, complaint string) (T, error) {
 	d.DisallowUnknownFields()
 	err := d.Decode(&out)
 	if err == nil {
-		if _, end := d.Token(); end != io.EOF {
+		if rest := raw[d.InputOffset():]; len(bytes.TrimSpace(rest)) > 0 {
 			err = errors.New("there is more behind the JSON object")
 		}
 	}

@@ -143,6 +143,10 @@ func (l *Log) writeGroup() (done bool) {
 
 // takeLater returns the records for later that are next.
 func (q *queue) takeLater() (out []*Record) {
+	if len(q.later) == 0 {
+		return nil
+	}
+	out = make([]*Record, 0, min(len(q.later), maxGroup))
 	for len(out) < maxGroup {
 		select {
 		case r := <-q.later:
@@ -161,12 +165,13 @@ func (l *Log) write(waiting []*pending, later []*Record) {
 	if len(waiting)+len(later) == 0 {
 		return
 	}
-	g := &group{began: time.Now()}
+	n := len(waiting) + len(later)
+	g := &group{began: time.Now(), records: make([]*Record, 0, n), errs: make([]error, n)}
 	for _, r := range later {
-		g.records, g.errs = append(g.records, r), append(g.errs, nil)
+		g.records = append(g.records, r)
 	}
 	for _, p := range waiting {
-		g.records, g.errs = append(g.records, p.record), append(g.errs, nil)
+		g.records = append(g.records, p.record)
 		g.sync = g.sync || p.record.Sync
 		if p.since.Before(g.began) {
 			g.began = p.since

@@ -70,7 +70,7 @@ func (r *Rule) check() error {
 // Decide returns the decision on a call.
 func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
-	var trace []Step
+	trace := make([]Step, 0, p.concerned(q)+1)
 	for i := range p.layers {
 		var step Step
 		step, trace = p.layers[i].decide(q, trace)
@@ -105,9 +105,6 @@ func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 		if step.Effect == Allow && l.TightenOnly {
 			step.Effect, step.Note = "", "would allow, but this configuration is not trusted to: it can only make rules stricter"
 		}
-		if len(trace) == cap(trace) { // one allocation for a layer of usual size, not one for each power of two
-			trace = slices.Grow(trace, min(len(l.Rules)-i, usualRules)+1)
-		}
 		trace = append(trace, step)
 		if step.Effect.Stricter(decisive.Effect) {
 			decisive = step
@@ -119,8 +116,17 @@ func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 	return decisive, trace
 }
 
-// usualRules bounds the room that a trace gets for the rules of a layer before they are evaluated.
-const usualRules = 16
+// concerned counts the rules that are about the tool.
+func (p *Policy) concerned(q *Query) (n int) {
+	for i := range p.layers {
+		for j := range p.layers[i].Rules {
+			if p.layers[i].Rules[j].concerns(q) {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // LooksAtPaths reports whether a rule about the tool depends on the paths that a call names, so that the decision on
 // a folder and those on its content may differ.
