@@ -119,7 +119,8 @@ func (l *Log) writeAll() {
 	}
 }
 
-// writeGroup writes what waits, and reports whether nothing waits any more: then its caller is no longer the writer.
+// writeGroup writes what waits, and reports whether nothing waits any more, or less than a group of records for later:
+// then its caller is no longer the writer.
 func (l *Log) writeGroup() (done bool) {
 	q := &l.queue
 	q.mu.Lock()
@@ -130,7 +131,7 @@ func (l *Log) writeGroup() (done bool) {
 
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) > 0 {
+	if len(q.waiting) > 0 || len(q.later) >= maxGroup && !q.closed.Load() {
 		return false
 	}
 	q.writing = false
