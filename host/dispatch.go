@@ -116,7 +116,8 @@ const maxLogText = 4000
 func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
 		if e.Type == sdk.EventLog {
-			h.log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),
+			log := h.log.With("plugin", c.Definition.Plugin)
+			log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),
 				slog.String("tool", c.Tool), slog.String("attributes", cutText(string(e.Attributes), maxLogText)))
 		}
 		c.forward(e)

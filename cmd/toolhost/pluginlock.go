@@ -289,6 +289,6 @@ func newPlugin(g *globals) *cobra.Command {
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginRun(g), newPluginCheck(g), newPluginLock(g))
+	cmd.AddCommand(newPluginRun(g), newPluginCheck(g), newPluginLock(g), newPluginLogs(g))
 	return cmd
 }

@@ -186,6 +186,7 @@ func (r *pluginRun) tellState(s supervise.Status) {
 // open makes the session of the one plugin.
 func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instance, error) {
 	o := r.g.options()
+	o.Logger = r.g.authorLogger()
 	o.Refresh, o.Approve, o.OnState = true, bootstrap.Approve(r.f.approve), r.tellState
 	o.OnToolsChanged = func(string) {
 		select {

@@ -24,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/pluginlog"
 )
 
 // ErrNoWorkdir means that the current folder cannot be found, and Options.Workdir names no other.
@@ -105,6 +106,7 @@ type Instance struct {
 	options    Options
 	redactor   *redactor
 	record     *record // nil keeps none
+	logs       *pluginlog.Store
 	supervisor *supervise.Supervisor
 	host       *host.Host
 
@@ -162,8 +164,9 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	if _, err := os.Getwd(); o.Workdir == "" && err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoWorkdir, err)
 	}
-	o.Logger = c.redactor.logger(o.Logger)
-	i := &Instance{options: o, redactor: c.redactor}
+	i := &Instance{options: o, redactor: c.redactor, logs: keepLogs(o)}
+	o.Logger = c.redactor.logger(i.logs.Over(o.Logger))
+	i.options.Logger = o.Logger
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, i.Close())
@@ -173,7 +176,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		i.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: c.secrets()})
 	}
 	supervised := p.superviseOptions()
-	supervised.OnState = i.onState
+	supervised.OnState, supervised.Logger = i.onState, o.Logger
 	if i.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, err
 	}
@@ -242,6 +245,7 @@ func (i *Instance) Close() error {
 	if i.supervisor != nil {
 		err = errors.Join(err, i.supervisor.Close())
 	}
+	i.logs.Close()
 	return errors.Join(err, i.record.close())
 }
 

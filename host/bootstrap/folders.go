@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/pluginlog"
 )
 
 // UserFile is the path of a file in toolhost's folder of the user's configuration, such as policy.hcl.
@@ -48,6 +49,19 @@ func AuditPath(named string) (string, error) {
 		return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
 	}
 	return path, nil
+}
+
+// LogFolder is the folder with what plugins have printed, a file NAME.log for each.
+func LogFolder() (string, error) { return StateFolder("logs") }
+
+// keepLogs returns the store for what plugins print, nil where nothing is kept: without a place for it, and offline,
+// where nothing is started.
+func keepLogs(o Options) *pluginlog.Store {
+	dir, err := LogFolder()
+	if err != nil || o.Offline {
+		return nil
+	}
+	return pluginlog.NewStore(dir)
 }
 
 const (

@@ -82,7 +82,7 @@ func resolved(path string) string {
 func (p *Plugins) superviseOptions() supervise.Options {
 	o := p.options
 	return supervise.Options{
-		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(),
+		Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
 		ReadOnly: p.protected(), Masked: p.masked(), Reserved: p.reserved(p.Specs),
 	}
@@ -139,7 +139,7 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, name := range []string{"counts", "gemini", "mcp"} {
+	for _, name := range []string{"counts", "gemini", "logs", "mcp"} {
 		if dir, err := StateFolder(name); err == nil {
 			dirs = append(dirs, dir)
 		}

@@ -1,0 +1,239 @@
+package pluginlog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/textutil"
+)
+
+const (
+	// MaxFile is the size, in bytes, at which a file is renamed, and another begun: a plugin has two files at most.
+	MaxFile = 1 << 20
+	// checkEvery is how often a host looks whether another one has begun another file.
+	checkEvery = time.Second
+)
+
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// Path is the file of a plugin's newest lines in a store's folder. The ones before are in a file of this name with .1
+// at the end. It fails for what is no plugin's name.
+func Path(dir, plugin string) (string, error) {
+	if !pluginName.MatchString(plugin) {
+		return "", fmt.Errorf("%.40q is no name of a plugin", plugin)
+	}
+	return filepath.Join(dir, plugin+".log"), nil
+}
+
+// Plugins are the names of those that have a file in the folder.
+func Plugins(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), ".log"); is && pluginName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A Store writes files in a folder, which several hosts may share. What cannot be written is dropped: no plugin waits
+// for a disk. The files are made with the first line.
+type Store struct {
+	dir   string
+	limit int64
+
+	mu    sync.Mutex
+	files map[string]*file
+}
+
+// NewStore makes a store, and nothing in the folder.
+func NewStore(dir string) *Store { return &Store{dir: dir, limit: MaxFile, files: map[string]*file{}} }
+
+// Close closes the files.
+func (s *Store) Close() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		_ = f.Close()
+	}
+	s.files = map[string]*file{}
+}
+
+// Over is a logger with the store's Handler; nil loggers and stores are those that keep nothing.
+func (s *Store) Over(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		l = slog.New(slog.DiscardHandler)
+	}
+	if s == nil {
+		return l
+	}
+	return slog.New(s.Handler(l.Handler()))
+}
+
+// Handler passes records on to next, and keeps those of the loggers of plugins (With "plugin"): what plugins print and
+// log, and warnings about them.
+func (s *Store) Handler(next slog.Handler) slog.Handler { return &handler{Handler: next, store: s} }
+
+type handler struct {
+	slog.Handler
+	store  *Store
+	plugin string // "" for other loggers than those of plugins
+}
+
+// Enabled is true for all that a plugin prints and logs.
+func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.plugin != "" || h.Handler.Enabled(ctx, level)
+}
+
+// Handle keeps the record.
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	if h.plugin != "" && (r.Level >= slog.LevelWarn || Said(r)) {
+		h.store.write(h.plugin, fmt.Sprintf("%s [%d] %s\n", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"), os.Getpid(),
+			Text(r)))
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs notes the plugin's name.
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	out := &handler{h.Handler.WithAttrs(attrs), h.store, h.plugin}
+	for _, a := range attrs {
+		if a.Key == pluginKey && pluginName.MatchString(a.Value.String()) {
+			out.plugin = a.Value.String()
+		}
+	}
+	return out
+}
+
+// WithGroup is that of the next handler.
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{h.Handler.WithGroup(name), h.store, h.plugin}
+}
+
+// A file is open for appending.
+type file struct {
+	*os.File
+	info    os.FileInfo
+	size    int64
+	checked time.Time
+}
+
+func (s *Store) write(plugin, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, err := Path(s.dir, plugin)
+	if err != nil {
+		return
+	}
+	f := s.files[plugin]
+	if f != nil && time.Since(f.checked) >= checkEvery && !f.isAt(path) {
+		f = s.forget(plugin)
+	}
+	if f != nil && f.size+int64(len(text)) > s.limit {
+		s.rotate(path)
+		f = s.forget(plugin)
+	}
+	if f == nil {
+		if f = s.open(path); f == nil {
+			return
+		}
+		s.files[plugin] = f
+	}
+	n, _ := io.WriteString(f, text) // one write: lines of several hosts do not mix
+	f.size += int64(n)
+}
+
+// forget closes a plugin's file, and returns nil.
+func (s *Store) forget(plugin string) *file {
+	_ = s.files[plugin].Close()
+	delete(s.files, plugin)
+	return nil
+}
+
+// isAt reports whether the file still is the one at path, and how large it is.
+func (f *file) isAt(path string) bool {
+	now, err := os.Lstat(path)
+	if err != nil || !os.SameFile(now, f.info) {
+		return false
+	}
+	f.checked, f.size = time.Now(), now.Size()
+	return true
+}
+
+// open opens the file to append, and makes it and its folder where they are not there. A link is not followed.
+func (s *Store) open(path string) *file {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil
+	}
+	f, err := fsutil.AppendPrivate(path)
+	if err != nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil
+	}
+	return &file{File: f, info: info, size: info.Size(), checked: time.Now()}
+}
+
+// rotate renames the file unless another host does, or has done it.
+func (s *Store) rotate(path string) {
+	lock, err := fsutil.TryLock(filepath.Join(s.dir, ".lock"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return // the file grows a little over its limit
+	}
+	defer func() { _ = lock.Close() }()
+	if info, err := os.Lstat(path); err == nil && info.Size() > s.limit/2 {
+		_ = os.Rename(path, path+".1")
+	}
+}
+
+// Last returns the last lines of a plugin, at most n, and the position behind them in its newest file. The error is an
+// fs.ErrNotExist when there is none.
+func Last(path string, n int) (lines []string, end int64, err error) {
+	for _, p := range []string{path, path + ".1"} {
+		text, err := readAll(p)
+		if err != nil && (p == path || !os.IsNotExist(err)) {
+			return nil, 0, err
+		}
+		if p == path {
+			end = int64(len(text))
+		}
+		before := slices.Collect(strings.Lines(text))
+		lines = append(before[max(0, len(before)-(n-len(lines))):], lines...)
+		if len(lines) >= n {
+			break
+		}
+	}
+	for i, line := range lines {
+		lines[i], _ = textutil.Visible(strings.TrimRight(line, "\n"), '?')
+	}
+	return lines, end, nil
+}
+
+func readAll(path string) (string, error) {
+	f, err := fsutil.OpenPrivate(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 2*MaxFile))
+	return string(text), err
+}
