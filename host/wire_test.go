@@ -171,9 +171,9 @@ func TestEventsOverTheWire(t *testing.T) {
 	lines := log.named("a line", "a quiet line")
 	diff(t, []line{
 		{Level: slog.LevelWarn, Message: "a line",
-			Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": `{"n":1}`}},
+			Attrs: map[string]string{"call_id": "c-1", "plugin": "test", "tool": "test__talk", "attributes": `{"n":1}`}},
 		{Level: slog.LevelDebug, Message: "a quiet line",
-			Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": ""}},
+			Attrs: map[string]string{"call_id": "c-1", "plugin": "test", "tool": "test__talk", "attributes": ""}},
 	}, lines)
 }
 
