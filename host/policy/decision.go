@@ -10,7 +10,8 @@ type Decision struct {
 	Layer  string `json:"layer"`
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason"`
-	// Trace lists every rule about the tool in the order of evaluation, and what changed the decision afterwards.
+	// Trace lists every rule about the tool in the order of evaluation, and what changed the decision afterwards. Of a
+	// Query that is Brief, rules that did not apply are left out.
 	Trace []Step `json:"trace"`
 }
 

@@ -70,7 +70,10 @@ func (r *Rule) check() error {
 // Decide returns the decision on a call.
 func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
-	trace := make([]Step, 0, p.concerned(q)+1)
+	var trace []Step
+	if !q.Brief {
+		trace = make([]Step, 0, p.concerned(q)+1)
+	}
 	for i := range p.layers {
 		var step Step
 		step, trace = p.layers[i].decide(q, trace)
@@ -105,7 +108,9 @@ func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 		if step.Effect == Allow && l.TightenOnly {
 			step.Effect, step.Note = "", "would allow, but this configuration is not trusted to: it can only make rules stricter"
 		}
-		trace = append(trace, step)
+		if !q.Brief || step.Matched || step.Effect != "" {
+			trace = append(trace, step)
+		}
 		if step.Effect.Stricter(decisive.Effect) {
 			decisive = step
 		}

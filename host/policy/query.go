@@ -25,6 +25,9 @@ type Query struct {
 	// Properties are the names of the arguments that the plugin's tools declare; nil when they are not known.
 	Properties map[string]bool
 
+	// Brief leaves rules that do not apply out of the trace, which is then mostly empty.
+	Brief bool
+
 	// Path, if not nil, replaces the paths that the arguments name: the decision is on the same call with this one. See
 	// Policy.LooksAtPaths.
 	Path *Path
@@ -55,7 +58,7 @@ func (q *Query) Unsure() bool { return q.unsure }
 func (q *Query) About(p Path) *Query {
 	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Unbelieved: q.Unbelieved,
 		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir,
-		Properties: q.Properties, Path: &p, fields: q.fields}
+		Properties: q.Properties, Brief: q.Brief, Path: &p, fields: q.fields}
 }
 
 // Recall returns what Kept has kept under a key, or nil.
