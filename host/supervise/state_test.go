@@ -400,7 +400,7 @@ func TestStartsAreCounted(t *testing.T) {
 	p := add(t, supervisor(t), spec)
 	quarantined := func(want int) {
 		t.Helper()
-		soon(t, "quarantineTime", patience, func() bool { return p.Status().State == Quarantined })
+		soon(t, "the quarantine", patience, func() bool { return p.Status().State == Quarantined })
 		if got := runs(); got != want {
 			t.Errorf("run %d times, want %d", got, want)
 		}
@@ -454,12 +454,13 @@ func TestEventsOfALife(t *testing.T) {
 	spec.Restart = Restart{MaxCrashes: 1, Window: time.Hour}
 	p := add(t, s, spec)
 	_, _ = call(t, p, "die", "one")
+	soon(t, "the crash", patience, func() bool { return p.Status().State == Crashed }) // the call fails before
 	mustReload(t, p, spec)
 	mustCall(t, p, "echo", "")
 	mustReload(t, p, spec)
 	_, _ = call(t, p, "die", "two")
 	_, _ = call(t, p, "die", "three")
-	soon(t, "quarantineTime", patience, func() bool { return p.Status().State == Quarantined })
+	soon(t, "the quarantine", patience, func() bool { return p.Status().State == Quarantined })
 	_ = s.Close()
 	var got []Event
 	for e := range events {
