@@ -23,7 +23,7 @@ import (
 
 // Started by a supervisor, the test binary is the plugin of the example.
 func TestMain(m *testing.M) {
-	if os.Getenv(wire.Handshake.MagicCookieKey) != "" {
+	if os.Getenv(wire.EnvCookie) != "" {
 		serveGreet()
 	}
 	// with a umask of 0 others could write to it, and it would not be run as a plugin

@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -10,9 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/toolhost/toolhost/internal/wire"
 )
@@ -37,10 +33,10 @@ func (s *server) attach(where string) error {
 	s.token = rand.Text()
 	defer removeAttachment(where, s.token)
 	for said := false; ctx.Err() == nil; said = true { // a host that ends the connection for good is followed by another
-		serving, ready, err := s.listenIn(ctx, dir)
+		lis, err := listenIn(dir)
 		if err == nil {
 			err = writeAttachment(where, wire.Attachment{Version: wire.AttachVersion, Plugin: s.plugin.name,
-				Protocol: wire.Handshake.ProtocolVersion, PID: os.Getpid(), Socket: ready.Addr.String(), Token: s.token})
+				Protocol: wire.ProtocolVersion, PID: os.Getpid(), Socket: lis.Addr().String(), Token: s.token})
 		}
 		if err != nil {
 			return err
@@ -49,30 +45,11 @@ func (s *server) attach(where string) error {
 			fmt.Fprintf(os.Stderr, "%s %s runs as process %d, and waits for hosts. From another terminal:\n"+
 				"  toolhost plugin run --attach %s\n", s.plugin.name, s.plugin.version, os.Getpid(), where)
 		}
-		<-serving
+		if err := s.serveOn(ctx, lis); err != nil && ctx.Err() == nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// listenIn serves on a new socket in the folder until ctx ends; serving closes then.
-func (s *server) listenIn(ctx context.Context, dir string) (serving chan struct{}, ready *goplugin.ReattachConfig,
-	err error) {
-	if err := os.Setenv(goplugin.EnvUnixSocketDir, dir); err != nil { // go-plugin takes it from there
-		return nil, nil, err
-	}
-	defer func() { _ = os.Unsetenv(goplugin.EnvUnixSocketDir) }()
-	serving = make(chan struct{})
-	listening := make(chan *goplugin.ReattachConfig, 1)
-	c := s.serveConfig()
-	c.Logger = hclog.NewNullLogger() // it reports the end of serving as an error
-	c.Test = &goplugin.ServeTestConfig{Context: ctx, ReattachConfigCh: listening, CloseCh: serving}
-	go goplugin.Serve(c)
-	select {
-	case ready = <-listening:
-		return serving, ready, nil
-	case <-serving:
-		return nil, nil, errors.New("the plugin cannot listen on a socket in " + dir)
-	}
 }
 
 // writeAttachment replaces the file, which only this user can read, at once.

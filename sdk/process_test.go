@@ -61,7 +61,7 @@ type process struct {
 }
 
 // cookie is what a host puts into the environment of every plugin.
-var cookie = wire.Handshake.MagicCookieKey + "=" + wire.Handshake.MagicCookieValue
+var cookie = wire.EnvCookie + "=" + wire.Cookie
 
 // socketDir makes a plugin listen in a temporary folder of the test.
 func socketDir(t *testing.T) string { return "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir() }

@@ -3,33 +3,25 @@ package sdk
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/tap"
 
 	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
-
-// This file is the only one that uses go-plugin at the plugin's end. The host's processes are in host/supervise.
 
 // cleanup is how long handlers have to return when the plugin stops.
 const cleanup = time.Second
@@ -45,13 +37,16 @@ const ballast = 8 << 20
 // While it serves, the process's standard output and standard error go to the host's log. If the plugin dies, the
 // error of its calls quotes the last lines of standard error.
 func Serve(p *Plugin) {
-	started := os.Getenv(wire.Handshake.MagicCookieKey) == wire.Handshake.MagicCookieValue
+	started := os.Getenv(wire.EnvCookie) == wire.Cookie
 	where := os.Getenv(wire.EnvAttach)
 	if !started && where == "" {
 		fmt.Fprintln(os.Stderr, p.byHand())
 		os.Exit(2)
 	}
 	defer runtime.KeepAlive(make([]byte, ballast))
+	// When the host is gone and no longer reads, SIGPIPE must not end the plugin before it has cleaned up. It is caught
+	// rather than ignored, since programs that the plugin starts would inherit the latter.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{plugin: p, base: ctx, memory: &idlemem.Trimmer{}}
 	if !started {
@@ -74,9 +69,13 @@ func Serve(p *Plugin) {
 			exit(0)
 		}()
 	}
-	s.serve()
+	err := s.serve()
 	stop()
 	s.drain()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(0)
 }
 
@@ -95,27 +94,17 @@ func (p *Plugin) byHand() string {
 		p.name, p.version, tools, wire.EnvAttach)
 }
 
-// serve returns when go-plugin does, at the host's request.
-func (s *server) serve() {
+// serve serves the host that has started the plugin until it asks for the end.
+func (s *server) serve() error {
 	s.token = os.Getenv(wire.EnvToken)
 	_ = os.Unsetenv(wire.EnvToken) // not for processes that the plugin starts
-	goplugin.Serve(s.serveConfig())
-}
-
-// serveConfig is for connections with the server's token.
-func (s *server) serveConfig() *goplugin.ServeConfig {
-	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user
-	stderr := keepStderr()
-	s.cpus.own()
-	return &goplugin.ServeConfig{
-		HandshakeConfig:  wire.Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{1: {wire.PluginName: &glue{server: s}}},
-		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(slices.Concat(wire.ServerOptions(), wire.RequireToken(s.token),
-				[]grpc.ServerOption{s.credentials(wire.PeerCredentials(hostPID), s.token), stderr.option()})...)
-		},
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: stderr.given}),
+	lis, err := listenIn(os.Getenv(wire.EnvSocketDir))
+	if err != nil {
+		return err
 	}
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // ^C in the host's terminal is for the host
+	fmt.Println(handshake(lis))
+	return s.serveOn(context.Background(), lis) // the end of s.base leaves handlers time for their results
 }
 
 // credentials are those of the plugin's connections, gRPC's and those of sessions.
@@ -140,48 +129,6 @@ func (s *server) drain() {
 	case <-done:
 	case <-time.After(cleanup):
 	}
-}
-
-// glue implements go-plugin's interface for both ends.
-type glue struct {
-	goplugin.NetRPCUnsupportedPlugin
-	server *server
-}
-
-// GRPCServer puts the plugin on the server that go-plugin made.
-func (g *glue) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
-	pluginv1.RegisterPluginServiceServer(s, g.server)
-	return nil
-}
-
-// GRPCClient is for the host's end, which internal/wire/client has.
-func (*glue) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, errors.New("the plugin's end calls nothing")
-}
-
-// A stderr is the plugin's original standard error. go-plugin replaces it by a pipe whose content it sends to the
-// host in calls: what a plugin prints right before it ends would be lost that way.
-type stderr struct {
-	given, replaced *os.File
-	once            sync.Once
-}
-
-// keepStderr is called before go-plugin starts. When the host is gone and no longer reads, SIGPIPE must not end the
-// plugin before it has cleaned up; it is caught rather than ignored, since programs that the plugin starts would
-// inherit the latter.
-func keepStderr() *stderr {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return &stderr{given: os.Stderr}
-}
-
-// option makes the server restore it before the first request, after go-plugin has replaced it and before any handler
-// runs. It keeps a reference to go-plugin's pipe: if that were collected, and so closed, go-plugin would read its end
-// in a loop.
-func (s *stderr) option() grpc.ServerOption {
-	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-		s.once.Do(func() { s.replaced, os.Stderr = os.Stderr, s.given })
-		return ctx, nil
-	})
 }
 
 func init() {

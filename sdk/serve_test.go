@@ -48,7 +48,7 @@ func TestServe(t *testing.T) {
 
 func TestServeUnderGoPlugin(t *testing.T) {
 	c := goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig: wire.Handshake, VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
+		HandshakeConfig: client.Handshake, VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
 		Cmd: as(t.Context(), "greet", socketDir(t)), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		GRPCDialOptions: wire.DialOptions(0), Logger: hclog.NewNullLogger(),
 	})

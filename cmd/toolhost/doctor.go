@@ -111,7 +111,7 @@ func versions() map[string]string {
 		kernel = []byte("-")
 	}
 	return map[string]string{"toolhost": version, "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH,
-		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(wire.Handshake.ProtocolVersion)}
+		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(wire.ProtocolVersion)}
 }
 
 func (d *diagnosis) plugins(there *bootstrap.Plugins, m proctree.Capabilities) {

@@ -26,7 +26,7 @@ func newVersion(g *globals) *cobra.Command {
 					OS       string `json:"os"`
 					Arch     string `json:"arch"`
 					Protocol uint   `json:"plugin_protocol"`
-				}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, wire.Handshake.ProtocolVersion})
+				}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, wire.ProtocolVersion})
 			}
 			fmt.Fprintf(g.out, "toolhost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

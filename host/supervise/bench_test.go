@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
-	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 )
 
 // The yardstick is plain go-plugin with AutoMTLS, in the same run: compare ratios, not figures of two runs.
@@ -22,7 +22,7 @@ import (
 // stockPlugin serves nothing but go-plugin's own services.
 func stockPlugin() {
 	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig: wire.Handshake,
+		HandshakeConfig: client.Handshake,
 		Plugins:         goplugin.PluginSet{"plugin": nothing{}},
 		GRPCServer:      goplugin.DefaultGRPCServer,
 		Logger:          hclog.NewNullLogger(),
@@ -41,7 +41,7 @@ func (nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCon
 func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FIXTURE=stock")
-	c := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: wire.Handshake, Cmd: cmd, AutoMTLS: true,
+	c := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: client.Handshake, Cmd: cmd, AutoMTLS: true,
 		Plugins: goplugin.PluginSet{"plugin": nothing{}}, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		Logger: hclog.NewNullLogger(), SyncStdout: io.Discard, SyncStderr: io.Discard})
 	protocol, err := c.Client()

@@ -162,7 +162,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	r := &runner{ctx: ctx, spec: spec, supervisor: s, generation: g, log: s.log.With("plugin", spec.Name),
 		prepared: func(how sandbox.Prepared) { g.confinement, g.sandboxHint = &how.Confinement, how.Hint }}
 	config := &goplugin.ClientConfig{
-		HandshakeConfig:  wire.Handshake,
+		HandshakeConfig:  client.Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       r.make,

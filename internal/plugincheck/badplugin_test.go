@@ -42,7 +42,7 @@ type badPlugin struct {
 const none = "none"
 
 func serveBadly(breaks string) {
-	if os.Getenv(wire.Handshake.MagicCookieKey) == "" {
+	if os.Getenv(wire.EnvCookie) == "" {
 		if breaks != "by_hand" {
 			fmt.Fprintln(os.Stderr, "a plugin of a test")
 			os.Exit(2)

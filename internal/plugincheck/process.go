@@ -48,7 +48,7 @@ func environment(dir, token string) []string {
 		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
 }
 
-var cookie = wire.Handshake.MagicCookieKey + "=" + wire.Handshake.MagicCookieValue
+var cookie = wire.EnvCookie + "=" + wire.Cookie
 
 // start runs the plugin until its handshake, and connects to it.
 func start(ctx context.Context, o Options) (_ *process, err error) {

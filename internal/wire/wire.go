@@ -8,23 +8,26 @@ import (
 	"context"
 	"net"
 
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 )
 
-// Handshake must be the same in host and plugin. The cookie prevents people from running a plugin by hand; it
-// protects nothing. It never changes.
-var Handshake = goplugin.HandshakeConfig{
-	ProtocolVersion:  1,
-	MagicCookieKey:   "TOOLHOST_PLUGIN",
-	MagicCookieValue: "9b1f3c5e-toolhost-plugin-v1",
-}
+// ProtocolVersion is the version of the protocol in the handshake.
+const ProtocolVersion = 1
+
+// EnvCookie is the variable whose value says that a host has started the plugin, Cookie. It prevents people from running
+// a plugin by hand, and protects nothing. It never changes.
+const (
+	EnvCookie = "TOOLHOST_PLUGIN"
+	Cookie    = "9b1f3c5e-toolhost-plugin-v1"
+)
 
 // PluginName is the name under which go-plugin knows the one service of a plugin.
 const PluginName = "plugin"
 
 // Environment variables that a host sets for its plugins.
 const (
+	// EnvSocketDir is the private folder in which the plugin makes its socket; go-plugin's clients set it too.
+	EnvSocketDir = "PLUGIN_UNIX_SOCKET_DIR"
 	// EnvHostPID is the process that may connect; without it any process of the same user may.
 	EnvHostPID = "TOOLHOST_HOST_PID"
 	// EnvKeepDir is a folder for temporary files that outlive the plugin, unlike those in TMPDIR. See sdk.KeepDir.

@@ -38,6 +38,10 @@ func New(conn grpc.ClientConnInterface) *Client {
 	return &Client{wire: pluginv1.NewPluginServiceClient(conn)}
 }
 
+// Handshake is that of the protocol, for go-plugin's client.
+var Handshake = goplugin.HandshakeConfig{ProtocolVersion: wire.ProtocolVersion, MagicCookieKey: wire.EnvCookie,
+	MagicCookieValue: wire.Cookie}
+
 // PluginSet is what go-plugin dispenses under wire.PluginName: a *Client.
 func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{wire.PluginName: glue{}} }
 

@@ -167,7 +167,7 @@ func (e Entry) hash(kind kind) string {
 	inherited := slices.DeleteFunc(slices.Sorted(slices.Values(k.Inherited)), func(kv string) bool {
 		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "TMPDIR=")
 	})
-	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.Handshake.ProtocolVersion,
+	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.ProtocolVersion,
 		runtime.GOOS,
 		runtime.GOARCH, kind, k.Program, e.content, k.Command, k.Env, inherited, k.Config != nil, k.Config)
 	if kind == unsteady {
