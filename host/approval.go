@@ -20,8 +20,8 @@ type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
 
-// ErrNobodyToAsk is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
-var ErrNobodyToAsk = errors.New("no one can be asked here")
+// ErrNoApprover is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
+var ErrNoApprover = errors.New("no one can be asked here")
 
 // An ApprovalRequest asks whether a call may run. It is the approver's own copy.
 type ApprovalRequest struct {

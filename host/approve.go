@@ -86,7 +86,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 			Reason:  "it would have to be asked about (" + c.Decision.Why() + "), and this mode asks no one"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
-		return Answer{}, unavailable(c, ErrNobodyToAsk.Error())
+		return Answer{}, unavailable(c, ErrNoApprover.Error())
 	}
 	c.leave() // the call joins the queues again before it runs
 	c.setStatus(AwaitingApproval)
@@ -131,9 +131,9 @@ func (all turns) leave() {
 // takeTurns waits until no other question of the session is open and, with Options.OneQuestion, no other question at
 // all.
 func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error) {
-	by := []asker{{session: c.SessionID}}
+	by := []questionScope{{session: c.SessionID}}
 	if h.options.OneQuestion { // in this order, so that each session has at most one question in the host's queue
-		by = append(by, asker{all: true})
+		by = append(by, questionScope{all: true})
 	}
 	for _, a := range by {
 		t, err := h.asking.enter(ctx, a, h.options.ApprovalTimeout)
@@ -228,7 +228,7 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 		return err
 	case asking.Err() != nil:
 		return noAnswer(c, fmt.Sprintf("no one answered within %s", h.options.ApprovalTimeout))
-	case errors.Is(err, ErrNobodyToAsk):
+	case errors.Is(err, ErrNoApprover):
 		return unavailable(c, err.Error())
 	}
 	failed := unavailable(c, "asking failed: "+err.Error())

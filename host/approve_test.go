@@ -490,7 +490,7 @@ func TestAlwaysAskOfAPreviewAndWithoutAPerson(t *testing.T) {
 		"no approver": nil,
 		"one that cannot reach a person": host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer,
 			error) {
-			return host.Answer{}, host.ErrNobodyToAsk
+			return host.Answer{}, host.ErrNoApprover
 		}),
 	} {
 		p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {

@@ -45,7 +45,7 @@ func (h *Host) parse(next CallFunc) CallFunc {
 func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if invalid := c.Definition.schemas().input.Validate(c.Arguments); invalid != nil {
-			return nil, h.refuse(c, unfit(c, invalid))
+			return nil, h.refuse(c, invalidArguments(c, invalid))
 		}
 		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {
 			e.Name, e.Suggestion = "InvalidArguments", arguments.Usage(c.Tool, c.Definition.InputSchema)
@@ -62,7 +62,7 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
+func invalidArguments(c *Call, invalid *schema.Invalid) *sdk.Error {
 	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool,
 		invalid)
 	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
@@ -74,8 +74,8 @@ func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
 	return e
 }
 
-// enoughMisses is how many calls of one tool in a row may have unusable arguments before the error says so.
-const enoughMisses = 3
+// missWarning is how many calls of one tool in a row may have unusable arguments before the error says so.
+const missWarning = 3
 
 // refuse completes the error of a call with unusable arguments: it adds the schema and, from the third such call in a
 // row, their count and an example.
@@ -87,7 +87,7 @@ func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 	details := map[string]json.RawMessage{}
 	_ = json.Unmarshal(e.Details, &details) // invalid details add nothing
 	details["schema"] = input
-	if n := h.misses.add(c); n >= enoughMisses {
+	if n := h.misses.add(c); n >= missWarning {
 		sample := c.Definition.arguments().Example()
 		details["in_a_row"], details["example"] = sdk.Encode(n), sample
 		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s",

@@ -89,7 +89,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 			h.reportChanged(l.name)
 		}
 	}
-	c.outcome = worse(before, outcomeOf(result, err))
+	c.outcome = moreRestrictive(before, outcomeOf(result, err))
 	return c.checkOutput(checkResult(result, err))
 }
 

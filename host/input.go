@@ -22,7 +22,7 @@ type InputHandler interface {
 	// {"elicitation":{"form":{}}}.
 	Capabilities() json.RawMessage
 	// AnswerInput returns the answers, JSON objects by the keys of the questions. If it returns an error, the call
-	// fails; for ErrNobodyToAsk the message says that no one can be asked.
+	// fails; for ErrNoApprover the message says that no one can be asked.
 	AnswerInput(ctx context.Context, r *InputRequest) (map[string]json.RawMessage, error)
 }
 
@@ -71,7 +71,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
 	defer cancel()
-	err = ErrNobodyToAsk
+	err = ErrNoApprover
 	if h.options.Input != nil {
 		answers, err = h.callInputHandler(limited, c, r)
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// slots are a call's places in the queues: its plugin's, if that has limits, and the host's. The call joins at its
+// slots are a call's waiters in the queues: its plugin's, if that has limits, and the host's. The call joins at its
 // first check, so that a call over a limit is refused before any work is done. It leaves on every return, and before
 // anything slow, such as a preview or a question to a person; it joins again at the step limit.
-type slots struct{ plugin, host *queue.Place }
+type slots struct{ plugin, host *queue.Waiter }
 
 // leave gives up the call's places; calling it again does nothing.
 func (c *Call) leave() {

@@ -109,7 +109,7 @@ func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList,
 func (r *registry) listed(ctx context.Context, c *Call, l *listing) (toolList, error) {
 	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
 	defer cancel()
-	slow := time.AfterFunc(slowListing, func() { c.tell(fmt.Sprintf("plugin %q is starting", l.name)) })
+	slow := time.AfterFunc(slowListing, func() { c.reportProgress(fmt.Sprintf("plugin %q is starting", l.name)) })
 	defer slow.Stop()
 	return l.list(limited)
 }
@@ -130,7 +130,7 @@ func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList,
 	stale := len(own.tools) == 0 // they may just have come
 	err := late.AwaitTools(limited, func(why string) {
 		stale = true
-		c.tell(fmt.Sprintf("waiting for plugin %q: %s", l.name, why))
+		c.reportProgress(fmt.Sprintf("waiting for plugin %q: %s", l.name, why))
 	})
 	if stale {
 		l.drop()
@@ -155,8 +155,10 @@ func (l toolList) has(tool string) bool {
 	return l.tools[tool] != nil || slices.ContainsFunc(l.problems, func(p error) bool { return concerns(p, tool) })
 }
 
-// tell reports progress to the caller.
-func (c *Call) tell(text string) { c.forward(sdk.Event{Type: sdk.EventProgress, Message: text}) }
+// reportProgress reports progress to the caller.
+func (c *Call) reportProgress(text string) {
+	c.forward(sdk.Event{Type: sdk.EventProgress, Message: text})
+}
 
 func (r *registry) notFound(ctx context.Context, c *Call, own toolList) error {
 	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", c.Tool)

@@ -35,7 +35,7 @@ const unknown = "It is not known whether the call has done its work, or a part: 
 // setOutcome returns the error with the worst outcome: its own, or that of all attempts to call the plugin.
 func setOutcome(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	e = new(*e)
-	e.Outcome = worse(cmp.Or(e.Outcome, sdk.OutcomeNotSent), of)
+	e.Outcome = moreRestrictive(cmp.Or(e.Outcome, sdk.OutcomeNotSent), of)
 	if e.Outcome != sdk.OutcomeUnknown {
 		return e
 	}
@@ -69,7 +69,7 @@ func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 // outcomes are sorted by how much they restrict a repetition of the call.
 var outcomes = []sdk.Outcome{"", sdk.OutcomeNotSent, sdk.OutcomeFailed, sdk.OutcomeUnknown}
 
-func worse(a, b sdk.Outcome) sdk.Outcome {
+func moreRestrictive(a, b sdk.Outcome) sdk.Outcome {
 	if slices.Index(outcomes, a) > slices.Index(outcomes, b) {
 		return a
 	}

@@ -11,11 +11,11 @@ import (
 // approver, answers one at a time, and an unanswered question blocks its own session only.
 type questions struct {
 	mu     sync.Mutex
-	queues map[asker]*questionQueue // those in use
+	queues map[questionScope]*questionQueue // those in use
 }
 
-// An asker is a session, or all sessions of a host that asks one question at a time (Options.OneQuestion).
-type asker struct {
+// A questionScope is a session, or all sessions of a host that asks one question at a time (Options.OneQuestion).
+type questionScope struct {
 	session string
 	all     bool
 }
@@ -29,7 +29,7 @@ type questionQueue struct {
 // A questionTurn is the right to ask a question. It ends with leave.
 type questionTurn struct {
 	of    *questions
-	by    asker
+	by    questionScope
 	queue *questionQueue
 }
 
@@ -41,7 +41,7 @@ const returnGrace = 5 * time.Second
 
 // enter waits for the turn. Each earlier question has at most limit; the wait ends with errStuckQuestion when the
 // approver takes longer than that for one.
-func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*questionTurn, error) {
+func (q *questions) enter(ctx context.Context, by questionScope, limit time.Duration) (*questionTurn, error) {
 	t := &questionTurn{q, by, q.join(by)}
 	for wait := t.left(limit); ; {
 		timer := time.NewTimer(max(wait, 0))
@@ -92,13 +92,13 @@ func (t *questionTurn) leave() {
 	t.of.quit(t.by)
 }
 
-func (q *questions) join(by asker) *questionQueue {
+func (q *questions) join(by questionScope) *questionQueue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[by]
 	if queue == nil {
 		if q.queues == nil {
-			q.queues = map[asker]*questionQueue{}
+			q.queues = map[questionScope]*questionQueue{}
 		}
 		queue = &questionQueue{turn: make(chan struct{}, 1)}
 		q.queues[by] = queue
@@ -107,7 +107,7 @@ func (q *questions) join(by asker) *questionQueue {
 	return queue
 }
 
-func (q *questions) quit(by asker) {
+func (q *questions) quit(by questionScope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue := q.queues[by]

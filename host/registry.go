@@ -264,8 +264,8 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		t, err := l.newTool(d, name, checked)
 		flawless = flawless && err == nil && len(t.Unchecked) == 0
 		if err == nil {
-			err = cmp.Or(clash(name, spellings[strings.ToLower(name)], "whose names differ only by letter case"),
-				clash(name, looks[appearance(name)], "whose names look alike"))
+			err = cmp.Or(confusable(name, spellings[strings.ToLower(name)], "whose names differ only by letter case"),
+				confusable(name, looks[appearance(name)], "whose names look alike"))
 		}
 		if err != nil {
 			problems = append(problems,
@@ -307,8 +307,8 @@ func appearance(name string) string { return lookAlike.Replace(name) }
 
 var lookAlike = strings.NewReplacer("I", "l", "1", "l", "O", "0")
 
-// clash says why a name can be confused with others of its plugin; nil when it cannot.
-func clash(name string, spellings []string, how string) error {
+// confusable says why a name can be confused with others of its plugin; nil when it cannot.
+func confusable(name string, spellings []string, how string) error {
 	same := 0
 	for _, s := range spellings {
 		if s == name {

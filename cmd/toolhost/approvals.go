@@ -27,7 +27,7 @@ func newApprovals(g *globals) *cobra.Command {
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	cmd.AddCommand(&cobra.Command{
-		Use: "revoke ID...", Short: "Ask again", Args: someIDs,
+		Use: "revoke ID...", Short: "Ask again", Args: atLeastOne,
 		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
 	})
 	return cmd

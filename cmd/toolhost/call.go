@@ -109,7 +109,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	o := g.asking(g.options(), g.personAt(piped))
+	o := g.asking(g.options(), g.prompterAt(piped))
 	o.Profile, o.Approve, o.SingleCall = f.profile, bootstrap.Approve(f.approve), true
 	s, err := g.open(ctx, o)
 	if err != nil {
@@ -133,15 +133,15 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if timeout > 0 { // the wait for a plugin that starts is part of the call
 		timeout = max(timeout-time.Since(began), time.Millisecond)
 	}
-	watch := g.watcher(f)
+	watch := g.eventPrinter(f)
 	result := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,
 		SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
 	plugin, _, _ := strings.Cut(tool, "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		g.complainAll(append(s.Plugins().Problems, notices(s, plugin)...)...)
+		g.printErrors(append(s.Plugins().Problems, notices(s, plugin)...)...)
 	} else {
-		g.complainAll(s.Plugins().Unlocked(plugin)...)
+		g.printErrors(s.Plugins().Unlocked(plugin)...)
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
@@ -154,7 +154,7 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 		if err := json.NewEncoder(g.out).Encode(r); err != nil {
 			return err
 		}
-		return quietly(r.Error)
+		return exitCodeOnly(r.Error)
 	}
 	g.printContent(r.Readable())
 	if r.Error == nil {
@@ -185,8 +185,8 @@ func listed(e *sdk.Error) string {
 	return text
 }
 
-// quietly returns the exit code of a failure that the printed result shows.
-func quietly(e *sdk.Error) error {
+// exitCodeOnly returns the exit code of a failure that the printed result shows.
+func exitCodeOnly(e *sdk.Error) error {
 	if e == nil {
 		return nil
 	}
@@ -226,11 +226,11 @@ func join(words ...string) (out string) {
 
 // describe formats an error for people.
 func describe(e *sdk.Error) string {
-	return worded(e, "At a terminal you would be asked; --approve always says yes to whatever no rule denies.")
+	return describeWithAdvice(e, "At a terminal you would be asked; --approve always says yes to whatever no rule denies.")
 }
 
-// worded is describe with advice for a call that could not be approved.
-func worded(e *sdk.Error, unasked string) string {
+// describeWithAdvice is describe with advice for a call that could not be approved.
+func describeWithAdvice(e *sdk.Error, unasked string) string {
 	text := fmt.Sprintf("%s: %s", join(string(e.Code), e.Name), e.Message)
 	if e.Suggestion != "" {
 		text += "\n  " + e.Suggestion

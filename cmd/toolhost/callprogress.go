@@ -10,9 +10,9 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A watcher shows events of a call while it runs: as lines of JSON with --stream, as the last few lines of output on
-// a terminal, and otherwise not at all. It keeps the output for a call that ends without a result.
-type watcher struct {
+// An eventPrinter shows events of a call while it runs: as lines of JSON with --stream, as the last few lines of output
+// on a terminal, and otherwise not at all. It keeps the output for a call that ends without a result.
+type eventPrinter struct {
 	g      *globals
 	stream bool
 	live   bool // show the lines
@@ -30,11 +30,11 @@ const (
 	maxPrints = 1 << 20 // bytes kept
 )
 
-func (g *globals) watcher(f callFlags) *watcher {
-	return &watcher{g: g, stream: f.stream, live: !f.stream && isTerminal(g.err)}
+func (g *globals) eventPrinter(f callFlags) *eventPrinter {
+	return &eventPrinter{g: g, stream: f.stream, live: !f.stream && isTerminal(g.err)}
 }
 
-func (w *watcher) event(e sdk.Event) {
+func (w *eventPrinter) event(e sdk.Event) {
 	if w.stream {
 		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers write errors
 		return
@@ -56,7 +56,7 @@ func (w *watcher) event(e sdk.Event) {
 	}
 }
 
-func (w *watcher) keep(data []byte) {
+func (w *eventPrinter) keep(data []byte) {
 	w.kept = append(w.kept, data...)
 	if over := len(w.kept) - maxPrints; over > maxPrints/4 { // not with every line
 		w.kept, w.cut = append([]byte(nil), w.kept[over:]...), true
@@ -64,7 +64,7 @@ func (w *watcher) keep(data []byte) {
 }
 
 // printed is the tool's output so far, for a call that ended without a result.
-func (w *watcher) printed() string {
+func (w *eventPrinter) printed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := strings.ToValidUTF8(string(w.kept), "\uFFFD")
@@ -101,7 +101,7 @@ func streamed(e sdk.Event) streamedEvent {
 }
 
 // draw replaces the drawn lines by the last lines and the newest message of the call.
-func (w *watcher) draw() {
+func (w *eventPrinter) draw() {
 	lines := lastLines(string(w.kept[max(0, len(w.kept)-liveLines*1000):]), liveLines)
 	if w.word != "" {
 		lines = append(lines, w.word)
@@ -122,7 +122,7 @@ func (w *watcher) draw() {
 }
 
 // wipe clears the drawn lines.
-func (w *watcher) wipe() string {
+func (w *eventPrinter) wipe() string {
 	switch w.drawn {
 	case 0:
 		return ""
@@ -133,7 +133,7 @@ func (w *watcher) wipe() string {
 }
 
 // end removes the lines. Later events are not shown.
-func (w *watcher) end() {
+func (w *eventPrinter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fmt.Fprint(w.g.err, w.wipe())

@@ -120,23 +120,23 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	left := s.Plugins().Problems
-	g.complainAll(slices.Concat(left, problems, notices(s, f.plugins...))...)
+	g.printErrors(slices.Concat(left, problems, notices(s, f.plugins...))...)
 	if s.Config().Path == "" && f.format == "table" {
 		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one "+
 			"is looked for\n", s.Config().PluginDirs[0])
 	}
-	g.complainAll(uncheckedNotices(tools)...)
+	g.printErrors(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {
-		g.tellNone(s, f)
+		g.explainNoTools(s, f)
 	}
 	if len(f.plugins)+len(problems)+len(left) == 0 { // all tools are known
-		g.complainAll(s.MisnamedArguments(ctx)...)
+		g.printErrors(s.MisnamedArguments(ctx)...)
 	}
 	if err := g.printTools(tools, alone, f); err != nil {
 		return err
 	}
 	if forGemini && !f.searching && !f.offline {
-		g.tellGeminiSettings(s, f)
+		g.printGeminiSettings(s, f)
 	}
 	if len(problems)+len(left) > 0 && !forGemini {
 		return &exitError{code: exitUnavailable}
@@ -164,11 +164,11 @@ func uncheckedNotices(tools []*host.Tool) (out []error) {
 	return out
 }
 
-// tellNone says why there is nothing to list.
-func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
+// explainNoTools says why there is nothing to list.
+func (g *globals) explainNoTools(s *bootstrap.Instance, f discoverFlags) {
 	switch {
 	case len(s.Processes())+len(s.Plugins().Problems) == 0:
-		g.tellNoPlugins(s)
+		g.explainNoPlugins(s)
 	case f.searching:
 		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
 	default:
@@ -176,8 +176,8 @@ func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
 	}
 }
 
-// tellNoPlugins says how to get plugins.
-func (g *globals) tellNoPlugins(s *bootstrap.Instance) {
+// explainNoPlugins says how to get plugins.
+func (g *globals) explainNoPlugins(s *bootstrap.Instance) {
 	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
 		s.Config().Path, exampleDirs())
 }
@@ -226,7 +226,7 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 		return errors.Join(problems...)
 	}
 	for _, p := range problems {
-		g.complain(p)
+		g.printError(p)
 	}
 	switch {
 	case f == modelapi.FormatText:
@@ -253,7 +253,7 @@ func (g *globals) tooLongForGemini(t *host.Tool) bool {
 	if len(t.Name) <= most {
 		return false
 	}
-	g.complain(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for "+
+	g.printError(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for "+
 		"the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
 		t.Name, len(t.Name), most, geminiPrefix))
 	return true

@@ -64,7 +64,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		t.Errorf("%+v", d.Plugins)
 	}
 	var out bytes.Buffer
-	g := &globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}}
+	g := &globals{terminal: terminal{out: &stdoutWriter{w: &out}, err: io.Discard}}
 	d.printTables(g)
 	for _, want := range []string{"confined→supervised", `it requires the sandbox level "confined"`, "no Landlock"} {
 		if !strings.Contains(out.String(), want) {
@@ -148,7 +148,7 @@ func TestStatusOfLess(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, got, err)
 		}
 		said := ""
-		for _, line := range lessThanAsked("x", &got) {
+		for _, line := range missingProtection("x", &got) {
 			said += line.Error()
 		}
 		if (said == "") != (c.want == "") || !strings.HasPrefix(said, c.want) {
@@ -181,7 +181,7 @@ plugin_discovery "strict" {
 	var d diagnosis
 	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true})
 	var out bytes.Buffer
-	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
+	d.printTables(&globals{terminal: terminal{out: &stdoutWriter{w: &out}, err: io.Discard}})
 	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`,
 		`discovery strict +confined→supervised +yes +it requires`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {

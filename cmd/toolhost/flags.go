@@ -22,7 +22,7 @@ type choice struct {
 // choose adds a flag that is one of the words, to the command and those below it, with shell completion. Its value
 // stays unchanged when it is not given; usage has the words in place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
-	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, either(words)))
+	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, orList(words)))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -41,17 +41,17 @@ func (c choice) Type() string { return "string" }
 func (c choice) Set(word string) error {
 	i := slices.IndexFunc(c.words, func(w string) bool { return strings.EqualFold(w, word) })
 	if i < 0 {
-		return mischoice{fmt.Errorf("--%s must be %s, not %q", c.name, either(c.words), word)}
+		return choiceError{fmt.Errorf("--%s must be %s, not %q", c.name, orList(c.words), word)}
 	}
 	*c.is = c.words[i]
 	return nil
 }
 
-// A mischoice is a complete error about a wrong word.
-type mischoice struct{ error }
+// A choiceError is a complete error about a wrong word.
+type choiceError struct{ error }
 
-// either lists words as a sentence does.
-func either(words []string) string {
+// orList lists words as a sentence does.
+func orList(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
@@ -131,7 +131,9 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 }
 
 // silence prevents a completion from writing into the command line.
-func (g *globals) silence() { g.terminal = terminal{out: &answer{w: io.Discard}, err: io.Discard} }
+func (g *globals) silence() {
+	g.terminal = terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}
+}
 
 // complete makes the shell complete a flag's values.
 func complete(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {

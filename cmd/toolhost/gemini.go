@@ -42,25 +42,25 @@ func named(name string) func(args []string, stdin io.Reader, stdout, stderr io.W
 func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
-	held := &held{}
+	held := &stderrBuffer{}
 	t := newTerminal(stdin, stdout, held)
 	cmd := newToolCall(t)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
-	lost := t.out.lost()
+	lost := t.out.failed()
 	code := exitCode(errors.Join(err, lost))
 	if code == exitOK {
 		return code
 	}
 	held.writeTo(stderr)
 	t.err = stderr // the error is printed however long the log is
-	t.complain(err)
-	t.complain(lost)
+	t.printError(err)
+	t.printError(lost)
 	return code
 }
 
-// held keeps output to standard error until it is known whether the call failed.
-type held struct {
+// stderrBuffer keeps output to standard error until it is known whether the call failed.
+type stderrBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
@@ -68,14 +68,14 @@ type held struct {
 // maxHeld bounds the log that is kept for a failure, in bytes; the rest is dropped.
 const maxHeld = 1 << 20
 
-func (h *held) Write(p []byte) (int, error) {
+func (h *stderrBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.text.Write(p[:min(len(p), maxHeld-h.text.Len())])
 	return len(p), nil
 }
 
-func (h *held) writeTo(w io.Writer) {
+func (h *stderrBuffer) writeTo(w io.Writer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.text.Len() == maxHeld {
@@ -160,11 +160,11 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.Approve))}
+	return &exitError{codeFor(r.Error), describeWithAdvice(r.Error, approvedBy(o.Approve))}
 }
 
-// unasked lists what allows a call without a person's approval.
-func unasked(approve bootstrap.Approve) string {
+// approvedBy lists what allows a call without a person's approval.
+func approvedBy(approve bootstrap.Approve) string {
 	if approve == bootstrap.ApproveClient || approve == bootstrap.ApproveAlways {
 		return callProgram + " cannot ask a person. The rule always asks: make the call at a terminal with `toolhost call`."
 	}
@@ -217,7 +217,7 @@ func (g *globals) listNothing(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	g.complain(why)
+	g.printError(why)
 	fmt.Fprintln(g.err, "toolhost: the list is empty, so that Gemini CLI starts all the same; it reads the list again "+
 		"when it is started again")
 	_, err := fmt.Fprintln(g.out, "[]")
@@ -315,16 +315,16 @@ func linkTo(link, target string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), fsutil.Symlink(target, link))
 }
 
-// tellGeminiSettings prints what to add to Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
+// printGeminiSettings prints what to add to Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
 // does not read.
-func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
+func (g *globals) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	src, err := g.geminiSource(s, f)
 	var script string
 	if err == nil {
 		script, err = src.save()
 	}
 	if err != nil {
-		g.complain(fmt.Errorf("there are no settings for Gemini CLI to show: the script that its call command is cannot "+
+		g.printError(fmt.Errorf("there are no settings for Gemini CLI to show: the script that its call command is cannot "+
 			"be written: %w", err))
 		return
 	}

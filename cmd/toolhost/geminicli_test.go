@@ -463,7 +463,7 @@ plugin "project-tools%d" {
 }
 
 func TestHeldLogIsCut(t *testing.T) {
-	var h held
+	var h stderrBuffer
 	var out bytes.Buffer
 	for range 3 {
 		_, _ = h.Write(make([]byte, maxHeld/2))

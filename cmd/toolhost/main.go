@@ -31,14 +31,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
 	err := cmp.Or(cmd.ExecuteContext(ctx), *t.late)
-	t.complain(err)
-	lost := t.out.lost()
-	t.complain(lost)
+	t.printError(err)
+	lost := t.out.failed()
+	t.printError(lost)
 	return exitCode(errors.Join(err, lost))
 }
 
-// complain prints an error on standard error.
-func (t *terminal) complain(err error) {
+// printError prints an error on standard error.
+func (t *terminal) printError(err error) {
 	if err != nil && err.Error() != "" {
 		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error()+adviceFor(err))))
 	}
@@ -219,7 +219,7 @@ var (
 
 // flagMistake suggests the nearest flag, or where all are listed.
 func flagMistake(cmd *cobra.Command, err error) error {
-	if wrong, is := errors.AsType[mischoice](err); is {
+	if wrong, is := errors.AsType[choiceError](err); is {
 		return wrong
 	}
 	text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the name of a Go function
@@ -246,8 +246,8 @@ func atMostOne(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// someIDs wants at least one word.
-func someIDs(_ *cobra.Command, args []string) error {
+// atLeastOne wants at least one word.
+func atLeastOne(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
 	}

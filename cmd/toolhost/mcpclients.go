@@ -366,7 +366,7 @@ func readSettings(path string) (settings, error) {
 func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
 	done func()) error {
 	g.showDiff(s, after, added)
-	person := g.personAt(false)
+	person := g.prompterAt(false)
 	switch {
 	case yes:
 	case person == nil:

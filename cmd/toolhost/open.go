@@ -18,15 +18,15 @@ import (
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
 		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: shippedFolder(),
-		AskTrust: g.askTrust(g.personAt(false)),
+		AskTrust: g.askTrust(g.prompterAt(false)),
 		Logger:   g.logger(),
 		OnConfig: func(c *config.Config) { g.conceal(c.References) },
 		Notice: func(n bootstrap.Notice) {
 			switch n.Kind {
 			case bootstrap.NoticeAnswers:
-				g.complain(n.Err)
+				g.printError(n.Err)
 			case bootstrap.NoticeSandbox:
-				g.complain(fmt.Errorf("warning: %s", fit(n.Err.Error(), 1200)))
+				g.printError(fmt.Errorf("warning: %s", fit(n.Err.Error(), 1200)))
 			} // commands print the others with their list
 		},
 	}
@@ -108,10 +108,10 @@ func cutText(text string, n int) string {
 	return fmt.Sprintf("%s … and %d more characters, see the file", string([]rune(text)[:n]), length-n)
 }
 
-// complainAll prints problems on standard error.
-func (g *globals) complainAll(problems ...error) {
+// printErrors prints problems on standard error.
+func (g *globals) printErrors(problems ...error) {
 	for _, p := range problems {
-		g.complain(p)
+		g.printError(p)
 	}
 }
 

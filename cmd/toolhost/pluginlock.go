@@ -68,7 +68,7 @@ func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) 
 		return err
 	}
 	found := c.Find(ctx)
-	g.complainAll(found.Problems...)
+	g.printErrors(found.Problems...)
 	lock, err := found.PlanLock(names, platforms)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 // for its tools. Without a terminal and without --yes it is not started.
 func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) (bool, error) {
 	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
-	person := g.personAt(false)
+	person := g.prompterAt(false)
 	if f.check || f.yes || len(others) == 0 || person == nil { // without a person, writeLock refuses
 		return f.yes && !f.check, nil
 	}
@@ -235,7 +235,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 	case f.check || len(differing) == 0:
 		return nil
 	case ask:
-		person := g.personAt(false)
+		person := g.prompterAt(false)
 		if person == nil {
 			return errors.New("what was locked has changed, and there is no terminal to ask at; nothing was written. Look at " +
 				"the changes, " +

@@ -148,7 +148,7 @@ func (r *pluginRun) begin(ctx context.Context) error {
 		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
 	}
 	tools, err := r.process().Tools(ctx)
-	r.g.complainAll(append(r.instance.Plugins().Problems, notices(r.instance)...)...)
+	r.g.printErrors(append(r.instance.Plugins().Problems, notices(r.instance)...)...)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -168,8 +168,8 @@ func (r *pluginRun) say(format string, a ...any) {
 	fmt.Fprintf(cleaner{r.g.err}, "%s: %s\n", r.name, fmt.Sprintf(format, a...))
 }
 
-// tellState prints a new state of the plugin.
-func (r *pluginRun) tellState(s supervise.Status) {
+// printState prints a new state of the plugin.
+func (r *pluginRun) printState(s supervise.Status) {
 	text := fmt.Sprintf("%s (generation %d", s.State, s.Generation)
 	if s.PID != 0 {
 		text += fmt.Sprintf(", pid %d", s.PID)
@@ -187,7 +187,7 @@ func (r *pluginRun) tellState(s supervise.Status) {
 func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instance, error) {
 	o := r.g.options()
 	o.Logger = r.g.authorLogger()
-	o.Refresh, o.Approve, o.OnState = true, bootstrap.Approve(r.f.approve), r.tellState
+	o.Refresh, o.Approve, o.OnState = true, bootstrap.Approve(r.f.approve), r.printState
 	o.OnToolsChanged = func(string) {
 		select {
 		case r.changed <- struct{}{}:
@@ -195,10 +195,10 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 		}
 	}
 	typed := isTerminal(r.g.in)
-	if person := r.g.personAt(!typed); person != nil {
+	if person := r.g.prompterAt(!typed); person != nil {
 		o = r.g.asking(o, person)
 		if typed {
-			o.Approver, o.OneQuestion = &foreground{o.Approver, &r.background}, false
+			o.Approver, o.OneQuestion = &foregroundApprover{o.Approver, &r.background}, false
 		}
 	}
 	if r.f.attach != "" {
@@ -241,14 +241,14 @@ func labelOf(program string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
 }
 
-// A foreground refuses background calls that need approval: the terminal is read for the next line meanwhile.
-type foreground struct {
+// A foregroundApprover refuses background calls that need approval: the terminal is read for the next line meanwhile.
+type foregroundApprover struct {
 	host.Approver
 	background *sync.Map
 }
 
 // Approve asks about calls that are waited for.
-func (a *foreground) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+func (a *foregroundApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	if _, background := a.background.Load(r.CallID); background {
 		return host.Answer{}, errors.New("it runs in the background; call it without the &")
 	}
@@ -300,7 +300,7 @@ func (r *pluginRun) reload(ctx context.Context, requested bool) error {
 	if err != nil {
 		return err
 	}
-	r.g.complainAll(r.instance.Plugins().Problems...)
+	r.g.printErrors(r.instance.Plugins().Problems...)
 	switch {
 	case len(done.Failed) > 0:
 		return errors.Join(done.Failed...)
@@ -308,14 +308,14 @@ func (r *pluginRun) reload(ctx context.Context, requested bool) error {
 		r.say("the configuration was read again; the plugin is unchanged")
 		return nil
 	}
-	return r.tellTools(ctx)
+	return r.printTools(ctx)
 }
 
 // changeTimeout is how long the host may take to notice that tools have changed.
 const changeTimeout = time.Second
 
-// tellTools prints the changes of the plugin's tools, once calls use them.
-func (r *pluginRun) tellTools(ctx context.Context) error {
+// printTools prints the changes of the plugin's tools, once calls use them.
+func (r *pluginRun) printTools(ctx context.Context) error {
 	after, err := r.process().Tools(ctx)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (r *pluginRun) do(ctx context.Context, line string) bool {
 	case "tools":
 		r.listTools(ctx)
 	case "status":
-		r.tellStatus(ctx)
+		r.printStatus(ctx)
 	case "reload":
 		r.reloadAndReport(ctx, true)
 	case "reset":
@@ -162,7 +162,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	if !background {
 		result := r.instance.Catalog().Call(ctx, c)
 		r.answer(result)
-		r.tellWords(line, result.Error)
+		r.explainWord(line, result.Error)
 		return
 	}
 	r.background.Store(c.ID, true)
@@ -204,8 +204,8 @@ func (r *pluginRun) answer(result *host.Result) {
 // runCommands are the lines that are not calls.
 var runCommands = []string{"help", "quit", "reload", "reset", "status", "tools"}
 
-// tellStatus prints the plugin's state, as `toolhost status` has it, and the details that explain it.
-func (r *pluginRun) tellStatus(ctx context.Context) {
+// printStatus prints the plugin's state, as `toolhost status` has it, and the details that explain it.
+func (r *pluginRun) printStatus(ctx context.Context) {
 	status := statuses(ctx, r.instance)[0]
 	r.lines.Lock()
 	defer r.lines.Unlock()
@@ -280,13 +280,13 @@ func nextTry(s supervise.Status, now time.Time) string {
 		return ""
 	case s.RetryAt.After(now):
 		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly),
-			upwards(s.RetryAt.Sub(now)))
+			roundUp(s.RetryAt.Sub(now)))
 	}
 	return "with the next call"
 }
 
-// upwards rounds a wait up to seconds, so that it never ends before the printed time.
-func upwards(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+// roundUp rounds a wait up to seconds, so that it never ends before the printed time.
+func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 func positive(n int) string {
 	if n <= 0 {
@@ -306,8 +306,8 @@ func (r *pluginRun) reset() {
 	r.say("its crashes are forgotten; the next call starts it")
 }
 
-// tellWords lists the possible lines after an unknown single word.
-func (r *pluginRun) tellWords(line string, e *sdk.Error) {
+// explainWord lists the possible lines after an unknown single word.
+func (r *pluginRun) explainWord(line string, e *sdk.Error) {
 	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
 		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
 	}

@@ -36,9 +36,9 @@ func newPrompter(g *globals, from io.Reader) *prompter {
 	return &prompter{g: g, from: from, in: bufio.NewReader(from)}
 }
 
-// personAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
+// prompterAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
 // controlling terminal of the process. Without a terminal for the question itself there is none.
-func (g *globals) personAt(argumentsWerePiped bool) io.Reader {
+func (g *globals) prompterAt(argumentsWerePiped bool) io.Reader {
 	switch {
 	case !isTerminal(g.err):
 		return nil
@@ -205,7 +205,7 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	if r.Preview == nil {
 		return
 	}
-	if why := r.Preview.Reason; why != "" && why != r.Decision.Reason && !shows(r.Preview, why) {
+	if why := r.Preview.Reason; why != "" && why != r.Decision.Reason && !containsReason(r.Preview, why) {
 		p.field("the plugin", why)
 	}
 	for _, c := range r.Preview.Content {
@@ -213,9 +213,9 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	}
 }
 
-// shows reports whether the preview itself contains the reason; the text before the first colon is only the kind of
-// reason.
-func shows(p *sdk.Preview, why string) bool {
+// containsReason reports whether the preview itself contains the reason; the text before the first colon is only the
+// kind of reason.
+func containsReason(p *sdk.Preview, why string) bool {
 	_, detail, _ := strings.Cut(why, ": ")
 	return slices.ContainsFunc(p.Content, func(c sdk.Content) bool {
 		return strings.Contains(c.Text, why) || detail != "" && strings.Contains(c.Text, detail)

@@ -291,7 +291,7 @@ func TestReasonIsShownOnce(t *testing.T) {
 		"other programs run it": false, "it could do much harm: it is new": false,
 	} {
 		p := &sdk.Preview{Content: []sdk.Content{sdk.TextContent("Risk: high\n  rm -rf build: it deletes\n")}}
-		if got := shows(p, why); got != want {
+		if got := containsReason(p, why); got != want {
 			t.Errorf("%s: %t", why, got)
 		}
 	}

@@ -41,14 +41,14 @@ func (g *globals) status(ctx context.Context, format string) error {
 		return errInterrupted
 	}
 	left := s.Plugins().Problems
-	g.complainAll(left...)
+	g.printErrors(left...)
 	for _, p := range problems {
 		if e, failed := errors.AsType[*sdk.Error](p); !failed || e.Code != sdk.CodePluginUnavailable || e.Name == "NoTools" {
-			g.complain(p) // otherwise the table has it
+			g.printError(p) // otherwise the table has it
 		}
 	}
 	if len(s.Processes())+len(left) == 0 {
-		g.tellNoPlugins(s)
+		g.explainNoPlugins(s)
 	}
 	all := statuses(ctx, s)
 	if err := g.printStatus(all, format); err != nil {
@@ -117,15 +117,15 @@ func (g *globals) printNotices(s *bootstrap.Instance, all []pluginStatus) {
 		if p.Overdue > 0 {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, overdueWords(p.Overdue)))
 		}
-		notices = append(notices, lessThanAsked(p.Name, p.Sandbox)...)
+		notices = append(notices, missingProtection(p.Name, p.Sandbox)...)
 	}
 	for _, n := range notices {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
 }
 
-// lessThanAsked says what a plugin lacks of its requested level.
-func lessThanAsked(name string, c *sandbox.Confinement) (out []error) {
+// missingProtection says what a plugin lacks of its requested level.
+func missingProtection(name string, c *sandbox.Confinement) (out []error) {
 	if c == nil {
 		return nil
 	}

@@ -22,7 +22,7 @@ import (
 // A terminal is where a command reads and writes: results go to out, everything else to err.
 type terminal struct {
 	in      io.Reader
-	out     *answer
+	out     *stdoutWriter
 	err     io.Writer
 	noColor bool
 	late    *error                     // see globals
@@ -30,7 +30,7 @@ type terminal struct {
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
-	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
+	return &terminal{in: in, out: &stdoutWriter{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
 }
 
 // concealed are values by reference, and the function that removes them from a text.
@@ -93,16 +93,16 @@ func width(w io.Writer) int {
 	return 120
 }
 
-// An answer is standard output. Writing to it never fails, so that every command ends in order; lost returns the
+// A stdoutWriter is standard output. Writing to it never fails, so that every command ends in order; failed returns the
 // first failed write at the end. A terminal gets no characters that could move its cursor.
-type answer struct {
+type stdoutWriter struct {
 	w io.Writer
 
 	mu  sync.Mutex
 	err error
 }
 
-func (a *answer) Write(p []byte) (int, error) {
+func (a *stdoutWriter) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil {
@@ -116,8 +116,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lost says why the output did not arrive. A reader that has read enough, such as head, is no reason.
-func (a *answer) lost() error {
+// failed says why the output did not arrive. A reader that has read enough, such as head, is no reason.
+func (a *stdoutWriter) failed() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err == nil || errors.Is(a.err, syscall.EPIPE) {

@@ -55,13 +55,14 @@ func TestAnswerRemembersTheFirstFailure(t *testing.T) {
 	}
 	closed.Close()
 	for name, c := range map[string]struct {
-		answer *answer
+		answer *stdoutWriter
 		want   string
 	}{
-		"fine":        {&answer{w: &bytes.Buffer{}}, ""},
-		"closed":      {&answer{w: closed}, "the answer could not be written: file already closed"},
-		"full":        {&answer{w: failing{syscall.ENOSPC}}, "the answer could not be written: no space left on device"},
-		"reader gone": {&answer{w: failing{syscall.EPIPE}}, ""},
+		"fine":   {&stdoutWriter{w: &bytes.Buffer{}}, ""},
+		"closed": {&stdoutWriter{w: closed}, "the answer could not be written: file already closed"},
+		"full": {&stdoutWriter{w: failing{syscall.ENOSPC}},
+			"the answer could not be written: no space left on device"},
+		"reader gone": {&stdoutWriter{w: failing{syscall.EPIPE}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
@@ -70,10 +71,10 @@ func TestAnswerRemembersTheFirstFailure(t *testing.T) {
 				}
 			}
 			got := ""
-			if err := c.answer.lost(); err != nil {
+			if err := c.answer.failed(); err != nil {
 				got = err.Error()
 			}
-			if got != c.want || got != "" && exitCode(c.answer.lost()) != exitLost {
+			if got != c.want || got != "" && exitCode(c.answer.failed()) != exitLost {
 				t.Errorf("lost gives %q, want %q", got, c.want)
 			}
 		})

@@ -168,7 +168,7 @@ func (v *validation) warn(warnings ...error) {
 	for _, w := range warnings {
 		v.Warnings = append(v.Warnings, v.g.hide(w.Error()))
 		if v.format != "json" {
-			v.g.complain(w)
+			v.g.printError(w)
 		}
 	}
 }

@@ -39,7 +39,7 @@ type whatIs struct {
 
 func newWhatIs(t *testing.T) *whatIs {
 	t.Helper()
-	w := &whatIs{root: newRoot(&terminal{out: &answer{}}), names: map[string]bool{}}
+	w := &whatIs{root: newRoot(&terminal{out: &stdoutWriter{}}), names: map[string]bool{}}
 	w.root.InitDefaultCompletionCmd()
 	w.readAll(t)
 	for name, dir := range comparedPackages {

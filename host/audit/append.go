@@ -96,7 +96,7 @@ func (l *Log) append(g *group) error {
 	if err := l.writeChain(c, g.sync); err != nil {
 		return errors.Join(err, l.undo(size))
 	}
-	l.known = ending{size: size + int64(len(c.text)), last: c.last}
+	l.known = tailPosition{size: size + int64(len(c.text)), last: c.last}
 	if cap(c.text) <= maxLine {
 		l.text = c.text
 	}
@@ -126,15 +126,15 @@ func (l *Log) undo(size int64) error {
 // size returns the log's size, if both files are still those that were opened. Else the record was removed under a
 // running host: an error that people must look into, not one to hide with a new file.
 func (l *Log) size() (int64, error) {
-	info, err := stillThere(l.file, l.path)
+	info, err := statSame(l.file, l.path)
 	if err != nil {
 		return 0, err
 	}
-	_, err = stillThere(l.head, headPath(l.path))
+	_, err = statSame(l.head, headPath(l.path))
 	return info.Size(), err
 }
 
-func stillThere(f *os.File, path string) (os.FileInfo, error) {
+func statSame(f *os.File, path string) (os.FileInfo, error) {
 	ours, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -157,10 +157,10 @@ func (l *Log) join(size int64) (*chain, error) {
 	rest := text[whole:]
 	if len(rest) > 0 {
 		c.text = append(c.text, '\n')
-		rest = c.takeUp(rest)
+		rest = c.resumeLine(rest)
 	}
 	cut := headErr != nil || c.last.Seq < head.Seq || c.last.Seq == head.Seq && c.last.Hash != head.Hash
-	return c, errors.Join(c.setAside(rest), c.recordCut(cut, head))
+	return c, errors.Join(c.recordTorn(rest), c.recordCut(cut, head))
 }
 
 // lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain
@@ -175,8 +175,8 @@ func lastRecord(line []byte, head Head) Head {
 	return head
 }
 
-// takeUp continues after a line that lacks nothing but its line end, and returns any other.
-func (c *chain) takeUp(rest []byte) []byte {
+// resumeLine continues after a line that lacks nothing but its line end, and returns any other.
+func (c *chain) resumeLine(rest []byte) []byte {
 	if l, err := unseal(rest); err == nil && l.Hash == l.right {
 		c.last = l.place()
 		return nil
@@ -184,8 +184,8 @@ func (c *chain) takeUp(rest []byte) []byte {
 	return rest
 }
 
-// setAside records an unfinished line.
-func (c *chain) setAside(rest []byte) error {
+// recordTorn records an unfinished line.
+func (c *chain) recordTorn(rest []byte) error {
 	if len(rest) == 0 {
 		return nil
 	}

@@ -38,21 +38,21 @@ type Log struct {
 	queue queue
 
 	mu         sync.Mutex
-	file, head *os.File  // nil once closed
-	known      ending    // how the file ended after our last record
-	text       []byte    // a buffer of the last group
-	freed      time.Time // when this process had the lock last
-	groups     int       // how many groups of records were written
+	file, head *os.File     // nil once closed
+	known      tailPosition // how the file ended after our last record
+	text       []byte       // a buffer of the last group
+	freed      time.Time    // when this process had the lock last
+	groups     int          // how many groups of records were written
 }
 
-// An ending is where a chain continues.
-type ending struct {
+// A tailPosition is where a chain continues.
+type tailPosition struct {
 	size int64 // of the file; a file of another size has another ending
 	last Head
 }
 
 // unknown is the ending of no file.
-var unknown = ending{size: -1}
+var unknown = tailPosition{size: -1}
 
 // Open opens the log at path, and creates it, its head and its folder if necessary; only the user can read them. It
 // fails if the file cannot be written or is not a regular file.

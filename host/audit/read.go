@@ -20,8 +20,8 @@ type snapshot struct {
 	headErr error // nil if there is a head
 }
 
-// look takes a snapshot of the log at path. The caller closes its file.
-func look(path string) (*snapshot, error) {
+// openSnapshot takes a snapshot of the log at path. The caller closes its file.
+func openSnapshot(path string) (*snapshot, error) {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil, lost(path, err)
@@ -85,7 +85,7 @@ func (s *snapshot) take(headPath string) error {
 // Verify reports them. An error ends the iteration.
 func Read(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		s, err := look(path)
+		s, err := openSnapshot(path)
 		if err != nil {
 			yield(Record{}, err)
 			return
@@ -184,7 +184,7 @@ func Tail(path string, n int) ([]Record, error) {
 	if n < 1 {
 		return nil, errors.New("the number of records must be above zero")
 	}
-	s, err := look(path)
+	s, err := openSnapshot(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // long the log is, and does not read what is written meanwhile. A log that is missing while its head is there is a
 // problem of the report. The error is for a log that cannot be read, or never existed (fs.ErrNotExist).
 func Verify(path string) (Report, error) {
-	s, err := look(path)
+	s, err := openSnapshot(path)
 	if gone, ok := errors.AsType[*lostError](err); ok {
 		r := Report{Last: Head{Hash: noHash}}
 		r.add(0, FaultHead, "the record is gone, and its head knows %s: it was removed, or moved without its head",
@@ -30,7 +30,7 @@ func Verify(path string) (Report, error) {
 }
 
 func verify(log io.Reader, head Head, headErr error) (Report, error) {
-	w := walk{head: head, last: Head{Hash: noHash}}
+	w := verifier{head: head, last: Head{Hash: noHash}}
 	for l, err := range lines(log) {
 		if err != nil {
 			return Report{}, err
@@ -42,8 +42,8 @@ func verify(log io.Reader, head Head, headErr error) (Report, error) {
 	return w.report, nil
 }
 
-// A walk follows the chain.
-type walk struct {
+// A verifier follows the chain.
+type verifier struct {
 	report Report
 	head   Head
 	number int      // of the line last read
@@ -59,11 +59,11 @@ type badLine struct {
 	text  string
 }
 
-func (w *walk) line(l line) {
+func (w *verifier) line(l line) {
 	w.number = l.number
 	k, err := unseal(l.text)
 	if err != nil {
-		w.blame()
+		w.reportBad()
 		w.bad = &badLine{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat,
 			text: err.Error()}
 		if l.text == nil {
@@ -81,23 +81,23 @@ func (w *walk) line(l line) {
 }
 
 // explain accepts a torn record as the explanation of the line above it.
-func (w *walk) explain(k *link) {
+func (w *verifier) explain(k *link) {
 	if w.bad != nil && k.Kind == KindTorn && k.Torn != nil && *k.Torn == w.bad.torn {
 		w.report.Torn++
 		w.bad = nil
 	}
-	w.blame()
+	w.reportBad()
 }
 
-// blame reports the line above if no record explains it.
-func (w *walk) blame() {
+// reportBad reports the line above if no record explains it.
+func (w *verifier) reportBad() {
 	if w.bad != nil {
 		w.report.add(w.bad.line, w.bad.fault, "%s", w.bad.text)
 	}
 	w.bad = nil
 }
 
-func (w *walk) record(k *link) {
+func (w *verifier) record(k *link) {
 	w.report.Records++
 	if k.Hash != k.right {
 		w.report.add(w.number, FaultContent, "its content was changed: its hash is %s, and the line says %s", k.right, k.Hash)
@@ -117,7 +117,7 @@ func (w *walk) record(k *link) {
 }
 
 // misplaced says what the numbers show about a line that does not follow the one above.
-func (w *walk) misplaced(seq int64) string {
+func (w *verifier) misplaced(seq int64) string {
 	why := "the line above was replaced or added"
 	switch next := w.last.Seq + 1; {
 	case seq > next:
@@ -128,7 +128,7 @@ func (w *walk) misplaced(seq int64) string {
 	return "it does not follow the line above: " + why
 }
 
-func (w *walk) missed(k *link) string {
+func (w *verifier) missed(k *link) string {
 	switch {
 	case k.Head == nil || k.Head.Hash == "":
 		return "the head was missing or unreadable when this was written: lines may have been cut off here"
@@ -140,8 +140,8 @@ func (w *walk) missed(k *link) string {
 }
 
 // end compares the end of the log with its head.
-func (w *walk) end(headErr error) {
-	w.blame()
+func (w *verifier) end(headErr error) {
+	w.reportBad()
 	switch {
 	case errors.Is(headErr, fs.ErrNotExist):
 		w.report.add(0, FaultHead,

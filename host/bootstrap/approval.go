@@ -48,7 +48,7 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 	case a.person != nil:
 		return a.person.Approve(ctx, r)
 	}
-	return host.Answer{}, fmt.Errorf("to approve all calls does not cover it: %w", host.ErrNobodyToAsk)
+	return host.Answer{}, fmt.Errorf("to approve all calls does not cover it: %w", host.ErrNoApprover)
 }
 
 // clientApprover accepts the approval of a client's user, where an approval given elsewhere counts.
@@ -56,7 +56,7 @@ type clientApprover struct{}
 
 func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	if r.Fresh() {
-		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNobodyToAsk)
+		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNoApprover)
 	}
 	return host.Yes(), nil
 }

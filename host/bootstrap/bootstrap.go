@@ -209,7 +209,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	for _, name := range only {
 		if !slices.Contains(p.names(), name) {
-			missing := fmt.Errorf("there is no plugin %q%s", name, meantOf(name, p.names()))
+			missing := fmt.Errorf("there is no plugin %q%s", name, suggestName(name, p.names()))
 			return nil, errors.Join(missing, errors.Join(p.Problems...))
 		}
 	}
@@ -267,7 +267,7 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
 	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
 	out.OneQuestion, out.Pins, out.Pinned = i.options.OneQuestion, s.pins, keptDefinition
-	out.Plugins = patient(out.Plugins, s.specs)
+	out.Plugins = withoutTimeouts(out.Plugins, s.specs)
 	if profile != nil {
 		out.Mode = cmp.Or(profile.Mode, out.Mode)
 	}
@@ -292,8 +292,8 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	return out, profileFilter(profile), i.setRemembered(&out)
 }
 
-// patient gives calls of plugins that may be stopped at a breakpoint all the time that a call may have.
-func patient(options map[string]host.PluginOptions, specs []supervise.Spec) map[string]host.PluginOptions {
+// withoutTimeouts gives calls of plugins that may be stopped at a breakpoint all the time that a call may have.
+func withoutTimeouts(options map[string]host.PluginOptions, specs []supervise.Spec) map[string]host.PluginOptions {
 	options = maps.Clone(options)
 	for _, s := range specs {
 		if s.Attach {

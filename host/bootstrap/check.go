@@ -62,7 +62,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
 	// otherwise a rule may be about a plugin that was not found
 	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
-		out.Warnings = append(out.Warnings, rulesForNobody(c.Config, p.names())...)
+		out.Warnings = append(out.Warnings, rulesForUnknownPlugins(c.Config, p.names())...)
 	}
 	var asked []string
 	for _, spec := range p.Specs {
@@ -79,7 +79,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 			continue
 		}
 		if one.OK = true; start || spec.Config != nil || namesToolsOf(c.Config, spec.Name) ||
-			slices.ContainsFunc(rules, func(r policy.Rule) bool { return looksInto(r, spec.Name) }) {
+			slices.ContainsFunc(rules, func(r policy.Rule) bool { return namesArgumentsOf(r, spec.Name) }) {
 			asked = append(asked, spec.Name)
 		}
 	}
@@ -189,8 +189,8 @@ func configRules(c *config.Config) (out []policy.Rule) {
 	return out
 }
 
-// looksInto reports whether the rule names arguments of tools that may be the plugin's.
-func looksInto(r policy.Rule, plugin string) bool {
+// namesArgumentsOf reports whether the rule names arguments of tools that may be the plugin's.
+func namesArgumentsOf(r policy.Rule, plugin string) bool {
 	may := func(glob string) bool { return mayName(glob, plugin) }
 	return len(r.Names) > 0 && (len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, may))
 }
@@ -247,15 +247,15 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 				}
 			}
 			*to = append(*to, fmt.Errorf("%s: rule %q looks at args.%s, but no tool%s has an argument of that name%s",
-				r.Source, r.Name, name, of, meantOf(name, slices.Sorted(maps.Keys(known)))))
+				r.Source, r.Name, name, of, suggestName(name, slices.Sorted(maps.Keys(known)))))
 		}
 	}
 	return problems, warnings
 }
 
-// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they
-// are no mistakes, but a deny without effect should be known.
-func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
+// rulesForUnknownPlugins finds rules of the configuration for a plugin that does not exist. It may be added later, so
+// they are no mistakes, but a deny without effect should be known.
+func rulesForUnknownPlugins(c *config.Config, plugins []string) (warnings []error) {
 	for _, r := range configRules(c) {
 		for _, glob := range r.Tools {
 			if slices.ContainsFunc(plugins, func(p string) bool { return mayName(glob, p) }) {
@@ -326,8 +326,8 @@ func ownNames(tools []*host.Tool, plugin string) (out []string) {
 	return out
 }
 
-// meantOf suggests the nearest of the names, or otherwise lists them all, if they are few.
-func meantOf(name string, names []string) string {
+// suggestName suggests the nearest of the names, or otherwise lists them all, if they are few.
+func suggestName(name string, names []string) string {
 	if meant := textutil.DidYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
 		return meant
 	}

@@ -85,7 +85,7 @@ profile "c" {
 	}
 	var told strings.Builder
 	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}),
-		rulesForNobody(c, []string{"edit"})...) {
+		rulesForUnknownPlugins(c, []string{"edit"})...) {
 		told.WriteString(w.Error() + "\n")
 	}
 	for _, want := range []string{

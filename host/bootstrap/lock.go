@@ -141,7 +141,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 	}
 	for _, n := range named {
 		if !slices.Contains(p.names(), n) {
-			return nil, fmt.Errorf("there is no plugin %q%s", n, meantOf(n, p.names()))
+			return nil, fmt.Errorf("there is no plugin %q%s", n, suggestName(n, p.names()))
 		}
 	}
 	r := &LockPlan{from: p}

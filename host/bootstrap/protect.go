@@ -23,7 +23,7 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 	for i, s := range specs {
 		locked := lock.Plugin(s.Name)
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
-			!asksForMore(s.Sandbox) {
+			!needsConfinement(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
 			if s.InheritEnv == nil && filepath.Base(resolved(programOf(s))) == "toolhost-plugin-discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
@@ -33,8 +33,8 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 	return specs
 }
 
-// asksForMore reports whether the sandbox has settings that need Confined.
-func asksForMore(s sandbox.Spec) bool {
+// needsConfinement reports whether the sandbox has settings that need Confined.
+func needsConfinement(s sandbox.Spec) bool {
 	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
 }
 

@@ -37,10 +37,10 @@ const (
 )
 
 // Approve asks the client whose call it is, if that can ask its user.
-func (asker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+func (clientAsker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	c, ok := ctx.Value(callKey{}).(*toolCall)
 	if !ok {
-		return host.Answer{}, host.ErrNobodyToAsk
+		return host.Answer{}, host.ErrNoApprover
 	}
 	q := question{methodElicit, approvalForm(r, false)}
 	if !c.declares(q) {

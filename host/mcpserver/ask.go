@@ -32,17 +32,17 @@ type toolCall struct {
 	changed      bool              // the person has approved the call with another preview or for another decision
 }
 
-// asker asks the client whose call caused the question.
-type asker struct{}
+// clientAsker asks the client whose call caused the question.
+type clientAsker struct{}
 
 // Capabilities are those of no client: each call has its own.
-func (asker) Capabilities() json.RawMessage { return nil }
+func (clientAsker) Capabilities() json.RawMessage { return nil }
 
 // AnswerInput passes the questions of a tool on to the client, one after the other.
-func (asker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+func (clientAsker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 	c, ok := ctx.Value(callKey{}).(*toolCall)
 	if !ok {
-		return nil, host.ErrNobodyToAsk
+		return nil, host.ErrNoApprover
 	}
 	if missing := c.undeclared(r.Requests); missing != "" {
 		return nil, fmt.Errorf("this MCP client does not answer %s", missing)

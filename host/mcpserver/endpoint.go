@@ -28,7 +28,7 @@ const announcer = "toolhost-list-changed"
 func (e *endpoint) newMCP() *mcp.Server {
 	o := &e.server.options
 	s := mcp.NewServer(&mcp.Implementation{Name: "toolhost", Title: "toolhost", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Instructions, Logger: slog.New(quiet{o.Logger.Handler()}),
+		Instructions: o.Instructions, Logger: slog.New(debugHandler{o.Logger.Handler()}),
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, //nolint:staticcheck // clients of all revisions may have logging
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
 			Prompts: &mcp.PromptCapabilities{}}, // there are none; clients ask whatever is declared
@@ -76,14 +76,14 @@ func (e *endpoint) announceOnly(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// quiet logs what the SDK says of clients and their mistakes for debugging only.
-type quiet struct{ slog.Handler }
+// debugHandler logs what the SDK says of clients and their mistakes for debugging only.
+type debugHandler struct{ slog.Handler }
 
-func (h quiet) Enabled(ctx context.Context, _ slog.Level) bool {
+func (h debugHandler) Enabled(ctx context.Context, _ slog.Level) bool {
 	return h.Handler.Enabled(ctx, slog.LevelDebug)
 }
 
-func (h quiet) Handle(ctx context.Context, r slog.Record) error {
+func (h debugHandler) Handle(ctx context.Context, r slog.Record) error {
 	r.Level = slog.LevelDebug
 	return h.Handler.Handle(ctx, r)
 }

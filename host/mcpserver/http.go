@@ -149,7 +149,7 @@ type httpHandlers struct{ stateful, stateless http.Handler }
 
 func (e *endpoint) newHTTP() httpHandlers {
 	server := func(*http.Request) *mcp.Server { return e.mcp }
-	log := slog.New(quiet{e.server.options.Logger.Handler()})
+	log := slog.New(debugHandler{e.server.options.Logger.Handler()})
 	return httpHandlers{
 		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
 			SessionTimeout: sessionTimeout, EventStore: e.events}),

@@ -208,7 +208,7 @@ func (e *endpoint) open() {
 	}()
 	var mu sync.Mutex
 	var list *catalog // hooks may be called before there is one, which then lists all anyway
-	hooks := Hooks{Approver: asker{}, Input: asker{}, ToolsChanged: func(plugin string) {
+	hooks := Hooks{Approver: clientAsker{}, Input: clientAsker{}, ToolsChanged: func(plugin string) {
 		mu.Lock()
 		c := list
 		mu.Unlock()

@@ -274,12 +274,12 @@ func (c *inFlightCall) broken(err error) (*client.BrokenError, bool) {
 
 // inFlightCalls are the calls that run in a generation. The zero value is empty and open.
 type inFlightCalls struct {
-	mu       sync.Mutex
-	running  map[*inFlightCall]struct{}
-	lastLife time.Time     // when the process last answered something
-	closed   bool          // accepts no more calls
-	canceled bool          // the running calls were canceled
-	empty    chan struct{} // made by close; closed when the last call has ended
+	mu         sync.Mutex
+	running    map[*inFlightCall]struct{}
+	lastAnswer time.Time     // when the process last answered something
+	closed     bool          // accepts no more calls
+	canceled   bool          // the running calls were canceled
+	empty      chan struct{} // made by close; closed when the last call has ended
 }
 
 func (s *inFlightCalls) add(c *inFlightCall) bool {
@@ -303,28 +303,28 @@ func (s *inFlightCalls) remove(c *inFlightCall) bool {
 		return false
 	}
 	delete(s.running, c)
-	s.lastLife = time.Now()
+	s.lastAnswer = time.Now()
 	if s.closed && len(s.running) == 0 {
 		close(s.empty)
 	}
 	return true
 }
 
-// sawLife records that the process has answered.
-func (s *inFlightCalls) sawLife() {
+// recordAnswer records that the process has answered.
+func (s *inFlightCalls) recordAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastLife = time.Now()
+	s.lastAnswer = time.Now()
 }
 
 // idle is how long the process has had no calls.
 func (s *inFlightCalls) idle() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.running) > 0 || s.lastLife.IsZero() {
+	if len(s.running) > 0 || s.lastAnswer.IsZero() {
 		return 0
 	}
-	return time.Since(s.lastLife)
+	return time.Since(s.lastAnswer)
 }
 
 func (s *inFlightCalls) count() int {

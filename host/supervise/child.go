@@ -146,8 +146,8 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	_ = removal.All(how.Temp, backgroundRemovalTime)
 }
 
-// hangUp ends its lifeline; a process that was joined is left.
-func (c *child) hangUp() {
+// closeLifeline ends its lifeline; a process that was joined is left.
+func (c *child) closeLifeline() {
 	if c.attached {
 		c.killAll()
 	} else {
@@ -176,9 +176,9 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 }
 
-// gone reports whether the process itself has ended, which the kernel knows before the launcher has ended the rest.
-// It is false where the kernel does not report it.
-func (c *child) gone() bool { return hasEnded(c.handle) }
+// hasExited reports whether the process itself has ended, which the kernel knows before the launcher has ended the
+// rest. It is false where the kernel does not report it.
+func (c *child) hasExited() bool { return hasEnded(c.handle) }
 
 func hasEnded(p *os.Process) (ended bool) {
 	_ = p.WithHandle(func(handle uintptr) {

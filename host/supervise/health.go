@@ -57,7 +57,7 @@ func (g *generation) checkHealth() <-chan struct{} {
 				}
 				within(answerTime-time.Since(began), g.done())
 			}
-			g.calls.sawLife()
+			g.calls.recordAnswer()
 		}()
 	}
 	return h.done

@@ -222,7 +222,7 @@ func agePlugin(t *testing.T, p *Process) {
 	}
 	g.calls.mu.Lock()
 	defer g.calls.mu.Unlock()
-	g.calls.lastLife = time.Now().Add(-time.Hour)
+	g.calls.lastAnswer = time.Now().Add(-time.Hour)
 }
 
 // A plugin that stopped while idle loses no call: it is detected before the next one, however many come at once.

@@ -239,7 +239,7 @@ func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
 	m.current, m.generation, m.ran, m.readyAt = g, g.number, a.program, time.Now()
 	m.lastError, m.stderr, m.replaceAt = nil, nil, nil
 	m.setState(Ready, why)
-	g.calls.sawLife()
+	g.calls.recordAnswer()
 	m.p.storeDescription(g.number, g.description())
 	g.watch(m.p.storeDescription)
 	m.p.log.Info("plugin is ready", "generation", g.number, "pid", g.child.pid)

@@ -108,7 +108,7 @@ func stopLate(r startResult) {
 // stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel,
 // and keeps them.
 func (g *generation) stop() {
-	g.child.hangUp()
+	g.child.closeLifeline()
 	if !within(stdinTime, g.done()) {
 		g.child.terminate()
 		if !within(termTime, g.done()) {
@@ -146,15 +146,15 @@ func (g *generation) release() {
 // exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
 const exitDelay = 500 * time.Millisecond
 
-// stderrDelay is how long the last lines of a plugin that has died are waited for. The kernel ends the stream before the
-// process, but not while another process has it open.
+// stderrDelay is how long the last lines of a plugin that has died are waited for. The kernel ends the stream before
+// the process, but not while another process has it open.
 const stderrDelay = 20 * time.Millisecond
 
 // hasDied reports, after the connection broke, whether the program itself has ended. Its launcher may still be ending
 // processes that it left, for which no call has to wait: the next one does.
 func (g *generation) hasDied() bool {
 	c := g.child
-	if !within(exitDelay, c.died) && !(c.gone() && within(killTime, c.died)) {
+	if !within(exitDelay, c.died) && !(c.hasExited() && within(killTime, c.died)) {
 		return false
 	}
 	within(stderrDelay, c.stderrRead)
@@ -163,7 +163,7 @@ func (g *generation) hasDied() bool {
 
 // hasEnded is hasDied for the process and everything that it has started.
 func (g *generation) hasEnded() bool {
-	return within(exitDelay, g.done()) || g.child.gone() && within(killTime, g.done())
+	return within(exitDelay, g.done()) || g.child.hasExited() && within(killTime, g.done())
 }
 
 // describeEnd says how the process ended, with its last lines on standard error; it has died.

@@ -182,7 +182,7 @@ func TestDeathBeforeItIsReported(t *testing.T) {
 			if knows := g.child.handle.WithHandle(func(uintptr) {}) == nil; !knows {
 				c.dies = false // the kernel does not report it
 			}
-			soon(t, "it has ended", patience, func() bool { return g.child.gone() == c.dies })
+			soon(t, "it has ended", patience, func() bool { return g.child.hasExited() == c.dies })
 			if c.dies {
 				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.exited) }).Stop()
 			}

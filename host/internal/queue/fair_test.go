@@ -9,11 +9,11 @@ import (
 
 // A plainQueue is a straightforward model of a Queue: one list, searched each time.
 type plainQueue struct {
-	waiting []*Place
+	waiting []*Waiter
 	round   int
 }
 
-func (p *plainQueue) add(c *Place) {
+func (p *plainQueue) add(c *Waiter) {
 	round := p.round
 	for _, other := range p.waiting {
 		if other.caller == c.caller {
@@ -21,7 +21,7 @@ func (p *plainQueue) add(c *Place) {
 		}
 	}
 	round++
-	i := slices.IndexFunc(p.waiting, func(other *Place) bool { return other.round > round })
+	i := slices.IndexFunc(p.waiting, func(other *Waiter) bool { return other.round > round })
 	if i < 0 {
 		i = len(p.waiting)
 	}
@@ -30,9 +30,9 @@ func (p *plainQueue) add(c *Place) {
 }
 
 // excess is the last call of the caller who has most waiting at a limiter.
-func (p *plainQueue) excess(l *limiter, by Caller) *Place {
+func (p *plainQueue) excess(l *limiter, by Caller) *Waiter {
 	calls := map[Caller]int{}
-	var last *Place
+	var last *Waiter
 	for _, c := range p.waiting {
 		if !slices.Contains(c.limiters[:], l) {
 			continue
@@ -55,7 +55,7 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 		q.SetLimits(Limits{Concurrency: rapid.IntRange(1, 4).Draw(rt, "all"), Queue: 100},
 			map[string]Limits{"a": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "a")},
 				"b": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "b")}})
-		var running []*Place
+		var running []*Waiter
 		check := func() {
 			if q.group.waiting != len(plain.waiting) || len(q.group.ranks) != len(q.group.shares) {
 				rt.Fatalf("%d wait, want %d; %d and %d callers", q.group.waiting, len(plain.waiting), len(q.group.ranks),
@@ -94,7 +94,7 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 				running[i].Leave()
 				running[i].Leave() // which does nothing
 				running = slices.Delete(running, i, i+1)
-				plain.waiting = slices.DeleteFunc(plain.waiting, func(p *Place) bool {
+				plain.waiting = slices.DeleteFunc(plain.waiting, func(p *Waiter) bool {
 					select {
 					case <-p.ready:
 						running, plain.round = append(running, p), max(plain.round, p.round)

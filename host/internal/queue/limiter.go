@@ -68,7 +68,7 @@ type limiter struct {
 	running, waiting int
 	typical          time.Duration // the recent duration of calls
 
-	heap   places            // of a member: its waiting calls
+	heap   waiters           // of a member: its waiting calls
 	shares map[Caller]*share // the waiting calls by caller
 	ranks  shares            // the same, by size
 
@@ -102,7 +102,7 @@ func (l *limiter) count(running, waiting int) {
 	case len(l.ranks) == 0:
 		l.closed.Store(&closed{refusal: l.refusal(Full)})
 	default:
-		l.closed.Store(&closed{l.refusal(Full), l.ranks[0].places.Len(), l.ranks[0].caller})
+		l.closed.Store(&closed{l.refusal(Full), l.ranks[0].waiters.Len(), l.ranks[0].caller})
 	}
 }
 

@@ -64,8 +64,8 @@ func (q *Queue) Busy() bool {
 	return q.group.running+q.group.waiting > 0
 }
 
-// A Place is a call in a Queue, which waits for a slot or has one. Its methods are not safe for concurrent use.
-type Place struct {
+// A Waiter is a call in a Queue, which waits for a slot or has one. Its methods are not safe for concurrent use.
+type Waiter struct {
 	limiters
 	queue  *Queue
 	caller Caller
@@ -92,7 +92,7 @@ const (
 // Join takes a free slot or a waiting place, until Leave, or returns why there is none. It never blocks. A refused
 // call takes up nothing. In a full queue the last call of the caller with most waiting gives way to a caller with
 // fewer.
-func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {
+func (q *Queue) Join(member string, by Caller) (*Waiter, *Refusal) {
 	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
 		return nil, refusal
@@ -114,7 +114,7 @@ func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {
 		close(last.ready)
 	}
 	of.take(now)
-	p := &Place{limiters: of, queue: q, caller: by}
+	p := &Waiter{limiters: of, queue: q, caller: by}
 	if free {
 		p.begin()
 		p.state = granted
@@ -168,11 +168,11 @@ func (q *Queue) limiters(member string) limiters {
 }
 
 // Immediate reports whether Join found a free slot.
-func (p *Place) Immediate() bool { return p.ready == nil }
+func (p *Waiter) Immediate() bool { return p.ready == nil }
 
 // Wait returns when the call has its slot. Its error is a *Refusal, or that of the context; then the place is given
 // up.
-func (p *Place) Wait(ctx context.Context) error {
+func (p *Waiter) Wait(ctx context.Context) error {
 	var tooLong bool
 	if p.ready != nil {
 		timer := time.NewTimer(MaxWait)
@@ -203,13 +203,13 @@ func (p *Place) Wait(ctx context.Context) error {
 
 // Leave releases the slot or the place. Leaving again does nothing. A call that has not run, since Wait has not
 // returned or has failed, does not count against a rate.
-func (p *Place) Leave() {
+func (p *Waiter) Leave() {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()
 	p.leave()
 }
 
-func (p *Place) leave() {
+func (p *Waiter) leave() {
 	switch p.state {
 	case waiting:
 		p.queue.remove(p)
@@ -229,7 +229,7 @@ func (p *Place) leave() {
 // heaps' heads that can run.
 func (q *Queue) grant() {
 	for q.group.waiting > 0 && q.group.free() {
-		var next *Place
+		var next *Waiter
 		consider := func(l *limiter) {
 			if len(l.heap) > 0 && l.free() && (next == nil || l.heap[0].before(next)) {
 				next = l.heap[0]
@@ -251,7 +251,7 @@ func (q *Queue) grant() {
 }
 
 // add makes a call wait, in the round after its caller's last waiting one and never in a past round.
-func (q *Queue) add(p *Place) {
+func (q *Queue) add(p *Waiter) {
 	p.round = q.round
 	if s := q.group.shares[p.caller]; s != nil {
 		p.round = max(p.round, s.last().round)
@@ -267,7 +267,7 @@ func (q *Queue) add(p *Place) {
 }
 
 // remove takes a waiting call out.
-func (q *Queue) remove(p *Place) {
+func (q *Queue) remove(p *Waiter) {
 	p.state = left
 	heap.Remove(&p.limiters[0].heap, p.index)
 	for i, l := range p.limiters {

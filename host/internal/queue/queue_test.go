@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func joined(t *testing.T, q *Queue, by string) *Place {
+func joined(t *testing.T, q *Queue, by string) *Waiter {
 	t.Helper()
 	p, refusal := q.Join("run", Caller{Name: by})
 	if refusal != nil {
@@ -40,11 +40,11 @@ func TestPlacesCountFromTheFirstLook(t *testing.T) {
 	q := New("plugin", "tool")
 	q.SetLimits(Limits{Concurrency: 1, Queue: 2, Rate: 1, Burst: 3}, nil)
 	for range 5 {
-		places := []*Place{joined(t, q, "a"), joined(t, q, "a"), joined(t, q, "a")}
+		waiters := []*Waiter{joined(t, q, "a"), joined(t, q, "a"), joined(t, q, "a")}
 		if _, refusal := q.Join("run", Caller{Name: "a"}); refusal == nil || q.Check("run", Caller{Name: "a"}) == nil {
 			t.Fatal("the fourth call is not refused")
 		}
-		for _, p := range places {
+		for _, p := range waiters {
 			p.Leave()
 		}
 	}
@@ -79,11 +79,11 @@ func TestManyWaitingCalls(t *testing.T) {
 		q := New("plugin", "tool")
 		q.SetLimits(Limits{Concurrency: 1, Queue: n}, nil)
 		began := time.Now()
-		var places []*Place
+		var waiters []*Waiter
 		for i := range n {
-			places = append(places, joined(t, q, fmt.Sprint(i%callers)))
+			waiters = append(waiters, joined(t, q, fmt.Sprint(i%callers)))
 		}
-		for _, p := range places {
+		for _, p := range waiters {
 			p.Leave()
 		}
 		if took := time.Since(began); took > 5*time.Second || q.Busy() {
