@@ -122,8 +122,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	left := s.Plugins().Problems
 	g.printErrors(slices.Concat(left, problems, notices(s, f.plugins...))...)
 	if s.Config().Path == "" && f.format == "table" {
+		from := slices.Concat(s.Config().PluginDirs, []string{"those that are installed"})
 		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one "+
-			"is looked for\n", s.Config().PluginDirs[0])
+			"is looked for\n", strings.Join(from, " and "))
 	}
 	g.printErrors(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {

@@ -54,7 +54,7 @@ func moveHome(dir string) (err error) {
 		value, failed := exec.Command("go", "env", name).Output()
 		err = errors.Join(err, failed, os.Setenv(name, strings.TrimSpace(string(value))))
 	}
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME"} {
 		folder := filepath.Join(dir, name)
 		err = errors.Join(err, os.MkdirAll(folder, 0o700), os.Setenv(name, folder))
 	}
@@ -127,7 +127,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog,
-			"append": appendTo, "waitfor": waitForFile, "flip": flipDigit},
+			"append": appendTo, "waitfor": waitForFile, "zip": zipFolder, "flip": flipDigit},
 		Condition: offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
@@ -146,6 +146,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
+			e.Setenv("DATA", filepath.Join(home, ".local", "share"))
 			config := filepath.Join(e.WorkDir, "config.hcl")
 			err := os.WriteFile(config, fmt.Appendf(nil, standardConfig, bin), 0o644)
 			return errors.Join(err, trustFor(e.Getenv("XDG_CONFIG_HOME"), config))

@@ -43,6 +43,9 @@ type Options struct {
 	// DefaultDir is the folder whose plugins are used where there is no configuration; "" makes that an error.
 	DefaultDir string
 
+	// Installed adds the plugins that the user has installed, unless the configuration has others of their names.
+	Installed bool
+
 	// Workdir is the folder that tools work in; "" is the current one.
 	Workdir string
 	// Plugins are the names of the plugins to use; none is all.

@@ -28,8 +28,12 @@ type Configuration struct {
 func Load(o Options) (*Configuration, error) {
 	c := &Configuration{options: o, redactor: &redactor{}}
 	path, err := ConfigPath(o)
-	if _, none := errors.AsType[*NotFoundError](err); none && o.DefaultDir != "" && namedConfig(o) == "" {
-		c.Config, c.builtin = &config.Config{PluginDirs: []string{o.DefaultDir}}, true
+	if _, none := errors.AsType[*NotFoundError](err); none && (o.DefaultDir != "" || hasInstalled(o)) &&
+		namedConfig(o) == "" {
+		c.Config, c.builtin = &config.Config{}, true
+		if o.DefaultDir != "" {
+			c.PluginDirs = []string{o.DefaultDir}
+		}
 		return c, nil
 	} else if err != nil {
 		return nil, err
@@ -103,8 +107,9 @@ type Plugins struct {
 	// Problems are sources of plugins that cannot be used.
 	Problems []error
 
-	unlocked map[string]error             // notices of plugins that are not locked
-	pins     map[string]map[string]string // see host.Options
+	installed map[string]bool              // by the user, under the lock of that folder
+	unlocked  map[string]error             // notices of plugins that are not locked
+	pins      map[string]map[string]string // see host.Options
 }
 
 // Find looks for the plugins. It runs discovery commands only if the configuration is trusted.
@@ -127,10 +132,18 @@ func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 }
 
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
+	folder, lock, err := c.installedPlugins()
 	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs,
-		Commands: commands})
-	specs, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
-	return &Plugins{Configuration: c, Specs: specs, Problems: problems, unlocked: unlocked, pins: c.Pins()}
+		Installed: folder, Commands: commands})
+	if err != nil {
+		problems = append(problems, err)
+	}
+	p := &Plugins{Configuration: c, Problems: problems, pins: c.Pins()}
+	p.installed = c.areInstalled(specs, folder)
+	checked, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
+	p.Specs, p.unlocked = checked, unlocked
+	p.lockInstalled(lock)
+	return p
 }
 
 // Discoveries are the discovery commands as they would run: confined, with toolhost's own files protected.

@@ -38,6 +38,19 @@ func StateFolder(name string) (string, error) {
 	return filepath.Join(state, "toolhost", name), nil
 }
 
+// PluginFolder is the user's own folder of plugins, which `toolhost plugin install` fills.
+func PluginFolder() (string, error) {
+	data := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) { // the XDG specification ignores relative ones
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("the user's folder of plugins is not known: %w", err)
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "toolhost", "plugins"), nil
+}
+
 // AuditPath is the path of the record: the named one, otherwise $TOOLHOST_AUDIT, otherwise audit.jsonl in the user's
 // state.
 func AuditPath(named string) (string, error) {

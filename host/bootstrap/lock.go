@@ -36,7 +36,7 @@ const partialChecksum = "it is a script, or loads what is beside it: the checksu
 // cover.
 func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	i := slices.IndexFunc(p.Specs, func(s supervise.Spec) bool { return s.Name == name })
-	if i < 0 || p.LockMode == lockfile.Off || p.Locked == nil && p.LockMode == "" {
+	if i < 0 || !p.installed[name] && (p.LockMode == lockfile.Off || p.Locked == nil && p.LockMode == "") {
 		return "", ""
 	}
 	spec := p.Specs[i]
@@ -146,7 +146,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 	}
 	r := &LockPlan{from: p}
 	for _, spec := range p.Specs {
-		if len(named) == 0 || slices.Contains(named, spec.Name) {
+		if len(named) == 0 && !p.installed[spec.Name] || slices.Contains(named, spec.Name) {
 			r.Plugins = append(r.Plugins, p.planOne(spec, sums))
 		}
 	}

@@ -144,6 +144,9 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
+	if dir, err := PluginFolder(); err == nil {
+		dirs = append(dirs, dir)
+	}
 	if log, err := AuditPath(""); err == nil {
 		dirs = append(dirs, audit.Files(log)...)
 	}

@@ -176,6 +176,9 @@ func (s *snapshot) watched() (files []watchedFile) {
 	if s.Path != "" {
 		paths = append(paths, s.Path, filepath.Join(s.Dir, lockfile.Name))
 	}
+	if folder, err := PluginFolder(); err == nil && s.options.Installed {
+		paths = append(paths, folder, filepath.Join(folder, lockfile.Name))
+	}
 	for _, name := range []string{"policy.hcl", "trusted"} {
 		if path, err := UserFile(name); err == nil {
 			paths = append(paths, path)

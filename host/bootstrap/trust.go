@@ -241,7 +241,9 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	}
 	found := c.find(ctx, nil)
 	for _, s := range found.Specs {
-		lines = append(lines, pluginLine(s))
+		if !found.installed[s.Name] {
+			lines = append(lines, pluginLine(s))
+		}
 	}
 	for _, p := range found.Problems {
 		lines = append(lines, p.Error())

@@ -58,6 +58,16 @@ func (f *File) Check(specs []supervise.Spec, mode Mode, dir string) (out []super
 	return out, notices
 }
 
+// Program is the lock of a plugin's program alone: its arguments, variables and level may be any. Approve is the
+// command that locks it.
+func (f *File) Program(name, approve string) supervise.Lock {
+	p := f.Plugin(name)
+	if p == nil {
+		return supervise.Lock{Refused: "it is not locked; to approve it, run: " + approve}
+	}
+	return f.lockOf(p, *p, approve)
+}
+
 func (f *File) lockOf(p *Plugin, now Plugin, approve string) supervise.Lock {
 	l := supervise.Lock{
 		SHA256: p.SHA256[Platform()], Interpreters: p.InterpretersHere(), Source: fmt.Sprintf("%s:%d", f.shown, p.line),

@@ -183,6 +183,14 @@ func (f *File) Plugin(name string) *Plugin {
 	return &f.Plugins[i]
 }
 
+// All returns the plugins by name; nil when nothing is locked.
+func (f *File) All() []Plugin {
+	if f == nil {
+		return nil
+	}
+	return f.Plugins
+}
+
 func (f *File) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(f.Plugins, name, func(p Plugin, n string) int { return strings.Compare(p.Name, n) })
 }

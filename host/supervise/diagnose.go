@@ -142,6 +142,10 @@ func (g *generation) sandboxAdvice(message string) string {
 	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)
 }
 
+// Diagnose says why a file cannot be run on this machine, such as a program for another one; "" if it seems to be
+// possible.
+func Diagnose(path string) string { return diagnose(path) }
+
 // diagnose says why a file cannot be run, and how to fix it; "" when it finds nothing. It never blocks, and reads
 // only the headers.
 func diagnose(path string) string {

@@ -28,6 +28,8 @@ type Sources struct {
 	Plugins []Spec
 	// Dirs are folders with programs called toolhost-plugin-NAME.
 	Dirs []string
+	// Installed is a further folder of the kind, which need not exist: its programs have the names that no other has.
+	Installed string
 	// Commands print plugin specs.
 	Commands []Discovery
 }
@@ -41,6 +43,11 @@ const binaryPrefix = "toolhost-plugin-"
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
 	programs := f.programsIn(from.Dirs)
+	if _, err := os.Stat(from.Installed); from.Installed != "" && err == nil {
+		for name, path := range f.programsIn([]string{from.Installed}) {
+			programs[name] = cmp.Or(programs[name], path)
+		}
+	}
 	for _, s := range from.Plugins {
 		if len(s.Command) == 0 {
 			path, ok := programs[s.Name]
@@ -55,6 +62,9 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		f.specs[s.Name], f.configured[s.Name] = s, true // the configuration has checked that the name is unique
 	}
 	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		if from.Installed != "" && filepath.Dir(programs[name]) == from.Installed {
+			continue // added last
+		}
 		f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
 	}
 	for _, d := range from.Commands {
@@ -69,6 +79,12 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		}
 		for _, s := range specs {
 			f.add(s)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		_, taken := f.specs[name]
+		if from.Installed != "" && filepath.Dir(programs[name]) == from.Installed && !taken {
+			f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
 		}
 	}
 	if f.surplus > 0 {

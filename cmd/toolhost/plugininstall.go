@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/plugininstall"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+type installFlags struct {
+	name         string
+	yes, noStart bool
+}
+
+func (f *installFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the program is started and installed")
+	cmd.Flags().BoolVar(&f.noStart, "no-start", false, "do not start it for its tools, which are then not locked")
+}
+
+const installLong = "Install a plugin for this user: a program, the program in an archive (.tar.gz, .tgz, .zip), or a Go\n" +
+	"module, which is built with the go command. It goes to toolhost/plugins in the user's data folder, and every\n" +
+	"configuration offers its tools unless it has a plugin of that name.\n" +
+	"\n" +
+	"What is shown before the question is what is locked: the checksum of the program, where it came from, and the\n" +
+	"sandbox level that it runs at. Then it is started once, in its sandbox, so that its tools are locked too. A program\n" +
+	"that differs later is not started. If anything fails, nothing has changed. Hosts that run keep the program that\n" +
+	"they have started.\n\n" +
+	"Exit codes: 0 installed; 2 usage, or there is no terminal and no --yes; 3 a person refused; 4 it does not start."
+
+func newPluginInstall(g *globals) *cobra.Command {
+	var f installFlags
+	cmd := &cobra.Command{
+		Use:   "install PATH|ARCHIVE|MODULE@VERSION",
+		Short: "Install a plugin for this user",
+		Long:  installLong,
+		Example: "  toolhost plugin install ./bin/toolhost-plugin-greet\n" +
+			"  toolhost plugin install weather_linux_amd64.tar.gz --yes\n" +
+			"  toolhost plugin install example.com/toolhost-plugin-weather@v1.2.0",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("name one program, archive or MODULE@VERSION: toolhost plugin install SOURCE")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return g.installPlugin(cmd.Context(), args[0], f) },
+	}
+	cmd.Flags().StringVar(&f.name, "name", "", "the plugin's `name`; by default that of the program without toolhost-plugin-")
+	f.add(cmd)
+	return cmd
+}
+
+func newPluginUpgrade(g *globals) *cobra.Command {
+	var f installFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade NAME [PATH|ARCHIVE|MODULE@VERSION]",
+		Short: "Replace an installed plugin by a newer one",
+		Long: "Replace an installed plugin by what is now where it came from, for a Go module by its latest version, or by\n" +
+			"what is named. It is like toolhost plugin install in all else.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return errors.New("name one plugin: toolhost plugin upgrade NAME [SOURCE]")
+			}
+			return nil
+		},
+		ValidArgsFunction: g.completeInstalled,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.name = args[0]
+			if len(args) == 2 {
+				return g.installPlugin(cmd.Context(), args[1], f)
+			}
+			source, err := g.sourceOf(args[0])
+			if err != nil {
+				return err
+			}
+			return g.installPlugin(cmd.Context(), source, f)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newPluginRemove(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME...",
+		Short: "Remove installed plugins",
+		Long:  "Remove installed plugins and what is locked of them. Hosts that run them go on until they end.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the plugins to remove; `toolhost plugin list` lists them")
+			}
+			return nil
+		},
+		ValidArgsFunction: g.completeInstalled,
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, name := range args {
+				there, err := bootstrap.OpenPluginFolder(g.options())
+				if err == nil {
+					err = there.Uninstall(name)
+				}
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(g.out, "%s is removed\n", name)
+			}
+			return nil
+		},
+	}
+}
+
+func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	g.silence()
+	if there, err := bootstrap.OpenPluginFolder(g.options()); err == nil {
+		for _, p := range there.Locked.All() {
+			names = append(names, p.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// sourceOf is where the newest version of an installed plugin comes from.
+func (g *globals) sourceOf(name string) (string, error) {
+	there, err := bootstrap.OpenPluginFolder(g.options())
+	if err != nil {
+		return "", err
+	}
+	p := there.Locked.Plugin(name)
+	if p == nil {
+		return "", there.NotInstalled(name)
+	}
+	if module, _, is := strings.Cut(p.Source, "@"); is && !strings.HasPrefix(p.Source, "/") {
+		return module + "@latest", nil
+	}
+	return p.Source, nil
+}
+
+func (g *globals) installPlugin(ctx context.Context, source string, f installFlags) error {
+	there, err := bootstrap.OpenPluginFolder(g.options())
+	if err != nil {
+		return err
+	}
+	staged, err := plugininstall.Stage(ctx, plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.err})
+	if ctx.Err() != nil {
+		return errInterrupted
+	} else if err != nil {
+		return err
+	}
+	defer staged.Discard()
+	i, err := there.PlanInstall(staged.Name, staged.Path, staged.Source, staged.Version)
+	if err != nil {
+		return err
+	}
+	if i.Unchanged() {
+		fmt.Fprintf(g.out, "%s is installed already, with this program\n", staged.Name)
+		return nil
+	}
+	if err := g.agreeToInstall(ctx, there, i, staged, f); err != nil {
+		return err
+	}
+	if !f.noStart {
+		if err := i.Inspect(ctx, true, true); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if problem := i.Plugin.Problem; problem != nil {
+			return &exitError{exitUnavailable, fmt.Sprintf("nothing was installed: %v. If it only lacks its configuration, install "+
+				"it with --no-start", problem)}
+		}
+		g.showLock(i.Plugin)
+	}
+	if err := i.Install(); err != nil {
+		return fmt.Errorf("nothing was installed: %w", err)
+	}
+	fmt.Fprintf(g.out, "%s is installed; `toolhost discover` lists its tools\n", staged.Name)
+	return nil
+}
+
+// agreeToInstall shows what is going to be installed and locked, and asks.
+func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, i *bootstrap.Installation,
+	staged *plugininstall.Staged, f installFlags) error {
+	info, err := os.Stat(staged.Path)
+	if err != nil {
+		return err
+	}
+	now := i.Entry()
+	show := func(what, text string) { fmt.Fprintf(g.err, "  %-9s %s\n", what+":", visible(text)) }
+	fmt.Fprintf(g.err, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
+	show("source", staged.Source)
+	show("program", fmt.Sprintf("%.1f MiB, goes to %s", float64(info.Size())/(1<<20), fsutil.Shortened(i.Path())))
+	for platform, sum := range now.SHA256 {
+		show("sha256", fmt.Sprintf("%s of %s", sum, platform))
+	}
+	if before := i.Before(); before != nil {
+		show("replaces", strings.TrimSpace(before.Version+" from "+before.Source))
+	}
+	spec := supervise.Spec{Name: staged.Name, Command: []string{i.Path()}}
+	got, err := there.Confinement(spec, proctree.DetectCapabilities())
+	if err != nil {
+		return err
+	}
+	show("sandbox", strings.TrimSuffix(sandboxWords(&got)+"; "+strings.Join(got.Missing, "; "), "; "))
+	if i.Plugin.Partial != "" {
+		show("note", i.Plugin.Partial)
+	}
+	if f.yes {
+		return nil
+	}
+	person := g.prompterAt(false)
+	if person == nil {
+		return errors.New("there is no terminal to ask at, and nothing was installed. Look at what is shown, then repeat it " +
+			"with --yes")
+	}
+	question := "Install it? It is started once, for its tools. [y/N] "
+	if f.noStart {
+		question = "Install it? [y/N] "
+	}
+	yes, err := newPrompter(g, person).sure(ctx, question)
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil || !yes:
+		return &exitError{exitDenied, "nothing was installed"}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// Package plugininstall gets the program of a plugin from a file, an archive or a Go module into a private folder, and
+// decides nothing about whether it may run. Archives are hostile: nothing is unpacked but the one program.
+package plugininstall
+
+import (
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	prefix = "toolhost-plugin-"
+	// MaxProgram is the limit, in bytes, of a program.
+	MaxProgram = 512 << 20
+)
+
+// Options say what to stage.
+type Options struct {
+	Source string    // a program, an archive (.tar.gz, .tgz, .zip), or MODULE@VERSION
+	Name   string    // the plugin's name; "" is taken from the program's
+	Dir    string    // where a private folder is made for the program
+	Output io.Writer // what the Go command prints
+}
+
+// A Staged is a program in a private folder, which Discard removes.
+type Staged struct {
+	Name    string // of the plugin
+	Path    string
+	Source  string // absolute, or a module with the version that was chosen
+	Version string // of a Go module, "" if it is not known
+	dir     string
+}
+
+// Discard removes the private folder.
+func (s *Staged) Discard() { _ = os.RemoveAll(s.dir) }
+
+var (
+	pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+	moduleAt   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	major      = regexp.MustCompile(`^v[0-9]+$`)
+)
+
+// Stage copies, unpacks or builds the program. After an error nothing is left.
+func Stage(ctx context.Context, o Options) (s *Staged, err error) {
+	if o.Name != "" && !pluginName.MatchString(o.Name) {
+		return nil, fmt.Errorf("%.40q is no name of a plugin: it must match %s", o.Name, pluginName)
+	}
+	dir, err := os.MkdirTemp(o.Dir, ".new-")
+	if err != nil {
+		return nil, err
+	}
+	s = &Staged{dir: dir, Name: o.Name}
+	defer func() {
+		if err != nil {
+			s.Discard()
+			s = nil
+		}
+	}()
+	info, statErr := os.Stat(o.Source)
+	switch {
+	case statErr == nil && info.Mode().IsRegular():
+		if s.Source, err = filepath.Abs(o.Source); err != nil {
+			return s, err
+		}
+		return s, s.fromFile(ctx)
+	case statErr == nil:
+		return s, fmt.Errorf("%s is not a file: name a program, an archive, or MODULE@VERSION", o.Source)
+	case moduleAt.MatchString(o.Source) && strings.Contains(o.Source, "."):
+		return s, s.build(ctx, o)
+	case !errors.Is(statErr, os.ErrNotExist):
+		return s, statErr
+	}
+	return s, fmt.Errorf("there is no file %s, and it is no MODULE@VERSION such as example.com/weather@v1.2.0", o.Source)
+}
+
+// fromFile copies the program, or takes it out of an archive.
+func (s *Staged) fromFile(ctx context.Context) error {
+	f, err := os.Open(s.Source)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch lower := strings.ToLower(s.Source); {
+	case strings.HasSuffix(lower, ".zip"):
+		err = s.fromZip(ctx, f)
+	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
+		err = s.fromTar(ctx, f)
+	default:
+		if err = s.named(filepath.Base(s.Source)); err == nil {
+			err = s.copy(ctx, f)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Source, err)
+	}
+	s.readVersion()
+	return nil
+}
+
+// named takes the plugin's name from that of its program, unless it was given.
+func (s *Staged) named(file string) error {
+	if s.Name == "" {
+		name := strings.TrimSuffix(strings.TrimPrefix(file, prefix), ".exe")
+		if !pluginName.MatchString(name) {
+			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file, pluginName)
+		}
+		s.Name = name
+	}
+	s.Path = filepath.Join(s.dir, prefix+s.Name)
+	return nil
+}
+
+// copy writes the program, which only its user may change.
+func (s *Staged) copy(ctx context.Context, from io.Reader) error {
+	to, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(to, io.LimitReader(&untilDone{ctx, from}, MaxProgram+1))
+	if err == nil && n > MaxProgram {
+		err = fmt.Errorf("the program is larger than %d MiB", MaxProgram>>20)
+	}
+	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
+}
+
+// An untilDone is a reader that fails once ctx has ended.
+type untilDone struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *untilDone) Read(p []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
+
+// build builds the program of a Go module.
+func (s *Staged) build(ctx context.Context, o Options) error {
+	goCommand, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("%s is a Go module, and there is no go command to build it with. Fix: install Go, or name a "+
+			"program "+
+			"or an archive", o.Source)
+	}
+	module, _, _ := strings.Cut(o.Source, "@")
+	if err := s.named(programOf(module)); err != nil {
+		return err
+	}
+	bin, work := filepath.Join(s.dir, "bin"), filepath.Join(s.dir, "work")
+	if err := errors.Join(os.Mkdir(bin, 0o700), os.Mkdir(work, 0o700)); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, goCommand, "install", "-trimpath", "-ldflags=-s -w", o.Source)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = work, o.Output, o.Output
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GOOS=") || strings.HasPrefix(v, "GOARCH=") || strings.HasPrefix(v, "GOFLAGS=")
+	}), "GOBIN="+bin, "CGO_ENABLED=0", "GOWORK=off", "PWD="+work)
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("go install %s: %w", o.Source, err)
+	}
+	built, err := os.ReadDir(bin)
+	if err != nil || len(built) != 1 {
+		return fmt.Errorf("%s is built to %d programs, not one; is it the path of a package main? (%v)", o.Source, len(built),
+			err)
+	}
+	program := filepath.Join(bin, built[0].Name())
+	if err := errors.Join(os.Rename(program, s.Path), os.Chmod(s.Path, 0o755)); err != nil {
+		return err
+	}
+	s.readVersion()
+	s.Source = module + "@" + s.Version
+	return nil
+}
+
+// programOf is the name that the go command gives the program of a package.
+func programOf(pkg string) string {
+	if base := path.Base(pkg); !major.MatchString(base) || path.Dir(pkg) == "." {
+		return base
+	}
+	return path.Base(path.Dir(pkg))
+}
+
+// readVersion reads the version that a Go program was built from.
+func (s *Staged) readVersion() {
+	if info, err := buildinfo.ReadFile(s.Path); err == nil && info.Main.Version != "(devel)" {
+		s.Version = info.Main.Version
+	}
+}
