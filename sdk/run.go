@@ -18,7 +18,7 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 		return failed(&Error{Code: CodeToolNotFound, Message: fmt.Sprintf("plugin %s has no tool %q", p.name, r.Tool)})
 	}
 	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) { return e.handle(ctx, r) })
-	failure = worded(failure, r.Tool)
+	failure = withMessage(failure, r.Tool)
 	switch {
 	case result == nil && failure == nil:
 		return failed(
@@ -37,7 +37,7 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	}
 	if result.Error != nil && result.Error.Message == "" {
 		result = new(*result)
-		result.Error = worded(result.Error, r.Tool)
+		result.Error = withMessage(result.Error, r.Tool)
 	}
 	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && result.InputRequired == nil &&
 		r.Events != nil {
@@ -49,8 +49,8 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	return result
 }
 
-// worded adds a message to a failure without one.
-func worded(failure *Error, tool string) *Error {
+// withMessage adds a message to a failure without one.
+func withMessage(failure *Error, tool string) *Error {
 	if failure == nil || failure.Message != "" {
 		return failure
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A holding is what a process holds.
-type holding struct{ files, threads, children int }
+// A resourceCount has the numbers of what a process holds.
+type resourceCount struct{ files, threads, children int }
 
 // resources reads it from /proc; ok is false where it cannot be read.
-func resources(pid int) (h holding, ok bool) {
+func resources(pid int) (h resourceCount, ok bool) {
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
 		return h, false
@@ -19,7 +19,7 @@ func resources(pid int) (h holding, ok bool) {
 	if err != nil {
 		return h, false
 	}
-	h = holding{files: len(files), threads: len(threads)}
+	h = resourceCount{files: len(files), threads: len(threads)}
 	for _, t := range threads {
 		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
 		if err == nil {

@@ -2,8 +2,8 @@
 
 package plugincheck
 
-// A holding is what a process holds.
-type holding struct{ files, threads, children int }
+// A resourceCount has the numbers of what a process holds.
+type resourceCount struct{ files, threads, children int }
 
 // resources is for Linux alone.
-func resources(int) (holding, bool) { return holding{}, false }
+func resources(int) (resourceCount, bool) { return resourceCount{}, false }

@@ -24,7 +24,7 @@ type checker struct {
 }
 
 // name is what a value by reference is called; it is false for a value that may be shown.
-func (c *checker) name(at *place) (string, bool) {
+func (c *checker) name(at *location) (string, bool) {
 	for ; len(c.shown) > 0; at = at.up {
 		if name, there := c.shown[at.pointer()]; there {
 			return "the value of " + textutil.CutRunes(name, 2*maxQuoted, "…"), true
@@ -37,7 +37,7 @@ func (c *checker) name(at *place) (string, bool) {
 }
 
 // show is show for a value of the document.
-func (c *checker) show(v any, at *place) string {
+func (c *checker) show(v any, at *location) string {
 	if name, there := c.name(at); there {
 		return name
 	}
@@ -45,7 +45,7 @@ func (c *checker) show(v any, at *place) string {
 }
 
 // showTyped is showTyped for a value of the document.
-func (c *checker) showTyped(v any, at *place) string {
+func (c *checker) showTyped(v any, at *location) string {
 	if name, there := c.name(at); there {
 		return kindOf(v).String() + ", " + name
 	}
@@ -57,7 +57,7 @@ func (c *checker) full() bool {
 	return c.wordless || c.quiet > 0 || len(c.findings) == maxFindings
 }
 
-func (c *checker) add(at *place, word, format string, args ...any) {
+func (c *checker) add(at *location, word, format string, args ...any) {
 	switch {
 	case c.quiet > 0:
 	case len(c.findings) == maxFindings:
@@ -70,7 +70,7 @@ func (c *checker) add(at *place, word, format string, args ...any) {
 }
 
 // addUnknown adds a finding about a property of the object that is not allowed there.
-func (c *checker) addUnknown(at *place, word, name, hint string) {
+func (c *checker) addUnknown(at *location, word, name, hint string) {
 	before := len(c.findings)
 	c.add(at, word, "unknown property %s%s", quote(name), hint)
 	if len(c.findings) > before {
@@ -79,7 +79,7 @@ func (c *checker) addUnknown(at *place, word, name, hint string) {
 }
 
 // check applies one schema to one value.
-func (c *checker) check(n *node, v any, at *place) {
+func (c *checker) check(n *node, v any, at *location) {
 	if c.work -= n.weight + size(v)/200; c.work < 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func numberSize(n json.Number) int {
 }
 
 // checkValue looks at type, enum and const. If one of them refuses, no other keyword says anything new.
-func (c *checker) checkValue(n *node, v any, at *place) bool {
+func (c *checker) checkValue(n *node, v any, at *location) bool {
 	if n.enum != nil {
 		c.work -= breadth(v) / 8
 		if number, ok := v.(json.Number); ok {
@@ -163,7 +163,7 @@ func breadth(v any) int {
 	return total
 }
 
-func (c *checker) text(n *node, s string, at *place) {
+func (c *checker) text(n *node, s string, at *location) {
 	if n.minLength != nil || n.maxLength != nil {
 		c.length(n, utf8.RuneCountInString(s), at)
 	}
@@ -181,7 +181,7 @@ func (c *checker) text(n *node, s string, at *place) {
 	}
 }
 
-func (c *checker) length(n *node, runes int, at *place) {
+func (c *checker) length(n *node, runes int, at *location) {
 	if n.minLength != nil && runes < *n.minLength {
 		if runes == 0 && *n.minLength == 1 {
 			c.add(at, "minLength", "must not be empty")
@@ -194,7 +194,7 @@ func (c *checker) length(n *node, runes int, at *place) {
 	}
 }
 
-func (c *checker) number(n *node, v json.Number, at *place) {
+func (c *checker) number(n *node, v json.Number, at *location) {
 	if n.minimum == nil && n.maximum == nil && n.exclusiveMinimum == nil && n.exclusiveMaximum == nil &&
 		n.multipleOf == nil {
 		return
@@ -215,7 +215,7 @@ func (c *checker) number(n *node, v json.Number, at *place) {
 	}
 }
 
-func (c *checker) object(n *node, obj map[string]any, at *place) {
+func (c *checker) object(n *node, obj map[string]any, at *location) {
 	c.presence(n, obj, at)
 	for _, m := range n.properties {
 		if v, ok := obj[m.name]; ok {
@@ -240,13 +240,13 @@ func (c *checker) object(n *node, obj map[string]any, at *place) {
 }
 
 // member is a step to a property. The library writes the name into several texts, each time.
-func (c *checker) member(at *place, name string) *place {
+func (c *checker) member(at *location, name string) *location {
 	c.work -= len(name) / 50
 	return at.member(name)
 }
 
 // presence looks at required and dependentRequired.
-func (c *checker) presence(n *node, obj map[string]any, at *place) {
+func (c *checker) presence(n *node, obj map[string]any, at *location) {
 	for _, name := range n.missing(obj) {
 		if sub := n.byName[name]; sub != nil {
 			c.work -= sub.cost // the library applies it to null
@@ -278,7 +278,7 @@ func (n *node) missing(obj map[string]any) []string {
 }
 
 // extras looks at the properties that are not in properties.
-func (c *checker) extras(n *node, obj map[string]any, at *place) {
+func (c *checker) extras(n *node, obj map[string]any, at *location) {
 	var unknown []string
 	for _, name := range c.names(obj) {
 		matched := c.matching(n, name, obj[name], at) || n.byName[name] != nil
@@ -299,7 +299,7 @@ func (c *checker) names(obj map[string]any) []string {
 }
 
 // matching applies the schemas of all patterns that match the name.
-func (c *checker) matching(n *node, name string, v any, at *place) bool {
+func (c *checker) matching(n *node, name string, v any, at *location) bool {
 	matched := false
 	for _, m := range n.patternProperties {
 		if c.work -= 1 + len(name)*m.pattern.size/50; c.work < 0 {
@@ -313,7 +313,7 @@ func (c *checker) matching(n *node, name string, v any, at *place) bool {
 	return matched
 }
 
-func (c *checker) propertyNames(n *node, obj map[string]any, at *place) {
+func (c *checker) propertyNames(n *node, obj map[string]any, at *location) {
 	for _, name := range c.names(obj) {
 		for _, f := range c.problems(n, name, c.member(at, name)) {
 			c.add(at, "propertyNames", "property name %s: %s", quote(name), f.message)
@@ -322,7 +322,7 @@ func (c *checker) propertyNames(n *node, obj map[string]any, at *place) {
 }
 
 // unknown says for each property that is not allowed what to write instead; for very many, only that it is unknown.
-func (c *checker) unknown(word string, unknown []string, known []member, n *node, obj map[string]any, at *place) {
+func (c *checker) unknown(word string, unknown []string, known []member, n *node, obj map[string]any, at *location) {
 	const explained = 20
 	var allowed string
 	var free []string
@@ -372,7 +372,7 @@ func unused(known []member, obj map[string]any) []string {
 	return out
 }
 
-func (c *checker) array(n *node, list []any, at *place) {
+func (c *checker) array(n *node, list []any, at *location) {
 	for i, v := range list {
 		switch {
 		case i < len(n.prefixItems):
@@ -404,7 +404,7 @@ func (c *checker) array(n *node, list []any, at *place) {
 	}
 }
 
-func (c *checker) unique(list []any, at *place) {
+func (c *checker) unique(list []any, at *location) {
 	first := make(map[string]int, len(list))
 	for i, v := range list {
 		if c.work -= breadth(v); c.work < 0 {
@@ -419,7 +419,7 @@ func (c *checker) unique(list []any, at *place) {
 	}
 }
 
-func (c *checker) contains(n *node, list []any, at *place) {
+func (c *checker) contains(n *node, list []any, at *location) {
 	found := 0
 	for i, v := range list {
 		if c.valid(n.contains, v, at.item(i)) {
@@ -441,7 +441,7 @@ func (c *checker) contains(n *node, list []any, at *place) {
 }
 
 // combine looks at the keywords that apply further schemas to the same value.
-func (c *checker) combine(n *node, v any, at *place) {
+func (c *checker) combine(n *node, v any, at *location) {
 	if n.ref != nil {
 		c.check(n.ref, v, at)
 	}
@@ -469,7 +469,7 @@ func (c *checker) combine(n *node, v any, at *place) {
 	}
 }
 
-func (c *checker) conditional(n *node, v any, at *place) {
+func (c *checker) conditional(n *node, v any, at *location) {
 	branch := n.then
 	if !c.valid(n.cond, v, at) {
 		branch = n.otherwise
@@ -480,22 +480,22 @@ func (c *checker) conditional(n *node, v any, at *place) {
 }
 
 // problems applies a schema with its own list of findings; none means valid.
-func (c *checker) problems(n *node, v any, at *place) []finding {
+func (c *checker) problems(n *node, v any, at *location) []finding {
 	return c.branch(n, v, at, c.full())
 }
 
-func (c *checker) valid(n *node, v any, at *place) bool {
+func (c *checker) valid(n *node, v any, at *location) bool {
 	return len(c.branch(n, v, at, true)) == 0
 }
 
-func (c *checker) branch(n *node, v any, at *place, wordless bool) []finding {
+func (c *checker) branch(n *node, v any, at *location, wordless bool) []finding {
 	side := checker{work: c.work, wordless: wordless, shown: c.shown}
 	side.check(n, v, at)
 	c.work = side.work
 	return side.findings
 }
 
-func (c *checker) anyOf(n *node, v any, at *place) {
+func (c *checker) anyOf(n *node, v any, at *location) {
 	tried := make([][]finding, len(n.anyOf))
 	valid := false
 	for i, sub := range n.anyOf {
@@ -507,7 +507,7 @@ func (c *checker) anyOf(n *node, v any, at *place) {
 	}
 }
 
-func (c *checker) oneOf(n *node, v any, at *place) {
+func (c *checker) oneOf(n *node, v any, at *location) {
 	tried := make([][]finding, len(n.oneOf))
 	var fits []string
 	for i, sub := range n.oneOf {
@@ -525,7 +525,7 @@ func (c *checker) oneOf(n *node, v any, at *place) {
 }
 
 // noneFits reports the problems of the alternative that was probably meant, otherwise the alternatives.
-func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *place) {
+func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *location) {
 	if meant := theOneMeant(tried, at); meant != nil {
 		for _, f := range meant {
 			c.add(f.at, f.word, "%s", f.message)
@@ -542,7 +542,7 @@ func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, 
 
 // theOneMeant is the only alternative that the value's own type and constants, or else those of its properties, do not
 // rule out.
-func theOneMeant(tried [][]finding, at *place) []finding {
+func theOneMeant(tried [][]finding, at *location) []finding {
 	open := slices.DeleteFunc(slices.Clone(tried), func(f []finding) bool { return ruledOut(f, at, 0) })
 	if len(open) > 1 {
 		open = slices.DeleteFunc(open, func(f []finding) bool { return ruledOut(f, at, 1) })
@@ -554,7 +554,7 @@ func theOneMeant(tried [][]finding, at *place) []finding {
 }
 
 // ruledOut reports whether a type or a constant refused the value itself, or one step below it a constant.
-func ruledOut(findings []finding, at *place, below int) bool {
+func ruledOut(findings []finding, at *location, below int) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool {
 		if below == 0 {
 			return f.at == at && slices.Contains([]string{"type", "enum", "false", "anyOf", "oneOf"}, f.word)
@@ -565,7 +565,7 @@ func ruledOut(findings []finding, at *place, below int) bool {
 
 // unevaluatedProperties looks at the properties that no other keyword of n, nor of the schemas it combines, has looked
 // at.
-func (c *checker) unevaluatedProperties(n *node, obj map[string]any, at *place) {
+func (c *checker) unevaluatedProperties(n *node, obj map[string]any, at *location) {
 	seen := map[string]bool{}
 	c.seenProperties(n, obj, at, seen, true)
 	var unknown []string
@@ -594,7 +594,7 @@ func (n *node) declared(visited map[*node]bool) []member {
 	return out
 }
 
-func (c *checker) seenProperties(n *node, obj map[string]any, at *place, seen map[string]bool, own bool) {
+func (c *checker) seenProperties(n *node, obj map[string]any, at *location, seen map[string]bool, own bool) {
 	if c.work -= len(obj) * (1 + len(n.patternProperties)) / 4; c.work < 0 {
 		return
 	}
@@ -616,7 +616,7 @@ func (n *node) matches(name string) bool {
 }
 
 // eachApplied calls f for the schemas in n that apply to the value and hold.
-func (c *checker) eachApplied(n *node, v any, at *place, f func(*node)) {
+func (c *checker) eachApplied(n *node, v any, at *location, f func(*node)) {
 	holds := func(sub *node) bool {
 		return sub != nil && c.work >= 0 && c.valid(sub, v, at)
 	}
@@ -646,7 +646,7 @@ func (c *checker) eachApplied(n *node, v any, at *place, f func(*node)) {
 }
 
 // unevaluatedItems is unevaluatedProperties for arrays.
-func (c *checker) unevaluatedItems(n *node, list []any, at *place) {
+func (c *checker) unevaluatedItems(n *node, list []any, at *location) {
 	seen := make([]bool, len(list))
 	c.seenItems(n, list, at, seen, true)
 	for i, v := range list {
@@ -660,7 +660,7 @@ func (c *checker) unevaluatedItems(n *node, list []any, at *place) {
 	}
 }
 
-func (c *checker) seenItems(n *node, list []any, at *place, seen []bool, own bool) {
+func (c *checker) seenItems(n *node, list []any, at *location, seen []bool, own bool) {
 	if c.work -= len(list) / 8; c.work < 0 {
 		return
 	}

@@ -260,23 +260,23 @@ type decoder struct {
 type decodeError struct {
 	reason string
 	whole  bool // about the text as a whole: a place in it means little
-	steps  []place
+	steps  []location
 }
 
 func (e *decodeError) Error() string { return e.reason }
 
 func (e *decodeError) inside(name string, index int) *decodeError {
 	if !e.whole {
-		e.steps = append(e.steps, place{name: name, index: index})
+		e.steps = append(e.steps, location{name: name, index: index})
 	}
 	return e
 }
 
 // place is where the fault lies.
-func (e *decodeError) place() *place {
-	var at *place
+func (e *decodeError) place() *location {
+	var at *location
 	for i := len(e.steps) - 1; i >= 0; i-- {
-		at = &place{up: at, name: e.steps[i].name, index: e.steps[i].index}
+		at = &location{up: at, name: e.steps[i].name, index: e.steps[i].index}
 	}
 	return at
 }

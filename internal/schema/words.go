@@ -55,7 +55,7 @@ func invalid(format string, args ...any) *Invalid {
 
 // finding is a problem before it is sorted, with what choosing between alternatives needs to know.
 type finding struct {
-	at      *place
+	at      *location
 	word    string // the keyword that refused
 	message string
 	// property is Problem.Property
@@ -79,18 +79,18 @@ func (c *checker) invalid() *Invalid {
 	return &Invalid{Problems: problems[:kept:kept], More: len(problems) - kept + c.uncounted}
 }
 
-// place is where a value is in its document: a chain of steps up to the root, which is nil.
-type place struct {
-	up    *place
+// location is where a value is in its document: a chain of steps up to the root, which is nil.
+type location struct {
+	up    *location
 	name  string // of a property
 	index int    // of an item, or -1 for a property
 }
 
-func (p *place) member(name string) *place { return &place{up: p, name: name, index: -1} }
-func (p *place) item(i int) *place         { return &place{up: p, index: i} }
+func (p *location) member(name string) *location { return &location{up: p, name: name, index: -1} }
+func (p *location) item(i int) *location         { return &location{up: p, index: i} }
 
-func (p *place) steps() []*place {
-	var out []*place
+func (p *location) steps() []*location {
+	var out []*location
 	for ; p != nil; p = p.up {
 		out = append(out, p)
 	}
@@ -101,7 +101,7 @@ func (p *place) steps() []*place {
 }
 
 // String is the place as people write it: edits[2].old_string, env["a b"], or "" for the root.
-func (p *place) String() string {
+func (p *location) String() string {
 	var b strings.Builder
 	for _, s := range p.steps() {
 		switch {
@@ -119,7 +119,7 @@ func (p *place) String() string {
 }
 
 // pointer is the place as a JSON pointer.
-func (p *place) pointer() string {
+func (p *location) pointer() string {
 	var b strings.Builder
 	for _, s := range p.steps() {
 		if s.index >= 0 {
@@ -132,7 +132,7 @@ func (p *place) pointer() string {
 }
 
 // compare orders places: outer before inner, items by number, properties by name.
-func (p *place) compare(q *place) int {
+func (p *location) compare(q *location) int {
 	a, b := p.steps(), q.steps()
 	for i := range min(len(a), len(b)) {
 		if c := cmp.Or(cmp.Compare(a[i].index, b[i].index), strings.Compare(a[i].name, b[i].name)); c != 0 {
@@ -258,7 +258,7 @@ func packedHint(want kind, v any) string {
 	return ""
 }
 
-func (c *checker) enumWords(allowed []any, got any, at *place) string {
+func (c *checker) enumWords(allowed []any, got any, at *location) string {
 	shown, meant := c.show(got, at), ""
 	if _, there := c.name(at); !there {
 		meant = nearestValue(allowed, got)

@@ -45,7 +45,7 @@ func sedScripts() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*` + command + `\s*([;\n]\s*` + command + `\s*)*;?\s*$`)
 }
 
-func checkSed(u *use) string {
+func checkSed(u *invocation) string {
 	var scripts []string
 	for _, g := range u.given {
 		if g.name == "e" || g.name == "expression" {
@@ -69,7 +69,7 @@ func checkSed(u *use) string {
 // A name after a dot, as in .env, is a field.
 var jqReaches = lazy.Regexp(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
-func checkJq(u *use) string {
+func checkJq(u *invocation) string {
 	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
 		return "a jq filter that looks at more than its input"
 	}
@@ -77,7 +77,7 @@ func checkJq(u *use) string {
 }
 
 // checkAwk repeats the walker's finding: a rule that lists awk covers the same programs.
-func checkAwk(u *use) string {
+func checkAwk(u *invocation) string {
 	if !plainAwk(u.command) {
 		return "an awk program that is not known to be harmless"
 	}
@@ -87,7 +87,7 @@ func checkAwk(u *use) string {
 var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that produce huge output.
-func checkPrintf(u *use) string {
+func checkPrintf(u *invocation) string {
 	if len(u.operands) > 0 &&
 		(!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
 			printfSets().MatchString(u.operands[0].Text)) {
@@ -96,7 +96,7 @@ func checkPrintf(u *use) string {
 	return ""
 }
 
-func checkDate(u *use) string {
+func checkDate(u *invocation) string {
 	for _, o := range u.operands {
 		if !strings.HasPrefix(o.Text, "+") {
 			return "it sets the clock"
@@ -106,7 +106,7 @@ func checkDate(u *use) string {
 }
 
 // noLists is for programs that read more operands, or options, from the file in an operand like @file.
-func noLists(u *use) string {
+func noLists(u *invocation) string {
 	for _, o := range u.operands {
 		if strings.HasPrefix(o.Text, "@") {
 			return "what is in " + o.Text[1:] + " is only known when it runs"
@@ -119,7 +119,7 @@ var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|inc
 
 // checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
 // anything.
-func checkCargo(u *use) string {
+func checkCargo(u *invocation) string {
 	for _, o := range u.operands {
 		if strings.HasPrefix(o.Text, "-") && !cargoPasses().MatchString(o.Text) {
 			return o.Text + " is an option for what it runs"
@@ -130,7 +130,7 @@ func checkCargo(u *use) string {
 
 var shortSleep = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
 
-func checkSleep(u *use) string {
+func checkSleep(u *invocation) string {
 	if len(u.operands) != 1 || !shortSleep().MatchString(u.operands[0].Text) {
 		return "a long sleep"
 	}
@@ -138,7 +138,7 @@ func checkSleep(u *use) string {
 }
 
 // checkSet accepts what makes scripts stricter.
-func checkSet(u *use) string {
+func checkSet(u *invocation) string {
 	args := u.command.Args
 	if len(args) == 0 {
 		return "it shows all variables"
@@ -164,7 +164,7 @@ var (
 )
 
 // checkTest refuses tests of variables, as in [ -v 'a[$(command)]' ], which run the command in the index.
-func checkTest(u *use) string {
+func checkTest(u *invocation) string {
 	args := u.command.Args
 	for i, a := range args {
 		switch {
@@ -222,7 +222,7 @@ var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
 // onlyListed is for git branch and git tag, which create a name unless told to list.
-func onlyListed(u *use) string {
+func onlyListed(u *invocation) string {
 	if len(u.operands) > 0 && !u.has("l", "list", "contains", "no-contains", "points-at", "merged", "no-merged") {
 		return "it would make " + u.operands[0].Text
 	}
@@ -240,7 +240,7 @@ var gitVerifies = lazy.Regexp(`%[-+ ]?G|%\(\*?signature`)
 var gitFormats = strings.Fields("oneline short medium full fuller reference email raw mboxrd")
 
 // gitFormat says why a format or an order may run something.
-func (u *use) gitFormat(g given) string {
+func (u *invocation) gitFormat(g given) string {
 	if u.command.Name != "git" {
 		return ""
 	}
@@ -267,7 +267,7 @@ func (u *use) gitFormat(g given) string {
 	return ""
 }
 
-func checkGitConfig(u *use) string {
+func checkGitConfig(u *invocation) string {
 	if !u.has("get", "get-all") {
 		return "it may change settings"
 	}
@@ -279,7 +279,7 @@ func checkGitConfig(u *use) string {
 }
 
 // noAssignments is for make, where NAME=value can change what runs.
-func noAssignments(u *use) string {
+func noAssignments(u *invocation) string {
 	for _, o := range u.operands {
 		if strings.ContainsAny(o.Text, "=$") {
 			return o.Text + " can change what runs"
@@ -289,7 +289,7 @@ func noAssignments(u *use) string {
 }
 
 // checkTee accepts only /dev/null.
-func checkTee(u *use) string {
+func checkTee(u *invocation) string {
 	for _, o := range u.operands {
 		if o.Text != "/dev/null" {
 			return "it writes to " + shorten(o.Text)
@@ -299,7 +299,7 @@ func checkTee(u *use) string {
 }
 
 // checkUnpacks requires programs that replace files to print instead.
-func checkUnpacks(u *use) string {
+func checkUnpacks(u *invocation) string {
 	if !u.has("c", "l", "t", "stdout", "to-stdout", "list", "test") && len(u.operands) > 0 {
 		return "it puts a file in the place of another"
 	}
@@ -307,7 +307,7 @@ func checkUnpacks(u *use) string {
 }
 
 // checkUnzip requires it to list.
-func checkUnzip(u *use) string {
+func checkUnzip(u *invocation) string {
 	if !u.has("l", "v", "Z") {
 		return "it writes what it unpacks"
 	}
@@ -316,7 +316,7 @@ func checkUnzip(u *use) string {
 
 // checkTar accepts listing an archive: the letters t, v, f and those for how it is packed, in one word or several. A
 // colon in the archive's name is another machine.
-func checkTar(u *use) string {
+func checkTar(u *invocation) string {
 	const more = "tar does more than list an archive"
 	letters, archive, args := "", Word{}, u.command.Args
 	for i := 0; i < len(args); i++ {
@@ -351,7 +351,7 @@ func checkTar(u *use) string {
 }
 
 // checkPrintenv requires names of variables that do not look like secrets.
-func checkPrintenv(u *use) string {
+func checkPrintenv(u *invocation) string {
 	if len(u.operands) == 0 {
 		return "it shows all variables"
 	}
@@ -374,7 +374,7 @@ func secretVariable(name string) bool {
 }
 
 // plainOperands requires operands that are names, and neither paths nor addresses of files.
-func plainOperands(u *use) string {
+func plainOperands(u *invocation) string {
 	for _, o := range u.operands {
 		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") {
 			return o.Text + " is a file"
@@ -390,7 +390,7 @@ var (
 )
 
 // checkPs refuses the letter e without a dash: it prints the variables of other processes.
-func checkPs(u *use) string {
+func checkPs(u *invocation) string {
 	for _, g := range u.given {
 		if strings.Contains(strings.ToLower(g.value.Text), "env") {
 			return "ps may show the variables of processes"
@@ -409,14 +409,14 @@ func checkPs(u *use) string {
 
 // psSuspects finds an e that means variables when ps reads the options as if they had no dash. It does so when it
 // does not understand them otherwise, as in ps -u e when there is no such user, or in ps -ef -o cmd.
-func (u *use) psSuspects() bool {
+func (u *invocation) psSuspects() bool {
 	return slices.ContainsFunc(u.given, func(g given) bool {
 		return g.name == "e" || strings.Contains(g.value.Text, "e") && !psFormats(g.name)
 	})
 }
 
 // psAccepts reports options that ps is sure to understand at the first try.
-func (u *use) psAccepts() bool {
+func (u *invocation) psAccepts() bool {
 	if len(u.operands) > 0 || u.has("o", "format") && u.has("f", "F", "l", "j", "L") {
 		return false
 	}

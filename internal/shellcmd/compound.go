@@ -10,8 +10,8 @@ import (
 )
 
 // compound walks the rarer constructs.
-func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
-	same := flow{dirs, dirs}
+func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
+	same := folderFlow{dirs, dirs}
 	switch c := s.Cmd.(type) {
 	case *syntax.IfClause:
 		return w.ifClause(c, dirs)
@@ -40,27 +40,27 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 	return same
 }
 
-func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) flow {
+func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 	w.forkBombs(isEndlessLoop(c))
 	w.forget(c.Cond...)
 	w.forget(c.Do...)
-	return w.repeated(func(w *walker) flow {
+	return w.repeated(func(w *walker) folderFlow {
 		out := w.stmts(c.Cond, dirs).any()
 		return w.join(out, w.stmts(c.Do, out))
 	})
 }
 
-func (w *walker) join(dirs []string, f flow) flow {
+func (w *walker) join(dirs []string, f folderFlow) folderFlow {
 	u := union(dirs, f.any())
-	return flow{u, u}
+	return folderFlow{u, u}
 }
 
-func (w *walker) ifClause(c *syntax.IfClause, dirs []string) flow {
-	cond := flow{dirs, dirs}
+func (w *walker) ifClause(c *syntax.IfClause, dirs []string) folderFlow {
+	cond := folderFlow{dirs, dirs}
 	if len(c.Cond) > 0 { // a final else has none
 		cond = w.stmts(c.Cond, dirs)
 	}
-	return w.maybeRuns(func(w *walker) flow {
+	return w.maybeRuns(func(w *walker) folderFlow {
 		out := w.join(cond.bad, w.stmts(c.Then, cond.ok))
 		if c.Else != nil {
 			return w.join(out.ok, w.ifClause(c.Else, cond.bad))
@@ -72,7 +72,7 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) flow {
 // loopName reports names for a loop's variable; other names mean something to the shell or to programs.
 var loopName = lazy.Regexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
-func (w *walker) forClause(c *syntax.ForClause, dirs []string) flow {
+func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 	var doubts []string
 	var items []Word
 	name := ""
@@ -102,14 +102,14 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) flow {
 const maxUnrolled = 24
 
 // forEach walks the body of a loop once for each item that is known, or once with an item that is not.
-func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []string) flow {
+func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []string) folderFlow {
 	w.forget(body...)
 	if len(items)*max(w.unrolled, 1) > maxUnrolled || len(items) == 0 {
 		items = []Word{late}
 	}
-	out := flow{dirs, dirs}
+	out := folderFlow{dirs, dirs}
 	for _, item := range items {
-		f := w.repeated(func(w *walker) flow {
+		f := w.repeated(func(w *walker) folderFlow {
 			w.unrolled = max(w.unrolled, 1) * len(items)
 			w.variables = maps.Clone(w.variables)
 			if w.variables == nil {
@@ -118,7 +118,7 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 			w.variables[name] = item
 			return w.join(dirs, w.stmts(body, dirs))
 		})
-		out = flow{union(out.ok, f.ok), union(out.bad, f.bad)}
+		out = folderFlow{union(out.ok, f.ok), union(out.bad, f.bad)}
 	}
 	w.bind(name, late)
 	return out
@@ -140,7 +140,7 @@ func (w *walker) items(x *syntax.Word, listed bool) []Word {
 	return out
 }
 
-func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) flow {
+func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) folderFlow {
 	doubts := w.inside(c.Word, dirs)
 	out := dirs
 	for _, item := range c.Items {
@@ -148,12 +148,12 @@ func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) flow {
 			doubts = append(doubts, w.inside(p, dirs)...)
 		}
 		// ;& falls through into the next one, from any of those before
-		out = union(out, w.maybeRuns(func(w *walker) flow { return w.stmts(item.Stmts, out) }).any())
+		out = union(out, w.maybeRuns(func(w *walker) folderFlow { return w.stmts(item.Stmts, out) }).any())
 	}
 	if len(doubts) > 0 {
 		w.construct("case", c, nil, dirs, doubts...)
 	}
-	return flow{out, out}
+	return folderFlow{out, out}
 }
 
 func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
@@ -164,7 +164,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	w.forkBombs(isForkBomb(c, name))
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
 	w.within("function "+name, func(w *walker) {
-		w.repeated(func(w *walker) flow { return w.stmt(c.Body, dirs) })
+		w.repeated(func(w *walker) folderFlow { return w.stmt(c.Body, dirs) })
 	})
 }
 
@@ -403,7 +403,7 @@ func (w *walker) inSubshell(walk func(*walker)) {
 }
 
 // maybeRuns walks commands that may or may not run: their variables may or may not be set afterwards.
-func (w *walker) maybeRuns(walk func(*walker) flow) flow {
+func (w *walker) maybeRuns(walk func(*walker) folderFlow) folderFlow {
 	inner := *w
 	inner.unsure = true
 	return walk(&inner)

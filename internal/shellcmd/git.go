@@ -156,7 +156,7 @@ var (
 )
 
 // checkPush is for a rule that lists git push: it covers pushes that add to a remote with a usual name.
-func checkPush(u *use) string {
+func checkPush(u *invocation) string {
 	for i, o := range u.operands {
 		switch {
 		case i < u.listed:

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// A scanned holds what is known about the arguments of a wrapper.
-type scanned struct {
+// wrapperArgs holds what is known about the arguments of a wrapper.
+type wrapperArgs struct {
 	rest    []Word // from the first operand on
 	unknown string // an option that is not in the list; rest is then the words after it
 	options bool   // there are options
@@ -18,7 +18,7 @@ type scanned struct {
 }
 
 // scan parses the options of a wrapper.
-func scan(r wrapper, args []Word) (s scanned) {
+func scan(r wrapper, args []Word) (s wrapperArgs) {
 	for i := 0; i < len(args); {
 		a := args[i]
 		if !a.Static {
@@ -45,7 +45,7 @@ func scan(r wrapper, args []Word) (s scanned) {
 }
 
 // option returns how many words an option takes.
-func (s *scanned) option(r wrapper, args []Word) (n int, ok bool) {
+func (s *wrapperArgs) option(r wrapper, args []Word) (n int, ok bool) {
 	text := args[0].Text
 	if strings.HasPrefix(text, "--") {
 		return s.long(r, args)
@@ -62,7 +62,7 @@ func (s *scanned) option(r wrapper, args []Word) (n int, ok bool) {
 	return 1, true
 }
 
-func (s *scanned) value(letter byte, attached string, args []Word) (n int, ok bool) {
+func (s *wrapperArgs) value(letter byte, attached string, args []Word) (n int, ok bool) {
 	n = 1
 	value := static(attached)
 	if attached == "" {
@@ -77,7 +77,7 @@ func (s *scanned) value(letter byte, attached string, args []Word) (n int, ok bo
 	return n, true
 }
 
-func (s *scanned) long(r wrapper, args []Word) (n int, ok bool) {
+func (s *wrapperArgs) long(r wrapper, args []Word) (n int, ok bool) {
 	name, value, has := strings.Cut(args[0].Text[2:], "=")
 	switch {
 	case slices.Contains(r.long, name) && !has:
@@ -99,8 +99,8 @@ func (s *scanned) long(r wrapper, args []Word) (n int, ok bool) {
 	return 2, true
 }
 
-// A use is a command seen as options and operands.
-type use struct {
+// An invocation is a command seen as options and operands.
+type invocation struct {
 	command  *Command
 	workdirs workdirs
 	given    []given
@@ -116,7 +116,7 @@ type given struct {
 }
 
 // has reports one of some options.
-func (u *use) has(names ...string) bool {
+func (u *invocation) has(names ...string) bool {
 	for _, g := range u.given {
 		for _, n := range names {
 			if g.name == n {
@@ -129,7 +129,7 @@ func (u *use) has(names ...string) bool {
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.
 func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
-	u := &use{command: c, workdirs: p, listed: listed - skip, pretty: s.pretty}
+	u := &invocation{command: c, workdirs: p, listed: listed - skip, pretty: s.pretty}
 	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
 		return why
 	}
@@ -146,7 +146,7 @@ func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
 }
 
 // countOperands checks their number.
-func (u *use) countOperands(s *spec) string {
+func (u *invocation) countOperands(s *spec) string {
 	switch {
 	case s.max < 0 && len(u.operands) > 0:
 		return u.command.Name + " " + u.operands[0].Text + " is not known to only read"
@@ -167,7 +167,7 @@ func (u *use) countOperands(s *spec) string {
 }
 
 // openOperands checks those operands that are files.
-func (u *use) openOperands(s *spec) string {
+func (u *invocation) openOperands(s *spec) string {
 	kind, list := s.operands, u.operands
 	if kind == firstText {
 		if !u.has("e", "f", "regexp", "file", "files", "type-list", "expression") && len(list) > 0 && list[0].kind != glob {
@@ -184,7 +184,7 @@ func (u *use) openOperands(s *spec) string {
 }
 
 // read separates options and operands.
-func (u *use) read(s *spec, args []Word) string {
+func (u *invocation) read(s *spec, args []Word) string {
 	for i := 0; i < len(args); {
 		a := args[i]
 		if a.Static && a.Text == "--" && !s.raw && !(s.first && len(u.operands) > 0) {
@@ -218,7 +218,7 @@ func (u *use) read(s *spec, args []Word) string {
 }
 
 // afterDashes finds options that count in spite of a -- before them, as in find and go vet.
-func (u *use) afterDashes(s *spec, args []Word) string {
+func (u *invocation) afterDashes(s *spec, args []Word) string {
 	for _, a := range args {
 		if s.oneDash && strings.HasPrefix(a.Text, "-") {
 			return unknownOption(a.Text, u.command.Name)
@@ -228,7 +228,7 @@ func (u *use) afterDashes(s *spec, args []Word) string {
 }
 
 // option reads a word that begins with a dash, and returns how many words it takes.
-func (u *use) option(s *spec, args []Word) (n int, why string) {
+func (u *invocation) option(s *spec, args []Word) (n int, why string) {
 	text := args[0].Text
 	switch {
 	case s.count && digits(text[1:]):
@@ -257,7 +257,7 @@ func (u *use) option(s *spec, args []Word) (n int, why string) {
 
 // exact reads bundles that are listed as a whole, such as -ra. A long option with one dash is none: sort -month-sort is
 // sort -m -o nth-sort.
-func (u *use) exact(s *spec, args []Word) (n int, why string) {
+func (u *invocation) exact(s *spec, args []Word) (n int, why string) {
 	if s.options[args[0].Text] == flag {
 		u.given = append(u.given, given{name: args[0].Text})
 		return 1, ""
@@ -269,7 +269,7 @@ func unknownOption(option, program string) string {
 	return "the option " + option + " of " + program + " is not known to be harmless"
 }
 
-func (u *use) long(s *spec, args []Word) (n int, why string) {
+func (u *invocation) long(s *spec, args []Word) (n int, why string) {
 	name, v, attached := strings.Cut(strings.TrimLeft(args[0].Text, "-"), "=")
 	if len(name) == 1 && !s.oneDash || attached && u.command.Name == "xxd" { // cut short; or its value is in the next word
 		return 1, unknownOption(args[0].Text, u.command.Name)
@@ -292,7 +292,7 @@ func (u *use) long(s *spec, args []Word) (n int, why string) {
 }
 
 // pair reads an option with two words, the second of which may be any text unless it is a path.
-func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
+func (u *invocation) pair(s *spec, name string, args []Word) (n int, why string) {
 	if len(args) < 3 || !args[1].Static || args[0].Text != "--"+name {
 		return 1, unknownOption(args[0].Text, u.command.Name)
 	}
@@ -310,7 +310,7 @@ func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
 // --output=x knows --format= only, and writes x before it fails.
 var optionLike = lazy.Regexp(`^-[^0-9]`)
 
-func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
+func (u *invocation) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
 	g, n := given{name, static(text)}, 1
 	if !attached {
 		if len(args) < 2 {

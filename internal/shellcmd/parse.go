@@ -92,7 +92,7 @@ func parse(text string) (s *Script, err error) {
 	if err := checkText(text); err != nil {
 		return s, err
 	}
-	w := &walker{src: text, all: &collected{}}
+	w := &walker{src: text, all: &sharedState{}}
 	defer func() {
 		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {

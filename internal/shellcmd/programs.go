@@ -22,7 +22,7 @@ type spec struct {
 	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
 	separate bool      // the value of a short option is always the next word; only digits may be attached
 	pretty   bool      // --format and --pretty may name a format in the settings of git
-	check    func(*use) string
+	check    func(*invocation) string
 }
 
 // An arity is what follows an option.

@@ -18,7 +18,7 @@ func (c *Command) severeDoubt(why string) {
 }
 
 // call walks a simple command.
-func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
+func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderFlow {
 	at := w.reserve(x)
 	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs}
 	for _, a := range x.Assigns {
@@ -172,8 +172,8 @@ func (c *Command) globDoubt(s *spec, at int, x Word) string {
 }
 
 // changeDir is where the shell may be after a command.
-func (w *walker) changeDir(c Command, at int) flow {
-	same := flow{c.dirs, c.dirs}
+func (w *walker) changeDir(c Command, at int) folderFlow {
+	same := folderFlow{c.dirs, c.dirs}
 	if c.Name != "cd" || len(c.Doubts) > 0 {
 		return same
 	}
@@ -185,7 +185,7 @@ func (w *walker) changeDir(c Command, at int) flow {
 	for _, d := range c.dirs {
 		out = union(out, []string{joined(d, c.Args[len(c.Args)-1].where())})
 	}
-	return flow{out, c.dirs}
+	return folderFlow{out, c.dirs}
 }
 
 // where is the path that a word is for sure, or "".

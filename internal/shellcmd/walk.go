@@ -14,8 +14,8 @@ const (
 	maxCommands = 20000 // in one text; with more the text is refused, none is dropped
 )
 
-// collected is shared by all walkers of one text.
-type collected struct {
+// sharedState is shared by all walkers of one text.
+type sharedState struct {
 	commands []Command
 	depth    int
 	guesses  int
@@ -27,7 +27,7 @@ type collected struct {
 // A walker walks one text: the whole one, or the string of an sh -c.
 type walker struct {
 	src   string
-	all   *collected
+	all   *sharedState
 	via   []string
 	level int
 	loop  bool // what is walked may run several times
@@ -38,10 +38,10 @@ type walker struct {
 	unrolled  int             // how often the enclosing loops are walked
 }
 
-// A flow holds the folders that a shell may be in after something succeeded, and after it failed.
-type flow struct{ ok, bad []string }
+// A folderFlow holds the folders that a shell may be in after something succeeded, and after it failed.
+type folderFlow struct{ ok, bad []string }
 
-func (f flow) any() []string { return union(f.ok, f.bad) }
+func (f folderFlow) any() []string { return union(f.ok, f.bad) }
 
 func union(a, b []string) []string {
 	out := slices.Clip(a)
@@ -84,32 +84,32 @@ func (w *walker) within(name string, walk func(*walker)) {
 }
 
 // repeated walks a part that may run any number of times.
-func (w *walker) repeated(walk func(*walker) flow) flow {
+func (w *walker) repeated(walk func(*walker) folderFlow) folderFlow {
 	inner := *w
 	inner.loop = true
 	return walk(&inner)
 }
 
-func (w *walker) stmts(list []*syntax.Stmt, dirs []string) flow {
-	f := flow{dirs, dirs}
+func (w *walker) stmts(list []*syntax.Stmt, dirs []string) folderFlow {
+	f := folderFlow{dirs, dirs}
 	for _, s := range list {
 		f = w.stmt(s, f.any())
 	}
 	return f
 }
 
-func (w *walker) stmt(s *syntax.Stmt, dirs []string) flow {
+func (w *walker) stmt(s *syntax.Stmt, dirs []string) folderFlow {
 	if w.all.depth++; w.all.depth > maxDepth {
 		w.refuse(s, "it is nested too deeply")
 	}
 	defer func() { w.all.depth-- }()
 	if w.all.err != nil {
-		return flow{dirs, dirs}
+		return folderFlow{dirs, dirs}
 	}
 	if s.Coprocess || s.Disown {
 		w.refuse(s, "bash does not know this way to run something in the background")
 	}
-	f := flow{dirs, dirs}
+	f := folderFlow{dirs, dirs}
 	if s.Background {
 		w.construct("&", s, s.Redirs, dirs)
 		w.inSubshell(func(w *walker) { f = w.command(s, dirs) })
@@ -118,14 +118,14 @@ func (w *walker) stmt(s *syntax.Stmt, dirs []string) flow {
 	}
 	switch {
 	case s.Background:
-		return flow{dirs, dirs}
+		return folderFlow{dirs, dirs}
 	case s.Negated:
-		return flow{f.bad, f.ok}
+		return folderFlow{f.bad, f.ok}
 	}
 	return f
 }
 
-func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
+func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return w.call(s, c, dirs)
 	}
@@ -134,12 +134,12 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
 	}
 	switch c := s.Cmd.(type) {
 	case nil:
-		return flow{dirs, dirs}
+		return folderFlow{dirs, dirs}
 	case *syntax.Block:
 		return w.stmts(c.Stmts, dirs)
 	case *syntax.Subshell:
 		w.inSubshell(func(w *walker) { w.stmts(c.Stmts, dirs) })
-		return flow{dirs, dirs}
+		return folderFlow{dirs, dirs}
 	case *syntax.BinaryCmd:
 		return w.binary(c, dirs)
 	case *syntax.TimeClause:
@@ -163,16 +163,16 @@ func keyword(c syntax.Command) string {
 	return "compound"
 }
 
-func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
+func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.maybeRuns(func(w *walker) flow { return w.stmt(c.Y, x.ok) })
-		return flow{y.ok, union(x.bad, y.bad)}
+		y := w.maybeRuns(func(w *walker) folderFlow { return w.stmt(c.Y, x.ok) })
+		return folderFlow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.maybeRuns(func(w *walker) flow { return w.stmt(c.Y, x.bad) })
-		return flow{union(x.ok, y.ok), y.bad}
+		y := w.maybeRuns(func(w *walker) folderFlow { return w.stmt(c.Y, x.bad) })
+		return folderFlow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(w.all.commands)
 		w.inSubshell(func(w *walker) { w.stmt(c.X, dirs) })
@@ -187,7 +187,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 	default:
 		w.refuse(c, "an operator that is not known")
 	}
-	return flow{dirs, dirs}
+	return folderFlow{dirs, dirs}
 }
 
 // piped guesses at what one command prints for another that runs what it reads.
@@ -205,8 +205,8 @@ func (w *walker) piped(from, to int) {
 	w.guessText(to, joinWords(x.Args))
 }
 
-func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f flow) {
-	f = flow{dirs, dirs}
+func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f folderFlow) {
+	f = folderFlow{dirs, dirs}
 	if c.Stmt != nil {
 		w.within("time", func(w *walker) { f = w.stmt(c.Stmt, dirs) })
 	}

@@ -124,7 +124,7 @@ type outcome struct {
 	exit           proctree.Exit
 	err            error
 	late           bool // stopped for taking too long
-	stdout, stderr head
+	stdout, stderr headBuffer
 }
 
 // success is what the program printed and, if that is a JSON object, the same as structured. What it printed on stderr
@@ -232,19 +232,19 @@ func shortened(text string, most int) string {
 	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
 }
 
-// A stream takes what a program prints: those who watch get all of it as it comes, the result its start.
-type stream struct {
+// An outputStream takes what a program prints: those who watch get all of it as it comes, the result its start.
+type outputStream struct {
 	live io.WriteCloser
 	mu   sync.Mutex // a process that cannot be killed may print while the result is made
-	head head
+	head headBuffer
 }
 
-func newStream(r *sdk.Request, name string, keep int) *stream {
-	return &stream{live: r.Writer(name), head: head{limit: keep}}
+func newStream(r *sdk.Request, name string, keep int) *outputStream {
+	return &outputStream{live: r.Writer(name), head: headBuffer{limit: keep}}
 }
 
 // Write never fails: a program must not end because its output is long.
-func (s *stream) Write(p []byte) (int, error) {
+func (s *outputStream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	_, _ = s.head.Write(p)
 	s.mu.Unlock()
@@ -252,22 +252,23 @@ func (s *stream) Write(p []byte) (int, error) {
 }
 
 // close passes on the rest and gives what was kept.
-func (s *stream) close() head {
+func (s *outputStream) close() headBuffer {
 	_ = s.live.Close() // never fails
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.head
 }
 
-// head keeps the start of what a program prints. Its Write never fails: programs need not end because they print much.
-type head struct {
+// headBuffer keeps the start of what a program prints. Its Write never fails: programs need not end because they print
+// much.
+type headBuffer struct {
 	limit int
 	over  func() // called once when there is more than the limit; may be nil
 	kept  []byte
 	total int64
 }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *headBuffer) Write(p []byte) (int, error) {
 	fit := h.leftOut() == 0
 	n := min(h.limit-len(h.kept), len(p))
 	h.kept = append(h.kept, p[:n]...)
@@ -278,10 +279,10 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (h *head) leftOut() int64 { return h.total - int64(len(h.kept)) }
+func (h *headBuffer) leftOut() int64 { return h.total - int64(len(h.kept)) }
 
 // text is what was kept, and a line that says so if that is not all.
-func (h *head) text() string {
+func (h *headBuffer) text() string {
 	if h.leftOut() == 0 {
 		return string(h.kept)
 	}

@@ -26,7 +26,7 @@ const (
 // A catalog collects the tools that a discovery command printed, and what is to be said about the rest.
 type catalog struct {
 	tools     []sdk.BoundTool
-	found     []found           // that were printed, until settle
+	found     []foundTool       // that were printed, until settle
 	printed   map[string]int    // their places, by original name
 	originals map[string]string // by the tool's own name
 	size      int
@@ -35,8 +35,8 @@ type catalog struct {
 	more      int // notes beyond the most that are kept
 }
 
-// A found is a tool that was printed, under the name that it would have if it were alone.
-type found struct {
+// A foundTool is a tool that was printed, under the name that it would have if it were alone.
+type foundTool struct {
 	original string
 	tool     sdk.BoundTool
 }
@@ -147,7 +147,7 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		c.printed = map[string]int{}
 	}
 	c.printed[original] = len(c.found)
-	c.found = append(c.found, found{original, bound})
+	c.found = append(c.found, foundTool{original, bound})
 }
 
 // finish gives the tools that were printed their names, and adds those that can be offered. Names that differ by
@@ -158,8 +158,8 @@ func (c *catalog) finish() {
 	for ownTools := range c.originals {
 		owner[strings.ToLower(ownTools)] = ownTools
 	}
-	fits := func(f found) bool { return f.tool.Name == f.original }
-	ranked := slices.SortedFunc(slices.Values(c.found), func(a, b found) int {
+	fits := func(f foundTool) bool { return f.tool.Name == f.original }
+	ranked := slices.SortedFunc(slices.Values(c.found), func(a, b foundTool) int {
 		if fits(a) != fits(b) {
 			return map[bool]int{true: -1, false: 1}[fits(a)]
 		}

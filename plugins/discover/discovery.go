@@ -29,8 +29,8 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	defer stop(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Run, errTimeout)
 	defer cancel()
-	stdout := &head{limit: s.maxDiscovery, over: func() { stop(errTooLarge) }}
-	stderr := &head{limit: shownStderr}
+	stdout := &headBuffer{limit: s.maxDiscovery, over: func() { stop(errTooLarge) }}
+	stderr := &headBuffer{limit: shownStderr}
 	c := s.discovery.in(s.workdir, l)
 	c.Stdout, c.Stderr = stdout, stderr
 	exit, err := c.Run(ctx)
@@ -59,7 +59,7 @@ func discoveryError(l proctree.Limits) string {
 }
 
 // quoted is the start of what was printed on stderr, to put behind a sentence.
-func quoted(stderr *head) string {
+func quoted(stderr *headBuffer) string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(stderr.kept), "\uFFFD")), "\n")
 	if lines[0] == "" {
 		return "; it printed nothing on stderr"

@@ -34,7 +34,7 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 		return k.plugin.SetTools(ownTools.tools, ownTools.notices()...)
 	}
 	w := newWatch(s.watched()) // is before the first discovery, which would else miss what changes meanwhile
-	f := &finding{settings: s, plugin: k.plugin, notes: w.notes}
+	f := &discoveryState{settings: s, plugin: k.plugin, notes: w.notes}
 	if err := f.start(ctx); err != nil {
 		w.close()
 		return err
@@ -44,7 +44,7 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 }
 
 // follow lets a watch run until unwatch.
-func (k *refresher) follow(w *watch, f *finding) {
+func (k *refresher) follow(w *watch, f *discoveryState) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	k.stop = func() {
@@ -71,8 +71,8 @@ func (k *refresher) close() {
 	k.unwatch()
 }
 
-// A finding is what the discovery of one configuration has found so far.
-type finding struct {
+// A discoveryState is what the discovery of one configuration has found so far.
+type discoveryState struct {
 	*settings
 	plugin *sdk.Plugin
 	notes  []string // what there is to say beside
@@ -85,7 +85,7 @@ type finding struct {
 var errNoCall = errors.New("call_command is missing")
 
 // start makes the first discovery. Only a mistake in the configuration is an error, or the end of ctx.
-func (f *finding) start(ctx context.Context) error {
+func (f *discoveryState) start(ctx context.Context) error {
 	found, err := f.find(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -99,7 +99,7 @@ func (f *finding) start(ctx context.Context) error {
 
 // retry makes another discovery, and reports whether anything is different. One that fails leaves the tools
 // unchanged.
-func (f *finding) retry(ctx context.Context) (changed bool) {
+func (f *discoveryState) retry(ctx context.Context) (changed bool) {
 	found, err := f.find(ctx)
 	if ctx.Err() != nil {
 		return false
@@ -136,7 +136,7 @@ func (s *settings) find(ctx context.Context) (*catalog, error) {
 }
 
 // take offers what was found or, if that failed, what was found before, with a notice that says so.
-func (f *finding) take(found *catalog, err error) (changed bool, _ error) {
+func (f *discoveryState) take(found *catalog, err error) (changed bool, _ error) {
 	if err != nil && f.last == nil {
 		f.plugin.MissingTools(fmt.Sprintf("discovery_command %s: %v", f.discovery, err), false)
 	} else {
@@ -158,7 +158,7 @@ func (f *finding) take(found *catalog, err error) (changed bool, _ error) {
 }
 
 // show gives the plugin the tools if they, or the notices, are not what it has.
-func (f *finding) show(tools []sdk.BoundTool, notices []string) (changed bool, err error) {
+func (f *discoveryState) show(tools []sdk.BoundTool, notices []string) (changed bool, err error) {
 	notices = slices.Concat(notices, f.notes)
 	if f.notices != nil && slices.Equal(notices, f.notices) && slices.EqualFunc(tools, f.tools, sameTool) {
 		return false, nil

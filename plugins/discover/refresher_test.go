@@ -127,7 +127,7 @@ func TestSameToolsAreNoChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &finding{settings: s, plugin: sdk.New("p", "1")}
+	f := &discoveryState{settings: s, plugin: sdk.New("p", "1")}
 	if err := f.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

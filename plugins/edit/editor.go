@@ -74,15 +74,15 @@ func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.
 		return nil, err
 	}
 	if !o.dry {
-		if err := s.carryOut(o); err != nil {
+		if err := s.commit(o); err != nil {
 			return nil, err
 		}
 	}
 	return o.result(), nil
 }
 
-// carryOut saves the changes and adds them to the history.
-func (s *toolCall) carryOut(o *outcome) error {
+// commit saves the changes and adds them to the history.
+func (s *toolCall) commit(o *outcome) error {
 	changes := o.real()
 	if len(changes) > 0 {
 		if err := s.save(changes); err != nil {
@@ -122,8 +122,8 @@ type toolCall struct {
 	*editor
 	root          *workspace.Root
 	session, tool string
-	single        bool     // the host ends after the call, so nothing can be undone later
-	taken         []*entry // the entries that undo takes back
+	single        bool            // the host ends after the call, so nothing can be undone later
+	taken         []*historyEntry // the entries that undo takes back
 }
 
 func (e *editor) enter(r *sdk.Request) (*toolCall, error) {

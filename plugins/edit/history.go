@@ -19,21 +19,21 @@ type history struct {
 	limit int // in place of maxHistory, for tests
 
 	mu       sync.Mutex
-	entries  []*entry // oldest first
+	entries  []*historyEntry // oldest first
 	contents map[[sha256.Size]byte]*content
 	bytes    int
 	dropped  map[string]int // by session
 }
 
-// An entry is what one call did.
-type entry struct {
+// A historyEntry is what one call did.
+type historyEntry struct {
 	session, tool string
 	at            time.Time
-	files         []record
+	files         []fileRecord
 }
 
-// A record is what one call did to one file.
-type record struct {
+// A fileRecord is what one call did to one file.
+type fileRecord struct {
 	path          string // as the call named it
 	real          string
 	before, after *content // nil where there was no file
@@ -52,9 +52,9 @@ func (c *content) is(data []byte) bool { return c != nil && c.key == sha256.Sum2
 func (h *history) add(session, tool string, changes []*change) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := &entry{session: session, tool: tool, at: time.Now()}
+	e := &historyEntry{session: session, tool: tool, at: time.Now()}
 	for _, c := range changes {
-		r := record{path: c.place.Path, real: c.place.Real()}
+		r := fileRecord{path: c.place.Path, real: c.place.Real()}
 		if c.before != nil {
 			r.before = h.keep(c.before.data)
 		}
@@ -66,18 +66,18 @@ func (h *history) add(session, tool string, changes []*change) bool {
 	h.entries = append(h.entries, e)
 	limit := cmp.Or(h.limit, maxHistory)
 	if e.size() > limit { // older entries go too: undo must not take back another edit instead of this one
-		h.drop(func(old *entry) bool { return old.session == session })
+		h.drop(func(old *historyEntry) bool { return old.session == session })
 		return false
 	}
 	for h.bytes > limit || len(h.entries) > maxEntries {
 		oldest := h.entries[0]
-		h.drop(func(old *entry) bool { return old == oldest })
+		h.drop(func(old *historyEntry) bool { return old == oldest })
 	}
 	return true
 }
 
 // size is the bytes that an entry would keep on its own.
-func (e *entry) size() (n int) {
+func (e *historyEntry) size() (n int) {
 	seen := map[*content]bool{nil: true}
 	for _, r := range e.files {
 		for _, c := range []*content{r.before, r.after} {
@@ -106,7 +106,7 @@ func (h *history) keep(data []byte) *content {
 }
 
 // drop removes entries, and counts them by session.
-func (h *history) drop(which func(*entry) bool) {
+func (h *history) drop(which func(*historyEntry) bool) {
 	for _, e := range h.take(which) {
 		if len(h.dropped) >= maxEntries || h.dropped == nil {
 			h.dropped = map[string]int{}
@@ -116,8 +116,8 @@ func (h *history) drop(which func(*entry) bool) {
 }
 
 // take removes entries and returns them.
-func (h *history) take(which func(*entry) bool) (taken []*entry) {
-	h.entries = slices.DeleteFunc(h.entries, func(e *entry) bool {
+func (h *history) take(which func(*historyEntry) bool) (taken []*historyEntry) {
+	h.entries = slices.DeleteFunc(h.entries, func(e *historyEntry) bool {
 		found := which(e)
 		if found {
 			h.release(e)
@@ -128,7 +128,7 @@ func (h *history) take(which func(*entry) bool) (taken []*entry) {
 	return taken
 }
 
-func (h *history) release(e *entry) {
+func (h *history) release(e *historyEntry) {
 	for _, r := range e.files {
 		for _, c := range []*content{r.before, r.after} {
 			if c == nil {
@@ -143,14 +143,14 @@ func (h *history) release(e *entry) {
 }
 
 // forget removes entries that were undone.
-func (h *history) forget(taken []*entry) {
+func (h *history) forget(taken []*historyEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.take(func(e *entry) bool { return slices.Contains(taken, e) })
+	h.take(func(e *historyEntry) bool { return slices.Contains(taken, e) })
 }
 
 // of returns the entries of a session, newest first, and how many older ones were dropped.
-func (h *history) of(session string) (out []*entry, dropped int) {
+func (h *history) of(session string) (out []*historyEntry, dropped int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {

@@ -153,7 +153,7 @@ func (m *multi) outcome() (*outcome, error) {
 	}
 	out.Warnings = append([]string{}, o.notes...)
 	o.output = out
-	o.summary = fmt.Sprintf("%s %s in %s:\n%s", done(m.DryRun, "Made", "Would make"), count(len(m.Edits), "edit"),
+	o.summary = fmt.Sprintf("%s %s in %s:\n%s", byDryRun(m.DryRun, "Made", "Would make"), count(len(m.Edits), "edit"),
 		count(len(m.order), "file"), strings.Join(lines, "\n"))
 	return o, nil
 }
@@ -200,11 +200,11 @@ type multi struct {
 type trackedBuffer struct {
 	*buffer
 	original []byte
-	made     []made
+	made     []editResult
 }
 
 // Made are the matcher's edits for one edit of the call, counted from 0.
-type made struct {
+type editResult struct {
 	index int
 	edits []match.Edit
 }
@@ -232,7 +232,7 @@ func (m *multi) step(i int) error {
 	if err != nil {
 		return err
 	}
-	t.made = append(t.made, made{i, plan.Edits})
+	t.made = append(t.made, editResult{i, plan.Edits})
 	m.found = append(m.found, multiFound{Path: p.Path, Replacements: len(plan.Places), Pass: plan.Pass,
 		PassName: plan.PassName})
 	m.warn(i, plan)

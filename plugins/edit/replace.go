@@ -82,7 +82,7 @@ func (in replaceInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 		Pass: plan.Pass, PassName: plan.PassName, Ranges: rangesAfter(plan, b.text), Etag: c.etagNow(in.DryRun),
 		Bytes: len(c.after), Warnings: append([]string{}, notes...)}
 	o := &outcome{changes: []*change{c}, dry: in.DryRun, notes: notes, output: out}
-	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"),
+	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", byDryRun(in.DryRun, "Replaced", "Would replace"),
 		count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
 	return o, nil
 }
@@ -101,7 +101,7 @@ func matchWarnings(p *match.Plan) []string {
 		p.PassName)}
 }
 
-func done(dry bool, did, would string) string {
+func byDryRun(dry bool, did, would string) string {
 	if dry {
 		return would
 	}

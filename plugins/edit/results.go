@@ -17,12 +17,12 @@ import (
 // An outcome is what a call changes and what it reports.
 type outcome struct {
 	changes []*change
-	summary string   // what was done
-	notes   []string // further lines for the model
-	output  any      // the structured result
-	noDiff  bool     // the diff would only repeat what the model wrote
-	dry     bool     // a dry run
-	undoes  []*entry // what the changes take back; nil for an edit
+	summary string          // what was done
+	notes   []string        // further lines for the model
+	output  any             // the structured result
+	noDiff  bool            // the diff would only repeat what the model wrote
+	dry     bool            // a dry run
+	undoes  []*historyEntry // what the changes take back; nil for an edit
 }
 
 // real are the changes that change something.

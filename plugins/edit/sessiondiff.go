@@ -65,7 +65,7 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 		out.most.lines = min(in.MaxLines, 5000)
 		out.most.bytes = max(out.most.bytes, out.most.lines*200)
 	}
-	v := view{toolCall: s, diffWriter: &out, files: joinFiles(entries, only)}
+	v := diffView{toolCall: s, diffWriter: &out, files: joinFiles(entries, only)}
 	if dropped > 0 {
 		v.notes = append(v.notes, strings.TrimSpace(droppedNote(dropped)))
 	}
@@ -75,17 +75,17 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 	return v.result(only), nil
 }
 
-// A view is the state of a call of the diff tool.
-type view struct {
+// A diffView is the state of a call of the diff tool.
+type diffView struct {
 	*toolCall
 	diffWriter *diffWriter
-	files      []record
+	files      []fileRecord
 	notes      []string
 	out        []diffFile
 }
 
 // joinFiles joins what calls did to each file into one record, in the order of the first edits.
-func joinFiles(entries []*entry, only string) (out []record) {
+func joinFiles(entries []*historyEntry, only string) (out []fileRecord) {
 	at := map[string]int{}
 	for _, e := range slices.Backward(entries) {
 		for _, r := range e.files {
@@ -103,7 +103,7 @@ func joinFiles(entries []*entry, only string) (out []record) {
 	return out
 }
 
-func (v *view) show(ctx context.Context) error {
+func (v *diffView) show(ctx context.Context) error {
 	for _, r := range v.files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (v *view) show(ctx context.Context) error {
 
 // locate returns the path of a file in the workspace of the call, and notes changes made outside of this plugin.
 // Files that may not be shown are errors.
-func (v *view) locate(r record) (path string, err error) {
+func (v *diffView) locate(r fileRecord) (path string, err error) {
 	p, err := v.find(r.real)
 	if err != nil {
 		return "", err
@@ -132,7 +132,7 @@ func (v *view) locate(r record) (path string, err error) {
 	return p.Path, nil
 }
 
-func (v *view) write(path string, r record) {
+func (v *diffView) write(path string, r fileRecord) {
 	form := formOf(r.after.data, v.settings.legacy)
 	d := difference{path: path, made: r.before == nil, after: form.shown(r.after.data)}
 	if r.before != nil {
@@ -142,7 +142,7 @@ func (v *view) write(path string, r record) {
 	v.out = append(v.out, diffFile{Path: path, Created: d.made, Changed: r.before != r.after})
 }
 
-func (v *view) result(only string) *sdk.Result {
+func (v *diffView) result(only string) *sdk.Result {
 	text := v.diffWriter.String()
 	switch {
 	case len(v.files) == 0 && only != "":

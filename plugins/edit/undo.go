@@ -95,7 +95,7 @@ func (in undoInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	return in.outcome(back.order, s.taken, entries[len(s.taken):]), nil
 }
 
-func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
+func (in undoInput) outcome(changes []*change, taken, left []*historyEntry) *outcome {
 	out := undoOutput{Applied: !in.DryRun, DryRun: in.DryRun, Left: len(left)}
 	var files []string
 	for _, c := range changes {
@@ -107,7 +107,8 @@ func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
 		}
 	}
 	o := &outcome{changes: changes, dry: in.DryRun, output: out, undoes: taken}
-	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", done(in.DryRun, "Took", "Would take"), count(len(taken), "edit"),
+	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", byDryRun(in.DryRun, "Took", "Would take"),
+		count(len(taken), "edit"),
 		count(len(files), "file"), strings.Join(files, ", "), remaining(left))
 	if in.DryRun {
 		o.summary += listEntries(append(slices.Clip(taken), left...))
@@ -115,7 +116,7 @@ func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
 	return o
 }
 
-func remaining(left []*entry) string {
+func remaining(left []*historyEntry) string {
 	if len(left) == 0 {
 		return "No older edit can be taken back."
 	}
@@ -123,7 +124,7 @@ func remaining(left []*entry) string {
 }
 
 // listEntries lists entries, the last first.
-func listEntries(entries []*entry) string {
+func listEntries(entries []*historyEntry) string {
 	var b strings.Builder
 	b.WriteString("\nThe edits that are kept, the last first:")
 	for i, e := range entries[:min(len(entries), 20)] {
@@ -150,7 +151,7 @@ type undoPlan struct {
 }
 
 // take undoes what one call did to one file, which must have the content that the call left.
-func (b *undoPlan) take(r record) error {
+func (b *undoPlan) take(r fileRecord) error {
 	c := b.files[r.real]
 	if c == nil {
 		var err error
@@ -170,7 +171,7 @@ func (b *undoPlan) take(r record) error {
 }
 
 // start adds a change that does nothing yet.
-func (b *undoPlan) start(r record) (*change, error) {
+func (b *undoPlan) start(r fileRecord) (*change, error) {
 	p, err := b.find(r.real)
 	if err != nil {
 		return nil, err
@@ -191,7 +192,7 @@ func (b *undoPlan) start(r record) (*change, error) {
 }
 
 // changed reports that a file was changed otherwise since the edit, with a diff.
-func (b *undoPlan) changed(c *change, r record) error {
+func (b *undoPlan) changed(c *change, r fileRecord) error {
 	out := diffWriter{most: limits{lines: 200, bytes: 20 << 10, lineBytes: 500}, more: "read the file to see it all"}
 	difference{path: c.place.Path, before: c.form.shown(r.after.data), after: c.form.shown(c.after)}.write(&out)
 	e := &sdk.Error{Name: "FileChanged",

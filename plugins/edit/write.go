@@ -137,8 +137,8 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 	return o, nil
 }
 
-// kept is content in the form of the file that it replaces.
-type kept struct {
+// replacedForm is content in the form of the file that it replaces.
+type replacedForm struct {
 	data []byte
 	form form
 	what []string // what was kept of the file's form
@@ -147,8 +147,8 @@ type kept struct {
 
 // keepForm gives content the encoding, the byte order mark, the CRLF line endings and the last newline of what was
 // before. Models do not see those when they read, so content without them does not mean that they are to be removed.
-func keepForm(path, content string, before []byte, legacy *form) (*kept, error) {
-	k := &kept{form: formOf(before, legacy)}
+func keepForm(path, content string, before []byte, legacy *form) (*replacedForm, error) {
+	k := &replacedForm{form: formOf(before, legacy)}
 	old, err := k.form.decode(path, before)
 	k.lost = err != nil || k.form.codec == nil && !utf8.Valid(before)
 	if err != nil { // no text, which has no form to keep
@@ -171,7 +171,7 @@ func keepForm(path, content string, before []byte, legacy *form) (*kept, error) 
 }
 
 // lastNewline ends text with one if the file had one.
-func (k *kept) lastNewline(text, old []byte) []byte {
+func (k *replacedForm) lastNewline(text, old []byte) []byte {
 	if len(text) == 0 || !bytes.HasSuffix(old, lf) || bytes.HasSuffix(text, lf) {
 		return text
 	}
@@ -192,7 +192,7 @@ func (f form) inWords() string {
 	return "its encoding, " + f.name
 }
 
-func (k *kept) did() string {
+func (k *replacedForm) did() string {
 	switch {
 	case k.lost:
 		return " It was not UTF-8 text before, and is now."

@@ -86,15 +86,15 @@ type outgoing struct {
 	within patterns
 }
 
-// A hop is one redirect on the way to an answer.
-type hop struct {
+// A redirect is one that was followed on the way to the answer.
+type redirect struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
 }
 
 // send sends the order and follows redirects. The answer's body is the caller's to close.
-func (c *client) send(ctx context.Context, o outgoing) (*http.Response, []hop, error) {
-	var hops []hop
+func (c *client) send(ctx context.Context, o outgoing) (*http.Response, []redirect, error) {
+	var hops []redirect
 	first := o.url.Hostname()
 	for {
 		via := c
@@ -110,7 +110,7 @@ func (c *client) send(ctx context.Context, o outgoing) (*http.Response, []hop, e
 			return reply, hops, nil
 		}
 		_ = reply.Body.Close()
-		hops = append(hops, hop{shownURL(o.url), reply.StatusCode})
+		hops = append(hops, redirect{shownURL(o.url), reply.StatusCode})
 		if len(hops) > maxRedirects {
 			return nil, hops, tooManyRedirects(hops)
 		}
@@ -220,7 +220,7 @@ func printable(r rune) rune {
 	return r
 }
 
-func tooManyRedirects(hops []hop) error {
+func tooManyRedirects(hops []redirect) error {
 	return &sdk.Error{Name: "TooManyRedirects",
 		Message: fmt.Sprintf("%s redirects more than %d times; the last was from %s", hops[0].URL, maxRedirects,
 			hops[len(hops)-1].URL),

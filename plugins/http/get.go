@@ -35,7 +35,7 @@ type getArgs struct {
 const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, " +
 	"text/plain;q=0.8, */*;q=0.5"
 
-func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result, error) {
+func (w *webPlugin) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result, error) {
 	s := w.settings.Load()
 	o, err := in.outgoing(s)
 	if err != nil {
@@ -86,8 +86,8 @@ func (in *common) outgoing(method string, s *settings) (outgoing, error) {
 	return outgoing{method: method, url: u, header: header}, nil
 }
 
-func (in *common) view() view {
-	v := view{raw: in.Raw, maxBytes: in.MaxBytes}
+func (in *common) view() pageOptions {
+	v := pageOptions{raw: in.Raw, maxBytes: in.MaxBytes}
 	if v.maxBytes == 0 {
 		v.maxBytes = defaultBytes
 	}
@@ -102,7 +102,8 @@ func (in *common) timeout() time.Duration {
 }
 
 // exchange sends the order and makes a result of the answer.
-func (w *web) exchange(ctx context.Context, c *client, o outgoing, v view, limit time.Duration) (*sdk.Result, error) {
+func (w *webPlugin) exchange(ctx context.Context, c *client, o outgoing, v pageOptions,
+	limit time.Duration) (*sdk.Result, error) {
 	ctx, cancel := limited(ctx, limit)
 	defer cancel()
 	result, err := w.answered(ctx, c, o, v)
@@ -112,7 +113,7 @@ func (w *web) exchange(ctx context.Context, c *client, o outgoing, v view, limit
 	return result, err
 }
 
-func (w *web) answered(ctx context.Context, c *client, o outgoing, v view) (*sdk.Result, error) {
+func (w *webPlugin) answered(ctx context.Context, c *client, o outgoing, v pageOptions) (*sdk.Result, error) {
 	reply, hops, err := c.send(ctx, o)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ type postArgs struct {
 	ContentType string          `json:"content_type,omitempty" jsonschema:"The type of the body. Default: application/json for json, text/plain for body."`
 }
 
-func (w *web) post(ctx context.Context, _ *sdk.Request, in postArgs) (*sdk.Result, error) {
+func (w *webPlugin) post(ctx context.Context, _ *sdk.Request, in postArgs) (*sdk.Result, error) {
 	s := w.settings.Load()
 	o, err := in.outgoing(s)
 	if err != nil {
@@ -189,7 +190,7 @@ type previewData struct {
 
 // previewGet asks about hosts that the operator has not named: a URL can carry out whatever the model knows. It sends
 // nothing, and looks no name up, for the same reason.
-func (w *web) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Preview, error) {
+func (w *webPlugin) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Preview, error) {
 	s := w.settings.Load()
 	o, err := in.outgoing(s)
 	if err != nil {
@@ -203,7 +204,7 @@ func (w *web) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Pr
 }
 
 // previewPost leaves the asking to the tool's hints.
-func (w *web) previewPost(_ context.Context, _ *sdk.Request, in postArgs) (*sdk.Preview, error) {
+func (w *webPlugin) previewPost(_ context.Context, _ *sdk.Request, in postArgs) (*sdk.Preview, error) {
 	s := w.settings.Load()
 	o, err := in.outgoing(s)
 	if err != nil {

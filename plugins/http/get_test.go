@@ -88,7 +88,7 @@ func TestStructuredResult(t *testing.T) {
 	})
 	r := fetch(t, start(t, testHooks{}, open), base+"/old")
 	want := report{URL: base + "/new", Status: 200, ContentType: "text/html", Charset: "utf-8", Title: "T",
-		Redirects: []hop{{base + "/old", 302}}, BodyBytes: 25, End: 6, TextBytes: 6}
+		Redirects: []redirect{{base + "/old", 302}}, BodyBytes: 25, End: 6, TextBytes: 6}
 	if diff := cmp.Diff(want, reportOf(t, r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -32,16 +32,16 @@ const (
 	maxConverting = 2
 )
 
-// A web is the plugin's state.
-type web struct {
+// A webPlugin is the plugin's state.
+type webPlugin struct {
 	testHooks  testHooks
 	settings   atomic.Pointer[settings]
 	converting chan struct{} // holds an item for each page that is being made Markdown
 	clients    []*client     // of the declared tools
 }
 
-func newWeb() *web {
-	w := &web{converting: make(chan struct{}, maxConverting)}
+func newWeb() *webPlugin {
+	w := &webPlugin{converting: make(chan struct{}, maxConverting)}
 	w.settings.Store(&settings{client: newClient(guard{}, w.testHooks)})
 	return w
 }
@@ -58,7 +58,7 @@ const postDescription = `Sends an HTTP POST to a URL (http or https) and returns
 	`another host.`
 
 // plugin makes the plugin. Its tools are get and post and, when it has been configured, those of the configuration.
-func (w *web) plugin() *sdk.Plugin {
+func (w *webPlugin) plugin() *sdk.Plugin {
 	p := sdk.New("http", version)
 	p.Dynamic()
 	sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c config) error { return w.configure(p, c) })
@@ -80,7 +80,7 @@ func (w *web) plugin() *sdk.Plugin {
 }
 
 // configure takes the configuration as a whole, or not at all.
-func (w *web) configure(p *sdk.Plugin, c config) error {
+func (w *webPlugin) configure(p *sdk.Plugin, c config) error {
 	s, err := c.settings(w.testHooks)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w *web) configure(p *sdk.Plugin, c config) error {
 }
 
 // close gives back the connections that are kept for later calls.
-func (w *web) close() {
+func (w *webPlugin) close() {
 	w.settings.Load().client.close()
 	for _, c := range w.clients {
 		c.close()

@@ -27,7 +27,7 @@ type response struct {
 	url       *url.URL
 	status    int
 	header    http.Header
-	hops      []hop
+	hops      []redirect
 	mediaType string // lower case, without parameters; "" when unknown
 	charset   string // as the header has it
 	size      int64  // what the server says the body has, -1 when it does not
@@ -35,7 +35,7 @@ type response struct {
 	cut       bool // the body is longer than what was read
 }
 
-func newResponse(r *http.Response, hops []hop) *response {
+func newResponse(r *http.Response, hops []redirect) *response {
 	a := &response{url: r.Request.URL, status: r.StatusCode, header: r.Header, hops: hops, size: r.ContentLength}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -249,7 +249,7 @@ const (
 )
 
 // statusError makes the error for a status of 400 and more; the result holds what the server said about it.
-func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*sdk.Result, error) {
+func (w *webPlugin) statusError(ctx context.Context, r *http.Response, hops []redirect) (*sdk.Result, error) {
 	a := newResponse(r, hops)
 	said, charset, title := w.errorBody(ctx, a, r)
 	e := &sdk.Error{Name: "HTTPStatus", Message: fmt.Sprintf("%s answered %s", shownURL(a.url), a.statusLine()),
@@ -284,7 +284,7 @@ func (a *response) retry(e *sdk.Error, details map[string]any) {
 }
 
 // errorBody is what the server says of its refusal, as far as it can be read.
-func (w *web) errorBody(ctx context.Context, a *response, r *http.Response) (text, charset, title string) {
+func (w *webPlugin) errorBody(ctx context.Context, a *response, r *http.Response) (text, charset, title string) {
 	said := kindOfMediaType(a.mediaType)
 	if said != textKind && said != opaqueKind || a.read(ctx, r.Body, maxRefused) != nil || a.settle(said) != textKind {
 		return "", "", ""

@@ -20,8 +20,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A view is how much of an answer is wanted, and how.
-type view struct {
+// pageOptions are how much of a page is wanted, and in which form.
+type pageOptions struct {
 	raw      bool
 	maxBytes int // of the body
 	start    int // where in the text to begin
@@ -31,17 +31,17 @@ type view struct {
 
 // A report is the structured result.
 type report struct {
-	URL         string `json:"url"` // after redirects
-	Status      int    `json:"status"`
-	ContentType string `json:"content_type"`
-	Charset     string `json:"charset,omitempty"`
-	Title       string `json:"title,omitempty"`
-	Redirects   []hop  `json:"redirects"`
-	BodyBytes   int    `json:"body_bytes"`
-	Start       int    `json:"start"`
-	End         int    `json:"end"`
-	TextBytes   int    `json:"text_bytes"`
-	Truncated   bool   `json:"truncated"`
+	URL         string     `json:"url"` // after redirects
+	Status      int        `json:"status"`
+	ContentType string     `json:"content_type"`
+	Charset     string     `json:"charset,omitempty"`
+	Title       string     `json:"title,omitempty"`
+	Redirects   []redirect `json:"redirects"`
+	BodyBytes   int        `json:"body_bytes"`
+	Start       int        `json:"start"`
+	End         int        `json:"end"`
+	TextBytes   int        `json:"text_bytes"`
+	Truncated   bool       `json:"truncated"`
 }
 
 const outputSchema = `{"type":"object","properties":{` +
@@ -55,7 +55,7 @@ const outputSchema = `{"type":"object","properties":{` +
 	`"required":["url","status","content_type","redirects","body_bytes","start","end","text_bytes","truncated"]}`
 
 // show reads the body as far as the view wants and makes a result of it. The body is closed by the caller.
-func (w *web) show(ctx context.Context, r *http.Response, hops []hop, v view) (*sdk.Result, error) {
+func (w *webPlugin) show(ctx context.Context, r *http.Response, hops []redirect, v pageOptions) (*sdk.Result, error) {
 	a := newResponse(r, hops)
 	said := kindOfMediaType(a.mediaType)
 	limit := v.maxBytes
@@ -88,12 +88,13 @@ func (a *response) image() (*sdk.Result, error) {
 }
 
 func (a *response) report() report {
-	return report{URL: a.url.String(), Status: a.status, ContentType: a.mediaType, Redirects: append([]hop{}, a.hops...),
+	return report{URL: a.url.String(), Status: a.status, ContentType: a.mediaType,
+		Redirects: append([]redirect{}, a.hops...),
 		BodyBytes: len(a.body)}
 }
 
 // readable is the text of an answer for display, with its title.
-func (w *web) readable(ctx context.Context, a *response, raw bool) (text, charset, title string, err error) {
+func (w *webPlugin) readable(ctx context.Context, a *response, raw bool) (text, charset, title string, err error) {
 	text, charset = a.decode()
 	if raw || !a.html() {
 		return text, charset, "", nil
@@ -108,7 +109,7 @@ func (w *web) readable(ctx context.Context, a *response, raw bool) (text, charse
 	return p.markdown, charset, p.title, err
 }
 
-func (w *web) text(ctx context.Context, a *response, v view) (*sdk.Result, error) {
+func (w *webPlugin) text(ctx context.Context, a *response, v pageOptions) (*sdk.Result, error) {
 	text, charset, title, err := w.readable(ctx, a, v.raw)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (a *response) redirectNote() string {
 }
 
 // notes say what is left out, and how to get it.
-func (a *response) notes(out report, v view) string {
+func (a *response) notes(out report, v pageOptions) string {
 	var lines []string
 	if out.Start > 0 || out.End < out.TextBytes {
 		line := fmt.Sprintf("[bytes %d to %d of %d", out.Start, out.End, out.TextBytes)

@@ -23,7 +23,7 @@ type bridge struct {
 	*settings // set by configure
 
 	upstreams upstreams
-	suspended suspended
+	suspended suspendedCalls
 	leastTTL  time.Duration
 
 	mu      sync.Mutex

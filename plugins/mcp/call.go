@@ -17,7 +17,7 @@ import (
 // handler makes the calls of a tool.
 func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		q := &query{bridge: b, request: r, tool: d, method: "tools/call",
+		q := &toolRequest{bridge: b, request: r, tool: d, method: "tools/call",
 			headers: headersOf(d.headers, r.Arguments),
 			params:  []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
 		return q.run(ctx)
@@ -32,8 +32,8 @@ func argumentsOf(r *sdk.Request) json.RawMessage {
 	return r.Arguments
 }
 
-// A query is one request to the server for a call.
-type query struct {
+// A toolRequest is one request to the server for a call.
+type toolRequest struct {
 	bridge  *bridge
 	request *sdk.Request // the first one, if there are several for a call that has questions
 	tool    *definition  // nil for a tool of the plugin's own
@@ -51,7 +51,7 @@ type query struct {
 }
 
 // run makes the request, or goes on with one that had questions.
-func (q *query) run(ctx context.Context) (*sdk.Result, error) {
+func (q *toolRequest) run(ctx context.Context) (*sdk.Result, error) {
 	if q.request.RequestState != "" {
 		return q.resume(ctx)
 	}
@@ -59,7 +59,7 @@ func (q *query) run(ctx context.Context) (*sdk.Result, error) {
 }
 
 // start makes the request.
-func (q *query) start(ctx context.Context) (*sdk.Result, error) {
+func (q *toolRequest) start(ctx context.Context) (*sdk.Result, error) {
 	u, err := q.bridge.upstreams.use(q.workdir())
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (q *query) start(ctx context.Context) (*sdk.Result, error) {
 }
 
 // callInTurn makes a call to a server with a handshake, when it may run. o is nil if the caller answers no questions.
-func (q *query) callInTurn(ctx context.Context, u *upstream, o *ongoing) (raw json.RawMessage, err error) {
+func (q *toolRequest) callInTurn(ctx context.Context, u *upstream, o *serverCall) (raw json.RawMessage, err error) {
 	leave, err := u.enter(ctx, &runningCall{q.request.SessionID, o}, func() {
 		q.request.Progress(0, 0, "waiting until calls of other clients of %s have ended", q.bridge.who())
 	})
@@ -96,7 +96,7 @@ func (q *query) callInTurn(ctx context.Context, u *upstream, o *ongoing) (raw js
 }
 
 // refuse answers the questions on the stream of a call whose caller answers none.
-func (q *query) refuse(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, *client.RPCError) {
+func (q *toolRequest) refuse(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, *client.RPCError) {
 	if method == methodRoots {
 		return roots(q.workdir()), nil
 	}
@@ -104,19 +104,19 @@ func (q *query) refuse(_ context.Context, method string, _ json.RawMessage) (jso
 }
 
 // attach lets a request receive the events of the call. Those of the one before are over when it returns.
-func (q *query) attach(r *sdk.Request) {
+func (q *toolRequest) attach(r *sdk.Request) {
 	q.events.Lock()
 	defer q.events.Unlock()
 	q.attached = r
 }
 
 // quiet counts open questions, during which the server need not be active.
-func (q *query) quiet(more int32) {
+func (q *toolRequest) quiet(more int32) {
 	q.active() // before, so that no silence of before counts
 	q.silences.Add(more)
 }
 
-func (q *query) workdir() string {
+func (q *toolRequest) workdir() string {
 	if q.request.Workdir != "" {
 		return q.request.Workdir
 	}
@@ -124,10 +124,10 @@ func (q *query) workdir() string {
 }
 
 // modern reports whether the server asks by returning questions, and not in the middle of a call.
-func (q *query) modern() bool { return q.session.Server().Revision >= client.Revision20260728 }
+func (q *toolRequest) modern() bool { return q.session.Server().Revision >= client.Revision20260728 }
 
 // connect returns a session whose tool is the one that was decided on.
-func (q *query) connect(ctx context.Context, u *upstream) (*client.Session, error) {
+func (q *toolRequest) connect(ctx context.Context, u *upstream) (*client.Session, error) {
 	session, err := u.connected(ctx, func(since time.Duration) {
 		q.request.Progress(since.Seconds(), 0, "starting %s (%s)", q.bridge.who(), since.Round(time.Second))
 	})
@@ -153,7 +153,7 @@ var errIdle = errors.New("idle")
 
 // call sends the request and waits for its result, which is an error when the server is silent for too long. Questions
 // that are known to be for the call go to ask.
-func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
+func (q *toolRequest) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer q.watch(ctx, cancel)()
@@ -166,7 +166,7 @@ func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessa
 }
 
 // watch ends a call that shows no activity within the idle time. It costs a call without events one timer.
-func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) (stop func() bool) {
+func (q *toolRequest) watch(ctx context.Context, end context.CancelCauseFunc) (stop func() bool) {
 	q.active()
 	var check func()
 	check = func() {
@@ -186,9 +186,9 @@ func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) (stop fu
 }
 
 // active notes that something came from the server.
-func (q *query) active() { q.lastActive.Store(new(time.Now())) }
+func (q *toolRequest) active() { q.lastActive.Store(new(time.Now())) }
 
-func (q *query) progress(p client.Progress) {
+func (q *toolRequest) progress(p client.Progress) {
 	q.emit(sdk.Event{Type: sdk.EventProgress, Done: p.Progress, Total: p.Total, Message: p.Message})
 }
 
@@ -197,10 +197,10 @@ var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelI
 	"warning": slog.LevelWarn, "error": slog.LevelError, "critical": slog.LevelError, "alert": slog.LevelError,
 	"emergency": slog.LevelError}
 
-func (q *query) log(m client.LogMessage) { q.emit(logEvent(m)) }
+func (q *toolRequest) log(m client.LogMessage) { q.emit(logEvent(m)) }
 
 // emit passes on an event of the server.
-func (q *query) emit(e sdk.Event) {
+func (q *toolRequest) emit(e sdk.Event) {
 	q.active()
 	q.events.Lock()
 	defer q.events.Unlock()
@@ -226,13 +226,13 @@ func logEvent(m client.LogMessage) sdk.Event {
 }
 
 // logLevel is the least level of log messages that the caller asks for.
-func (q *query) logLevel() string {
+func (q *toolRequest) logLevel() string {
 	level, _ := text(memberOf(q.request.Meta, "io.modelcontextprotocol/logLevel"))
 	return level
 }
 
 // finish makes the call's result of what a server with a handshake answered.
-func (q *query) finish(raw json.RawMessage, err error) (*sdk.Result, error) {
+func (q *toolRequest) finish(raw json.RawMessage, err error) (*sdk.Result, error) {
 	if err != nil {
 		return q.failure(err)
 	}
@@ -247,7 +247,7 @@ func (q *query) finish(raw json.RawMessage, err error) (*sdk.Result, error) {
 }
 
 // reply reads what the server answered.
-func (q *query) reply(raw json.RawMessage) (reply, error) {
+func (q *toolRequest) reply(raw json.RawMessage) (reply, error) {
 	read := q.read
 	if read == nil {
 		read = readReply
@@ -259,7 +259,7 @@ func (q *query) reply(raw json.RawMessage) (reply, error) {
 	return out, nil
 }
 
-func badResult(q *query, err error) error {
+func badResult(q *toolRequest, err error) error {
 	return &sdk.Error{Name: "BadResult", Outcome: sdk.OutcomeUnknown,
 		Message:    fmt.Sprintf("%s answered, but not as MCP says: %v", q.bridge.who(), err),
 		Suggestion: "The call may have run. Find out what it has done before you make it again."}

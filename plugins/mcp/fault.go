@@ -35,7 +35,7 @@ func unavailable(ctx context.Context, err error) error {
 }
 
 // failure is the result of a request that has no answer, or an error as answer.
-func (q *query) failure(err error) (*sdk.Result, error) {
+func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 	if e, ok := errors.AsType[*client.RPCError](err); ok {
 		return q.refusal(e)
 	}
@@ -109,7 +109,7 @@ func exitDetails(err error, details map[string]any) bool {
 }
 
 // refusal is the result of a JSON-RPC error.
-func (q *query) refusal(e *client.RPCError) (*sdk.Result, error) {
+func (q *toolRequest) refusal(e *client.RPCError) (*sdk.Result, error) {
 	if asks := q.urlQuestions(e); asks != nil {
 		return &sdk.Result{InputRequired: &sdk.InputRequired{Requests: asks, State: againState}}, nil
 	}

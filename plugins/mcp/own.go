@@ -48,8 +48,8 @@ func (b *bridge) ownNames() (out []string) {
 }
 
 // query is a request for one of the plugin's own tools.
-func (b *bridge) query(r *sdk.Request, method string, params ...member) *query {
-	return &query{bridge: b, request: r, method: method, params: params}
+func (b *bridge) query(r *sdk.Request, method string, params ...member) *toolRequest {
+	return &toolRequest{bridge: b, request: r, method: method, params: params}
 }
 
 // lister handles a tool that returns lists of the server, with the bytes of their items.

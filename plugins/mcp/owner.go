@@ -16,8 +16,8 @@ import (
 
 // A runningCall is one that a question may be for.
 type runningCall struct {
-	session string   // of the caller
-	ongoing *ongoing // nil if the caller answers nothing
+	session string      // of the caller
+	ongoing *serverCall // nil if the caller answers nothing
 }
 
 // besides reports whether a question never is for one of two calls and not for the other: their caller is the same, or
@@ -113,7 +113,7 @@ func (u *upstream) leave(w *waitingCall) {
 // owner returns the call that a question is for; nil if its caller answers nothing, or it is not known: because of
 // several calls, of which others may end, or because of one that was canceled. A call that waits for an answer asks
 // nothing else.
-func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
+func (u *upstream) owner() (owner *serverCall, several, canceled bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	candidates := slices.DeleteFunc(slices.Clone(u.running), (*runningCall).waits)
@@ -138,7 +138,7 @@ func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
 const ownerTime = 30 * time.Second
 
 // awaitOwner is owner, after the others have ended.
-func (u *upstream) awaitOwner(ctx context.Context) (owner *ongoing, unknown bool) {
+func (u *upstream) awaitOwner(ctx context.Context) (owner *serverCall, unknown bool) {
 	ctx, cancel := context.WithTimeout(ctx, ownerTime)
 	defer cancel()
 	for {
@@ -160,7 +160,7 @@ func (u *upstream) awaitOwner(ctx context.Context) (owner *ongoing, unknown bool
 // answer answers a question of the server.
 func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
 	*client.RPCError) {
-	var owner *ongoing
+	var owner *serverCall
 	var unknown bool
 	switch method {
 	case methodElicit, methodSample:

@@ -12,7 +12,7 @@ import (
 
 // A turn is a call that runs or waits in a test.
 type turn struct {
-	ongoing *ongoing // nil if its caller answers nothing
+	ongoing *serverCall // nil if its caller answers nothing
 	cancel  context.CancelFunc
 	end     chan struct{}
 }
@@ -29,7 +29,8 @@ func (s *turns) begin(session string) *turn {
 	out := &turn{cancel: cancel, end: make(chan struct{})}
 	c := &runningCall{session: session}
 	if session != "" {
-		c.ongoing = &ongoing{query: &query{request: &sdk.Request{}}, upstream: s.u, open: map[string]*question{}}
+		c.ongoing = &serverCall{toolRequest: &toolRequest{request: &sdk.Request{}}, upstream: s.u,
+			open: map[string]*question{}}
 		out.ongoing = c.ongoing
 	}
 	go func() {

@@ -43,7 +43,7 @@ func answerable(capabilities json.RawMessage, method string, params json.RawMess
 }
 
 // mayAsk tells whether the caller can be asked anything at all.
-func (q *query) mayAsk() bool {
+func (q *toolRequest) mayAsk() bool {
 	return slices.ContainsFunc(members(q.request.Capabilities), func(m member) bool {
 		return m.name == "elicitation" || m.name == "sampling"
 	})
@@ -90,7 +90,7 @@ type passedState struct {
 func (s passedState) String() string { return serverState + string(sdk.Encode(s)) }
 
 // resume goes on with a call that had questions.
-func (q *query) resume(ctx context.Context) (*sdk.Result, error) {
+func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	state := q.request.RequestState
 	if rest, ok := strings.CutPrefix(state, serverState); ok {
 		var passed passedState
@@ -100,7 +100,7 @@ func (q *query) resume(ctx context.Context) (*sdk.Result, error) {
 		}
 	}
 	if id, ok := strings.CutPrefix(state, callState); ok {
-		return q.goOn(ctx, id)
+		return q.resumeSuspended(ctx, id)
 	}
 	if state == againState {
 		for _, response := range q.request.InputResponses {
@@ -116,7 +116,7 @@ func (q *query) resume(ctx context.Context) (*sdk.Result, error) {
 }
 
 // answers adds the answers and the state to the request's parameters.
-func (q *query) answers(passed passedState, responses map[string]json.RawMessage) {
+func (q *toolRequest) answers(passed passedState, responses map[string]json.RawMessage) {
 	all := map[string]json.RawMessage{}
 	for _, key := range passed.Roots {
 		all[key] = roots(q.workdir())
@@ -147,7 +147,7 @@ const maxRounds = 10
 
 // callModern makes a request of a server that asks by returning questions. Those for the roots the plugin answers
 // itself.
-func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
+func (q *toolRequest) callModern(ctx context.Context) (*sdk.Result, error) {
 	for range maxRounds {
 		raw, err := q.call(ctx, nil)
 		if err != nil {
@@ -177,14 +177,14 @@ func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 }
 
 // capabilities are what the server is told of the caller.
-func (q *query) capabilities() json.RawMessage {
+func (q *toolRequest) capabilities() json.RawMessage {
 	all := slices.DeleteFunc(members(q.request.Capabilities), func(m member) bool { return m.name == "roots" })
 	return object(append(all, member{"roots", json.RawMessage("{}")})...)
 }
 
 // urlQuestions are the addresses that an error asks a person to visit, as questions; nil if it does not, or the caller
 // cannot be asked that.
-func (q *query) urlQuestions(e *client.RPCError) map[string]json.RawMessage {
+func (q *toolRequest) urlQuestions(e *client.RPCError) map[string]json.RawMessage {
 	list, _ := items(memberOf(e.Data, "elicitations"))
 	if e.Code != codeURLElicitation || len(list) == 0 {
 		return nil

@@ -176,7 +176,7 @@ func TestQuestionsOfTheModernEra(t *testing.T) {
 // A person may take longer to answer than a server may be silent.
 func TestQuestionsResetTheIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &query{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}}
+		q := &toolRequest{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer q.watch(ctx, cancel)()
 		for range 10 {

@@ -19,18 +19,18 @@ const (
 	suspendedTime = 10 * time.Minute
 )
 
-// suspended are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a call;
-// the caller learns the questions by the end of its own call, and makes that again with the answers. In between the
-// call to the server waits here.
-type suspended struct {
+// suspendedCalls are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a
+// call; the caller learns the questions by the end of its own call, and makes that again with the answers. In between
+// the call to the server waits here.
+type suspendedCalls struct {
 	ctx  context.Context // ends with the plugin
 	mu   sync.Mutex
-	byID map[string]*ongoing
+	byID map[string]*serverCall
 }
 
-// An ongoing is a call to a server that may outlive the call of a host.
-type ongoing struct {
-	*query
+// A serverCall is a call to a server that may outlive the call of a host.
+type serverCall struct {
+	*toolRequest
 	upstream *upstream
 	running  context.Context // of the call to the server
 	cancel   context.CancelCauseFunc
@@ -54,8 +54,8 @@ type question struct {
 var errExpired = fmt.Errorf("no answer to its question came within %s", suspendedTime)
 
 // begin makes a call to a server with a handshake, which may ask in the middle of it. It releases u in the end.
-func (q *query) begin(ctx context.Context, u *upstream) (*sdk.Result, error) {
-	o := &ongoing{query: q, upstream: u, done: make(chan struct{}), news: make(chan struct{}, 1),
+func (q *toolRequest) begin(ctx context.Context, u *upstream) (*sdk.Result, error) {
+	o := &serverCall{toolRequest: q, upstream: u, done: make(chan struct{}), news: make(chan struct{}, 1),
 		open: map[string]*question{}}
 	o.running, o.cancel = context.WithCancelCause(q.bridge.ctx)
 	go func() {
@@ -68,7 +68,7 @@ func (q *query) begin(ctx context.Context, u *upstream) (*sdk.Result, error) {
 }
 
 // await returns the call's result, or its questions. The events of the call go to r meanwhile.
-func (o *ongoing) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+func (o *serverCall) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	o.attach(r)
 	defer o.attach(nil)
 	for {
@@ -88,7 +88,8 @@ func (o *ongoing) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error
 }
 
 // ask is the engine's RequestFunc of the call.
-func (o *ongoing) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *client.RPCError) {
+func (o *serverCall) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
+	*client.RPCError) {
 	if method == methodRoots {
 		return roots(o.workdir()), nil
 	}
@@ -112,7 +113,7 @@ func (o *ongoing) ask(ctx context.Context, method string, params json.RawMessage
 	}
 }
 
-func (o *ongoing) add(q *question) (key string) {
+func (o *serverCall) add(q *question) (key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked++
@@ -122,20 +123,20 @@ func (o *ongoing) add(q *question) (key string) {
 	return key
 }
 
-func (o *ongoing) remove(key string) {
+func (o *serverCall) remove(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.open, key)
 }
 
 // waits reports whether there are open questions.
-func (o *ongoing) waits() bool {
+func (o *serverCall) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.open) > 0
 }
 
-func (o *ongoing) notify() {
+func (o *serverCall) notify() {
 	select {
 	case o.news <- struct{}{}:
 	default:
@@ -143,7 +144,7 @@ func (o *ongoing) notify() {
 }
 
 // suspend returns the open questions as a result, nil if there are none by now.
-func (o *ongoing) suspend() *sdk.Result {
+func (o *serverCall) suspend() *sdk.Result {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	requests := map[string]json.RawMessage{}
@@ -168,27 +169,27 @@ func (o *ongoing) suspend() *sdk.Result {
 
 var errTooMany = errors.New("too many calls of this server wait for answers")
 
-func (s *suspended) add(id string, o *ongoing) bool {
+func (s *suspendedCalls) add(id string, o *serverCall) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.byID) >= maxSuspended {
 		return false
 	}
 	if s.byID == nil {
-		s.byID = map[string]*ongoing{}
+		s.byID = map[string]*serverCall{}
 	}
 	s.byID[id] = o
 	return true
 }
 
 // get returns a suspended call, which stays suspended; take ends that. Nil if there is none.
-func (s *suspended) get(id string) *ongoing {
+func (s *suspendedCalls) get(id string) *serverCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byID[id]
 }
 
-func (s *suspended) take(id string) *ongoing {
+func (s *suspendedCalls) take(id string) *serverCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.byID[id]
@@ -196,8 +197,8 @@ func (s *suspended) take(id string) *ongoing {
 	return o
 }
 
-// goOn resumes the suspended call with this id. The repeat must be of the same call.
-func (q *query) goOn(ctx context.Context, id string) (*sdk.Result, error) {
+// resumeSuspended resumes the suspended call with this id. The repeat must be of the same call.
+func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Result, error) {
 	s := &q.bridge.suspended
 	o := s.get(id)
 	switch {
@@ -209,7 +210,7 @@ func (q *query) goOn(ctx context.Context, id string) (*sdk.Result, error) {
 		return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
 			"answers belongs to another call; nothing was run", Suggestion: "Repeat the call unchanged, with its own state."}
 	case s.take(id) == nil: // another repeat was faster
-		return q.goOn(ctx, id)
+		return q.resumeSuspended(ctx, id)
 	}
 	o.timer.Stop()
 	o.mu.Lock()
@@ -227,7 +228,7 @@ func (q *query) goOn(ctx context.Context, id string) (*sdk.Result, error) {
 }
 
 // sameCall tells whether a repeat is one of this call.
-func (o *ongoing) sameCall(q *query) bool {
+func (o *serverCall) sameCall(q *toolRequest) bool {
 	return o.method == q.method && string(object(o.params...)) == string(object(q.params...)) &&
 		o.request.SessionID == q.request.SessionID
 }

@@ -39,7 +39,7 @@ type taskState struct {
 }
 
 // callTask makes a call as a task, and waits for its result.
-func (q *query) callTask(ctx context.Context, o *client.CallOptions) (json.RawMessage, error) {
+func (q *toolRequest) callTask(ctx context.Context, o *client.CallOptions) (json.RawMessage, error) {
 	params := slices.Concat(q.params, []member{{"task", taskTime}})
 	raw, err := q.session.Call(ctx, q.method, object(params...), o)
 	if err != nil {
@@ -61,7 +61,8 @@ func (q *query) callTask(ctx context.Context, o *client.CallOptions) (json.RawMe
 }
 
 // followTask waits until a task has a result, or asks. A call that ends before cancels the task.
-func (q *query) followTask(ctx context.Context, state taskState, id json.RawMessage, o *client.CallOptions) error {
+func (q *toolRequest) followTask(ctx context.Context, state taskState, id json.RawMessage,
+	o *client.CallOptions) error {
 	for state.Status == "working" {
 		q.emit(sdk.Event{Type: sdk.EventProgress, Message: state.Message})
 		wait := firstPoll
@@ -87,7 +88,7 @@ func (q *query) followTask(ctx context.Context, state taskState, id json.RawMess
 }
 
 // cancelTask tells the server that nobody waits for a task any more.
-func (q *query) cancelTask(ctx context.Context, id json.RawMessage) {
+func (q *toolRequest) cancelTask(ctx context.Context, id json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_, _ = q.session.Call(ctx, "tasks/cancel", id, &client.CallOptions{})

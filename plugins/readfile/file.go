@@ -23,14 +23,14 @@ import (
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
-// A reading is one call of the tool.
-type reading struct {
+// A readCall is one call of the tool.
+type readCall struct {
 	*config
 	window
 	textEncoding textEncoding // asked for; without a name it is found out
 	raw          bool
 	images       int // how many bytes of images may still be given
-	places       places
+	places       openFolders
 }
 
 // A readOutput is the structured result for a file. Images have no lines.
@@ -49,19 +49,20 @@ type readOutput struct {
 	Error      *sdk.Error `json:"error,omitzero"` // one of several files could not be read
 }
 
-// A view is what the model sees of a file: the exact text or the image, then the notes, each a content part of its own.
-type view struct {
+// A fileView is what the model sees of a file: the exact text or the image, then the notes, each a content part of its
+// own.
+type fileView struct {
 	content sdk.Content
 	notes   []string
 	readOutput
 }
 
-func (v *view) result() *sdk.Result {
+func (v *fileView) result() *sdk.Result {
 	return &sdk.Result{Content: v.parts(), Structured: encode(v.readOutput), Truncated: v.Truncated}
 }
 
 // parts are the content and the notes, which begin a line of their own also when the parts are put one after the other.
-func (v *view) parts() (parts []sdk.Content) {
+func (v *fileView) parts() (parts []sdk.Content) {
 	notes := bracketed(v.notes...)
 	if v.content.Text != "" || v.content.Data != nil {
 		parts = append(parts, v.content)
@@ -76,7 +77,7 @@ func (v *view) parts() (parts []sdk.Content) {
 }
 
 // file reads one file.
-func (r *reading) file(ctx context.Context, path string) (*view, error) {
+func (r *readCall) file(ctx context.Context, path string) (*fileView, error) {
 	p, f, err := r.open(path)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (r *reading) file(ctx context.Context, path string) (*view, error) {
 }
 
 // open opens a regular file that holds no secrets.
-func (r *reading) open(path string) (*workspace.Place, *os.File, error) {
+func (r *readCall) open(path string) (*workspace.Place, *os.File, error) {
 	root, err := r.places.at(path)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +131,7 @@ func noPattern(path string, err error) error {
 }
 
 // text shows a file that is not a notebook, or not to be shown as one.
-func (r *reading) text(ctx context.Context, f *os.File, p *workspace.Place) (*view, error) {
+func (r *readCall) text(ctx context.Context, f *os.File, p *workspace.Place) (*fileView, error) {
 	in := newSource(ctx, f, p.Info.Size())
 	text, err := decode(in, p.Info.Size(), r.textEncoding)
 	if err != nil {
@@ -150,7 +151,7 @@ func (r *reading) text(ctx context.Context, f *os.File, p *workspace.Place) (*vi
 }
 
 // excerpt takes from a text what the call asks for.
-func (r *reading) excerpt(ctx context.Context, f *os.File, p *workspace.Place, text *decoded) (*excerpt, error) {
+func (r *readCall) excerpt(ctx context.Context, f *os.File, p *workspace.Place, text *decoded) (*excerpt, error) {
 	size := p.Info.Size()
 	e := &excerpt{window: r.window, countRest: size <= countUpTo}
 	if r.tail == 0 {
@@ -168,7 +169,7 @@ func (r *reading) excerpt(ctx context.Context, f *os.File, p *workspace.Place, t
 }
 
 // view is the excerpt for the model, with notes on the text that it is of.
-func (e *excerpt) view(path string, d *decoded, etag string) *view {
+func (e *excerpt) view(path string, d *decoded, etag string) *fileView {
 	text, endings := e.endings()
 	out := readOutput{Path: path, StartLine: max(e.first, 0), Bytes: len(text), Etag: etag, Truncated: e.truncated()}
 	if d.name != utf8Coding.name {
@@ -184,7 +185,7 @@ func (e *excerpt) view(path string, d *decoded, etag string) *view {
 	if etag != "" {
 		notes = append(notes, "etag "+etag)
 	}
-	return &view{content: sdk.TextContent(string(text)), notes: notes, readOutput: out}
+	return &fileView{content: sdk.TextContent(string(text)), notes: notes, readOutput: out}
 }
 
 func outOfRange(p *workspace.Place, first, total int) error {
@@ -255,14 +256,14 @@ func closeWith(ctx context.Context, f *os.File) (done func()) {
 	}
 }
 
-// places are the folders that one call reads in, each opened when a path leads to it. Close them after the call.
-type places struct {
+// openFolders are the folders that one call reads in, each opened when a path leads to it. Close them after the call.
+type openFolders struct {
 	request *sdk.Request
 	opened  []*workspace.Root
 }
 
 // at opens the folder that a path belongs to.
-func (p *places) at(name string) (*workspace.Root, error) {
+func (p *openFolders) at(name string) (*workspace.Root, error) {
 	w, err := workspace.OpenAt(p.request, name)
 	if err != nil {
 		return nil, err
@@ -277,7 +278,7 @@ func (p *places) at(name string) (*workspace.Root, error) {
 	return w, nil
 }
 
-func (p *places) close() {
+func (p *openFolders) close() {
 	for _, w := range p.opened {
 		w.Close()
 	}
@@ -301,7 +302,7 @@ func denied(r *sdk.Request, w *workspace.Root) func(resolved string) bool {
 }
 
 // filter is that of a call which asks for what s says.
-func filter(r *sdk.Request, w *workspace.Root, s seen) walk.Filter {
+func filter(r *sdk.Request, w *workspace.Root, s visibility) walk.Filter {
 	return walk.Filter{Hidden: s.Hidden, Ignored: s.Ignored, Denied: denied(r, w)}
 }
 
@@ -314,7 +315,7 @@ func (c *config) withoutSecrets(f walk.Filter) walk.Filter {
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // binary returns a small image as such, and refuses all other bytes. Head is the start of the file.
-func (r *reading) binary(f *os.File, p *workspace.Place, head []byte) (*view, error) {
+func (r *readCall) binary(f *os.File, p *workspace.Place, head []byte) (*fileView, error) {
 	mimeType := sniff(head)
 	if !slices.Contains(imageTypes, mimeType) {
 		return nil, notText(p, mimeType, head)
@@ -326,7 +327,8 @@ func (r *reading) binary(f *os.File, p *workspace.Place, head []byte) (*view, er
 	if len(data) > r.images {
 		return nil, tooLargeImage(p, mimeType, r.images)
 	}
-	return &view{content: sdk.ImageContent(data, mimeType), notes: []string{mimeType + ", " + count(len(data), "byte")},
+	return &fileView{content: sdk.ImageContent(data, mimeType),
+		notes:      []string{mimeType + ", " + count(len(data), "byte")},
 		readOutput: readOutput{Path: p.Path, Bytes: len(data), MIMEType: mimeType}}, nil
 }
 
@@ -378,7 +380,7 @@ type manyOutput struct {
 }
 
 // many reads several files, one after the other, until max_bytes are used up. It fails when none can be read.
-func (r *reading) many(ctx context.Context, paths []string) (*sdk.Result, error) {
+func (r *readCall) many(ctx context.Context, paths []string) (*sdk.Result, error) {
 	r.images = maxImages
 	result, out, failed := &sdk.Result{}, manyOutput{}, 0
 	for i, path := range paths {
@@ -400,9 +402,9 @@ func (r *reading) many(ctx context.Context, paths []string) (*sdk.Result, error)
 }
 
 // one reads one of several files; what goes wrong is said in its place.
-func (r *reading) one(ctx context.Context, path string) *view {
+func (r *readCall) one(ctx context.Context, path string) *fileView {
 	if r.bytes == 0 {
-		return &view{readOutput: readOutput{Path: path, Truncated: true},
+		return &fileView{readOutput: readOutput{Path: path, Truncated: true},
 			notes: []string{"not read: max_bytes are used up; read it with another call"}}
 	}
 	v, err := r.file(ctx, path)
@@ -417,7 +419,7 @@ func (r *reading) one(ctx context.Context, path string) *view {
 	return v
 }
 
-func failed(path string, err error) *view {
+func failed(path string, err error) *fileView {
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok {
 		e = &sdk.Error{Name: "Error", Message: err.Error()}
@@ -427,7 +429,7 @@ func failed(path string, err error) *view {
 	if e.Suggestion != "" {
 		note += ". " + e.Suggestion
 	}
-	return &view{readOutput: readOutput{Path: path, Error: e}, notes: []string{note}}
+	return &fileView{readOutput: readOutput{Path: path, Error: e}, notes: []string{note}}
 }
 
 // header is the line over a file. It ends the line of what is before it, as the parts may be put one after the other.

@@ -29,7 +29,7 @@ type globInput struct {
 	Sort       string `json:"sort,omitempty" jsonschema:"newest: last changed first. name: by path." enum:"newest|name" default:"newest"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many paths to give at most." minimum:"1" maximum:"2000" default:"100"`
 	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"Take upper and lower case for the same." default:"false"`
-	seen
+	visibility
 }
 
 // A globOutput is the structured result.
@@ -81,8 +81,8 @@ func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.R
 		return nil, err
 	}
 	defer w.Close()
-	f := finding{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
-	left, err := f.findIn(ctx, w, pattern, in, c.withoutSecrets(filter(r, w, in.seen)))
+	f := globResults{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
+	left, err := f.findIn(ctx, w, pattern, in, c.withoutSecrets(filter(r, w, in.visibility)))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (in *globInput) check() error {
 	return nil
 }
 
-// A finding keeps the best of the files that match.
-type finding struct {
+// globResults keeps the best of the files that match.
+type globResults struct {
 	limit  int
 	byName bool
 	files  []foundFile
@@ -109,7 +109,7 @@ type finding struct {
 
 // findIn begins where the pattern has its first wildcard: a folder that it names is looked into, though it may be
 // hidden.
-func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput,
+func (f *globResults) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput,
 	filter walk.Filter) (left walk.LeftOut, err error) {
 	p, err := w.Find(cmp.Or(in.Path, "."))
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePa
 	return f.find(ctx, top, pattern)
 }
 
-func (f *finding) find(ctx context.Context, top *walk.Folder, pattern *namePattern) (walk.LeftOut, error) {
+func (f *globResults) find(ctx context.Context, top *walk.Folder, pattern *namePattern) (walk.LeftOut, error) {
 	left, err := walk.Walk[[]foundFile]{
 		Visit: func(_ context.Context, b walk.Batch) []foundFile { return matching(b, pattern) },
 		Each:  f.take,
@@ -158,7 +158,7 @@ func matching(b walk.Batch, pattern *namePattern) (out []foundFile) {
 	return out
 }
 
-func (f *finding) take(files []foundFile) bool {
+func (f *globResults) take(files []foundFile) bool {
 	f.total += len(files)
 	f.files = append(f.files, files...)
 	if len(f.files) > 2*maxFound {
@@ -168,7 +168,7 @@ func (f *finding) take(files []foundFile) bool {
 }
 
 // trim keeps as many files as are asked for. They come in the order of their paths, which newest keeps among equals.
-func (f *finding) trim() {
+func (f *globResults) trim() {
 	if !f.byName {
 		slices.SortStableFunc(f.files, func(a, b foundFile) int { return b.Modified.Compare(a.Modified) })
 	}
@@ -180,7 +180,7 @@ func (f *finding) trim() {
 	f.files = f.files[:keep]
 }
 
-func (f *finding) result(pattern string, left walk.LeftOut) *sdk.Result {
+func (f *globResults) result(pattern string, left walk.LeftOut) *sdk.Result {
 	var text strings.Builder
 	for _, file := range f.files {
 		text.WriteString(printable(file.Path) + "\n")
@@ -199,7 +199,7 @@ func (f *finding) result(pattern string, left walk.LeftOut) *sdk.Result {
 }
 
 // cutNote says that there are more, and how to get at them.
-func (f *finding) cutNote() string {
+func (f *globResults) cutNote() string {
 	if len(f.files) == f.total {
 		return ""
 	}

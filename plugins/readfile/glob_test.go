@@ -106,7 +106,7 @@ func TestGlobNewestFirst(t *testing.T) {
 }
 
 func TestGlobOfMany(t *testing.T) {
-	f := finding{limit: 3, files: []foundFile{}}
+	f := globResults{limit: 3, files: []foundFile{}}
 	for i := range 3 * maxFound {
 		f.take([]foundFile{{Path: fmt.Sprint(i), Modified: time.Unix(int64(i), 0)}})
 	}
@@ -115,7 +115,7 @@ func TestGlobOfMany(t *testing.T) {
 		cap(f.files) > 5*maxFound {
 		t.Errorf("of %d: %v", f.total, f.files)
 	}
-	contains(t, (&finding{limit: maxFound, total: 9000, files: make([]foundFile, maxFound)}).cutNote(),
+	contains(t, (&globResults{limit: maxFound, total: 9000, files: make([]foundFile, maxFound)}).cutNote(),
 		"the 2000 last changed of 9000 that match; narrow the pattern")
 }
 

@@ -40,7 +40,7 @@ type grepInput struct {
 	After      int    `json:"after,omitempty" jsonschema:"Lines to show after each match." minimum:"0" maximum:"20" default:"0"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many matching lines to show at most; files with mode files and count." minimum:"1" maximum:"1000" default:"100"`
 	PerFile    int    `json:"per_file,omitempty" jsonschema:"How many matching lines of one file to show at most. Without it as many as limit." minimum:"1" maximum:"1000"`
-	seen
+	visibility
 }
 
 func addGrep(p *sdk.Plugin, c *config) {
@@ -65,7 +65,7 @@ func addGrep(p *sdk.Plugin, c *config) {
 }
 
 func (c *config) grep(ctx context.Context, r *sdk.Request, in grepInput) (*sdk.Result, error) {
-	g, err := c.grepping(r, in)
+	g, err := c.newGrepCall(r, in)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *config) grep(ctx context.Context, r *sdk.Request, in grepInput) (*sdk.R
 		return nil, err
 	}
 	if p.Info != nil && p.Info.IsDir() {
-		err = g.searchAll(ctx, w, p, filter(r, w, in.seen))
+		err = g.searchAll(ctx, w, p, filter(r, w, in.visibility))
 	} else {
 		err = g.searchOne(ctx, p)
 	}
@@ -89,24 +89,24 @@ func (c *config) grep(ctx context.Context, r *sdk.Request, in grepInput) (*sdk.R
 	return g.result(), nil
 }
 
-// A grepping is one call of the tool.
-type grepping struct {
+// A grepCall is one call of the tool.
+type grepCall struct {
 	*config
 	in               grepInput
 	pattern          *scan.Pattern
 	include, exclude *namePattern // nil for none
-	most             atMost
+	most             fileLimits
 	report
 }
 
-// atMost are the limits for one file.
-type atMost struct {
+// fileLimits are the limits for one file.
+type fileLimits struct {
 	lines         int // that match; negative for all
 	before, after int
 	text          bool // keep the lines, not only their number
 }
 
-func (c *config) grepping(r *sdk.Request, in grepInput) (*grepping, error) {
+func (c *config) newGrepCall(r *sdk.Request, in grepInput) (*grepCall, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *config) grepping(r *sdk.Request, in grepInput) (*grepping, error) {
 	if err != nil {
 		return nil, badExpression(in.Pattern, err)
 	}
-	g := &grepping{config: c, in: in, pattern: pattern, most: in.most()}
+	g := &grepCall{config: c, in: in, pattern: pattern, most: in.most()}
 	dir := absolute(r.Workdir, in.Path)
 	if g.include, err = optionalPattern("include", in.Include, dir); err == nil {
 		g.exclude, err = optionalPattern("exclude", in.Exclude, dir)
@@ -123,14 +123,14 @@ func (c *config) grepping(r *sdk.Request, in grepInput) (*grepping, error) {
 	return g, err
 }
 
-func (in *grepInput) most() atMost {
+func (in *grepInput) most() fileLimits {
 	switch in.Mode {
 	case "files":
-		return atMost{lines: 1}
+		return fileLimits{lines: 1}
 	case "count":
-		return atMost{lines: -1}
+		return fileLimits{lines: -1}
 	}
-	return atMost{lines: min(cmp.Or(in.PerFile, in.Limit), in.Limit), before: in.Before, after: in.After, text: true}
+	return fileLimits{lines: min(cmp.Or(in.PerFile, in.Limit), in.Limit), before: in.Before, after: in.After, text: true}
 }
 
 func optionalPattern(argument, text, dir string) (*namePattern, error) {
@@ -172,12 +172,12 @@ func badExpression(pattern string, err error) error {
 }
 
 // wants reports whether the names of a file let it be searched.
-func (g *grepping) wants(b walk.Batch, name string) bool {
+func (g *grepCall) wants(b walk.Batch, name string) bool {
 	return (g.include == nil || g.include.matches(b.Below, name)) &&
 		(g.exclude == nil || !g.exclude.matches(b.Below, name))
 }
 
-func (g *grepping) descends(below string) bool {
+func (g *grepCall) descends(below string) bool {
 	return (g.include == nil || g.include.mayHold(below)) && (g.exclude == nil || !g.exclude.covers(below))
 }
 
@@ -209,7 +209,7 @@ type batchReport struct {
 }
 
 // searchOne searches a file that was asked for by its name: also one that is large, or ignored.
-func (g *grepping) searchOne(ctx context.Context, p *workspace.Place) error {
+func (g *grepCall) searchOne(ctx context.Context, p *workspace.Place) error {
 	err := p.Regular()
 	if err == nil {
 		err = g.secret(p)
@@ -238,7 +238,7 @@ func (g *grepping) searchOne(ctx context.Context, p *workspace.Place) error {
 }
 
 // searchAll searches the files below a directory.
-func (g *grepping) searchAll(ctx context.Context, w *workspace.Root, p *workspace.Place, filter walk.Filter) error {
+func (g *grepCall) searchAll(ctx context.Context, w *workspace.Root, p *workspace.Place, filter walk.Filter) error {
 	top, err := walk.Enter(w, p, filter)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (g *grepping) searchAll(ctx context.Context, w *workspace.Root, p *workspac
 	return err
 }
 
-func (g *grepping) searchBatch(ctx context.Context, s *searcher, b walk.Batch) (out batchReport) {
+func (g *grepCall) searchBatch(ctx context.Context, s *searcher, b walk.Batch) (out batchReport) {
 	for _, e := range b.Files {
 		if e.Type() != 0 || !g.wants(b, e.Name()) {
 			continue
@@ -281,7 +281,7 @@ func (g *grepping) searchBatch(ctx context.Context, s *searcher, b walk.Batch) (
 }
 
 // searchEntry searches one file of many; what goes wrong with it is only counted.
-func (g *grepping) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *batchReport) {
+func (g *grepCall) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *batchReport) {
 	name := path.Join(b.Path, e.Name())
 	if g.secretBy(name, b.Resolved(e.Name())) != "" {
 		out.skipped.Secret++
@@ -304,7 +304,7 @@ func (g *grepping) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *ba
 	g.searchOpen(s, f, info.Size(), name, out)
 }
 
-func (g *grepping) searchOpen(s *searcher, f *os.File, size int64, name string, out *batchReport) {
+func (g *grepCall) searchOpen(s *searcher, f *os.File, size int64, name string, out *batchReport) {
 	found, err := s.search(f, size)
 	switch {
 	case errors.Is(err, errBinary):
@@ -331,12 +331,12 @@ func unreadable(err error) int {
 }
 
 // notes say what the lines are, what was left out, and how to get at it.
-func (g *grepping) notes() []string {
+func (g *grepCall) notes() []string {
 	return []string{g.emptyNote(), g.countNote(), g.fullNote(), g.perFileNote(), g.cutLinesNote(), g.skippedNote(),
 		crowdedNote(g.left)}
 }
 
-func (g *grepping) emptyNote() string {
+func (g *grepCall) emptyNote() string {
 	switch {
 	case len(g.files) > 0 || g.full != "":
 		return ""
@@ -348,7 +348,7 @@ func (g *grepping) emptyNote() string {
 	return "no matches in " + count(g.searched, "file")
 }
 
-func (g *grepping) countNote() string {
+func (g *grepCall) countNote() string {
 	if g.in.Mode != "count" || g.with == 0 {
 		return ""
 	}
@@ -360,7 +360,7 @@ func (g *grepping) countNote() string {
 	return note
 }
 
-func (g *grepping) fullNote() string {
+func (g *grepCall) fullNote() string {
 	if g.full == "" {
 		return ""
 	}
@@ -371,14 +371,14 @@ func (g *grepping) fullNote() string {
 	return note + g.suggestNarrower()
 }
 
-func (g *grepping) suggestNarrower() string {
+func (g *grepCall) suggestNarrower() string {
 	if g.in.Limit < maxMatches {
 		return fmt.Sprintf(", or raise limit (up to %d)", maxMatches)
 	}
 	return ""
 }
 
-func (g *grepping) perFileNote() string {
+func (g *grepCall) perFileNote() string {
 	if g.perFile == 0 {
 		return ""
 	}
@@ -386,7 +386,7 @@ func (g *grepping) perFileNote() string {
 		countOf(g.perFile, "file has", "files have"), g.in.PerFile)
 }
 
-func (g *grepping) cutLinesNote() string {
+func (g *grepCall) cutLinesNote() string {
 	n := g.cutLines()
 	if n == 0 {
 		return ""
@@ -396,7 +396,7 @@ func (g *grepping) cutLinesNote() string {
 }
 
 // skippedNote counts the files that were not searched, by why.
-func (g *grepping) skippedNote() string {
+func (g *grepCall) skippedNote() string {
 	var parts []string
 	part := func(n int, one, many string) {
 		if n > 0 {
@@ -414,8 +414,8 @@ func (g *grepping) skippedNote() string {
 	return "not searched: " + strings.Join(parts, ", ")
 }
 
-// seen are the arguments that ask for what a project does not have in plain sight.
-type seen struct {
+// visibility are the arguments that ask for what a project does not have in plain sight.
+type visibility struct {
 	Hidden  bool `json:"hidden,omitempty" jsonschema:"Also names that begin with a dot." default:"false"`
 	Ignored bool `json:"ignored,omitempty" jsonschema:"Also what .gitignore, .ignore and .git/info/exclude leave out, such as build results." default:"false"`
 }

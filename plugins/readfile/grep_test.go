@@ -240,7 +240,7 @@ func TestGrepGrowingFile(t *testing.T) {
 	p, err := scan.Compile("needle", scan.Options{})
 	check(t, err)
 	text := strings.Repeat("line\n", 2<<20) // over two pieces
-	s := newSearcher(t.Context(), p, atMost{lines: -1})
+	s := newSearcher(t.Context(), p, fileLimits{lines: -1})
 	m, err := s.search(strings.NewReader(text+"needle\n"), int64(len(text)))
 	if err != nil || m.matches != 0 {
 		t.Errorf("%+v, %v", m, err)
@@ -274,7 +274,7 @@ func TestGrepLongLinesTakeTurns(t *testing.T) {
 		longLine <- struct{}{} // by another search
 		var found *fileMatches
 		go func() {
-			found, _ = newSearcher(t.Context(), p, atMost{lines: 1}).search(strings.NewReader(text), int64(len(text)))
+			found, _ = newSearcher(t.Context(), p, fileLimits{lines: 1}).search(strings.NewReader(text), int64(len(text)))
 		}()
 		if synctest.Wait(); found != nil {
 			t.Error("the search did not wait for its turn")
@@ -294,7 +294,7 @@ func TestGrepPieces(t *testing.T) {
 	p, err := scan.Compile("needle", scan.Options{})
 	check(t, err)
 	for _, size := range []int{1, 2, 3, 7, 64, 1000, 1 << 20} {
-		s := newSearcher(t.Context(), p, atMost{lines: 1000, before: 2, after: 3, text: true})
+		s := newSearcher(t.Context(), p, fileLimits{lines: 1000, before: 2, after: 3, text: true})
 		s.buf = make([]byte, 0, size)
 		m, err := s.search(&slowReader{text: text, most: size}, -1)
 		check(t, err)

@@ -52,7 +52,7 @@ type countOutput struct {
 }
 
 // add takes what came of some files. False ends the search.
-func (g *grepping) add(b batchReport) bool {
+func (g *grepCall) add(b batchReport) bool {
 	g.searched += b.searched
 	g.skipped.add(b.skipped)
 	for _, f := range b.found {
@@ -63,7 +63,7 @@ func (g *grepping) add(b batchReport) bool {
 	return true
 }
 
-func (g *grepping) addFile(f *fileMatches) bool {
+func (g *grepCall) addFile(f *fileMatches) bool {
 	switch g.in.Mode {
 	case "count":
 		g.with++
@@ -88,7 +88,7 @@ func (g *grepping) addFile(f *fileMatches) bool {
 }
 
 // fits cuts the lines of a file to what the limits leave for it. False says that nothing is left.
-func (g *grepping) fits(f *fileMatches) bool {
+func (g *grepCall) fits(f *fileMatches) bool {
 	keep, matches, last := 0, 0, -maxContext
 	for _, line := range f.lines {
 		g.size += len(line.text) + len(f.path) + 8
@@ -115,7 +115,7 @@ func (g *grepping) fits(f *fileMatches) bool {
 }
 
 // fullFile notes that a file has more matches than were searched for.
-func (g *grepping) fullFile(matches int) {
+func (g *grepCall) fullFile(matches int) {
 	if matches == g.in.PerFile {
 		g.perFile++
 	} else {
@@ -123,7 +123,7 @@ func (g *grepping) fullFile(matches int) {
 	}
 }
 
-func (g *grepping) result() *sdk.Result {
+func (g *grepCall) result() *sdk.Result {
 	var text strings.Builder
 	for i, f := range g.files {
 		switch g.in.Mode {
@@ -144,7 +144,7 @@ func (g *grepping) result() *sdk.Result {
 
 // writeLines shows the lines of a file. Where lines around matches were asked for, -- is between those that do not
 // follow one another.
-func (g *grepping) writeLines(text *strings.Builder, f *fileMatches, apart bool) {
+func (g *grepCall) writeLines(text *strings.Builder, f *fileMatches, apart bool) {
 	name, next := printable(f.path), 0
 	for _, line := range f.lines {
 		if f.before+f.after > 0 && (apart || next > 0) && line.number != next {
@@ -159,11 +159,11 @@ func (g *grepping) writeLines(text *strings.Builder, f *fileMatches, apart bool)
 	}
 }
 
-func (g *grepping) truncated() bool {
+func (g *grepCall) truncated() bool {
 	return g.full != "" || g.perFile > 0 || g.with > len(g.files) || g.left.Crowded > 0 || g.cutLines() > 0
 }
 
-func (g *grepping) cutLines() (n int) {
+func (g *grepCall) cutLines() (n int) {
 	for _, f := range g.files {
 		for _, line := range f.lines {
 			if line.cut {
@@ -174,7 +174,7 @@ func (g *grepping) cutLines() (n int) {
 	return n
 }
 
-func (g *grepping) output() grepOutput {
+func (g *grepCall) output() grepOutput {
 	out := grepOutput{Total: g.matches, Searched: g.searched, Skipped: g.skipped, Hidden: g.left.Hidden,
 		Ignored: g.left.Ignored, Truncated: g.truncated()}
 	if g.in.Mode == "content" {
@@ -204,7 +204,7 @@ const maxLineShown = 500 // bytes of a line
 
 // fileMatches are the lines of a file that match, with those around them.
 type fileMatches struct {
-	atMost
+	fileLimits
 	path    string
 	lines   []shownLine
 	matches int  // how many lines match, as far as they were searched for
@@ -230,9 +230,9 @@ type shownLine struct {
 func (m *fileMatches) add(line scan.Line) bool {
 	if !m.text {
 		m.matches++
-		return m.atMost.lines < 0 || m.matches < m.atMost.lines
+		return m.fileLimits.lines < 0 || m.matches < m.fileLimits.lines
 	}
-	if m.matches == m.atMost.lines || m.size > maxShown {
+	if m.matches == m.fileLimits.lines || m.size > maxShown {
 		m.more = true
 		m.showUntil(line.Start)
 		return false

@@ -25,7 +25,7 @@ const (
 type listInput struct {
 	Path  string `json:"path,omitempty" jsonschema:"The directory: relative to the workspace, or absolute inside it." default:"."`
 	Depth int    `json:"depth,omitempty" jsonschema:"How many levels to show; 1 is the directory's own entries." minimum:"1" maximum:"10" default:"1"`
-	seen
+	visibility
 }
 
 // A listOutput is the structured result.
@@ -76,7 +76,7 @@ func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.R
 	if err != nil {
 		return nil, err
 	}
-	l := listing{w: w, filter: c.withoutSecrets(filter(r, w, in.seen)), mostNames: maxNames, entries: []entry{}}
+	l := listing{w: w, filter: c.withoutSecrets(filter(r, w, in.visibility)), mostNames: maxNames, entries: []entry{}}
 	if err := l.walk(ctx, p, max(in.Depth, 1)); err != nil {
 		return nil, err
 	}

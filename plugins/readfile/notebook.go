@@ -28,7 +28,7 @@ const (
 func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
 
 // notebook shows the cells of a notebook. What is not one is shown as text, with the reason.
-func (r *reading) notebook(ctx context.Context, f *os.File, p *workspace.Place) (*view, error) {
+func (r *readCall) notebook(ctx context.Context, f *os.File, p *workspace.Place) (*fileView, error) {
 	if size := p.Info.Size(); size > maxNotebook {
 		return r.notAsNotebook(ctx, f, p, fmt.Sprintf("it has %d bytes, at most %d are taken apart", size, maxNotebook))
 	}
@@ -45,7 +45,7 @@ func (r *reading) notebook(ctx context.Context, f *os.File, p *workspace.Place) 
 	return r.cells(&n, p, workspace.Etag(data))
 }
 
-func (r *reading) notAsNotebook(ctx context.Context, f *os.File, p *workspace.Place, why string) (*view, error) {
+func (r *readCall) notAsNotebook(ctx context.Context, f *os.File, p *workspace.Place, why string) (*fileView, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, workspace.Explain(p.Path, err)
 	}
@@ -57,7 +57,7 @@ func (r *reading) notAsNotebook(ctx context.Context, f *os.File, p *workspace.Pl
 }
 
 // cells makes the view of a notebook: lines are those of what is shown, not those of the file.
-func (r *reading) cells(n *notebook, p *workspace.Place, etag string) (*view, error) {
+func (r *readCall) cells(n *notebook, p *workspace.Place, etag string) (*fileView, error) {
 	e := &excerpt{window: r.window, countRest: true}
 	in := bufio.NewReader(&n.out)
 	if r.tail > 0 {

@@ -52,7 +52,7 @@ func addRead(p *sdk.Plugin, c *config) {
 }
 
 func (c *config) read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.Result, error) {
-	call, err := c.reading(in)
+	call, err := c.newReadCall(in)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (c *config) read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.R
 	return v.result(), nil
 }
 
-// reading makes of the arguments what all files of the call have in common.
-func (c *config) reading(in readInput) (*reading, error) {
+// newReadCall makes of the arguments what all files of the call have in common.
+func (c *config) newReadCall(in readInput) (*readCall, error) {
 	switch {
 	case in.Path == "" && len(in.Paths) == 0:
 		return nil, invalid("give path, or paths for several files")
@@ -82,7 +82,7 @@ func (c *config) reading(in readInput) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &reading{config: c, window: window, raw: in.Raw, images: maxImage}
+	call := &readCall{config: c, window: window, raw: in.Raw, images: maxImage}
 	if in.Encoding != "" {
 		call.textEncoding, err = encodingNamed(in.Encoding)
 	}

@@ -32,7 +32,7 @@ var (
 type searcher struct {
 	ctx  context.Context
 	scan *scan.Scanner
-	most atMost
+	most fileLimits
 
 	buf   []byte // the piece of the file
 	shown int    // what is before this in buf was searched before; it is there to be shown
@@ -40,7 +40,7 @@ type searcher struct {
 	long  bool   // it holds longLine
 }
 
-func newSearcher(ctx context.Context, pattern *scan.Pattern, most atMost) *searcher {
+func newSearcher(ctx context.Context, pattern *scan.Pattern, most fileLimits) *searcher {
 	return &searcher{ctx: ctx, scan: pattern.Scanner(ctx), most: most}
 }
 
@@ -58,7 +58,7 @@ func (s *searcher) search(file io.Reader, size int64) (*fileMatches, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &fileMatches{atMost: s.most, number: 1, shown: s.shown}
+	m := &fileMatches{fileLimits: s.most, number: 1, shown: s.shown}
 	for {
 		whole, err := s.lines(in)
 		if err != nil {

@@ -211,7 +211,7 @@ func (s *shell) await(ctx context.Context, j *job) error {
 func (j *job) startResult() *sdk.Result {
 	v := j.look(0)
 	line := j.line()
-	o := outcome{shown: v.shown(), DurationMS: line.DurationMS, Job: &line}
+	o := outcome{shownOutput: v.shown(), DurationMS: line.DurationMS, Job: &line}
 	text := v.text() + v.where()
 	if j.finished() {
 		o.ExitCode, o.Signal, o.TimedOut = &j.exit.Code, j.exit.SignalName(), line.State == stateTimedOut

@@ -270,7 +270,7 @@ func (j *job) awaitFirstOutput(ctx context.Context, limit, more time.Duration) {
 }
 
 // look returns the output since the last look, or the last lines of it.
-func (j *job) look(lines int) view {
+func (j *job) look(lines int) outputView {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	from := j.seen
@@ -381,7 +381,7 @@ func (j *job) show(tail int) *sdk.Result {
 	}
 	structured := struct {
 		Job jobLine `json:"job"`
-		shown
+		shownOutput
 	}{j.line(), v.shown()}
 	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.note())},
 		Structured: sdk.Encode(structured), Truncated: v.truncated}

@@ -18,17 +18,17 @@ const maxListed = 50
 
 // A previewData is the structured preview.
 type previewData struct {
-	Kind        string        `json:"kind"`
-	Interpreter string        `json:"interpreter,omitempty"` // of a script
-	Background  bool          `json:"background,omitempty"`
-	PTY         bool          `json:"pty,omitempty"`
-	Commands    []part        `json:"commands"`
-	LeftOut     int           `json:"left_out,omitempty"` // number of commands that are not listed
-	Risk        shellcmd.Risk `json:"risk"`
+	Kind        string           `json:"kind"`
+	Interpreter string           `json:"interpreter,omitempty"` // of a script
+	Background  bool             `json:"background,omitempty"`
+	PTY         bool             `json:"pty,omitempty"`
+	Commands    []previewCommand `json:"commands"`
+	LeftOut     int              `json:"left_out,omitempty"` // number of commands that are not listed
+	Risk        shellcmd.Risk    `json:"risk"`
 }
 
-// A part is one simple command in the command line.
-type part struct {
+// A previewCommand is one simple command in the command line.
+type previewCommand struct {
 	Name   string   `json:"name"`
 	Args   []string `json:"args"`
 	Via    []string `json:"via"`
@@ -61,7 +61,8 @@ func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) 
 		f = newPreviewData(in.Command, in.context(r.Workdir), name)
 	} else {
 		why := fmt.Sprintf("it runs %s code that is not looked into", name)
-		f = &previewData{Kind: "command", Commands: []part{}, Risk: shellcmd.Risk{Level: "high", Reasons: []string{why}}}
+		f = &previewData{Kind: "command", Commands: []previewCommand{},
+			Risk: shellcmd.Risk{Level: "high", Reasons: []string{why}}}
 	}
 	f.Interpreter = name
 	return f.preview(in.Command, name), nil
@@ -90,7 +91,7 @@ func (in *execContext) context(workspace string) shellcmd.Context {
 }
 
 func newPreviewData(command string, c shellcmd.Context, shell string) *previewData {
-	f := &previewData{Kind: "command", Commands: []part{}, Risk: shellcmd.Assess(command, c)}
+	f := &previewData{Kind: "command", Commands: []previewCommand{}, Risk: shellcmd.Assess(command, c)}
 	var foreign []string
 	if shell != "bash" {
 		foreign = []string{shell + " may read this in another way than bash"}
@@ -110,8 +111,8 @@ func newPreviewData(command string, c shellcmd.Context, shell string) *previewDa
 	return f
 }
 
-func newPart(x shellcmd.Command, foreign []string) part {
-	p := part{Name: x.Name, Args: []string{}, Via: append([]string{}, x.Via...), Text: x.Text,
+func newPart(x shellcmd.Command, foreign []string) previewCommand {
+	p := previewCommand{Name: x.Name, Args: []string{}, Via: append([]string{}, x.Via...), Text: x.Text,
 		Doubts: append(foreign[:len(foreign):len(foreign)], x.Doubts...)}
 	for _, a := range x.Args {
 		p.Args = append(p.Args, a.Text)
@@ -152,7 +153,7 @@ func (f *previewData) text(command string) string {
 	return b.String()
 }
 
-func (p *part) write(b *strings.Builder) {
+func (p *previewCommand) write(b *strings.Builder) {
 	b.WriteString("  " + p.Text)
 	if len(p.Via) > 0 {
 		b.WriteString("  [in " + strings.Join(p.Via, ", ") + "]")
@@ -163,13 +164,13 @@ func (p *part) write(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-const mostShown = 2000 // most bytes of a text in a preview
+const maxShownText = 2000 // most bytes of a text in a preview
 
 // shownAll writes a text so that nothing in it is hidden.
 func shownAll(text string) string {
-	quoted := strconv.QuoteToASCII(text[:min(len(text), mostShown)])
-	if len(text) > mostShown {
-		return quoted + fmt.Sprintf(" and %d bytes more", len(text)-mostShown)
+	quoted := strconv.QuoteToASCII(text[:min(len(text), maxShownText)])
+	if len(text) > maxShownText {
+		return quoted + fmt.Sprintf(" and %d bytes more", len(text)-maxShownText)
 	}
 	return quoted
 }
@@ -177,12 +178,12 @@ func shownAll(text string) string {
 // indented shows a text line by line, also so that nothing in it is hidden.
 func indented(text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(text[:min(len(text), mostShown)]) {
+	for line := range strings.Lines(text[:min(len(text), maxShownText)]) {
 		quoted := strconv.QuoteToGraphic(strings.TrimSuffix(line, "\n"))
 		b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`) + "\n")
 	}
-	if len(text) > mostShown {
-		fmt.Fprintf(&b, "  and %d bytes more\n", len(text)-mostShown)
+	if len(text) > maxShownText {
+		fmt.Fprintf(&b, "  and %d bytes more\n", len(text)-maxShownText)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

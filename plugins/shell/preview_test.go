@@ -40,7 +40,7 @@ Risk: medium
 	if err := json.Unmarshal(got.Structured, &f); err != nil {
 		t.Fatal(err)
 	}
-	wantForm := previewData{Kind: "command", Commands: []part{
+	wantForm := previewData{Kind: "command", Commands: []previewCommand{
 		{"ls", []string{"-la"}, []string{}, "ls -la", []string{}},
 		{"sh", []string{"-c", `wc "-l"`}, []string{}, `sh -c 'wc "-l"'`, []string{}},
 		{"wc", []string{"-l"}, []string{"sh -c"}, `wc "-l"`, []string{}},

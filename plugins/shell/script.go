@@ -113,7 +113,7 @@ func (in *scriptArgs) checkFirstLine() error {
 	if !ok || len(words) == 0 {
 		return nil
 	}
-	name, options := asked(words)
+	name, options := shebang(words)
 	switch {
 	case name == "":
 	case family(name) != family(in.interpreter()):
@@ -127,8 +127,8 @@ func (in *scriptArgs) checkFirstLine() error {
 	return nil
 }
 
-// asked returns the interpreter that a #! line names, directly or through env, and the options for it.
-func asked(words []string) (name string, options []string) {
+// shebang returns the interpreter that a #! line names, directly or through env, and the options for it.
+func shebang(words []string) (name string, options []string) {
 	if filepath.Base(words[0]) != "env" {
 		return filepath.Base(words[0]), words[1:]
 	}

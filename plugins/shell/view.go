@@ -21,8 +21,8 @@ import (
 // help.
 const maxSwitches = 1000
 
-// A view is what a result shows of a transcript from some point on.
-type view struct {
+// An outputView is what a result shows of a transcript from some point on.
+type outputView struct {
 	combined  string // both streams, line by line in order of arrival
 	streams   [2]string
 	totals    [2]int64
@@ -33,10 +33,10 @@ type view struct {
 }
 
 // since returns the output after those points.
-func (t *transcript) since(from [2]int64) view {
+func (t *transcript) since(from [2]int64) outputView {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := view{}
+	v := outputView{}
 	var now [2]snapshot
 	for i := range t.streams {
 		s := &t.streams[i]
@@ -157,7 +157,7 @@ func (w *interleaver) end() string {
 }
 
 // last keeps the last lines only.
-func (v *view) last(lines int) {
+func (v *outputView) last(lines int) {
 	for i, text := range []*string{&v.combined, &v.streams[stdout], &v.streams[stderr]} {
 		short := lastLines(*text, lines)
 		v.truncated = v.truncated || short != *text
@@ -184,8 +184,8 @@ func lastLines(text string, n int) string {
 	return text[end+1:]
 }
 
-// shown is the part of a structured result that is about output.
-type shown struct {
+// shownOutput is the part of a structured result that is about output.
+type shownOutput struct {
 	Stdout      string `json:"stdout"`
 	Stderr      string `json:"stderr"`
 	Truncated   bool   `json:"truncated"`
@@ -195,8 +195,8 @@ type shown struct {
 	StderrFile  string `json:"stderr_file,omitempty"`
 }
 
-func (v *view) shown() shown {
-	return shown{
+func (v *outputView) shown() shownOutput {
+	return shownOutput{
 		Stdout: v.streams[stdout], StdoutBytes: v.totals[stdout], StdoutFile: v.paths[stdout],
 		Stderr: v.streams[stderr], StderrBytes: v.totals[stderr], StderrFile: v.paths[stderr],
 		Truncated: v.truncated,
@@ -205,7 +205,7 @@ func (v *view) shown() shown {
 
 // outcome is the structured result of a command.
 type outcome struct {
-	shown
+	shownOutput
 	ExitCode   *int     `json:"exit_code,omitempty"` // absent while it runs
 	Signal     string   `json:"signal"`
 	TimedOut   bool     `json:"timed_out"`
@@ -213,8 +213,8 @@ type outcome struct {
 	Job        *jobLine `json:"job,omitempty"`
 }
 
-func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
-	o := outcome{shown: v.shown(), ExitCode: &exit.Code, Signal: exit.SignalName(), TimedOut: timedOut,
+func report(exit proctree.Exit, timedOut bool, v outputView) *sdk.Result {
+	o := outcome{shownOutput: v.shown(), ExitCode: &exit.Code, Signal: exit.SignalName(), TimedOut: timedOut,
 		DurationMS: exit.Duration.Milliseconds()}
 	left := exit.Killed
 	if exit.Canceled {
@@ -229,7 +229,7 @@ func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
 }
 
 // text is the output for models: unchanged, in whole lines.
-func (v *view) text() string {
+func (v *outputView) text() string {
 	if v.combined == "" {
 		return "(no output)\n"
 	}
@@ -237,7 +237,7 @@ func (v *view) text() string {
 }
 
 // where returns, in a line for each stream that is not shown completely, the file with all of it.
-func (v *view) where() string {
+func (v *outputView) where() string {
 	if len(v.files) == 0 {
 		return ""
 	}

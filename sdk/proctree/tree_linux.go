@@ -141,7 +141,7 @@ func (t *tree) listen() string {
 			if t.program.sandbox.Namespaces {
 				t.pid = t.outside(r.PID)
 			}
-			go t.attend()
+			go t.superviseLauncher()
 			if t.program.started != nil {
 				t.program.started(t.pid)
 			}

@@ -24,9 +24,9 @@ const (
 	shortRun = 50 * time.Millisecond
 )
 
-// attend waits for the end of the program, and makes sure that the launcher reports it, even if the launcher was
-// stopped. Where the kernel does not report it (before 5.3), only the launcher knows.
-func (t *tree) attend() {
+// superviseLauncher waits for the end of the program, and makes sure that the launcher reports it, even if the launcher
+// was stopped. Where the kernel does not report it (before 5.3), only the launcher knows.
+func (t *tree) superviseLauncher() {
 	if t.pid <= 0 || within(t.done, shortRun) || !t.programEnds() {
 		return
 	}

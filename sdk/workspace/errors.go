@@ -29,8 +29,8 @@ func Explain(path string, err error) error {
 	return &sdk.Error{Name: failure(err), Message: fmt.Sprintf("%s: %v", quote(path), err)}
 }
 
-// unwritten is Explain for what the system says to a write, after which all is as it was.
-func unwritten(path string, err error) error {
+// explainWrite is Explain for what the system says to a write, after which all is as it was.
+func explainWrite(path string, err error) error {
 	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil {
 		return err
 	}
@@ -141,23 +141,23 @@ func (p *Place) DidYouMean() string {
 	if err != nil {
 		return "" // only a hint
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return unlike(wanted, n) > max(2, len(wanted)/3) })
+	names = slices.DeleteFunc(names, func(n string) bool { return editDistance(wanted, n) > max(2, len(wanted)/3) })
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(unlike(wanted, a), unlike(wanted, b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(editDistance(wanted, a), editDistance(wanted, b)), strings.Compare(a, b))
 	})
 	if len(names) == 0 {
 		return ""
 	}
 	var near []string
 	for _, n := range names[:min(len(names), 3)] {
-		near = append(near, quote(p.root.shows(filepath.Join(folder, n))))
+		near = append(near, quote(p.root.shown(filepath.Join(folder, n))))
 	}
 	return "Did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// unlike is the number of letters to add, drop or change to make one name of the other, whatever their case. A name
-// with another ending counts as one.
-func unlike(a, b string) int {
+// editDistance is the number of letters to add, drop or change to make one name of the other, whatever their case. A
+// name with another ending counts as one.
+func editDistance(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if a != b && strings.TrimSuffix(a, filepath.Ext(a)) == strings.TrimSuffix(b, filepath.Ext(b)) {
 		return 1

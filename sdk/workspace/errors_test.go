@@ -45,13 +45,13 @@ func TestExplainKeeps(t *testing.T) {
 
 func TestUnwritten(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: ".toolhost-1", Err: syscall.ENOSPC}
-	e := fails(t, unwritten("dir/x", full), "IOError")
+	e := fails(t, explainWrite("dir/x", full), "IOError")
 	if want := `"dir/x": no space left on device; nothing was written`; e.Message != want {
 		t.Errorf("the message is %q, want %q", e.Message, want)
 	}
 	contains(t, e.Suggestion, "have room made")
 	own := &sdk.Error{Name: "Own"}
-	if err := unwritten("x", own); err != error(own) || unwritten("x", nil) != nil {
+	if err := explainWrite("x", own); err != error(own) || explainWrite("x", nil) != nil {
 		t.Errorf("an error of ours became %v", err)
 	}
 }

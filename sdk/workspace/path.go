@@ -211,7 +211,7 @@ func (s *search) step(next string, out bool) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return s.follow(next)
 	case !info.IsDir() && len(s.todo) > 0:
-		return notADirectory(s.root.shows(next))
+		return notADirectory(s.root.shown(next))
 	}
 	s.name, s.Info = next, info
 	return nil
@@ -224,7 +224,7 @@ func (s *search) stop(gap string) error {
 		return s.root.outside(s.Path)
 	}
 	if s.name != gap {
-		s.Missing = s.root.shows(gap)
+		s.Missing = s.root.shown(gap)
 	}
 	return nil
 }

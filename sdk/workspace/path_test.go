@@ -205,7 +205,7 @@ func TestUnlike(t *testing.T) {
 		{"kitten", "sitting", 3}, {"ab", "ba", 2},
 	}
 	for _, test := range tests {
-		if got := unlike(test.a, test.b); got != test.want {
+		if got := editDistance(test.a, test.b); got != test.want {
 			t.Errorf("unlike(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
 		}
 	}

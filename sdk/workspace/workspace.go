@@ -91,8 +91,8 @@ func (r *Root) Away() bool { return r.away }
 // Dir is the folder as it was given.
 func (r *Root) Dir() string { return r.dir }
 
-// shows returns a path in the folder for messages.
-func (r *Root) shows(rel string) string {
+// shown returns a path in the folder for messages.
+func (r *Root) shown(rel string) string {
 	if r.away {
 		rel = filepath.Join(r.dir, rel)
 	}
@@ -122,7 +122,7 @@ func (r *Root) Find(path string) (*Place, error) {
 	if !ok {
 		return nil, r.outside(path)
 	}
-	s := search{Place: &Place{Path: r.shows(rel), root: r, name: "."}, todo: parts(rel)}
+	s := search{Place: &Place{Path: r.shown(rel), root: r, name: "."}, todo: parts(rel)}
 	if err := s.run(); err != nil {
 		return nil, err
 	}

@@ -58,13 +58,13 @@ func (p *Place) Prepare(data []byte) (*Draft, error) {
 	}
 	if p.Missing != "" {
 		if err := p.root.root.MkdirAll(filepath.Dir(p.name), 0o755); err != nil {
-			return nil, unwritten(p.Path, err)
+			return nil, explainWrite(p.Path, err)
 		}
 	}
 	p.root.sweep(filepath.Dir(p.name))
 	temp, file, err := p.writeTemp(data)
 	if err != nil {
-		return nil, unwritten(p.Path, err)
+		return nil, explainWrite(p.Path, err)
 	}
 	return &Draft{p, temp, file}, nil
 }
@@ -165,9 +165,9 @@ func (p *Place) publish(temp string, check func() error) error {
 		}
 	}
 	if p.Info == nil {
-		return unwritten(p.Path, p.publishNew(temp))
+		return explainWrite(p.Path, p.publishNew(temp))
 	}
-	return unwritten(p.Path, p.root.root.Rename(temp, p.name))
+	return explainWrite(p.Path, p.root.root.Rename(temp, p.name))
 }
 
 // publishNew links instead of renaming, as a rename would replace a file that came up meanwhile. Where the file system

@@ -28,7 +28,7 @@ type meter struct {
 	query    *policy.Query
 	args     []cty.Value      // the arguments that the condition refers to, in the order of its names
 	loops    []iteration      // that are evaluated without HCL's contexts, the innermost last
-	operands []given          // of the calls that are being evaluated
+	operands []evaluated      // of the calls that are being evaluated
 	made     *hcl.EvalContext // the outermost context, once it was needed
 }
 
@@ -98,7 +98,7 @@ func (e metered) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostic
 		return cty.DynamicVal, e.wrong("This is too much work.")
 	}
 	m.left -= partSteps
-	g := m.given(e.Expression, ctx)
+	g := m.evaluated(e.Expression, ctx)
 	v, diags := g.value, g.diags
 	if _, constant := e.Expression.(constant); !constant { // which has counted its value
 		m.weigh(v)

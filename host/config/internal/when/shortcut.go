@@ -85,18 +85,18 @@ func (v *vetted) reference(n *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression
 	}
 }
 
-// given is an expression that is already evaluated.
-type given struct {
+// evaluated is an expression with its value.
+type evaluated struct {
 	hclsyntax.Expression
 	value cty.Value
 	diags hcl.Diagnostics
 	items []cty.Value // of a constant list
 }
 
-func (g given) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return g.value, g.diags }
+func (g evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return g.value, g.diags }
 
-// given evaluates an operand.
-func (m *meter) given(e hclsyntax.Expression, ctx *hcl.EvalContext) (g given) {
+// evaluated evaluates an operand.
+func (m *meter) evaluated(e hclsyntax.Expression, ctx *hcl.EvalContext) (g evaluated) {
 	g.Expression = e
 	if part, ok := e.(metered); ok {
 		if c, ok := part.Expression.(constant); ok {
@@ -141,7 +141,7 @@ type operation struct {
 }
 
 func (o operation) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	l, r := m.given(o.LHS, ctx), m.given(o.RHS, ctx)
+	l, r := m.evaluated(o.LHS, ctx), m.evaluated(o.RHS, ctx)
 	if len(l.diags)+len(r.diags) == 0 {
 		if v, ok := o.plain(l.value, r.value); ok {
 			return v, nil
@@ -199,7 +199,7 @@ func isPlain(v cty.Value, t cty.Type) bool {
 type negation struct{ *hclsyntax.UnaryOpExpr }
 
 func (n negation) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	v := m.given(n.Val, ctx)
+	v := m.evaluated(n.Val, ctx)
 	if len(v.diags) == 0 && isPlain(v.value, cty.Bool) {
 		return v.value.Not(), nil
 	}
@@ -212,7 +212,7 @@ func (n negation) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnosti
 type parentheses struct{ *hclsyntax.ParenthesesExpr }
 
 func (p parentheses) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	v := m.given(p.Expression, ctx)
+	v := m.evaluated(p.Expression, ctx)
 	return v.value, v.diags
 }
 
@@ -226,7 +226,7 @@ type pattern struct {
 }
 
 func (c match) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	p, text := c.Args[0].(pattern), m.given(c.Args[1], ctx)
+	p, text := c.Args[0].(pattern), m.evaluated(c.Args[1], ctx)
 	if len(text.diags) == 0 && isPlain(text.value, cty.String) {
 		return cty.BoolVal(p.compiled.MatchString(text.value.AsString())), nil
 	}
@@ -242,14 +242,14 @@ type call struct {
 }
 
 // A plainCall returns false for arguments that are not plain, and where the function would fail.
-type plainCall func(m *meter, args []given) (cty.Value, bool)
+type plainCall func(m *meter, args []evaluated) (cty.Value, bool)
 
 func (c call) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
 	depth := len(m.operands) // a stack, so that no call makes a list of its own
 	defer func() { m.operands = m.operands[:depth] }()
 	failed := false
 	for _, e := range c.Args {
-		g := m.given(e, ctx)
+		g := m.evaluated(e, ctx)
 		m.operands = append(m.operands, g)
 		failed = failed || len(g.diags) > 0
 	}
@@ -289,7 +289,7 @@ var plainCalls = map[string]plainCall{
 }
 
 func ofText(f func(string) cty.Value) plainCall {
-	return func(_ *meter, args []given) (cty.Value, bool) {
+	return func(_ *meter, args []evaluated) (cty.Value, bool) {
 		if !isPlain(args[0].value, cty.String) {
 			return cty.NilVal, false
 		}
@@ -298,7 +298,7 @@ func ofText(f func(string) cty.Value) plainCall {
 }
 
 func ofTexts(f func(a, b string) bool) plainCall {
-	return func(_ *meter, args []given) (cty.Value, bool) {
+	return func(_ *meter, args []evaluated) (cty.Value, bool) {
 		if !isPlain(args[0].value, cty.String) || !isPlain(args[1].value, cty.String) {
 			return cty.NilVal, false
 		}
@@ -307,7 +307,7 @@ func ofTexts(f func(a, b string) bool) plainCall {
 }
 
 // plainItems returns the items of a tuple. They may be anything but marked.
-func plainItems(g given) ([]cty.Value, bool) {
+func plainItems(g evaluated) ([]cty.Value, bool) {
 	if g.items != nil {
 		return g.items, true
 	}
@@ -320,7 +320,7 @@ func plainItems(g given) ([]cty.Value, bool) {
 
 // all is whether all items are that truth, for alltrue; anytrue is not whether all are false.
 func all(truth cty.Value) plainCall {
-	return func(_ *meter, args []given) (cty.Value, bool) {
+	return func(_ *meter, args []evaluated) (cty.Value, bool) {
 		items, ok := plainItems(args[0])
 		if !ok {
 			return cty.NilVal, false
@@ -338,7 +338,7 @@ func all(truth cty.Value) plainCall {
 	}
 }
 
-func plainContains(_ *meter, args []given) (cty.Value, bool) {
+func plainContains(_ *meter, args []evaluated) (cty.Value, bool) {
 	items, ok := plainItems(args[0])
 	if !ok || !isPlain(args[1].value, cty.String) {
 		return cty.NilVal, false
@@ -355,7 +355,7 @@ func plainContains(_ *meter, args []given) (cty.Value, bool) {
 	return out, true
 }
 
-func plainLength(_ *meter, args []given) (cty.Value, bool) {
+func plainLength(_ *meter, args []evaluated) (cty.Value, bool) {
 	if isPlain(args[0].value, cty.String) {
 		return cty.NumberIntVal(int64(utf8.RuneCountInString(args[0].value.AsString()))), true
 	}
@@ -366,7 +366,7 @@ func plainLength(_ *meter, args []given) (cty.Value, bool) {
 	return cty.NumberIntVal(int64(len(items))), ok
 }
 
-func plainCoalesce(_ *meter, args []given) (cty.Value, bool) {
+func plainCoalesce(_ *meter, args []evaluated) (cty.Value, bool) {
 	var first cty.Value
 	for _, g := range args {
 		switch v := g.value; {
@@ -379,7 +379,7 @@ func plainCoalesce(_ *meter, args []given) (cty.Value, bool) {
 	return first, first != cty.NilVal
 }
 
-func plainInside(m *meter, args []given) (cty.Value, bool) {
+func plainInside(m *meter, args []evaluated) (cty.Value, bool) {
 	if !isPlain(args[0].value, cty.String) || !isPlain(args[1].value, cty.String) {
 		return cty.NilVal, false
 	}
@@ -391,7 +391,7 @@ func plainInside(m *meter, args []given) (cty.Value, bool) {
 	return cty.BoolVal(hclfile.Within(file, folder)), err == nil
 }
 
-func plainPaths(m *meter, _ []given) (cty.Value, bool) {
+func plainPaths(m *meter, _ []evaluated) (cty.Value, bool) {
 	if m.query.Path != nil || m.query.Arguments == nil {
 		return cty.NilVal, false
 	}
@@ -399,7 +399,7 @@ func plainPaths(m *meter, _ []given) (cty.Value, bool) {
 	return found.value, found.err == nil
 }
 
-func plainCommands(m *meter, args []given) (cty.Value, bool) {
+func plainCommands(m *meter, args []evaluated) (cty.Value, bool) {
 	if !isPlain(args[0].value, cty.String) || shelltool.Unread(m.query) {
 		return cty.NilVal, false
 	}
@@ -410,7 +410,7 @@ func plainCommands(m *meter, args []given) (cty.Value, bool) {
 	return p.commands, true
 }
 
-func plainRuns(m *meter, args []given) (cty.Value, bool) {
+func plainRuns(m *meter, args []evaluated) (cty.Value, bool) {
 	begins, ok := plainItems(args[1])
 	if !ok || !isPlain(args[0].value, cty.String) || shelltool.Unread(m.query) {
 		return cty.NilVal, false
@@ -449,7 +449,7 @@ type iteration struct {
 type loop struct{ *hclsyntax.ForExpr }
 
 func (l loop) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
-	list := m.given(l.CollExpr, ctx)
+	list := m.evaluated(l.CollExpr, ctx)
 	items, ok := plainItems(list)
 	if ctx != nil || !ok || len(list.diags) > 0 {
 		long := *l.ForExpr
@@ -465,7 +465,7 @@ func (l loop) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) 
 		if l.KeyVar != "" {
 			m.loops[depth].key = cty.NumberIntVal(int64(i))
 		}
-		v := m.given(l.ValExpr, nil)
+		v := m.evaluated(l.ValExpr, nil)
 		diags = append(diags, v.diags...)
 		values = append(values, v.value)
 	}
@@ -509,7 +509,7 @@ func (c constant) eval(_ *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics
 func newConstant(e hclsyntax.Expression, v cty.Value, steps int) constant {
 	m := &meter{left: maxSteps}
 	m.weigh(v)
-	items, _ := plainItems(given{value: v})
+	items, _ := plainItems(evaluated{value: v})
 	return constant{e, v, items, steps + maxSteps - m.left}
 }
 

@@ -36,7 +36,7 @@ type outgoing struct {
 
 // exchange sends a request and returns the answer's beginning. It follows redirects within the origin, and asks the
 // Authorizer when the server refuses the credentials. The answer's body ends with ctx.
-func (t *Transport) exchange(ctx context.Context, o outgoing) (*answer, error) {
+func (t *Transport) exchange(ctx context.Context, o outgoing) (*response, error) {
 	for attempt := 0; ; attempt++ {
 		credentials, err := t.authorize(ctx, &o)
 		if err != nil {
@@ -77,12 +77,12 @@ func (t *Transport) authorize(ctx context.Context, o *outgoing) (string, error) 
 	return value, nil
 }
 
-func insufficientScope(answer *answer) bool {
+func insufficientScope(answer *response) bool {
 	return strings.Contains(strings.Join(answer.Header.Values("WWW-Authenticate"), ","), "insufficient_scope")
 }
 
 // followRedirects sends a request, and again to where the server redirects it, within its origin.
-func (t *Transport) followRedirects(ctx context.Context, o outgoing) (*answer, error) {
+func (t *Transport) followRedirects(ctx context.Context, o outgoing) (*response, error) {
 	for hops := 0; ; hops++ {
 		answer, err := t.roundTrip(ctx, o)
 		if err != nil {
@@ -141,7 +141,7 @@ func (t *Transport) redirectError(to, why string) error {
 
 // roundTrip sends one request. Closing the answer's body releases everything. A header that comes too slowly, byte by
 // byte, ends it, as does silence.
-func (t *Transport) roundTrip(parent context.Context, o outgoing) (*answer, error) {
+func (t *Transport) roundTrip(parent context.Context, o outgoing) (*response, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	detachCaller := context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
 	detach := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
@@ -181,11 +181,11 @@ func (t *Transport) roundTrip(parent context.Context, o outgoing) (*answer, erro
 	header.Stop()
 	b.in = got.Body
 	got.Body = b
-	return &answer{Response: got, abort: cancel, detachCaller: detachCaller}, nil
+	return &response{Response: got, abort: cancel, detachCaller: detachCaller}, nil
 }
 
-// An answer is a response whose exchange can be ended with a reason, which reading the body then returns.
-type answer struct {
+// A response is one whose exchange can be ended with a reason, which reading the body then returns.
+type response struct {
 	*http.Response
 	abort context.CancelCauseFunc
 	// detachCaller lets the exchange outlive the caller's context.

@@ -98,7 +98,7 @@ func (t *Transport) slowError(what string) error {
 }
 
 // afterGrace ends an answer unless the timer is stopped in time.
-func (t *Transport) afterGrace(a *answer, what string) *time.Timer {
+func (t *Transport) afterGrace(a *response, what string) *time.Timer {
 	return time.AfterFunc(t.o.grace, func() { a.abort(t.slowError(what)) })
 }
 
@@ -120,7 +120,7 @@ func (t *Transport) broken(err error) error {
 }
 
 // statusError words an answer that is an HTTP error.
-func (t *Transport) statusError(a *answer, text []byte) error {
+func (t *Transport) statusError(a *response, text []byte) error {
 	e := &sdk.Error{Name: "HTTPStatus", Details: sdk.Details(map[string]int{"status": a.StatusCode}),
 		Message: fmt.Sprintf("the MCP server at %s answered with HTTP status %d %s%s", t.shown(), a.StatusCode,
 			http.StatusText(a.StatusCode), t.quoted(a, text))}
@@ -146,7 +146,7 @@ func (t *Transport) statusError(a *answer, text []byte) error {
 }
 
 // quoted is the text of an error page, if it is one for people.
-func (t *Transport) quoted(a *answer, text []byte) string {
+func (t *Transport) quoted(a *response, text []byte) string {
 	if len(text) == 0 || strings.Contains(a.Header.Get("Content-Type"), "html") {
 		return ""
 	}

@@ -76,7 +76,7 @@ func (t *Transport) connectLegacy(ctx context.Context) (*legacy, error) {
 }
 
 // first reads the event that names the endpoint, which must be of the same origin: credentials go there.
-func (l *legacy) first(a *answer, r *eventReader) (*url.URL, error) {
+func (l *legacy) first(a *response, r *eventReader) (*url.URL, error) {
 	timer := l.t.afterGrace(a, "its first event")
 	e, err := r.next()
 	timer.Stop()
@@ -98,7 +98,7 @@ func (l *legacy) first(a *answer, r *eventReader) (*url.URL, error) {
 }
 
 // read delivers the messages of the stream. The connection ends with it.
-func (l *legacy) read(ctx context.Context, a *answer, r *eventReader) {
+func (l *legacy) read(ctx context.Context, a *response, r *eventReader) {
 	defer func() { _ = a.Body.Close() }()
 	for {
 		e, err := r.next()

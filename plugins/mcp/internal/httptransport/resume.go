@@ -51,7 +51,7 @@ func (s *stream) resume(ctx context.Context) error {
 }
 
 // get connects to the stream.
-func (s *stream) get(ctx context.Context) (*answer, error) {
+func (s *stream) get(ctx context.Context) (*response, error) {
 	h := s.t.header(contentSSE)
 	if s.lastID != "" {
 		h.Set(headerLastEvent, s.lastID)

@@ -162,7 +162,7 @@ func (t *Transport) post(ctx context.Context, m *client.Message) error {
 		Suggestion: "Check that the url is that of an MCP endpoint."})
 }
 
-func mediaType(a *answer) string {
+func mediaType(a *response) string {
 	kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil {
 		return ""
@@ -171,7 +171,7 @@ func mediaType(a *answer) string {
 }
 
 // beginSession keeps the session's id, which the answer to initialize may have.
-func (t *Transport) beginSession(a *answer) error {
+func (t *Transport) beginSession(a *response) error {
 	id := a.Header.Get(headerSession)
 	if len(id) > maxEventID || !isHeaderText(id) {
 		return &sdk.Error{Name: "BadReply",
@@ -185,7 +185,7 @@ func (t *Transport) beginSession(a *answer) error {
 }
 
 // refused handles an answer that is an HTTP error: an error of JSON-RPC is an answer like others.
-func (t *Transport) refused(ctx context.Context, m *client.Message, o outgoing, a *answer) error {
+func (t *Transport) refused(ctx context.Context, m *client.Message, o outgoing, a *response) error {
 	p := newPace(t.o.grace, func() { a.abort(t.slowError("its answer")) })
 	text, _ := io.ReadAll(io.LimitReader(&pacedReader{a.Body, p}, maxErrorBody))
 	p.stop()
@@ -254,7 +254,7 @@ func (e *rpcErrorMessage) as(id string) json.RawMessage {
 }
 
 // deliverBody delivers an answer in JSON: a message, or several in an array as 2025-03-26 has them.
-func (t *Transport) deliverBody(ctx context.Context, m *client.Message, a *answer) error {
+func (t *Transport) deliverBody(ctx context.Context, m *client.Message, a *response) error {
 	p := newPace(t.o.grace, func() { a.abort(t.slowError("its answer")) })
 	text, err := io.ReadAll(io.LimitReader(&pacedReader{a.Body, p}, int64(t.o.MaxMessage)+1))
 	p.stop()
@@ -328,7 +328,7 @@ func (h head) answers(m *client.Message) bool {
 
 // deliverStream delivers the messages of an event stream up to the response. A stream of the handshake era that ends
 // before is resumed, if the server has given it ids.
-func (t *Transport) deliverStream(ctx context.Context, m *client.Message, a *answer) error {
+func (t *Transport) deliverStream(ctx context.Context, m *client.Message, a *response) error {
 	s := &stream{t: t, m: m, retry: -1}
 	answered, err := s.read(ctx, a)
 	if answered || err != nil {
@@ -352,7 +352,7 @@ type stream struct {
 
 // read delivers the messages of one connection. Without an error, it has ended, and answered says whether the response
 // was among them.
-func (s *stream) read(ctx context.Context, a *answer) (answered bool, err error) {
+func (s *stream) read(ctx context.Context, a *response) (answered bool, err error) {
 	t := s.t
 	p := newPace(t.o.grace, func() { a.abort(t.slowError("an event")) })
 	r := newEventReader(a.Body, t.o.MaxMessage, p)
@@ -399,7 +399,7 @@ func lost(err error) bool {
 const drainTime = 250 * time.Millisecond
 
 // finish reads the end of a stream in the background.
-func (t *Transport) finish(a *answer) {
+func (t *Transport) finish(a *response) {
 	in := a.Body
 	timer := time.AfterFunc(drainTime, func() { a.abort(context.Canceled) })
 	a.detachCaller()

@@ -29,7 +29,7 @@ func (l *launcher) follow() {
 	fds := []pollFD{{fd: controlFile, events: pollIn}}
 	for !l.found { // so that the pid is not that of another process when the parent receives it
 		poll(fds, tick)
-		if fds[0].revents != 0 && !l.obey() {
+		if fds[0].revents != 0 && !l.runCommand() {
 			return
 		}
 	}
@@ -43,14 +43,14 @@ func (l *launcher) follow() {
 		if l.reap(); l.ended {
 			return
 		}
-		if fds[0].revents != 0 && !l.obey() {
+		if fds[0].revents != 0 && !l.runCommand() {
 			return
 		}
 	}
 }
 
-// obey executes one command of the parent. It returns false if the parent has ended.
-func (l *launcher) obey() bool {
+// runCommand executes one command of the parent. It returns false if the parent has ended.
+func (l *launcher) runCommand() bool {
 	command := make([]byte, 1)
 	_, err := l.control.Read(command)
 	switch command[0] {
@@ -67,9 +67,9 @@ func (l *launcher) obey() bool {
 func (l *launcher) sweep() {
 	l.sweeping = true
 	if l.ended { // calls that wait for the program need not wait for the rest of its tree
-		l.say(exitedLine, l.wait, l.took)
+		l.report(exitedLine, l.wait, l.took)
 	}
-	l.say(sweepLine)
+	l.report(sweepLine)
 	limit, done := time.Now().Add(SweepLimit), false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		l.signalTree(syscall.SIGKILL)
@@ -95,11 +95,11 @@ func (l *launcher) sweep() {
 // finish writes the end of the status.
 func (l *launcher) finish(left bool) {
 	if l.ended {
-		l.say(endedLine, l.wait, l.took, l.killed)
+		l.report(endedLine, l.wait, l.took, l.killed)
 	}
 	if left {
 		children := l.look()(os.Getpid())
-		l.say(leftLine, max(1, len(children)), joined(children))
+		l.report(leftLine, max(1, len(children)), joined(children))
 	}
 	_ = l.status.Close()
 }

@@ -103,8 +103,8 @@ func keepFiles() {
 	}
 }
 
-// say writes a line of the status. It does not matter if the parent has ended.
-func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status, format, args...) }
+// report writes a line of the status. It does not matter if the parent has ended.
+func (l *launcher) report(format string, args ...any) { _, _ = fmt.Fprintf(l.status, format, args...) }
 
 // start starts the program. On failure it returns the step: "mount", "protect", "capset", "proc", "prctl", "chdir",
 // "confiner", "restrict" or "exec".
@@ -134,7 +134,7 @@ func (l *launcher) start(p Program) (step string, err error) {
 	if step, err := l.startProgram(p, first); err != nil {
 		return step, err
 	}
-	l.say(startedLine, l.pid)
+	l.report(startedLine, l.pid)
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close() // only the program decides when its output ends
 	}

@@ -69,7 +69,7 @@ func (l *launcher) startConfiner(p Program) (err error) {
 	fds := []pollFD{{fd: controlFile, events: pollIn}, {fd: int32(answer.Fd()), events: pollIn}}
 	for fds[1].revents == 0 { // no longer than the parent waits
 		poll(fds, tick)
-		if fds[0].revents != 0 && !l.obey() {
+		if fds[0].revents != 0 && !l.runCommand() {
 			return nil
 		}
 	}
