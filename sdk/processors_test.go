@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,11 +11,19 @@ import (
 // A plugin has all processors while a long call runs, and for a second after the last.
 func TestProcessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var set []string
-		p := &processors{one: func() { set = append(set, "one") }, all: func() { set = append(set, "all") }}
+		note := func(to string) {
+			mu.Lock()
+			defer mu.Unlock()
+			set = append(set, to)
+		}
+		p := &processors{one: func() { note("one") }, all: func() { note("all") }}
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(set, want) {
 				t.Errorf("set to %v, want %v", set, want)
 			}
