@@ -163,6 +163,11 @@ func TestHelpURLs(t *testing.T) {
 			t.Errorf("%.60q becomes %q", link, e.HelpURL)
 		}
 	}
+	h := single(t, answering(nil, nil), host.Options{})
+	e := failed(t, h.Call(t.Context(), call("no__such", "")), sdk.CodeToolNotFound)
+	if want := "/docs/troubleshooting.md#e_tool_not_found"; !strings.HasSuffix(e.HelpURL, want) {
+		t.Errorf("an error of the host leads to %q, want %s", e.HelpURL, want)
+	}
 }
 
 // withOutput is a tool whose structured results have a number n.

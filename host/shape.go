@@ -51,8 +51,14 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 		strings.ContainsFunc(out.HelpURL, textutil.Invisible) {
 		out.HelpURL = ""
 	}
+	if out.HelpURL == "" && out.Code != sdk.CodeTool {
+		out.HelpURL = troubleshooting + strings.ToLower(string(out.Code))
+	}
 	return &out
 }
+
+// troubleshooting is the page with a section for each code of the host.
+const troubleshooting = "https://github.com/toolhost/toolhost/blob/main/docs/troubleshooting.md#"
 
 // cutText returns the first characters of s.
 func cutText(s string, limit int) string { return textutil.CutRunes(s, limit, "... (truncated)") }

@@ -238,7 +238,7 @@ func describeWithAdvice(e *sdk.Error, unasked string) string {
 	if e.Name == "ApprovalUnavailable" {
 		text += "\n  " + unasked
 	}
-	if e.HelpURL != "" {
+	if e.HelpURL != "" && (e.Code == sdk.CodeTool || e.Code == sdk.CodeInternal || codeFor(e) == exitUnavailable) {
 		text += "\n  See " + e.HelpURL
 	}
 	return text

@@ -259,7 +259,8 @@ func TestErrorsPage(t *testing.T) {
 		"decide by these two, which do not\n" +
 		"change; `message` and `suggestion` are for the model and for people. `exit` is the exit code of `toolhost call`. " +
 		"A test of\n" +
-		"`cmd/toolhost` writes this page from the code; do not edit it.\n\n## Codes\n\n" +
+		"`cmd/toolhost` writes this page from the code; do not edit it. [troubleshooting.md](troubleshooting.md) has usual " +
+		"causes\nof each code.\n\n## Codes\n\n" +
 		"| code | exit | when | what to do |\n|---|---|---|---|\n")
 	for _, c := range codes(t) {
 		if advice[c.code] == "" {
@@ -321,4 +322,27 @@ func codes(t *testing.T) (out []documentedCode) {
 		return true
 	})
 	return out
+}
+
+// Each code of the host leads to a section of docs/troubleshooting.md, and no section has another code.
+func TestTroubleshooting(t *testing.T) {
+	sections := map[string]string{}
+	for _, section := range strings.Split(readText(t, "../../docs/troubleshooting.md"), "\n## ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[title] = text
+	}
+	for _, c := range codes(t) {
+		text, there := sections[string(c.code)]
+		if delete(sections, string(c.code)); !there {
+			t.Errorf("%s has no section", c.code)
+		}
+		for _, part := range []string{"**Means:** ", "**Usual causes:** ", "**What to do:** "} {
+			if there && !strings.Contains(text, part) {
+				t.Errorf("the section of %s has no %s", c.code, part)
+			}
+		}
+	}
+	for title := range sections {
+		t.Errorf("there is no code %q", title)
+	}
 }
