@@ -134,6 +134,8 @@ var keys = map[string]map[string]key{
 		"inherit_env": {"`false`", "`true` passes on the host's whole environment"},
 		"sha256":      {"any program", "checksum of the program, 64 hex digits"},
 		"eager":       {"`false`", "`true` starts the plugin at once instead of with the first call"},
+		"standby": {"`false`", "`true` keeps a second process ready, which takes over when the first dies: for plugins that keep no " +
+			"state between calls and can run twice; it takes their memory twice"},
 		"start_timeout": {hclfile.Short(supervise.Defaults.StartTimeout),
 			"from the start until the plugin has described its tools"},
 		"drain_timeout": {"the calls' own deadlines", "how long calls may go on in the old process after a reload"},

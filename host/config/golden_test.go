@@ -165,6 +165,7 @@ type pluginView struct {
 	Env          map[string]string `json:"env,omitempty"`
 	SHA256       string            `json:"sha256,omitempty"`
 	Eager        bool              `json:"eager,omitempty"`
+	Standby      bool              `json:"standby,omitempty"`
 	StartTimeout span              `json:"start_timeout,omitzero"`
 	DrainTimeout span              `json:"drain_timeout,omitzero"`
 	Restart      restartView       `json:"restart,omitzero"`
@@ -235,8 +236,9 @@ func viewOf(c *Config) view {
 		r := p.Restart
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
-			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout),
-			Idempotent: p.Idempotent, Config: p.Config, Refused: p.Refused, Attach: p.Attach,
+			SHA256: p.SHA256, Eager: p.Eager, Standby: p.Standby, StartTimeout: span(p.StartTimeout),
+			DrainTimeout: span(p.DrainTimeout),
+			Idempotent:   p.Idempotent, Config: p.Config, Refused: p.Refused, Attach: p.Attach,
 			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})

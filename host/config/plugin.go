@@ -33,6 +33,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 		InheritEnv:   in.OptionalBool("inherit_env"),
 		SHA256:       strings.ToLower(in.Text("sha256", hclfile.CheckSHA256)),
 		Eager:        in.Bool("eager"),
+		Standby:      in.Bool("standby"),
 		StartTimeout: in.Duration("start_timeout", 10*time.Minute),
 		DrainTimeout: in.Duration("drain_timeout", time.Hour),
 		Restart:      r.restart(in),

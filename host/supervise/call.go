@@ -228,6 +228,7 @@ func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
 		if isClosed(g.child.died) { // the next generation starts when nothing of this one is left
 			select {
 			case <-g.done():
+			case <-g.replaced: // by one that ran already
 			case <-ctx.Done():
 				return nil, sdk.EndedError(ctx)
 			case <-p.closing:

@@ -252,7 +252,8 @@ func sameProcess(a, b Spec) bool {
 }
 
 func (s Spec) processSettings() Spec {
-	s.Source, s.Eager, s.StartTimeout, s.DrainTimeout, s.Restart, s.Idempotent = "", false, 0, 0, Restart{}, nil
+	s.Source, s.Eager, s.Standby, s.StartTimeout, s.DrainTimeout, s.Restart, s.Idempotent = "", false, false, 0, 0,
+		Restart{}, nil
 	s.Lock.Source, s.Lock.Advice = "", ""
 	s.References = References{}
 	if len(s.Env) == 0 {

@@ -39,6 +39,9 @@ type Spec struct {
 	Lock Lock
 	// Eager starts the plugin when it is added, not with the first call.
 	Eager bool
+	// Standby keeps a second process ready, which takes over when the first dies. It has none of the first one's state,
+	// costs its memory, and must be able to run beside it.
+	Standby bool
 	// StartTimeout is how long the plugin may take from its start until it has described itself.
 	StartTimeout time.Duration
 	// DrainTimeout is how long calls may continue in the old process after a reload, or after the plugin was removed,

@@ -58,6 +58,7 @@ type generation struct {
 	calls     inFlightCalls
 	health    healthCheck
 	abandoned abandonedCalls
+	replaced  chan struct{} // closed when a standby has taken over from it
 	stopWatch context.CancelFunc
 }
 
@@ -125,7 +126,8 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if !spec.Attach {
 		cached = s.cache.Entry(ctx, s.cacheKey(spec, path))
 	}
-	g = &generation{number: number, program: path, references: spec.References, cached: cached}
+	g = &generation{number: number, program: path, references: spec.References, cached: cached,
+		replaced: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			g, err = nil, g.cleanUp(ctx, err)

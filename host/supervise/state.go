@@ -68,6 +68,7 @@ type stateMachine struct {
 	ran       binaries.Identity // the program of the newest start
 	lastError error             // of the newest start or process
 	stderr    []string          // last lines of the last process, when none runs
+	standby   standby
 }
 
 // A startFunc brings up one generation. It returns when the plugin is ready or has failed, within Spec.StartTimeout,
@@ -98,6 +99,7 @@ type startAttempt struct {
 func (m *stateMachine) run() {
 	defer close(m.p.done)
 	for {
+		m.renewStandby()
 		m.publish()
 		var startEnded <-chan startResult
 		reloads := m.p.reloads
@@ -121,6 +123,12 @@ func (m *stateMachine) run() {
 			m.generationStuck(g)
 		case <-m.replaceAt:
 			m.replaceStuck()
+		case <-m.standby.startAt:
+			m.startStandby()
+		case r := <-m.standby.ended:
+			m.standbyStarted(r)
+		case <-m.standby.died():
+			m.standbyDied()
 		case done := <-m.p.resets:
 			m.resetCrashes("it was reset")
 			m.publish()
@@ -135,10 +143,14 @@ func (m *stateMachine) run() {
 	}
 }
 
-// exited closes when the current generation has ended; nil without one.
+// exited closes when the current generation has ended; nil without one. A standby does not wait for what the program
+// has left, since it ran beside that.
 func (m *stateMachine) exited() <-chan struct{} {
-	if m.current == nil {
+	switch {
+	case m.current == nil:
 		return nil
+	case m.standby.g != nil:
+		return m.current.child.died
 	}
 	return m.current.done()
 }
@@ -236,16 +248,22 @@ func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
 		m.p.spec.Store(&a.spec)
 		m.crashes = crashHistory{limits: a.spec.Restart}
 	}
-	m.current, m.generation, m.ran, m.readyAt = g, g.number, a.program, time.Now()
-	m.lastError, m.stderr, m.replaceAt = nil, nil, nil
-	m.setState(Ready, why)
+	m.dropStandby() // it is older
 	g.calls.recordAnswer()
-	m.p.storeDescription(g.number, g.description())
-	g.watch(m.p.storeDescription)
-	m.p.log.Info("plugin is ready", "generation", g.number, "pid", g.child.pid)
+	m.serve(g, a.program, why)
 	if old != nil {
 		m.drain(old)
 	}
+}
+
+// serve makes a generation the current one.
+func (m *stateMachine) serve(g *generation, program binaries.Identity, why string) {
+	m.current, m.generation, m.ran, m.readyAt = g, g.number, program, time.Now()
+	m.lastError, m.stderr, m.replaceAt = nil, nil, nil
+	m.setState(Ready, why)
+	m.p.storeDescription(g.number, g.description())
+	g.watch(m.p.storeDescription)
+	m.p.log.Info("plugin is ready", "generation", g.number, "pid", g.child.pid)
 }
 
 // startFailed records a failed start: a crash, unless no later start can work.
@@ -265,11 +283,15 @@ func (m *stateMachine) startFailed(err error) {
 // processDied records that the current generation ended unexpectedly.
 func (m *stateMachine) processDied() {
 	g := m.current
+	if !isClosed(g.done()) {
+		within(stderrDelay, g.child.stderrRead)
+	}
 	m.lastError, m.stderr = errors.New(g.describeEnd()), g.child.tail.last(statusLines)
 	m.current, m.replaceAt = nil, nil
-	m.background.Go(g.release)
+	m.background.Go(g.stop) // what it has left may still be ending
 	m.countCrash()
 	m.publish()
+	m.takeOver(g)
 }
 
 // generationStuck replaces the current generation, which counts as a crash.

@@ -27,6 +27,7 @@ type fakeProcess struct {
 	mu     sync.Mutex
 	began  []time.Time
 	live   *generation
+	all    []*generation
 	told   []State
 }
 
@@ -41,10 +42,11 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: number,
-		child: &child{exited: make(chan struct{}), tail: &tail{}, killReason: "it was told to end"}}
+	g := &generation{number: number, replaced: make(chan struct{}),
+		child: &child{died: make(chan struct{}), exited: make(chan struct{}), tail: &tail{},
+			killReason: "it was told to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
-	a.live = g
+	a.live, a.all = g, append(a.all, g)
 	return g, nil
 }
 
@@ -60,8 +62,25 @@ func (a *fakeProcess) note(s Status) { a.told = append(a.told, s.State) }
 
 // crash ends the live process.
 func (a *fakeProcess) crash() {
-	close(a.live.child.exited)
+	a.live.end()
 	synctest.Wait()
+}
+
+// endAll ends all of its processes: stop finds them ended.
+func (a *fakeProcess) endAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, g := range a.all {
+		if !isClosed(g.done()) {
+			g.end()
+		}
+	}
+}
+
+// end ends a process that is a fake.
+func (g *generation) end() {
+	close(g.child.died)
+	close(g.child.exited)
 }
 
 func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Process, a *fakeProcess)) {
@@ -70,7 +89,7 @@ func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Proce
 		p := newProcess(Spec{Name: "x"}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
-			close(a.live.child.exited) // stop finds it ended
+			a.live.end() // stop finds it ended
 		}
 		_ = p.Close()
 	})

@@ -17,6 +17,8 @@ type Status struct {
 	Since  time.Time `json:"since,omitzero"`
 	Reason string    `json:"reason,omitempty"`
 	PID    int       `json:"pid,omitempty"`
+	// Standby is the process id of the standby, 0 without one.
+	Standby int `json:"standby,omitempty"`
 	// Containment says what ends together with the process, see proctree.Cmd.Containment.
 	Containment string `json:"containment,omitempty"`
 	Generation  int    `json:"generation"` // number of the start that serves, or of the last one
@@ -73,6 +75,9 @@ func (m *stateMachine) storeStatus() Status {
 		Draining: len(m.draining), Source: m.p.spec.Load().Source, Stderr: m.stderr}
 	if g := m.current; g != nil {
 		s.PID, s.Containment, s.Sandbox = g.child.pid, g.child.containment, g.confinement
+	}
+	if g := m.standby.g; g != nil {
+		s.Standby = g.child.pid
 	}
 	if m.lastError != nil {
 		s.LastError = m.lastError.Error()

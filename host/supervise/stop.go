@@ -37,6 +37,7 @@ func (m *stateMachine) close(why string) {
 		}
 	}
 	m.answerWaiters(startResult{err: closed})
+	m.dropStandby()
 	if m.current != nil {
 		m.drain(m.current)
 	}

@@ -176,12 +176,13 @@ func (b *bench) once(callers, size int) (*arm, error) {
 // A toolhost is a configuration with ten rules and the record, opened as an embedder does.
 type toolhost struct{ *bootstrap.Instance }
 
-// open makes a host of so many plugins.
-func (b *bench) open(plugins int) (*toolhost, error) {
+// open makes a host of so many plugins, whose blocks have the settings too.
+func (b *bench) open(plugins int, settings ...string) (*toolhost, error) {
 	var config strings.Builder
 	fmt.Fprintf(&config, "audit {\n path = %q\n}\n", filepath.Join(b.dir, fmt.Sprintf("record%d", time.Now().UnixNano())))
 	for i := range plugins {
-		fmt.Fprintf(&config, "plugin \"bench%d\" {\n command = [%q]\n}\n", i, b.program("plugin"))
+		fmt.Fprintf(&config, "plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"),
+			strings.Join(settings, "\n"))
 	}
 	config.WriteString("policy \"project\" {\n")
 	for i := range 10 {

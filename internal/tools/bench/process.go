@@ -122,7 +122,7 @@ func (b *bench) deaths(ctx context.Context) error {
 		return err
 	}
 	defer func() { client.Kill() }()
-	ratios, err := b.pairs(ctx, b.rounds(), b.killOurs, func() (time.Duration, error) {
+	stock := func() (time.Duration, error) {
 		began := time.Now()
 		_ = syscall.Kill(client.ReattachConfig().Pid, syscall.SIGKILL)
 		for callStock(conn, 100) == nil {
@@ -134,8 +134,15 @@ func (b *bench) deaths(ctx context.Context) error {
 		}
 		err = callStock(conn, 100)
 		return time.Since(began), err
-	})
+	}
+	ratios, err := b.pairs(ctx, b.rounds(), func() (time.Duration, error) { return b.killOurs() }, stock)
 	b.add(figure{name: "killed plugin serves again", against: "go-plugin AutoMTLS", ratios: ratios, must: 0.35, aim: 0.25})
+	if err != nil {
+		return err
+	}
+	ratios, err = b.pairs(ctx, b.rounds(), func() (time.Duration, error) { return b.killOurs("standby = true") }, stock)
+	b.add(figure{name: "killed plugin with a standby serves again", against: "go-plugin AutoMTLS", ratios: ratios, must: 0.1,
+		aim: 0.05})
 	if err != nil {
 		return err
 	}
@@ -143,14 +150,21 @@ func (b *bench) deaths(ctx context.Context) error {
 }
 
 // killOurs kills a plugin and calls until it answers. Each time it is a new host, in which the first restart is at once.
-func (b *bench) killOurs() (time.Duration, error) {
-	h, err := b.open(1)
+func (b *bench) killOurs(settings ...string) (time.Duration, error) {
+	h, err := b.open(1, settings...)
 	if err != nil {
 		return 0, err
 	}
 	defer h.Close()
 	if err := h.call("echo", payload.Arguments(100), 100); err != nil {
 		return 0, err
+	}
+	if len(settings) > 0 {
+		for end := time.Now().Add(patience); h.Processes()[0].Status().Standby == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				return 0, errors.New("there is no standby")
+			}
+		}
 	}
 	began := time.Now()
 	if err := syscall.Kill(h.pids()[0], syscall.SIGKILL); err != nil {
