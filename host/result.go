@@ -90,12 +90,13 @@ func (r *Result) Text() string {
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 
+// joinTexts copies nothing when there is one text.
 func joinTexts(parts []sdk.Content) string {
-	var out strings.Builder
+	var texts []string
 	for _, p := range parts {
 		if p.Type == "text" {
-			out.WriteString(p.Text)
+			texts = append(texts, p.Text)
 		}
 	}
-	return out.String()
+	return strings.Join(texts, "")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -14,7 +15,7 @@ import (
 // internal/wire/client/convert.go does so at the host's, in the same order. Text in proto strings is made valid
 // UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
-func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func clean(s string) string { return textutil.Clean(s) }
 
 func toolToWire(t *Tool) *pluginv1.Tool {
 	ms := t.Timeout.Milliseconds()
@@ -97,7 +98,7 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
 		c = Content(mcpcontent.Sent(mcpcontent.Part(c)))
-		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
+		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
 			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
 	}
 	return out

@@ -154,7 +154,7 @@ func (c *sessionCall) run() {
 	s := c.session
 	s.server.running.RLock()
 	defer c.end() // also after runtime.Goexit
-	err := s.server.call(c.ctx, c.request, wire.NewSender(c))
+	err := s.server.call(c.ctx, c.request, wire.NewSessionSender(c))
 	if err != nil && s.ctx.Err() == nil {
 		st := status.Convert(err)
 		_ = c.send(&pluginv1.SessionEvent{Id: c.id, // a broken connection ends the call's context too

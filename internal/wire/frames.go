@@ -21,9 +21,10 @@ const (
 	readBuffer = 16 << 10 // what one read takes, at least
 	// maxPlausible is the largest length that can be meant as one: text that a plugin writes into its sockets has more.
 	maxPlausible = 256 << 20
-	maxUnsent    = 1 << 20  // bytes that wait for the other end to read; more have their senders wait
-	maxKept      = 64 << 10 // the largest buffer that is kept for the next message
-	maxRounds    = 8        // writes of one sender for all before a goroutine of its own continues
+	maxUnsent    = 128 << 10 // bytes that wait for the other end to read; more have their senders wait
+	maxKept      = 64 << 10  // the largest buffer for reading that is kept for the next message
+	maxKeptOut   = 256 << 10 // likewise for writing, of which there are two
+	maxRounds    = 8         // writes of one sender for all before a goroutine of its own continues
 )
 
 // Frames carry messages over a connection, in both directions, each behind its length. A message costs one write and
@@ -67,7 +68,7 @@ func (f *Frames) Close() error { return f.conn.Close() }
 func (f *Frames) EndNext() { _ = f.conn.SetReadDeadline(time.Now()) }
 
 // Send sends a message. It writes at once if the other end reads, also what other goroutines have added meanwhile, and
-// else leaves that to a goroutine: it waits only while a megabyte is unsent, until ctx ends. With others, it lets other
+// else leaves that to a goroutine: it waits only while 128 KiB are unsent, until ctx ends. With others, it lets other
 // goroutines that can run add their messages first. An error means that nothing of the message was sent; when there is
 // none, Next tells if the connection broke.
 func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
@@ -169,7 +170,7 @@ func (f *Frames) take() []byte {
 
 // keep keeps the buffer of a write, and its error.
 func (f *Frames) keep(out []byte, err error) {
-	if cap(out) <= maxKept {
+	if cap(out) <= maxKeptOut {
 		f.spare = out[:0]
 	}
 	if err != nil && f.err == nil {

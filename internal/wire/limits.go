@@ -20,11 +20,12 @@ const (
 	maxID         = 256     // of the ids of a call and a session, and of a tool's name
 	maxWorkdir    = 4096    // PATH_MAX of Linux
 
-	maxEnvelope = 256 << 10               // of a result besides its bytes: types, names, its error
-	maxMessage  = MaxResult + maxEnvelope // the largest message
-	maxParts    = 4000                    // parts of a result, or of a preview
-	maxPiece    = 256 << 10               // a part larger than this travels in pieces
-	maxPieces   = 1 << 16                 // pieces that follow the first of their parts
+	maxEnvelope  = 256 << 10               // of a result besides its bytes: types, names, its error
+	maxMessage   = MaxResult + maxEnvelope // the largest message
+	maxParts     = 4000                    // parts of a result, or of a preview
+	maxPiece     = 256 << 10               // a part larger than this travels in pieces
+	sessionPiece = 60 << 10                // the same in a session: with its head it fits the buffer that Frames keep
+	maxPieces    = 1 << 16                 // pieces that follow the first of their parts
 
 	maxType = 64 // of one part
 	maxMIME = 255

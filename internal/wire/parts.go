@@ -14,6 +14,7 @@ import (
 // concurrent Sends, and handlers may use many goroutines. Everything after the result is dropped.
 type Sender struct {
 	stream eventStream
+	piece  int // bytes of a part in one message
 
 	mu    sync.Mutex
 	done  bool
@@ -24,8 +25,15 @@ type eventStream interface {
 	Send(*pluginv1.CallEvent) error
 }
 
-// NewSender sends on a stream.
-func NewSender(stream eventStream) *Sender { return &Sender{stream: stream, meter: newMeter(1)} }
+// NewSender sends on a stream of Call.
+func NewSender(stream eventStream) *Sender {
+	return &Sender{stream: stream, piece: maxPiece, meter: newMeter(1)}
+}
+
+// NewSessionSender sends on a session, in pieces that other calls need not wait for.
+func NewSessionSender(stream eventStream) *Sender {
+	return &Sender{stream: stream, piece: sessionPiece, meter: newMeter(1)}
+}
 
 // Event sends an event, unless it is over the limits. A broken stream also ends the call's context, so it is no error
 // here.
@@ -50,7 +58,7 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 	}
 	var w weight
 	w.add(r.GetContent()...)
-	inPieces := w.payload > maxPiece
+	inPieces := w.payload > s.piece
 	w.addRest(r)
 	if e := w.check("result"); e != nil {
 		r, inPieces = &pluginv1.Result{Error: e}, false
@@ -71,12 +79,12 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 func (s *Sender) part(c *pluginv1.Content) error {
 	size := int64(len(c.GetText()) + len(c.GetData()))
 	body := body(c)
-	rest := cut(body)
+	rest := cut(body, s.piece)
 	err := s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c,
 		Size: size}}})
 	for err == nil && len(rest) > 0 {
 		piece := rest
-		rest = cut(&piece)
+		rest = cut(&piece, s.piece)
 		err = s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: piece}}})
 	}
 	return err
@@ -91,15 +99,15 @@ func body(c *pluginv1.Content) *[]byte {
 }
 
 // cut shortens b to one piece and returns the rest.
-func cut(b *[]byte) []byte {
-	n := min(len(*b), maxPiece)
+func cut(b *[]byte, piece int) []byte {
+	n := min(len(*b), piece)
 	rest := (*b)[n:]
 	*b = (*b)[:n]
 	return rest
 }
 
-// A Receiver takes the messages of one call. A part's size is sent first and counts at once, but takes no memory
-// until its bytes arrive: a plugin cannot make its host hold more than the limits, nor more than it has sent.
+// A Receiver takes the messages of one call. A part's size is sent first and counts at once, but takes memory only as
+// its bytes arrive: a plugin cannot make its host hold more than the limits, nor more than twenty times what it has sent.
 type Receiver struct {
 	meter   meter
 	weight  weight
@@ -108,6 +116,10 @@ type Receiver struct {
 	missing int    // bytes still missing from the tail
 	pieces  int    // pieces after the first of their parts
 }
+
+// growth is by how much the memory of a part grows while its bytes arrive, or twice that if all of it fits then. A part
+// of 1 MB is copied once, one of 4 MB twice.
+const growth = 9
 
 // NewReceiver makes the receiver of one call.
 func NewReceiver() Receiver { return Receiver{meter: newMeter(2)} }
@@ -125,7 +137,7 @@ func (in *Receiver) Take(e *pluginv1.CallEvent) (event *pluginv1.CallEvent, resu
 	case *pluginv1.CallEvent_Part:
 		return nil, nil, in.begin(v.Part)
 	case *pluginv1.CallEvent_More:
-		return nil, nil, in.more(v.More.GetData())
+		return nil, nil, in.More(v.More.GetData())
 	case *pluginv1.CallEvent_Result:
 		if result, err = in.end(v.Result); err != nil {
 			return nil, nil, err
@@ -174,15 +186,20 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 	return nil
 }
 
-func (in *Receiver) more(data []byte) error {
+// More takes the next piece of the last part, and copies it. Its error is like that of Take.
+func (in *Receiver) More(data []byte) error {
 	if in.pieces++; in.pieces > maxPieces { // each costs time, however small it is
 		return exceeded(TooLarge("the result comes in more than %d pieces", maxPieces))
 	}
 	if len(data) > in.missing {
 		return fmt.Errorf("a piece of %d bytes came where %d were to come", len(data), in.missing)
 	}
-	if cap(in.tail)-len(in.tail) < len(data) { // twice the size, so that each byte is copied about once
-		room := min(max(2*cap(in.tail), len(in.tail)+len(data)), len(in.tail)+in.missing)
+	if cap(in.tail)-len(in.tail) < len(data) {
+		whole := len(in.tail) + in.missing
+		room := max(growth*cap(in.tail), len(in.tail)+len(data))
+		if 2*room >= whole {
+			room = whole
+		}
 		in.tail = append(make([]byte, 0, room), in.tail...)
 	}
 	in.tail = append(in.tail, data...)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -31,7 +32,7 @@ const (
 )
 
 // clean makes texts valid UTF-8, since gRPC fails the whole call otherwise.
-func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func clean(s string) string { return textutil.Clean(s) }
 
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
@@ -154,7 +155,7 @@ func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
 // contentFromWire reads a part. One whose source says something else than its other fields has no type then, so that it
 // is taken for broken.
 func contentFromWire(c *pluginv1.Content) sdk.Content {
-	out := sdk.Content{Type: c.GetType(), Text: clean(string(c.GetText())), Data: c.GetData(), MIMEType: c.GetMimeType(),
+	out := sdk.Content{Type: c.GetType(), Text: textutil.OwnedString(c.GetText()), Data: c.GetData(), MIMEType: c.GetMimeType(),
 		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra()),
 		Source: validObject(c.GetSource())}
 	if len(c.GetSource()) == 0 {

@@ -6,12 +6,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Fields of plugin.proto, for plainAnswer.
+// Fields of plugin.proto, for decodePlain and decodePiece.
 const (
 	fieldID      protowire.Number = 1 // of SessionEvent
 	fieldEvents  protowire.Number = 2
 	fieldStarted protowire.Number = 1 // of CallEvent
+	fieldMore    protowire.Number = 6
 	fieldResult  protowire.Number = 7
+	fieldData    protowire.Number = 1 // of More
 	fieldContent protowire.Number = 1 // of Result
 	fieldType    protowire.Number = 1 // of Content
 	fieldText    protowire.Number = 2
@@ -92,6 +94,29 @@ func (a *plainAnswer) decodePart(number protowire.Number, kind protowire.Type, v
 	})
 	a.result.Content = append(a.result.Content, part)
 	return whole && part.Type == textType
+}
+
+// decodePiece returns the data of a message that is a piece of a result and nothing else. It is part of the frame.
+func decodePiece(frame []byte) (id uint64, data []byte, ok bool) {
+	pieces := 0
+	ok = eachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+		switch {
+		case number == fieldID && kind == protowire.VarintType:
+			id, _ = protowire.ConsumeVarint(value)
+			return true
+		case number == fieldEvents && kind == protowire.BytesType:
+			pieces++
+			return eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+				return number == fieldMore && kind == protowire.BytesType &&
+					eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+						data = value
+						return number == fieldData && kind == protowire.BytesType
+					})
+			})
+		}
+		return false
+	})
+	return id, data, ok && pieces == 1 && data != nil
 }
 
 // eachField calls take for each field of a message, with the bytes of one that has a length, and the rest of the

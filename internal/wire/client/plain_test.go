@@ -46,8 +46,9 @@ func decodeWhole(t *testing.T, frame []byte) (id uint64, started int, r *sdk.Res
 	if err := wire.Decode(frame, &m); err != nil {
 		t.Fatalf("%x is no message: %v", frame, err)
 	}
-	in := wire.NewReceiver()
-	r, err := takeMessages(t.Context(), &in, []*pluginv1.SessionEvent{&m}, func(e sdk.Event) {
+	c := &sessionCall{wake: make(chan struct{}, 1)}
+	c.deliver(&m)
+	r, err := c.take(t.Context(), func(e sdk.Event) {
 		if e.Type != sdk.EventStarted {
 			t.Errorf("event %+v", e)
 		}
@@ -99,4 +100,32 @@ func FuzzDecodePlain(f *testing.F) {
 			checkPlain(t, frame, got)
 		}
 	})
+}
+
+// A piece of a result means the same to decodePiece as to the decoder of messages, and nothing else is taken for one.
+func TestDecodePiece(t *testing.T) {
+	more := func(data []byte) *pluginv1.CallEvent {
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: data}}}
+	}
+	for _, c := range []struct {
+		m     *pluginv1.SessionEvent
+		piece string
+	}{
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{more([]byte("abc"))}}, "abc"},
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{more([]byte(xs(60 << 10)))}}, xs(60 << 10)},
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{more(nil)}}, ""},
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{more([]byte("a")), more([]byte("b"))}}, ""},
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{more([]byte("a"))}, Status: &pluginv1.Status{}}, ""},
+		{&pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{progressEvent(1)}}, ""},
+		{&pluginv1.SessionEvent{Id: 7}, ""},
+	} {
+		frame, err := proto.Marshal(c.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, data, ok := decodePiece(frame)
+		if ok != (c.piece != "") || ok && (id != 7 || string(data) != c.piece) {
+			t.Errorf("%.200s is a piece %t of call %d: %.80q", c.m, ok, id, data)
+		}
+	}
 }

@@ -20,10 +20,8 @@ import (
 const (
 	// maxSessionRequest is the largest request that goes over the session: while a larger one is sent, others would wait.
 	maxSessionRequest = 128 << 10
-	// maxInbox is how many messages of one call may wait for its caller, and maxInboxBytes how much of its result. Events
-	// over it are dropped; a result over it ends the call.
-	maxInbox      = 16 << 10
-	maxInboxBytes = 2 * wire.MaxResult
+	// maxEvents is how many events of one call may wait for its caller. More are dropped.
+	maxEvents = 16 << 10
 )
 
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
@@ -120,23 +118,31 @@ func (s *session) receive() error {
 		if answer, ok := decodePlain(frame); ok && s.deliverPlain(answer) {
 			continue
 		}
+		if id, data, ok := decodePiece(frame); ok {
+			if call := s.call(id); call != nil {
+				call.deliverPiece(data)
+			}
+			continue
+		}
 		m := &pluginv1.SessionEvent{}
 		if err := wire.Decode(frame, m); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		if call := s.calls[m.GetId()]; call != nil {
+		if call := s.call(m.GetId()); call != nil {
 			call.deliver(m)
 		}
-		s.mu.Unlock()
 	}
+}
+
+func (s *session) call(id uint64) *sessionCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id]
 }
 
 // deliverPlain hands out the first message of a call, and reports false if it is not the first.
 func (s *session) deliverPlain(a plainAnswer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	call := s.calls[a.id]
+	call := s.call(a.id)
 	if call == nil {
 		return true
 	}
@@ -150,29 +156,69 @@ func (s *session) deliverPlain(a plainAnswer) bool {
 	return true
 }
 
-// A sessionCall is a call that waits for its events.
+// A sessionCall is a call that waits for its events. The goroutine that receives puts its result together, so that a
+// result of many pieces wakes the caller once.
 type sessionCall struct {
 	id   uint64
-	wake chan struct{} // receives when there is something in the inbox
+	wake chan struct{} // receives when there is something to take
 
-	mu    sync.Mutex
-	begun bool        // a message has come
-	plain plainAnswer // that was the first message, and all that the call takes, if it has a result
-	inbox []*pluginv1.SessionEvent
-	bytes int
-	full  bool // more of the result came than the inbox takes
+	mu     sync.Mutex
+	begun  bool        // a message has come
+	plain  plainAnswer // that was the first message, and all that the call takes, if it has a result
+	in     wire.Receiver
+	events []*pluginv1.CallEvent // not taken yet
+	result *pluginv1.Result
+	failed error // why there is no result: what the plugin has sent
+	ended  error // likewise: the plugin's status
 }
 
 func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 	c.mu.Lock()
-	c.begun = true
-	if c.bytes += resultBytes(m); c.bytes > maxInboxBytes {
-		c.full = true
+	defer c.mu.Unlock()
+	c.begin()
+	for _, e := range m.GetEvents() {
+		if c.over() {
+			return
+		}
+		event, result, err := c.in.Take(e)
+		if event != nil && len(c.events) < maxEvents {
+			c.events = append(c.events, event)
+			c.wakeUp()
+		}
+		c.finish(result, err)
 	}
-	if !c.full && (len(c.inbox) < maxInbox || !isEvent(m)) {
-		c.inbox = append(c.inbox, m)
+	if st := m.GetStatus(); st != nil && !c.over() {
+		c.ended = status.Error(codes.Code(uint32(st.GetCode())), st.GetMessage())
+		if st.GetCode() == int32(codes.OK) {
+			c.ended = io.EOF
+		}
+		c.wakeUp()
 	}
-	c.mu.Unlock()
+}
+
+// deliverPiece takes a piece of the result.
+func (c *sessionCall) deliverPiece(data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begin(); !c.over() {
+		c.finish(nil, c.in.More(data))
+	}
+}
+
+func (c *sessionCall) begin() {
+	if !c.begun {
+		c.begun, c.in = true, wire.NewReceiver()
+	}
+}
+
+// over reports whether nothing of the call is expected any more.
+func (c *sessionCall) over() bool { return c.result != nil || c.failed != nil || c.ended != nil }
+
+func (c *sessionCall) finish(result *pluginv1.Result, err error) {
+	if result == nil && err == nil {
+		return
+	}
+	c.result, c.failed = result, err
 	c.wakeUp()
 }
 
@@ -183,34 +229,25 @@ func (c *sessionCall) wakeUp() {
 	}
 }
 
-// isEvent reports whether a message has no part of the call's result.
-func isEvent(m *pluginv1.SessionEvent) bool {
-	for _, e := range m.GetEvents() {
-		if e.GetPart() != nil || e.GetMore() != nil || e.GetResult() != nil {
-			return false
-		}
-	}
-	return m.GetStatus() == nil
-}
-
-// resultBytes is how much a message holds of a result that comes in pieces; each counts, however little is in it.
-func resultBytes(m *pluginv1.SessionEvent) (n int) {
-	const head = 64
-	for _, e := range m.GetEvents() {
-		if e.GetMore() != nil || e.GetPart() != nil {
-			n += head + len(e.GetMore().GetData()) + len(e.GetPart().GetContent().GetText()) +
-				len(e.GetPart().GetContent().GetData())
-		}
-	}
-	return n
-}
-
-// take returns what has come since the last time, and whether more of the result came than the inbox takes.
-func (c *sessionCall) take() (all []*pluginv1.SessionEvent, full bool) {
+// take passes what has come since the last time on, and returns the result or the error once it is there. Ctx is the
+// caller's.
+func (c *sessionCall) take(ctx context.Context, events func(sdk.Event)) (*sdk.Result, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	all, c.inbox, c.bytes = c.inbox, nil, 0
-	return all, c.full
+	waiting, result, failed, ended := c.events, c.result, c.failed, c.ended
+	c.events = nil
+	c.mu.Unlock()
+	for _, e := range waiting {
+		passOn(e, events)
+	}
+	switch {
+	case result != nil:
+		return resultFromWire(result), nil
+	case failed != nil:
+		return nil, receiveError(failed)
+	case ended != nil:
+		return nil, withOutcome(broken(ctx, ended, true), sdk.OutcomeUnknown)
+	}
+	return nil, nil
 }
 
 // takePlain returns the answer if it came in one message.
@@ -269,7 +306,6 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 	if err := s.frames.Send(ctx, m, s.busy()); err != nil {
 		return nil, notSent(err)
 	}
-	in := wire.NewReceiver()
 	for {
 		var end error // of the session, or of the caller; a result may have come before
 		select {
@@ -285,61 +321,49 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 			}
 			return plain.result, nil
 		}
-		messages, full := call.take()
-		result, err := takeMessages(ctx, &in, messages, events)
-		switch {
-		case result != nil:
-			return result, nil
-		case err == nil && full:
-			err = errorFromWire(wire.TooLarge("the plugin sent more of a result than fits"))
-		case err == nil && end != nil:
+		result, err := call.take(ctx, events)
+		if result == nil && err == nil && end != nil {
 			err = withOutcome(broken(ctx, end, true), sdk.OutcomeUnknown)
 		}
 		if err != nil {
 			s.cancel(call) // it may run on
-			return nil, err
+		}
+		if result != nil || err != nil {
+			return result, err
 		}
 	}
 }
 
-// takeMessages takes messages of a call; both results are nil while it goes on.
-func takeMessages(ctx context.Context, in *wire.Receiver, messages []*pluginv1.SessionEvent, events func(sdk.Event)) (
-	*sdk.Result, error) {
-	for _, m := range messages {
-		for _, e := range m.GetEvents() {
-			if result, err := takeEvent(in, e, events); result != nil || err != nil {
-				return result, err
-			}
-		}
-		if st := m.GetStatus(); st != nil {
-			err := status.Error(codes.Code(uint32(st.GetCode())), st.GetMessage())
-			if st.GetCode() == int32(codes.OK) {
-				err = io.EOF
-			}
-			return nil, withOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
-		}
-	}
-	return nil, nil
-}
-
-// takeEvent takes one event of a call, over Call or a session.
+// takeEvent takes one event of a call over Call.
 func takeEvent(in *wire.Receiver, m *pluginv1.CallEvent, events func(sdk.Event)) (*sdk.Result, error) {
 	event, result, err := in.Take(m)
-	if event != nil && events != nil {
-		if e, known := eventFromWire(event); known {
-			events(e)
-		}
+	if event != nil {
+		passOn(event, events)
 	}
-	if exceeded, ok := errors.AsType[*wire.ExceededError](err); ok {
-		return nil, errorFromWire(exceeded.Failure)
-	}
-	if err != nil {
-		return nil, &BrokenError{Delivered: true, Err: err}
-	}
-	if result != nil {
+	switch {
+	case err != nil:
+		return nil, receiveError(err)
+	case result != nil:
 		return resultFromWire(result), nil
 	}
 	return nil, nil
+}
+
+func passOn(event *pluginv1.CallEvent, events func(sdk.Event)) {
+	if events == nil {
+		return
+	}
+	if e, known := eventFromWire(event); known {
+		events(e)
+	}
+}
+
+// receiveError is the error of a call whose messages are over a limit, or break the protocol.
+func receiveError(err error) error {
+	if exceeded, ok := errors.AsType[*wire.ExceededError](err); ok {
+		return errorFromWire(exceeded.Failure)
+	}
+	return &BrokenError{Delivered: true, Err: err}
 }
 
 // small reports whether a request may go over the session.

@@ -155,27 +155,29 @@ func TestSlowCallerDelaysNoOther(t *testing.T) {
 	}
 }
 
-// A plugin cannot have its host keep more of a result than the limits, however slow the caller is.
+// A plugin cannot have its host keep more of a call than the limits, however slow the caller is.
 func TestInboxIsBounded(t *testing.T) {
 	c := &sessionCall{wake: make(chan struct{}, 1)}
 	for range 1000 {
-		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{piece(xs(256 << 10))}})
-		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
+		part := &pluginv1.Part{Content: &pluginv1.Content{Type: "text", Text: []byte(xs(60 << 10))}, Size: 60 << 10}
+		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{{Event: &pluginv1.CallEvent_Part{Part: part}}}})
 	}
-	kept := 0
-	all, full := c.take()
-	for _, m := range all {
-		kept += resultBytes(m)
-	}
-	if kept > maxInboxBytes || !full {
-		t.Errorf("%d bytes were kept, full: %v", kept, full)
+	if _, err := c.take(t.Context(), nil); sdk.CodeOf(err) != sdk.CodeResultTooLarge {
+		t.Errorf("60 MB of a result: %v", err)
 	}
 	c = &sessionCall{wake: make(chan struct{}, 1)}
-	for range 2 * maxInbox {
+	c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{piece(xs(1))}})
+	if _, err := c.take(t.Context(), nil); err == nil {
+		t.Error("a piece of no part is taken")
+	}
+	c = &sessionCall{wake: make(chan struct{}, 1)}
+	for range 2 * maxEvents {
 		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
 	}
 	c.deliver(result(1, "the end"))
-	if all, full := c.take(); full || len(all) != maxInbox+1 || all[maxInbox].GetEvents()[0].GetResult() == nil {
-		t.Errorf("%d messages, full: %v", len(all), full)
+	events := 0
+	r, err := c.take(t.Context(), func(sdk.Event) { events++ })
+	if err != nil || r == nil || r.Content[0].Text != "the end" || events > maxEvents || events == 0 {
+		t.Errorf("%d events, %+v, %v", events, r, err)
 	}
 }
