@@ -11,15 +11,15 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A late plugin has no tools until come is closed, if they come at all.
-type late struct {
+// A latePlugin has no tools until come is closed, if they come at all.
+type latePlugin struct {
 	*fake
 	come   chan struct{}
 	failed string // why they will not come
 }
 
-func newLate(failed string) *late {
-	l := &late{come: make(chan struct{}), failed: failed}
+func newLatePlugin(failed string) *latePlugin {
+	l := &latePlugin{come: make(chan struct{}), failed: failed}
 	l.fake = answering(sdk.Text("ran"), nil, tool("run"))
 	all := l.fake.list
 	l.fake.list = func(ctx context.Context) ([]sdk.Tool, error) {
@@ -33,7 +33,7 @@ func newLate(failed string) *late {
 	return l
 }
 
-func (l *late) AwaitTools(ctx context.Context, waiting func(why string)) error {
+func (l *latePlugin) AwaitTools(ctx context.Context, waiting func(why string)) error {
 	why := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "ToolsMissing", Message: "the server is starting"}
 	if l.failed != "" {
 		why.Message = l.failed
@@ -78,7 +78,7 @@ func TestCallWaitsForToolsThatComeLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				l := newLate("")
+				l := newLatePlugin("")
 				c := catalog(t, single(t, l, host.Options{}), host.Filter{})
 				if tools, _ := c.Tools(t.Context()); len(tools) != 0 {
 					t.Fatalf("%d tools", len(tools))
@@ -101,7 +101,7 @@ func TestCallWaitsForToolsThatComeLate(t *testing.T) {
 func TestCallOfToolsThatDoNotCome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		began := time.Now()
-		h := newHost(t, map[string]host.Plugin{"down": newLate("the server is down"), "slow": newLate(""),
+		h := newHost(t, map[string]host.Plugin{"down": newLatePlugin("the server is down"), "slow": newLatePlugin(""),
 			"ready": answering(sdk.Text(""), nil)}, host.Options{})
 		for _, use := range []func(string) error{
 			func(name string) error { return h.Call(t.Context(), call("down__"+name, "{}")).Error },

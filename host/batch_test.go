@@ -26,8 +26,8 @@ func readerAndWriter() *worker {
 	return w
 }
 
-// willing is a host whose approver approves everything.
-func willing(t *testing.T, p host.Plugin, o host.Options) *host.Host {
+// approvingHost is a host whose approver approves everything.
+func approvingHost(t *testing.T, p host.Plugin, o host.Options) *host.Host {
 	t.Helper()
 	o.Approver = agreeing
 	return single(t, p, o)
@@ -83,7 +83,7 @@ func TestBatchOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := readerAndWriter()
-				h, start := willing(t, w, host.Options{}), time.Now()
+				h, start := approvingHost(t, w, host.Options{}), time.Now()
 				results := h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{Parallel: c.parallel})
 				for i, code := range codes(t, results) {
 					at := slices.Index(w.begun, fmt.Sprint(i))
@@ -111,7 +111,7 @@ func TestBatchWithFailures(t *testing.T) {
 		}
 		return sdk.Text(r.CallID), nil
 	}, tool("read"), writes("write"))
-	h := willing(t, p, host.Options{})
+	h := approvingHost(t, p, host.Options{})
 	calls := batchOf("rrrrww")
 	calls[3].Arguments = json.RawMessage(`[]`)
 	results := h.CallAll(t.Context(), calls, host.BatchOptions{})
@@ -122,7 +122,7 @@ func TestBatchWithFailures(t *testing.T) {
 func TestBatchIDs(t *testing.T) {
 	t.Parallel()
 	p, log := answering(sdk.Text("done"), nil), &recorder{}
-	h := willing(t, p, host.Options{Logger: slogTo(log)})
+	h := approvingHost(t, p, host.Options{Logger: slogTo(log)})
 	results := h.CallAll(t.Context(),
 		[]host.Call{{ID: "x", Tool: "test__run"}, {ID: "x", Tool: "test__run"}, {Tool: "test__run"}, {Tool: "test__run"}},
 		host.BatchOptions{})
@@ -145,7 +145,7 @@ func TestBatchIDs(t *testing.T) {
 func TestBatchTooLarge(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil)
-	h := willing(t, p, host.Options{})
+	h := approvingHost(t, p, host.Options{})
 	for _, r := range h.CallAll(t.Context(), make([]host.Call, 129), host.BatchOptions{}) {
 		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Outcome: sdk.OutcomeNotSent,
 			Suggestion: "Make fewer calls at once.",
@@ -194,7 +194,7 @@ func TestBatchAfterRejection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w, log := readerAndWriter(), &recorder{}
-				h := willing(t, w, host.Options{Logger: slogTo(log),
+				h := approvingHost(t, w, host.Options{Logger: slogTo(log),
 					Middleware: []host.Middleware{rejecting(c.details, c.rejected...)}})
 				results := h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{StopOnRejection: c.stop})
 				diff(t, c.want, codes(t, results))
@@ -229,7 +229,7 @@ func TestRejectionEndsWaiting(t *testing.T) {
 				}
 			}
 			w := readerAndWriter()
-			h := willing(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), asked}})
+			h := approvingHost(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), asked}})
 			results := h.CallAll(t.Context(), batchOf("rrr"), host.BatchOptions{StopOnRejection: true})
 			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
 			succeeded(t, results[2])
@@ -245,7 +245,7 @@ func TestRejectionEndsWaiting(t *testing.T) {
 				return nil
 			})
 			w := readerAndWriter()
-			h := willing(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), slow}})
+			h := approvingHost(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), slow}})
 			results := h.CallAll(t.Context(), batchOf("rr"), host.BatchOptions{StopOnRejection: true})
 			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
 			if w.called.Load() > 0 {
@@ -258,7 +258,7 @@ func TestRejectionEndsWaiting(t *testing.T) {
 			w := readerAndWriter()
 			o := onPlugin(host.Limits{Concurrency: 1})
 			o.Middleware = []host.Middleware{rejecting("", "0")}
-			q := queue{host: willing(t, w, o)}
+			q := queue{host: approvingHost(t, w, o)}
 			q.add(t.Context(), taking("earlier", "read", time.Minute))
 			results := q.host.CallAll(t.Context(), batchOf("rr"), host.BatchOptions{StopOnRejection: true})
 			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
@@ -293,7 +293,7 @@ func TestCancelRest(t *testing.T) {
 // A running call is not ended by the rejection of another.
 func TestRejectionSparesWhatRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := willing(t, readerAndWriter(), host.Options{Middleware: []host.Middleware{rejecting("", "0")}})
+		h := approvingHost(t, readerAndWriter(), host.Options{Middleware: []host.Middleware{rejecting("", "0")}})
 		results := h.CallAll(t.Context(),
 			[]host.Call{taking("0", "read", 0), taking("1", "read", time.Minute), taking("2", "write", 0)},
 			host.BatchOptions{StopOnRejection: true})
@@ -305,7 +305,7 @@ func TestRejectionSparesWhatRuns(t *testing.T) {
 func TestPluginsCannotReject(t *testing.T) {
 	t.Parallel()
 	no := &sdk.Error{Code: sdk.CodeRejected, Message: "no", Details: json.RawMessage(`{"cancel_rest":true}`)}
-	h := willing(t, answering(&sdk.Result{Error: no}, nil), host.Options{})
+	h := approvingHost(t, answering(&sdk.Result{Error: no}, nil), host.Options{})
 	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")},
 		host.BatchOptions{StopOnRejection: true}) {
 		failed(t, r, sdk.CodeRejected)
@@ -315,7 +315,7 @@ func TestPluginsCannotReject(t *testing.T) {
 func TestBatchWithoutTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := readerAndWriter()
-		h := willing(t, w, host.Options{})
+		h := approvingHost(t, w, host.Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		results := h.CallAll(ctx, batchOf("wwwr"), host.BatchOptions{})
@@ -328,7 +328,7 @@ func TestBatchWithoutTime(t *testing.T) {
 func TestCloseEndsABatch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := readerAndWriter()
-		h := willing(t, w, host.Options{})
+		h := approvingHost(t, w, host.Options{})
 		done := make(chan []*host.Result, 1)
 		go func() { done <- h.CallAll(t.Context(), batchOf("rrwr"), host.BatchOptions{}) }()
 		synctest.Wait()
@@ -370,7 +370,7 @@ func TestBatchOutput(t *testing.T) {
 			p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 				return sdk.Text(strings.Repeat("x", c.sizes[r.CallID[0]-'0'])), nil
 			}, tool("read"), writes("write"))
-			h := willing(t, p, host.Options{ResultDir: t.TempDir()})
+			h := approvingHost(t, p, host.Options{ResultDir: t.TempDir()})
 			for i, r := range h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{MaxResultBytes: c.limit}) {
 				const note = 1000 // for the path of the full text, and the notes of other results
 				if n := len(allTexts(r)); n < c.kept[i]-note || n > c.kept[i]+note {
@@ -408,7 +408,7 @@ func TestBatchOutputStructured(t *testing.T) {
 					}
 					return sdk.Text(strings.Repeat("x", c.second+more)), nil
 				}, writes("write"))
-				h := willing(t, p, host.Options{ResultDir: t.TempDir()})
+				h := approvingHost(t, p, host.Options{ResultDir: t.TempDir()})
 				results := h.CallAll(t.Context(), batchOf("ww"), host.BatchOptions{MaxResultBytes: 4000})
 				if results[0].Truncated || results[1].Truncated != truncated {
 					t.Errorf("truncated: %t, %t", results[0].Truncated, results[1].Truncated)
@@ -490,7 +490,7 @@ func TestCommandsThatReadRunSideBySide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				l := newTimeline(shellTool("exec"))
-				h := willing(t, l, host.Options{})
+				h := approvingHost(t, l, host.Options{})
 				var calls []host.Call
 				for i, a := range c.arguments {
 					calls = append(calls, running(fmt.Sprint(i), a))
@@ -519,7 +519,7 @@ func TestOnlyShellCommandsAreJudged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				l := newTimeline(c.tool)
-				h := willing(t, l, c.options)
+				h := approvingHost(t, l, c.options)
 				h.CallAll(t.Context(), []host.Call{running("0", command("ls")), running("1", command("ls"))}, host.BatchOptions{})
 				diff(t, map[string]int{"0": 0, "1": 1}, l.at)
 			})
@@ -579,7 +579,7 @@ func TestReadThatBecomesAWriteRunsAlone(t *testing.T) {
 func TestWaitingToRunAloneEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l := newTimeline(tool("read"), writes("write"))
-		h := willing(t, l, host.Options{Middleware: []host.Middleware{func(next host.CallFunc) host.CallFunc {
+		h := approvingHost(t, l, host.Options{Middleware: []host.Middleware{func(next host.CallFunc) host.CallFunc {
 			return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
 				if c.ID == "1" {
 					<-time.After(time.Millisecond) // the other one runs by then

@@ -263,15 +263,15 @@ func TestUnknownCostTier(t *testing.T) {
 	}
 }
 
-// keptCounts is a Counter in memory, like a file for consecutive hosts.
-type keptCounts struct {
+// memoryCounter is a Counter in memory, like a file for consecutive hosts.
+type memoryCounter struct {
 	mu      sync.Mutex
 	calls   map[string]map[string]int
 	rates   map[string]host.Tokens
 	failing error
 }
 
-func (k *keptCounts) Change(_ context.Context, session string, change func(*host.Counted) error) error {
+func (k *memoryCounter) Change(_ context.Context, session string, change func(*host.Counted) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.failing != nil {
@@ -297,7 +297,7 @@ func TestStatefulToolsNeedALastingHost(t *testing.T) {
 		single = append(single, r.SingleCall)
 		return sdk.Text("fine"), nil
 	}, history, tool("plain"))
-	lasting, once := yesHost(t, p, host.Options{}), yesHost(t, p, host.Options{SingleCall: true})
+	lasting, once := hostThatApproves(t, p, host.Options{}), hostThatApproves(t, p, host.Options{SingleCall: true})
 	for h, want := range map[*host.Host][]string{lasting: {"test__history", "test__plain"}, once: {"test__plain"}} {
 		tools, problems := h.Tools(t.Context())
 		diff(t, want, names(tools))
@@ -319,11 +319,10 @@ func TestStatefulToolsNeedALastingHost(t *testing.T) {
 	}
 }
 
-func yesHost(t *testing.T, p host.Plugin, o host.Options) *host.Host {
+func hostThatApproves(t *testing.T, p host.Plugin, o host.Options) *host.Host {
 	t.Helper()
 	o.Approver = host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
-		return host.Yes(),
-			nil
+		return host.Yes(), nil
 	})
 	return newHost(t, map[string]host.Plugin{"test": p}, o)
 }
@@ -340,7 +339,7 @@ func mustCatalog(t *testing.T, h *host.Host) *host.Catalog {
 // Hosts that make one call each count together; calls that did not run are not counted.
 func TestCountsOutliveTheHost(t *testing.T) {
 	t.Parallel()
-	k, fails := &keptCounts{}, false
+	k, fails := &memoryCounter{}, false
 	a := tool("a")
 	a.Hints.ReadOnly = sdk.No
 	p := answering(sdk.Text("fine"), nil, a, tool("b"))

@@ -11,14 +11,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A remembering plugin keeps what was checked, as a tool cache does.
-type remembering struct {
+// A checkCachePlugin keeps what was checked, as a tool cache does.
+type checkCachePlugin struct {
 	*fake
 	mu      sync.Mutex
 	checked [][]sdk.Tool
 }
 
-func (r *remembering) Checked(tools []sdk.Tool) bool {
+func (r *checkCachePlugin) Checked(tools []sdk.Tool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, known := range r.checked {
@@ -29,7 +29,7 @@ func (r *remembering) Checked(tools []sdk.Tool) bool {
 	return false
 }
 
-func (r *remembering) SetChecked(tools []sdk.Tool) {
+func (r *checkCachePlugin) SetChecked(tools []sdk.Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checked = append(r.checked, tools)
@@ -40,7 +40,7 @@ func TestCheckedDefinitionsAreCompiledByTheFirstCall(t *testing.T) {
 	fits, wrong := tool("fits"), tool("wrong")
 	fits.InputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
 	wrong.InputSchema = json.RawMessage(`{"type":"objekt"}`)
-	p := &remembering{fake: answering(&sdk.Result{}, nil, fits, wrong)}
+	p := &checkCachePlugin{fake: answering(&sdk.Result{}, nil, fits, wrong)}
 	p.SetChecked([]sdk.Tool{fits, wrong}) // as after a fault of the memory
 	h := single(t, p, host.Options{})
 	tools, problems := h.Tools(t.Context())
@@ -82,7 +82,7 @@ func TestFlawedDefinitionsAreNotRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := tool("second")
 			second.change(&d)
-			p := &remembering{fake: answering(&sdk.Result{}, nil, good, d)}
+			p := &checkCachePlugin{fake: answering(&sdk.Result{}, nil, good, d)}
 			var before []string
 			for range 2 {
 				tools, problems := single(t, p, host.Options{}).Tools(t.Context())

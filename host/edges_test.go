@@ -224,7 +224,8 @@ func TestOutputSchema(t *testing.T) {
 func TestPluginsReasonIsCut(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{1000: xs(1000), 1001: xs(1000) + "... (truncated)"} {
-		p := reasoning{answering(sdk.Text("done"), nil, toolWith("run", func(d *sdk.Tool) { d.Previews = true })), xs(n)}
+		p := denyingPreviewer{answering(sdk.Text("done"), nil, toolWith("run", func(d *sdk.Tool) { d.Previews = true })),
+			xs(n)}
 		e := failed(t, single(t, p, host.Options{ErrorMessageLimit: 5000}).Call(t.Context(), call("test__run", "")),
 			sdk.CodeDenied)
 		var details struct{ Reason string }
@@ -234,13 +235,13 @@ func TestPluginsReasonIsCut(t *testing.T) {
 	}
 }
 
-// reasoning is a policy that denies calls with a reason.
-type reasoning struct {
+// denyingPreviewer is a plugin whose previews deny calls with a reason.
+type denyingPreviewer struct {
 	*fake
 	reason string
 }
 
-func (p reasoning) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) {
+func (p denyingPreviewer) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) {
 	return &sdk.Preview{Effect: "deny", Reason: p.reason}, nil
 }
 

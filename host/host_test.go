@@ -224,7 +224,7 @@ func TestPanicWhileListing(t *testing.T) {
 // and the record.
 func TestCatalogWithDefaults(t *testing.T) {
 	t.Parallel()
-	w, log := newWitness(tool("a"), tool("b")), &records{}
+	w, log := newRecordingPlugin(tool("a"), tool("b")), &records{}
 	h := single(t, w, host.Options{Audit: log, Workdir: "/host", Policy: must(policy.New(policy.Layer{Name: "user",
 		Rules: []policy.Rule{{Name: "strangers", Callers: []string{"stranger"}, Effect: policy.Deny}}}))})
 	plain := must(h.Catalog(host.Filter{}))

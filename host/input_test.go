@@ -15,8 +15,8 @@ import (
 
 const elicitation = `{"method":"elicitation/create","params":{"message":"Which branch?","big":9007199254740993}}`
 
-// curious is a plugin whose tool asks that many times, and then returns the answers.
-func curious(t testing.TB, times int) host.Plugin {
+// askingPlugin is a plugin whose tool asks that many times, and then returns the answers.
+func askingPlugin(t testing.TB, times int) host.Plugin {
 	p := sdk.New("curious", "1.0.0")
 	p.AddRawTool(tool("ask"), func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		round := len(r.RequestState)
@@ -30,19 +30,19 @@ func curious(t testing.TB, times int) host.Plugin {
 	return sdktest.Start(t, p)
 }
 
-// An answerer is an InputHandler.
-type answerer func(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error)
+// An inputFunc is an InputHandler.
+type inputFunc func(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error)
 
-func (answerer) Capabilities() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
+func (inputFunc) Capabilities() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
 
-func (f answerer) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+func (f inputFunc) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 	return f(ctx, r)
 }
 
 func TestQuestionsOfAToolAreAnswered(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	h := single(t, curious(t, 2), host.Options{Input: answerer(
+	h := single(t, askingPlugin(t, 2), host.Options{Input: inputFunc(
 		func(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 			asked = append(asked, r.Tool.Name+" "+string(r.Requests["q"]))
 			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"round":%d}`, len(asked)))}, nil
@@ -62,7 +62,7 @@ func TestQuestionsOfAToolAreAnswered(t *testing.T) {
 
 func TestQuestionsAreReturnedToACallerThatAnswersThem(t *testing.T) {
 	t.Parallel()
-	h := single(t, curious(t, 1), host.Options{})
+	h := single(t, askingPlugin(t, 1), host.Options{})
 	c := call("test__ask", "")
 	c.ReturnInput, c.Capabilities = true, json.RawMessage(`{"elicitation":{"form":{}}}`)
 	first := h.Call(t.Context(), c)
@@ -81,7 +81,7 @@ func TestQuestionsAreReturnedToACallerThatAnswersThem(t *testing.T) {
 
 func TestUnansweredQuestions(t *testing.T) {
 	t.Parallel()
-	returning := func(answer string, err error) answerer {
+	returning := func(answer string, err error) inputFunc {
 		return func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
 			return map[string]json.RawMessage{"q": json.RawMessage(answer)}, err
 		}
@@ -95,13 +95,13 @@ func TestUnansweredQuestions(t *testing.T) {
 		"an error":     {returning("", errors.New("the phone is off")), 1, "got no answer: the phone is off"},
 		"no JSON":      {returning("{", nil), 1, `left the question "q" without a valid answer`},
 		"no end of it": {returning("{}", nil), 1000, "test__ask has asked 10 times and asks again"},
-		"a panic": {answerer(func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
+		"a panic": {inputFunc(func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
 			panic("oh no")
 		}), 1, "input handler panicked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := single(t, curious(t, c.times), host.Options{Input: c.input})
+			h := single(t, askingPlugin(t, c.times), host.Options{Input: c.input})
 			e := failed(t, h.Call(t.Context(), call("test__ask", "")), sdk.CodeTool)
 			if !strings.Contains(e.Message, c.want) {
 				t.Errorf("the error says %q, want %q in it", e.Message, c.want)
@@ -115,7 +115,7 @@ func TestQuestionEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	h := single(t, curious(t, 1), host.Options{Input: answerer(
+	h := single(t, askingPlugin(t, 1), host.Options{Input: inputFunc(
 		func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
 			close(asked)
 			<-release

@@ -17,13 +17,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A storyteller records the statuses of calls.
-type storyteller struct {
+// A statusRecorder records the statuses of calls.
+type statusRecorder struct {
 	mu    sync.Mutex
 	words map[int][]string // by the call's position in its batch
 }
 
-func (s *storyteller) of(i int) func(sdk.Event) {
+func (s *statusRecorder) of(i int) func(sdk.Event) {
 	return func(e sdk.Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -73,11 +73,11 @@ func TestStatusesComeInOrder(t *testing.T) {
 		})
 		plan := rapid.SliceOfN(rapid.SampledFrom(names), 1, 12).Draw(rt, "batch")
 		wrapped := rapid.SampledFrom([]string{"", "passes on", "twice", "answers itself"}).Draw(rt, "middleware")
-		tell := &storyteller{words: map[int][]string{}}
+		tell := &statusRecorder{words: map[int][]string{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		h, err := host.New(map[string]host.Plugin{"test": moody(cancel)},
-			host.Options{Approver: approveFunc(moodily), Middleware: middlewareThat(wrapped),
+		h, err := host.New(map[string]host.Plugin{"test": argumentDriven(cancel)},
+			host.Options{Approver: approveFunc(answerByArguments), Middleware: middlewareThat(wrapped),
 				Policy: must(policy.New(policy.Layer{Name: "user",
 					Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny}}}))})
 		if err != nil {
@@ -93,15 +93,15 @@ func TestStatusesComeInOrder(t *testing.T) {
 		tell.mu.Lock()
 		defer tell.mu.Unlock()
 		for i, r := range results {
-			if problem := wrongWords(tell.words[i], r); problem != "" {
+			if problem := wrongEvents(tell.words[i], r); problem != "" {
 				rt.Fatalf("call %d (%s): %s: words %q, error %v", i, plan[i], problem, tell.words[i], r.Error)
 			}
 		}
 	})
 }
 
-// wrongWords says what is wrong with the events of a call, "" for nothing.
-func wrongWords(words []string, r *host.Result) string {
+// wrongEvents says what is wrong with the events of a call, "" for nothing.
+func wrongEvents(words []string, r *host.Result) string {
 	order := []string{string(host.AwaitingApproval), string(host.Calling), "started"}
 	last := string(host.Done)
 	switch {
@@ -130,8 +130,8 @@ func wrongWords(words []string, r *host.Result) string {
 	return ""
 }
 
-// moody is a plugin whose calls end as their arguments say.
-func moody(cancel func()) *fake {
+// argumentDriven is a plugin whose calls end as their arguments say.
+func argumentDriven(cancel func()) *fake {
 	strict := tool("strict")
 	strict.InputSchema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)
 	return calling(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -159,8 +159,8 @@ func moody(cancel func()) *fake {
 	}, tool("read"), writes("write"), strict, tool("never"))
 }
 
-// moodily answers as the arguments say.
-func moodily(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+// answerByArguments answers as the arguments say.
+func answerByArguments(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	var in struct{ Ask string }
 	_ = json.Unmarshal(r.Arguments, &in)
 	switch in.Ask {
@@ -199,7 +199,7 @@ func middlewareThat(how string) []host.Middleware {
 func TestStatusesOfATooLargeBatch(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text("done"), nil), host.Options{})
-	tell := &storyteller{words: map[int][]string{}}
+	tell := &statusRecorder{words: map[int][]string{}}
 	calls := make([]host.Call, 129)
 	for i := range calls {
 		calls[i] = host.Call{Tool: "test__run", Events: tell.of(i)}

@@ -15,15 +15,15 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A witness is a plugin that keeps what it was called with.
-type witness struct {
+// A recordingPlugin is a plugin that keeps what it was called with.
+type recordingPlugin struct {
 	*fake
 	mu  sync.Mutex
 	got []sdk.Request
 }
 
-func newWitness(tools ...sdk.Tool) *witness {
-	w := &witness{}
+func newRecordingPlugin(tools ...sdk.Tool) *recordingPlugin {
+	w := &recordingPlugin{}
 	w.fake = calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -100,9 +100,9 @@ func TestFieldsSetByMiddleware(t *testing.T) {
 		} {
 			t.Run(when+": "+name, func(t *testing.T) {
 				t.Parallel()
-				w, log := newWitness(tool("a"), tool("b"), tool("never"), writes("write"), tool("outside")), &records{}
+				w, log := newRecordingPlugin(tool("a"), tool("b"), tool("never"), writes("write"), tool("outside")), &records{}
 				h := single(t, w, host.Options{Audit: log, Middleware: []host.Middleware{m}, Workdir: "/",
-					Approver: approveFunc(moodyNo),
+					Approver: approveFunc(rejectWithoutReason),
 					Policy: must(policy.New(policy.Layer{Name: "user",
 						Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny},
 							{Name: "known", Callers: []string{"stranger"}, Effect: policy.Deny}}}))})
@@ -143,7 +143,9 @@ func TestFieldsSetByMiddleware(t *testing.T) {
 	}
 }
 
-func moodyNo(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.No(""), nil }
+func rejectWithoutReason(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+	return host.No(""), nil
+}
 
 // inCopy is a middleware that passes on a copy of its call.
 func inCopy(change func(c *host.Call)) host.Middleware {
@@ -171,7 +173,7 @@ func TestMiddlewareCannotPassOnAnEarlierCall(t *testing.T) {
 			return next(ctx, c)
 		}
 	}
-	w := newWitness(tool("a"), tool("b"))
+	w := newRecordingPlugin(tool("a"), tool("b"))
 	h := single(t, w, host.Options{Middleware: []host.Middleware{m}})
 	succeeded(t, h.Call(t.Context(), call("test__a", "")))
 	catalog := must(h.Catalog(host.Filter{Tools: []string{"test__b"}}))
@@ -194,10 +196,10 @@ func TestMiddlewareCostsNoSecondListing(t *testing.T) {
 	}
 }
 
-// scribbled is an argument object whose holder writes into it.
-const scribbled = `{"text":"approved"}`
+// overwritten is an argument object whose holder writes into it.
+const overwritten = `{"text":"approved"}`
 
-func scribble(b []byte) { copy(b, strings.Repeat("X", len(b))) }
+func overwrite(b []byte) { copy(b, strings.Repeat("X", len(b))) }
 
 // The arguments that a person approved run and are recorded byte for byte, whoever writes into the given copy.
 func TestApprovedIsWhatRuns(t *testing.T) {
@@ -210,24 +212,24 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 				t.Parallel()
 				writes := writes("write")
 				writes.Previews = true
-				given := []byte(scribbled)
-				log := &scribbler{on: who == "the recorder"}
+				given := []byte(overwritten)
+				log := &overwritingRecorder{on: who == "the recorder"}
 				shown, ran := "", ""
-				p := &peeking{fake: calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				p := &overwritingPreviewer{fake: calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 					ran = string(r.Arguments)
 					if who == "the plugin" {
-						scribble(r.Arguments)
+						overwrite(r.Arguments)
 					}
 					return sdk.Text("done"), nil
 				}, writes), preview: func(r *sdk.Request) {
 					if who == "the preview" {
-						scribble(r.Arguments)
+						overwrite(r.Arguments)
 					}
 				}}
-				o := host.Options{Audit: log, Policy: scribblingPolicy{who == "the policy"},
+				o := host.Options{Audit: log, Policy: overwritingPolicy{who == "the policy"},
 					SaveAnswer: func(r host.Remembered) error {
 						if who == "SaveAnswer" {
-							scribble(r.Arguments)
+							overwrite(r.Arguments)
 						}
 						return nil
 					},
@@ -235,10 +237,10 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 						shown = string(r.Arguments)
 						switch who {
 						case "the embedder":
-							scribble(given)
+							overwrite(given)
 						case "the approver":
-							scribble(r.Arguments)
-							scribble(r.Tool.InputSchema)
+							overwrite(r.Arguments)
+							overwrite(r.Tool.InputSchema)
 							r.Preview.Content[0].Text = "another"
 							r.Tool.Name = "test__other"
 						}
@@ -250,7 +252,7 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 					approve := o.Approver
 					o.Approver = approveFunc(func(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 						a, err := approve.Approve(ctx, r)
-						scribble(held.Arguments)
+						overwrite(held.Arguments)
 						held.Tool, held.Arguments, held.Workdir = "test__other", json.RawMessage(`{}`), "/other"
 						return a, err
 					})
@@ -262,15 +264,15 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 				} else {
 					succeeded(t, h.Call(t.Context(), c))
 				}
-				if shown != scribbled || ran != scribbled {
+				if shown != overwritten || ran != overwritten {
 					t.Errorf("shown %s, ran %s", shown, ran)
 				}
 				for _, l := range log.all {
-					if l.Tool != "test__write" || string(l.Arguments) != scribbled {
+					if l.Tool != "test__write" || string(l.Arguments) != overwritten {
 						t.Errorf("record %+v", l)
 					}
 				}
-				if r := h.Remembered(); len(r) != 1 || string(r[0].Arguments) != scribbled {
+				if r := h.Remembered(); len(r) != 1 || string(r[0].Arguments) != overwritten {
 					t.Errorf("remembered %+v", r)
 				}
 			})
@@ -281,16 +283,16 @@ func TestApprovedIsWhatRuns(t *testing.T) {
 // The later calls of a batch are those given at its start.
 func TestBatchKeepsItsArguments(t *testing.T) {
 	t.Parallel()
-	later := []byte(scribbled)
-	w := newWitness(writes("write"))
+	later := []byte(overwritten)
+	w := newRecordingPlugin(writes("write"))
 	ran := w.call
-	w.call = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { scribble(later); return ran(ctx, r) }
+	w.call = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { overwrite(later); return ran(ctx, r) }
 	h := single(t, w, host.Options{Approver: agreeing})
 	for _, r := range h.CallAll(t.Context(), []host.Call{{Tool: "test__write"}, {Tool: "test__write", Arguments: later}},
 		host.BatchOptions{}) {
 		succeeded(t, r)
 	}
-	diff(t, scribbled, string(w.got[1].Arguments))
+	diff(t, overwritten, string(w.got[1].Arguments))
 }
 
 // Settings are those given to New, and answers those returned, whatever the embedder does with its maps and slices.
@@ -301,7 +303,7 @@ func TestOptionsAreCopied(t *testing.T) {
 		Plugins: map[string]host.PluginOptions{"test": {Limits: host.Limits{MaxCalls: 2}}},
 		Pins:    map[string]map[string]string{"test": nil},
 		Remembered: []host.Remembered{{ID: "r", Tool: "test__run", Scope: host.ScopePrefix, Prefix: []string{"ls"},
-			Arguments: []byte(scribbled)}},
+			Arguments: []byte(overwritten)}},
 		Middleware: []host.Middleware{before(func(*host.Call) error { return nil })},
 	}
 	h := single(t, answering(sdk.Text("longer than that"), nil), o)
@@ -309,51 +311,51 @@ func TestOptionsAreCopied(t *testing.T) {
 	o.Plugins["test"] = host.PluginOptions{Limits: host.Limits{MaxCalls: 1000}}
 	o.Pins["test"] = map[string]string{}
 	o.Remembered[0].Prefix[0] = "rm"
-	scribble(o.Remembered[0].Arguments)
+	overwrite(o.Remembered[0].Arguments)
 	o.Middleware[0] = before(func(*host.Call) error { panic("another") })
 	h.Remembered()[0].Prefix[0] = "mv"
-	scribble(h.Remembered()[0].Arguments)
+	overwrite(h.Remembered()[0].Arguments)
 	for range 2 {
 		if r := h.Call(t.Context(), call("test__run", "")); !r.Truncated {
 			t.Errorf("result %+v", r)
 		}
 	}
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)
-	if r := h.Remembered()[0]; r.Prefix[0] != "ls" || string(r.Arguments) != scribbled {
+	if r := h.Remembered()[0]; r.Prefix[0] != "ls" || string(r.Arguments) != overwritten {
 		t.Errorf("remembered %+v", r)
 	}
 }
 
-// A scribbler is a Recorder that writes into what it was given, such as one that redacts in place.
-type scribbler struct {
+// An overwritingRecorder is a Recorder that writes into what it was given, such as one that redacts in place.
+type overwritingRecorder struct {
 	records
 	on bool
 }
 
-func (s *scribbler) Append(r audit.Record) error {
+func (s *overwritingRecorder) Append(r audit.Record) error {
 	kept := r
 	kept.Arguments = json.RawMessage(string(r.Arguments))
 	if s.on {
-		scribble(r.Arguments)
+		overwrite(r.Arguments)
 	}
 	return s.records.Append(kept)
 }
 
-type scribblingPolicy struct{ on bool }
+type overwritingPolicy struct{ on bool }
 
-func (p scribblingPolicy) Decide(q *policy.Query) policy.Decision {
+func (p overwritingPolicy) Decide(q *policy.Query) policy.Decision {
 	if p.on {
-		scribble(q.Arguments)
+		overwrite(q.Arguments)
 	}
 	return policy.Decision{Effect: policy.Ask}
 }
 
-type peeking struct {
+type overwritingPreviewer struct {
 	*fake
 	preview func(*sdk.Request)
 }
 
-func (p *peeking) Preview(_ context.Context, r *sdk.Request) (*sdk.Preview, error) {
+func (p *overwritingPreviewer) Preview(_ context.Context, r *sdk.Request) (*sdk.Preview, error) {
 	p.preview(r)
 	return &sdk.Preview{Content: []sdk.Content{sdk.TextContent("a diff")}}, nil
 }

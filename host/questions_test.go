@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A desk is an Approver that takes a minute for each answer, unless set otherwise.
-type desk struct {
+// A minuteApprover is an Approver that takes a minute for each answer, unless set otherwise.
+type minuteApprover struct {
 	takes func(r *host.ApprovalRequest) time.Duration
 
 	mu     sync.Mutex
@@ -27,14 +27,14 @@ type desk struct {
 	before map[string]time.Duration // until when an answer counts, from when it was asked
 }
 
-func newDesk(takes func(r *host.ApprovalRequest) time.Duration) *desk {
-	return &desk{takes: takes, start: time.Now(), open: map[string]int{}, at: map[string]time.Duration{},
+func newMinuteApprover(takes func(r *host.ApprovalRequest) time.Duration) *minuteApprover {
+	return &minuteApprover{takes: takes, start: time.Now(), open: map[string]int{}, at: map[string]time.Duration{},
 		before: map[string]time.Duration{}}
 }
 
 func minute(*host.ApprovalRequest) time.Duration { return time.Minute }
 
-func (d *desk) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+func (d *minuteApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	d.count(r, +1)
 	defer d.count(r, -1)
 	select {
@@ -45,7 +45,7 @@ func (d *desk) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 	}
 }
 
-func (d *desk) count(r *host.ApprovalRequest, n int) {
+func (d *minuteApprover) count(r *host.ApprovalRequest, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.open[r.SessionID] += n
@@ -75,7 +75,7 @@ func from(session string, n int) host.Call {
 
 func TestSessionsAreAskedSideBySide(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		d := newDesk(minute)
+		d := newMinuteApprover(minute)
 		h := single(t, echoing(writes("run")), host.Options{Approver: d})
 		var calls []host.Call
 		for n := range 3 {
@@ -100,7 +100,7 @@ func TestSessionsAreAskedSideBySide(t *testing.T) {
 // An unanswered question blocks its own session only, and each question has its whole time from when it is asked.
 func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		d := newDesk(func(r *host.ApprovalRequest) time.Duration {
+		d := newMinuteApprover(func(r *host.ApprovalRequest) time.Duration {
 			if r.SessionID == "deaf" {
 				return time.Hour
 			}
@@ -126,7 +126,7 @@ func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 // A terminal has one question at a time, and the sessions take turns.
 func TestOneQuestionForAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		d := newDesk(minute)
+		d := newMinuteApprover(minute)
 		h := single(t, echoing(writes("run")), host.Options{Approver: d, OneQuestion: true})
 		results := inOrder(t, h, from("a", 0), from("a", 1), from("a", 2), from("b", 0), from("b", 1), from("c", 0))
 		for _, r := range results {
@@ -147,7 +147,7 @@ func TestGivingUpBeforeTheQuestion(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one for all: %t", one), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				d := newDesk(minute)
+				d := newMinuteApprover(minute)
 				h := single(t, echoing(writes("run")), host.Options{Approver: d, OneQuestion: one})
 				ctx, cancel := context.WithCancel(t.Context())
 				q, gone := queue{host: h}, queue{host: h}

@@ -25,20 +25,20 @@ func reload(t testing.TB, h *host.Host, plugins map[string]host.Plugin, o host.O
 
 func test(p host.Plugin) map[string]host.Plugin { return map[string]host.Plugin{"test": p} }
 
-// saying is a policy with one rule for everything.
-func saying(e policy.Effect, reason string) *policy.Policy {
+// policyFor is a policy with one rule for everything.
+func policyFor(e policy.Effect, reason string) *policy.Policy {
 	return must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: e, Reason: reason}}}))
 }
 
-// A tallied plugin counts how often each call reached it, and how many run at once.
-type tallied struct {
+// A countingPlugin counts how often each call reached it, and how many run at once.
+type countingPlugin struct {
 	*fake
 	ran           sync.Map // a call's id -> *atomic.Int64
 	running, peak atomic.Int64
 }
 
-func newTallied() *tallied {
-	p := &tallied{}
+func newCountingPlugin() *countingPlugin {
+	p := &countingPlugin{}
 	p.fake = calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		n, _ := p.ran.LoadOrStore(r.CallID, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
@@ -51,7 +51,7 @@ func newTallied() *tallied {
 	return p
 }
 
-func (p *tallied) times(id string) int64 {
+func (p *countingPlugin) times(id string) int64 {
 	n, ok := p.ran.Load(id)
 	if !ok {
 		return 0
@@ -60,7 +60,7 @@ func (p *tallied) times(id string) int64 {
 }
 
 // hammer makes calls until stop is closed, and checks each: it is answered with its own result, and ran once.
-func (p *tallied) hammer(t *testing.T, h *host.Host, caller int, stop <-chan struct{}) (calls int) {
+func (p *countingPlugin) hammer(t *testing.T, h *host.Host, caller int, stop <-chan struct{}) (calls int) {
 	for ; ; calls++ {
 		select {
 		case <-stop:
@@ -78,11 +78,11 @@ func (p *tallied) hammer(t *testing.T, h *host.Host, caller int, stop <-chan str
 // Under load no call is lost or runs twice, whatever a reload changes, and a limit holds throughout.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
-	p, other := newTallied(), answering(sdk.Text("done"), nil)
+	p, other := newCountingPlugin(), answering(sdk.Text("done"), nil)
 	yes := &asked{answers: []host.Answer{host.Yes()}}
 	options := func(i int) host.Options {
 		o := onTool(host.Limits{Concurrency: 3, Queue: 100})
-		o.Approver, o.Policy = yes, saying([]policy.Effect{policy.Allow, policy.Ask}[i%2], fmt.Sprint(i))
+		o.Approver, o.Policy = yes, policyFor([]policy.Effect{policy.Allow, policy.Ask}[i%2], fmt.Sprint(i))
 		return o
 	}
 	h := single(t, p, options(0))
@@ -125,7 +125,7 @@ func TestReloadRefused(t *testing.T) {
 		"an unknown cost tier": {test(p), host.Options{MaxCostTier: "dear"}},
 	}
 	for name, c := range cases {
-		c.o.Policy = saying(policy.Deny, "")
+		c.o.Policy = policyFor(policy.Deny, "")
 		if err := h.Reload(c.plugins, c.o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -178,7 +178,7 @@ func TestReloadOfAQueuedCall(t *testing.T) {
 		"room for two":        {onTool(host.Limits{Concurrency: 2}), false, "", 0},
 		"no limits":           {host.Options{}, false, "", 0},
 		"one for all tools":   {onPlugin(host.Limits{Concurrency: 1}), false, "", time.Second},
-		"a rule that forbids": {host.Options{Policy: saying(policy.Deny, "")}, false, sdk.CodeDenied, 0},
+		"a rule that forbids": {host.Options{Policy: policyFor(policy.Deny, "")}, false, sdk.CodeDenied, 0},
 		"too expensive now":   {host.Options{MaxCostTier: sdk.Free}, false, sdk.CodeLimit, 0},
 		"its plugin is gone":  {host.Options{}, true, sdk.CodeToolNotFound, 0},
 	}
@@ -212,18 +212,19 @@ func TestReloadOfAQueuedCall(t *testing.T) {
 
 // A call that a person is asked about runs only if the rules in use when it would run allow it on the same approval.
 func TestReloadWhileAPersonIsAsked(t *testing.T) {
-	ask := saying(policy.Ask, "because")
+	ask := policyFor(policy.Ask, "because")
 	cases := map[string]struct {
 		tool      string
 		change    func(o *host.Options)
 		code      sdk.Code
 		questions int
 	}{
-		"nothing changes":      {"run", func(*host.Options) {}, "", 1},
-		"stricter: denied":     {"run", func(o *host.Options) { o.Policy = saying(policy.Deny, "") }, sdk.CodeDenied, 1},
-		"looser: allowed":      {"run", func(o *host.Options) { o.Policy = saying(policy.Allow, "") }, "", 1},
-		"the same question":    {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "because") }, "", 1},
-		"another question":     {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "this is production") }, "", 2},
+		"nothing changes":   {"run", func(*host.Options) {}, "", 1},
+		"stricter: denied":  {"run", func(o *host.Options) { o.Policy = policyFor(policy.Deny, "") }, sdk.CodeDenied, 1},
+		"looser: allowed":   {"run", func(o *host.Options) { o.Policy = policyFor(policy.Allow, "") }, "", 1},
+		"the same question": {"run", func(o *host.Options) { o.Policy = policyFor(policy.Ask, "because") }, "", 1},
+		"another question": {"run", func(o *host.Options) { o.Policy = policyFor(policy.Ask, "this is production") }, "",
+			2},
 		"no questions now":     {"run", func(o *host.Options) { o.Mode = host.ModeNeverAsk }, sdk.CodeDenied, 1},
 		"only plans now":       {"run", func(o *host.Options) { o.Mode = host.ModePlan }, sdk.CodeDenied, 1},
 		"another is asked now": {"run", func(o *host.Options) { o.Approver = nil }, sdk.CodeApprovalUnavailable, 1},
@@ -232,7 +233,7 @@ func TestReloadWhileAPersonIsAsked(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				a := &thinking{}
+				a := &slowApprover{}
 				before := host.Options{Policy: ask, Approver: a}
 				q := queue{host: single(t, echoing(writes("run")), before)}
 				q.add(t.Context(), call("test__run", `{"a":1}`))
@@ -253,10 +254,10 @@ func TestReloadWhileAPersonIsAsked(t *testing.T) {
 	}
 }
 
-// A thinking approver approves after a minute.
-type thinking struct{ questions atomic.Int64 }
+// A slowApprover approves after a minute.
+type slowApprover struct{ questions atomic.Int64 }
 
-func (a *thinking) Approve(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+func (a *slowApprover) Approve(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
 	a.questions.Add(1)
 	select {
 	case <-time.After(time.Minute):
@@ -271,7 +272,7 @@ func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := echoing(writes("run"))
 		edits := make(chan host.Answer)
-		o := host.Options{Policy: saying(policy.Ask, ""),
+		o := host.Options{Policy: policyFor(policy.Ask, ""),
 			Approver: approveFunc(func(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
 				return <-edits, nil
 			})}
@@ -279,7 +280,7 @@ func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 		q.add(t.Context(), call("test__run", `{"a":1}`))
 		edits <- host.Answer{Arguments: []byte(`{"a":2}`)}
 		synctest.Wait()
-		reload(t, q.host, test(p), host.Options{Policy: saying(policy.Deny, "")})
+		reload(t, q.host, test(p), host.Options{Policy: policyFor(policy.Deny, "")})
 		edits <- host.Yes()
 		failed(t, q.all()[0], sdk.CodeDenied)
 		if p.called.Load() != 0 {
@@ -367,7 +368,7 @@ func TestReloadAndCatalogs(t *testing.T) {
 	succeeded(t, c.Call(t.Context(), call("test__tides", "")))
 	failed(t, c.Call(t.Context(), call("test__weather", "")), sdk.CodeToolNotFound)
 	failed(t, c.Call(t.Context(), call("other__run", "")), sdk.CodeNotInCatalog)
-	hidden := saying(policy.Deny, "")
+	hidden := policyFor(policy.Deny, "")
 	reload(t, h, test(p), host.Options{Policy: hidden})
 	diff(t, []string(nil), list())
 	reload(t, h, nil, host.Options{})

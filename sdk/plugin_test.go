@@ -209,14 +209,14 @@ func TestCallsThatEnd(t *testing.T) {
 		}
 	})
 	t.Run("the caller does not wait", func(t *testing.T) {
-		p, release := stubborn(t)
+		p, release := ignoresCancel(t)
 		defer release()
 		if _, err := p.Call(endOnProgress(t)); sdk.CodeOf(err) != sdk.CodeCanceled {
 			t.Errorf("error is %v", err)
 		}
 	})
 	t.Run("the deadline passes", func(t *testing.T) {
-		p, release := stubborn(t)
+		p, release := ignoresCancel(t)
 		defer release()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
@@ -235,8 +235,8 @@ func TestCallsThatEnd(t *testing.T) {
 	})
 }
 
-// stubborn is a plugin whose handler ignores its ctx until it is released.
-func stubborn(t *testing.T) (p *sdktest.Plugin, release func()) {
+// ignoresCancel is a plugin whose handler ignores its ctx until it is released.
+func ignoresCancel(t *testing.T) (p *sdktest.Plugin, release func()) {
 	held := make(chan struct{})
 	return sdktest.Start(t, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		r.Progress(0, 0, "it runs")

@@ -66,7 +66,7 @@ var cookie = wire.EnvCookie + "=" + wire.Cookie
 // socketDir makes a plugin listen in a temporary folder of the test.
 func socketDir(t *testing.T) string { return "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir() }
 
-func lifelined() []string {
+func lifelineEnv() []string {
 	return []string{wire.EnvLifeline + "=stdin", wire.EnvHostPID + "=" + strconv.Itoa(os.Getpid())}
 }
 

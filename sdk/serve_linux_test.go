@@ -28,7 +28,7 @@ func family() {
 
 // host starts a plugin, stops it, prints its process id, and hangs until it is killed.
 func host() {
-	plugin := as(context.Background(), "greet", append(lifelined(), cookie)...)
+	plugin := as(context.Background(), "greet", append(lifelineEnv(), cookie)...)
 	plugin.ExtraFiles = []*os.File{os.NewFile(3, "watched")}
 	lifeline, stdout := must(plugin.StdinPipe()), bufio.NewReader(must(plugin.StdoutPipe()))
 	if err := plugin.Start(); err != nil {

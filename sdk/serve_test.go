@@ -35,7 +35,7 @@ func TestServeByHand(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
-	p := start(t, "greet", nil, lifelined()...)
+	p := start(t, "greet", nil, lifelineEnv()...)
 	d, err := p.Describe(t.Context())
 	if err != nil || d.Name != "greet" || len(d.Tools) != 1 || d.Tools[0].Name != "hello" {
 		t.Fatalf("it describes itself as %+v, %v", d, err)
@@ -62,7 +62,7 @@ func TestServeUnderGoPlugin(t *testing.T) {
 
 func TestServeKnowsItsPeer(t *testing.T) {
 	t.Run("the plugin is another process than the client expects", func(t *testing.T) {
-		p := start(t, "greet", nil, lifelined()...)
+		p := start(t, "greet", nil, lifelineEnv()...)
 		_, err := client.New(p.dial(t, os.Getpid())).Describe(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "is process") {
 			t.Errorf("error is %v, want one that tells the process", err)
@@ -79,12 +79,12 @@ func TestServeKnowsItsPeer(t *testing.T) {
 
 func TestLifeline(t *testing.T) {
 	t.Run("ends an idle plugin", func(t *testing.T) {
-		p := start(t, "greet", nil, lifelined()...)
+		p := start(t, "greet", nil, lifelineEnv()...)
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
 	})
 	t.Run("is cut from the start", func(t *testing.T) {
-		cmd := as(t.Context(), "greet", append(lifelined(), cookie, socketDir(t))...)
+		cmd := as(t.Context(), "greet", append(lifelineEnv(), cookie, socketDir(t))...)
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Run() }()
 		select {
@@ -97,7 +97,7 @@ func TestLifeline(t *testing.T) {
 		}
 	})
 	t.Run("gives handlers time to clean up", func(t *testing.T) {
-		p, dir := start(t, "slow", nil, lifelined()...), t.TempDir()
+		p, dir := start(t, "slow", nil, lifelineEnv()...), t.TempDir()
 		ended := p.begin(t, "tidy", dir)
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
@@ -108,7 +108,7 @@ func TestLifeline(t *testing.T) {
 	})
 	t.Run("runs what is for the end, beside a handler that ignores it, and with nobody to hear of it", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ended")
-		p := start(t, "slow", unheard, append(lifelined(), atEndVar+"="+path)...)
+		p := start(t, "slow", withoutStderrReader, append(lifelineEnv(), atEndVar+"="+path)...)
 		ended := p.begin(t, "stubborn", t.TempDir())
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
@@ -118,7 +118,7 @@ func TestLifeline(t *testing.T) {
 		<-ended
 	})
 	t.Run("does not wait for a handler that ignores it", func(t *testing.T) {
-		p := start(t, "slow", nil, lifelined()...)
+		p := start(t, "slow", nil, lifelineEnv()...)
 		ended := p.begin(t, "stubborn", t.TempDir())
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
@@ -136,8 +136,8 @@ func TestLifeline(t *testing.T) {
 	})
 }
 
-// unheard gives cmd a standard error without a reader, as when the host was killed.
-func unheard(cmd *exec.Cmd) {
+// withoutStderrReader gives cmd a standard error without a reader, as when the host was killed.
+func withoutStderrReader(cmd *exec.Cmd) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		panic(err)

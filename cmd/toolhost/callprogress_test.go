@@ -18,19 +18,19 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A heard collects the output of a terminal.
-type heard struct {
+// An outputBuffer collects the output of a terminal.
+type outputBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+func (h *outputBuffer) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(p)
 }
 
-func (h *heard) has(text string) bool {
+func (h *outputBuffer) has(text string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return strings.Contains(h.text.String(), text)
@@ -56,7 +56,7 @@ func TestInterruptKeepsWhatWasPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = tty.Close()
-	seen := &heard{}
+	seen := &outputBuffer{}
 	go func() { _, _ = io.Copy(seen, screen) }()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

@@ -71,7 +71,7 @@ func serveFaulty(marker string) {
 		return nil, ctx.Err()
 	})
 	add("babbles", func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
-		babble()
+		serveInvalidHTTP2()
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
@@ -93,8 +93,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// babble writes invalid HTTP/2 to whoever is connected.
-func babble() {
+// serveInvalidHTTP2 writes invalid HTTP/2 to whoever is connected.
+func serveInvalidHTTP2() {
 	for fd := 3; fd < 64; fd++ {
 		if _, err := syscall.Getpeername(fd); err == nil {
 			_, _ = syscall.Write(fd, []byte(strings.Repeat("I speak no HTTP/2. ", 100)))
@@ -102,14 +102,14 @@ func babble() {
 	}
 }
 
-// A faulty is a host with that plugin.
-type faulty struct {
+// A faultyHost is a host with that plugin.
+type faultyHost struct {
 	*host.Host
 	process *supervise.Process
 	marker  string
 }
 
-func startFaulty(t *testing.T, idempotent ...string) *faulty {
+func startFaulty(t *testing.T, idempotent ...string) *faultyHost {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "th") // short, for the socket
 	if err != nil {
@@ -121,7 +121,7 @@ func startFaulty(t *testing.T, idempotent ...string) *faulty {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	f := &faulty{marker: filepath.Join(dir, "runs")}
+	f := &faultyHost{marker: filepath.Join(dir, "runs")}
 	t.Cleanup(func() { writeText(t, f.marker+".over", "") })
 	f.process, err = s.Add(supervise.Spec{Name: "faulty", Command: []string{os.Args[0]},
 		Env: map[string]string{faultyVar: f.marker}, Idempotent: idempotent,
@@ -153,13 +153,13 @@ func (deniesFails) Decide(q *policy.Query) policy.Decision {
 }
 
 // runs counts the real runs of the plugin.
-func (f *faulty) runs(tool string) int {
+func (f *faultyHost) runs(tool string) int {
 	text, _ := os.ReadFile(f.marker)
 	return strings.Count(string(text), tool+"\n")
 }
 
 // hold occupies the tool waits until the test ends.
-func (f *faulty) hold(t *testing.T) {
+func (f *faultyHost) hold(t *testing.T) {
 	begun := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -178,7 +178,7 @@ func (f *faulty) hold(t *testing.T) {
 }
 
 // kill returns when the death has been noticed: a request to a plugin that has just died may have reached it.
-func (f *faulty) kill(t *testing.T) {
+func (f *faultyHost) kill(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(f.process.Status().PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func (f *faulty) kill(t *testing.T) {
 }
 
 // die makes the plugin die now, and at every start from now on.
-func (f *faulty) die(t *testing.T) {
+func (f *faultyHost) die(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(f.marker+".dead", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ type expiring struct {
 	over chan struct{}
 }
 
-func (f *faulty) expiring(t *testing.T, tool string) context.Context {
+func (f *faultyHost) expiring(t *testing.T, tool string) context.Context {
 	e := &expiring{t.Context(), make(chan struct{})}
 	go func() {
 		defer close(e.over)
@@ -234,7 +234,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		tool, arguments string
-		before          func(*testing.T, *faulty)
+		before          func(*testing.T, *faultyHost)
 		call            func(*host.Call, func()) // may cancel it
 		idempotent      bool
 		limit           time.Duration // of the caller
@@ -254,17 +254,17 @@ func TestOutcomes(t *testing.T) {
 			want: sdk.OutcomeNotSent},
 		"denied": {tool: "fails", arguments: `{"text":"denied"}`, code: sdk.CodeDenied,
 			want: sdk.OutcomeNotSent},
-		"host closed": {tool: "fails", before: func(_ *testing.T, f *faulty) { _ = f.Close() },
+		"host closed": {tool: "fails", before: func(_ *testing.T, f *faultyHost) { _ = f.Close() },
 			code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
-		"cannot be started": {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t) },
+		"cannot be started": {tool: "fails", before: func(t *testing.T, f *faultyHost) { f.die(t) },
 			code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
 		"in backoff": {tool: "fails", before: func(t *testing.T,
-			f *faulty) {
+			f *faultyHost) {
 			f.die(t)
 			f.Call(t.Context(),
 				host.Call{Tool: "faulty__fails"})
 		}, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
-		"died before the call": {tool: "fails", before: func(t *testing.T, f *faulty) { f.kill(t) },
+		"died before the call": {tool: "fails", before: func(t *testing.T, f *faultyHost) { f.kill(t) },
 			code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
 		"dies in the call": {tool: "dies", code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 1},
 		"dies in it, idempotent": {tool: "dies", idempotent: true, code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown,
@@ -282,12 +282,12 @@ func TestOutcomes(t *testing.T) {
 		}, clock: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
 		"caller's deadline in it": {tool: "waits", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown,
 			runs: 1},
-		"canceled in line": {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) },
+		"canceled in line": {tool: "waits", before: func(t *testing.T, f *faultyHost) { f.hold(t) },
 			call: func(_ *host.Call, cancel func()) {
 				time.AfterFunc(50*time.Millisecond,
 					cancel)
 			}, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent, runs: 1},
-		"deadline in line": {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) },
+		"deadline in line": {tool: "waits", before: func(t *testing.T, f *faultyHost) { f.hold(t) },
 			limit: 100 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeNotSent, runs: 1},
 		"canceled before it was made": {tool: "fails", call: func(_ *host.Call, cancel func()) { cancel() },
 			code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},

@@ -56,26 +56,26 @@ func TestPluginRunAfterAFix(t *testing.T) {
 	}
 	r.call("tell", "E_PLUGIN_UNAVAILABLE")
 	r.enter("reset")
-	r.told("versioned: its crashes are forgotten; the next call starts it\n")
+	r.waitForOutput("versioned: its crashes are forgotten; the next call starts it\n")
 	if s := r.status(); s.State != supervise.Known {
 		t.Errorf("after a reset: %+v", s)
 	}
 	r.call("tell", "1")
 	r.enter("reset")
-	r.told("versioned: its crashes are forgotten; it is ready\n")
+	r.waitForOutput("versioned: its crashes are forgotten; it is ready\n")
 	before := r.status().Generation
 	r.enter("reload")
-	r.told("versioned: reloaded; its tools are the same\n")
+	r.waitForOutput("versioned: reloaded; its tools are the same\n")
 	v.rename("2 tell more")
 	r.enter("reload")
-	r.told("versioned: reloaded: +more\n")
+	r.waitForOutput("versioned: reloaded: +more\n")
 	r.call("more", "2")
 	if s := r.status(); s.Generation != before+2 || s.Tools != 2 {
 		t.Errorf("after two reloads: %+v", s)
 	}
 	v.renameText([]byte("#!/bin/sh\nexit 3\n"))
 	r.enter("reload")
-	r.told(notReloaded)
+	r.waitForOutput(notReloaded)
 	r.call("tell", "2")
 	r.end(exitOK)
 }
@@ -104,12 +104,12 @@ func TestPluginRunTextAndTools(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 	r.call(":reset", "E_TOOL_NOT_FOUND")
-	r.told("versioned: \":reset\" is no tool; did you mean \"reset\"?\n")
+	r.waitForOutput("versioned: \":reset\" is no tool; did you mean \"reset\"?\n")
 	r.call("nothing", "E_TOOL_NOT_FOUND")
-	r.told("versioned: \"nothing\" is no tool; `help` lists the commands\n")
+	r.waitForOutput("versioned: \"nothing\" is no tool; `help` lists the commands\n")
 	r.enter("help")
 	for _, w := range runCommands {
-		r.told(fmt.Sprintf("\n  %-14s ", w))
+		r.waitForOutput(fmt.Sprintf("\n  %-14s ", w))
 	}
 	r.end(exitOK)
 }

@@ -55,11 +55,11 @@ func runIn(t *testing.T, v *versioned, args ...string) *running {
 			t.Logf("standard error:\n%s", r.errs)
 		}
 	})
-	r.told("versioned: ready with")
+	r.waitForOutput("versioned: ready with")
 	return r
 }
 
-func (r *running) told(words string) {
+func (r *running) waitForOutput(words string) {
 	r.t.Helper()
 	eventually(r.t, words, func() bool { return strings.Contains(r.errs.String(), words) })
 }
@@ -118,11 +118,11 @@ func TestPluginRunWatch(t *testing.T) {
 	r.enter(`slow {"id":"long","for":%q} &`, gate)
 	eventually(t, "the call runs", func() bool { return r.v.runs()["long"] == 1 })
 	r.v.rename("2 tell more slow=by")
-	r.told("versioned: reloaded: +more ~slow\n")
+	r.waitForOutput("versioned: reloaded: +more ~slow\n")
 	r.call("tell", "2")
 	r.call("more", "2")
 	r.v.rewrite("3 tell")
-	r.told("versioned: reloaded: -more -slow\n")
+	r.waitForOutput("versioned: reloaded: -more -slow\n")
 	r.call(`tell {"id":"last"}`, "3")
 	r.call("more", "E_TOOL_NOT_FOUND")
 	writeText(t, gate, "")
@@ -152,14 +152,14 @@ func TestPluginRunBrokenBuilds(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell", "--watch")
 	r.v.renameText([]byte("#!/bin/sh\necho the linker was drunk >&2\nexit 3\n"))
-	r.told(notReloaded)
-	r.told("the linker was drunk")
+	r.waitForOutput(notReloaded)
+	r.waitForOutput("the linker was drunk")
 	r.call("tell", "1")
 	r.v.renameText(r.v.text("")[:1<<20])
 	eventually(t, "the second build is refused", func() bool { return strings.Count(r.errs.String(), notReloaded) == 2 })
 	r.call("tell", "1")
 	r.v.rename("2 tell")
-	r.told("versioned: reloaded; its tools are the same")
+	r.waitForOutput("versioned: reloaded; its tools are the same")
 	r.call("tell", "2")
 	r.end(exitOK)
 }
@@ -184,9 +184,9 @@ func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.told("waiting for a change")
+	r.waitForOutput("waiting for a change")
 	v.rename("2 tell")
-	r.told("versioned: ready with 1 tool")
+	r.waitForOutput("versioned: ready with 1 tool")
 	r.call("tell", "2")
 	r.temp = t.TempDir()
 	r.end(exitOK)
@@ -251,7 +251,7 @@ func TestPluginRunByName(t *testing.T) {
 			}
 			r.call("tell", "1")
 			after := map[bool]string{true: "the configuration was read again", false: "reloaded; its tools are the same"}[watch]
-			change(nobodyTells, after)
+			change(denyTell, after)
 			r.call("tell", "E_DENIED")
 			change("plugin {", "not reloaded: ")
 			r.call("tell", "E_DENIED")

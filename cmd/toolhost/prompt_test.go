@@ -14,15 +14,15 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A pane is a real terminal with a shell in it.
-type pane struct {
+// A tmuxPane is a real terminal with a shell in it.
+type tmuxPane struct {
 	t      *testing.T
 	socket string
 }
 
-func openPane(t *testing.T, dir string, env ...string) *pane {
+func openPane(t *testing.T, dir string, env ...string) *tmuxPane {
 	t.Helper()
-	p := &pane{t, filepath.Join(t.TempDir(), "tmux")}
+	p := &tmuxPane{t, filepath.Join(t.TempDir(), "tmux")}
 	args := []string{"-f", os.DevNull, "new-session", "-d", "-x", "110", "-y", "60", "-c", dir}
 	for _, e := range env {
 		args = append(args, "-e", e)
@@ -32,7 +32,7 @@ func openPane(t *testing.T, dir string, env ...string) *pane {
 	return p
 }
 
-func (p *pane) tmux(args ...string) string {
+func (p *tmuxPane) tmux(args ...string) string {
 	p.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", p.socket}, args...)...).CombinedOutput()
 	if err != nil {
@@ -42,25 +42,25 @@ func (p *pane) tmux(args ...string) string {
 }
 
 // enter types a line.
-func (p *pane) enter(text string) {
+func (p *tmuxPane) enter(text string) {
 	p.t.Helper()
 	p.tmux("send-keys", "-l", text)
 	p.tmux("send-keys", "Enter")
 }
 
 // sees waits until the screen, or what has scrolled off it, shows the text.
-func (p *pane) sees(text string) string {
+func (p *tmuxPane) sees(text string) string {
 	p.t.Helper()
 	return p.shows(text, 1)
 }
 
 // asked waits for the question, for the nth time: text typed before is discarded.
-func (p *pane) asked(nth int) {
+func (p *tmuxPane) asked(nth int) {
 	p.t.Helper()
 	p.shows("Run it? [y/N]", nth)
 }
 
-func (p *pane) shows(text string, times int) string {
+func (p *tmuxPane) shows(text string, times int) string {
 	p.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -83,30 +83,30 @@ func TestPersonAtTheTerminal(t *testing.T) {
 	}
 	cases := map[string]struct {
 		file, want string
-		do         func(p *pane)
+		do         func(p *tmuxPane)
 		exit       string
 	}{
-		"yes": {want: "new\n", exit: "0", do: func(p *pane) {
+		"yes": {want: "new\n", exit: "0", do: func(p *tmuxPane) {
 			p.sees("the tool: ")
 			p.sees("+new")
 			p.asked(1)
 			p.enter("y")
 		}},
-		"enter is no": {want: "old\n", exit: "3", do: func(p *pane) {
+		"enter is no": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.enter("")
 			p.sees("Why not?")
 			p.enter("")
 			p.sees("E_REJECTED")
 		}},
-		"no, with a reason": {want: "old\n", exit: "3", do: func(p *pane) {
+		"no, with a reason": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.enter("n")
 			p.sees("Why not?")
 			p.enter("ask me tomorrow")
 			p.sees("said no to edit__replace: ask me tomorrow")
 		}},
-		"a word that is no answer": {want: "old\n", exit: "3", do: func(p *pane) {
+		"a word that is no answer": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.enter("maybe")
 			p.sees("maybe is not an answer")
@@ -114,7 +114,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 			p.sees("Why not?")
 			p.enter("")
 		}},
-		"other arguments": {want: "newer\n", exit: "0", do: func(p *pane) {
+		"other arguments": {want: "newer\n", exit: "0", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.enter("e")
 			p.sees("as one line of JSON")
@@ -123,7 +123,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 			p.asked(2)
 			p.enter("y")
 		}},
-		"other arguments that do not fit": {want: "old\n", exit: "3", do: func(p *pane) {
+		"other arguments that do not fit": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.enter("e")
 			p.sees("as one line of JSON")
@@ -134,11 +134,11 @@ func TestPersonAtTheTerminal(t *testing.T) {
 			p.sees("Why not?")
 			p.enter("")
 		}},
-		"Ctrl-C": {want: "old\n", exit: "130", do: func(p *pane) {
+		"Ctrl-C": {want: "old\n", exit: "130", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.tmux("send-keys", "C-c")
 		}},
-		"the end of the input": {want: "old\n", exit: "3", do: func(p *pane) {
+		"the end of the input": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.tmux("send-keys", "C-d")
 			p.sees("E_APPROVAL_UNAVAILABLE")
@@ -267,7 +267,7 @@ func TestEditorAtTheTerminal(t *testing.T) {
 }
 
 // atTerminal returns a terminal in a folder with a trusted configuration, a file f, and toolhost in its PATH.
-func atTerminal(t *testing.T, env ...string) (*pane, string) {
+func atTerminal(t *testing.T, env ...string) (*tmuxPane, string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"config.hcl": "plugin_dirs = [\"" + bin + "\"]\n", "f": "old\n"} {

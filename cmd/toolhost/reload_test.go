@@ -79,7 +79,7 @@ func (p *project) check(tool, want string) {
 // no profile
 func nothing(*bootstrap.Options) {}
 
-const nobodyTells = `
+const denyTell = `
 policy "project" {
   rule "no" {
     tools  = ["versioned__tell"]
@@ -93,7 +93,7 @@ func TestReloadSession(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	p.check("versioned__tell", "1")
-	p.configure(nobodyTells)
+	p.configure(denyTell)
 	p.check("versioned__tell", "1")
 	p.reload()
 	p.check("versioned__tell", string(sdk.CodeDenied))
@@ -232,7 +232,7 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.close(s)
-	write(nobodyTells)
+	write(denyTell)
 	if _, err := s.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "toolhost trust") {
 		t.Errorf("error %v", err)
 	}

@@ -78,8 +78,8 @@ var references = map[string]struct{ locals, ref string }{
 	"part of a local": {"locals { key = { inner = [\"a\", env." + secretVar + "] } }\n", "local.key.inner[1]"},
 }
 
-// toldBy are the commands whose output a person or a program reads.
-var toldBy = [][]string{
+// printingCommands are the commands whose output a person or a program reads.
+var printingCommands = [][]string{
 	{"validate"}, {"trust", "CONFIG"}, {"discover"}, {"discover", "--format", "gemini"}, {"status", "--format",
 		"json"}, {"status"},
 	{"policy", "explain", "shell__exec", `{"command":"ls"}`}, {"policy", "explain", "--format", "json", "shell__exec",
@@ -98,7 +98,8 @@ func TestValuesByReferenceAreNeverShown(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+way, func(t *testing.T) {
-				told(t, reference.locals+strings.ReplaceAll(strings.ReplaceAll(text, "REF", reference.ref), "BIN", bin))
+				checkSecretNotPrinted(t, reference.locals+strings.ReplaceAll(strings.ReplaceAll(text, "REF", reference.ref), "BIN",
+					bin))
 			})
 		}
 	}
@@ -109,14 +110,15 @@ func TestLocalsGivenToPluginsAreNeverShown(t *testing.T) {
 	for _, name := range []string{"config string", "config wrong type", "config template", "config key", "config nested",
 		"config refused", "env value", "argument", "printed"} {
 		t.Run(name, func(t *testing.T) {
-			told(t, "locals { key = \""+secretValue+"\" }\n"+strings.ReplaceAll(strings.ReplaceAll(places[name], "REF",
-				"local.key"), "BIN", bin))
+			checkSecretNotPrinted(t, "locals { key = \""+secretValue+"\" }\n"+
+				strings.ReplaceAll(strings.ReplaceAll(places[name], "REF",
+					"local.key"), "BIN", bin))
 		})
 	}
 }
 
-// told runs each command with the configuration, and fails if one of them prints the secret.
-func told(t *testing.T, text string) {
+// checkSecretNotPrinted runs each command with the configuration, and fails if one of them prints the secret.
+func checkSecretNotPrinted(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
@@ -135,7 +137,7 @@ func told(t *testing.T, text string) {
 	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range toldBy {
+	for _, args := range printingCommands {
 		var out, said bytes.Buffer
 		args = append([]string{"--config", file, "--workdir", work, "--log-level", "debug"}, args...)
 		if args[len(args)-1] == "CONFIG" {

@@ -14,20 +14,20 @@ import (
 )
 
 // Writers are this test's program, started again with this variable: what to do, and the log's path.
-const playVariable = "AUDIT_TEST_PLAY"
+const roleVariable = "AUDIT_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	play, path, ok := strings.Cut(os.Getenv(playVariable), ":")
+	play, path, ok := strings.Cut(os.Getenv(roleVariable), ":")
 	if !ok {
 		os.Exit(m.Run())
 	}
-	if err := plays[play](path); err != nil {
+	if err := roles[play](path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-var plays = map[string]func(path string) error{
+var roles = map[string]func(path string) error{
 	"write": writeMany,
 	"full":  writeUntilFull,
 }
@@ -69,10 +69,10 @@ func writeUntilFull(path string) error {
 	return nil
 }
 
-func play(t *testing.T, what, path string) string {
+func runRole(t *testing.T, what, path string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), playVariable+"="+what+":"+path)
+	cmd.Env = append(os.Environ(), roleVariable+"="+what+":"+path)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -84,7 +84,7 @@ func TestProcesses(t *testing.T) {
 	path := logPath(t)
 	var all sync.WaitGroup
 	for range writers {
-		all.Go(func() { play(t, "write", path) })
+		all.Go(func() { runRole(t, "write", path) })
 	}
 	all.Wait()
 	checkWhole(t, path, writers*each)
@@ -93,7 +93,7 @@ func TestProcesses(t *testing.T) {
 // A write that is cut short is taken back: what was accepted is there, and nothing else.
 func TestDiskFull(t *testing.T) {
 	path := logPath(t)
-	accepted, err := strconv.Atoi(play(t, "full", path))
+	accepted, err := strconv.Atoi(runRole(t, "full", path))
 	if err != nil || accepted < 2 || accepted > 50 {
 		t.Fatalf("%d records were accepted, %v", accepted, err)
 	}

@@ -21,7 +21,7 @@ func BenchmarkCall(b *testing.B) {
 			" effect = \"deny\"\n}\n", i, i)
 	}
 	path := filepath.Join(b.TempDir(), "config.hcl")
-	text := fmt.Sprintf(exampleConfig, os.Args[0], playVar) + "policy \"project\" {\n" + rules + "}\n"
+	text := fmt.Sprintf(exampleConfig, os.Args[0], roleVar) + "policy \"project\" {\n" + rules + "}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}

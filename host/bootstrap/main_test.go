@@ -12,13 +12,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// playVar makes the test binary the plugin greet.
-const playVar = "TEST_PLAY_GREET"
+// roleVar makes the test binary the plugin greet.
+const roleVar = "TEST_PLAY_GREET"
 
 // TestMain gives tests their own user folders, and the examples a configuration in the current one.
 func TestMain(m *testing.M) {
-	if os.Getenv(playVar) != "" {
-		playGreet()
+	if os.Getenv(roleVar) != "" {
+		serveGreet()
 	}
 	dir, err := os.MkdirTemp("", "bootstrap-test")
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	work := filepath.Join(dir, "work")
-	config := fmt.Sprintf(exampleConfig, os.Args[0], playVar)
+	config := fmt.Sprintf(exampleConfig, os.Args[0], roleVar)
 	err = errors.Join(err, os.Mkdir(work, 0o700), os.Chdir(work), os.WriteFile("config.hcl", []byte(config), 0o600))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,7 +59,7 @@ type greetArgs struct {
 	Name string `json:"name"`
 }
 
-func playGreet() {
+func serveGreet() {
 	p := sdk.New("greet", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "hello", Description: "Greets a person.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
 		func(_ context.Context, _ *sdk.Request, in greetArgs) (*sdk.Result, error) {

@@ -172,9 +172,9 @@ func TestCallAfterACachedListing(t *testing.T) {
 // refused, and the next host has the new one.
 func TestCacheIsCorrectedByTheStart(t *testing.T) {
 	c := newCaching(t)
-	spec := c.fixture("p", "fickle")
+	spec := c.fixture("p", "changing")
 	tools := filepath.Join(t.TempDir(), "tools")
-	spec.Env["FICKLE"] = tools
+	spec.Env["TOOLS_FILE"] = tools
 	rewrite(t, tools, []byte("stays as it is\nchanges from this\ngoes away\n"))
 	c.list(Options{}, spec)
 	rewrite(t, tools, []byte("stays as it is\nchanges to that\ncomes new\n"))

@@ -376,7 +376,7 @@ func TestSecondAttemptHasTheRemainingTime(t *testing.T) {
 	spec.Env["MARKER"], spec.Idempotent = marker, []string{"dies"}
 	p := add(t, supervisor(t), spec)
 	at := time.Now().Add(2 * time.Hour)
-	ctx := shrinking{t.Context(), at, at.Add(-time.Hour), marker}
+	ctx := shrinkingContext{t.Context(), at, at.Add(-time.Hour), marker}
 	_, err := p.Call(ctx, request("dies", ""))
 	checkError(t, err, sdk.CodePluginCrashed)
 	checkOutcome(t, err, sdk.OutcomeUnknown)
@@ -393,14 +393,14 @@ func TestSecondAttemptHasTheRemainingTime(t *testing.T) {
 	}
 }
 
-// A shrinking context has an hour less after the call has run, as if the call had taken that long.
-type shrinking struct {
+// A shrinkingContext has an hour less after the call has run, as if the call had taken that long.
+type shrinkingContext struct {
 	context.Context
 	first, then time.Time
 	marker      string
 }
 
-func (s shrinking) Deadline() (time.Time, bool) {
+func (s shrinkingContext) Deadline() (time.Time, bool) {
 	if size(s.marker) > 0 {
 		return s.then, true
 	}

@@ -87,7 +87,7 @@ func checkGone(t *testing.T, mark string) {
 	soon(t, "all with the mark end", patience, func() bool { left = markedProcesses(mark); return len(left) == 0 })
 }
 
-func ugly(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
+func processTreeAt(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
 	spec, mark = fixture("ugly", "ugly"), newMark(t)
 	spec.Env["MARK"], spec.Sandbox.Level = mark, l
 	return spec, mark
@@ -133,7 +133,7 @@ func TestLauncherKilled(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
 			t.Parallel()
-			spec, mark := ugly(t, l)
+			spec, mark := processTreeAt(t, l)
 			p := add(t, supervisor(t), spec)
 			ended := begin(t, t.Context(), p, "")
 			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
@@ -156,7 +156,7 @@ func TestLauncherStopped(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
 			t.Parallel()
-			spec, mark := ugly(t, l)
+			spec, mark := processTreeAt(t, l)
 			s := supervisor(t)
 			p := add(t, s, spec)
 			mustCall(t, p, "echo", "")
@@ -183,7 +183,7 @@ func TestLauncherStopped(t *testing.T) {
 func TestPluginOfStoppedLauncherDies(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
-			spec, mark := ugly(t, l)
+			spec, mark := processTreeAt(t, l)
 			p := add(t, supervisor(t), spec)
 			ended := begin(t, t.Context(), p, "")
 			launcher := launcherOf(p.Status().PID)
@@ -211,7 +211,7 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 // A launcher that is stopped again and again, which in a namespace only an outsider can do, delays nothing either.
 func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	spec, mark := ugly(t, sandbox.Supervised)
+	spec, mark := processTreeAt(t, sandbox.Supervised)
 	s := supervisor(t)
 	p := add(t, s, spec)
 	mustCall(t, p, "echo", "")
@@ -248,7 +248,7 @@ func TestProcessTreesEndWithTheirPlugin(t *testing.T) {
 		for name, end := range ends {
 			t.Run(string(l)+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				spec, mark := ugly(t, l)
+				spec, mark := processTreeAt(t, l)
 				s := supervisor(t)
 				p := add(t, s, spec)
 				mustCall(t, p, "echo", "")

@@ -81,11 +81,11 @@ const (
 
 var fixtures = map[string]func(){
 	"good":       func() { sdk.Serve(goodPlugin()) },
-	"deaf":       deaf,
+	"deaf":       ignoreSignals,
 	"dynamic":    func() { noteStart(); sdk.Serve(dynamicPlugin()) },
 	"late":       latePlugin,
 	"noted":      func() { noteStart(); sdk.Serve(goodPlugin()) },
-	"fickle":     func() { noteStart(); sdk.Serve(ficklePlugin()) },
+	"changing":   func() { noteStart(); sdk.Serve(changingPlugin()) },
 	"stock":      stockPlugin,
 	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
 	"vanishes":   func() { socketAnd(func(net.Listener) { os.Exit(5) }) },
@@ -194,8 +194,8 @@ func flood() {
 	}()
 }
 
-// deaf is a plugin that ignores its lifeline and SIGTERM.
-func deaf() {
+// ignoreSignals is a plugin that ignores its lifeline and SIGTERM.
+func ignoreSignals() {
 	signal.Ignore(syscall.SIGTERM)
 	_ = os.Unsetenv(wire.EnvLifeline)
 	sdk.Serve(goodPlugin())
@@ -337,10 +337,10 @@ func noteStart() {
 	}
 }
 
-// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not report changes.
-func ficklePlugin() *sdk.Plugin {
-	p := sdk.New("fickle", "1.0.0")
-	for line := range strings.Lines(string(must(os.ReadFile(os.Getenv("FICKLE"))))) {
+// changingPlugin has a tool for each line NAME DESCRIPTION of the file that TOOLS_FILE names, and does not report changes.
+func changingPlugin() *sdk.Plugin {
+	p := sdk.New("changing", "1.0.0")
+	for line := range strings.Lines(string(must(os.ReadFile(os.Getenv("TOOLS_FILE"))))) {
 		name, description, _ := strings.Cut(strings.TrimSpace(line), " ")
 		sdk.AddTool(p, sdk.Tool{Name: name, Description: description},
 			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {

@@ -26,11 +26,11 @@ import (
 )
 
 func init() {
-	fixtures["unwell"] = func() { socketAnd(unwell) }
+	fixtures["unwell"] = func() { socketAnd(unresponsive) }
 }
 
-// unwell leaves calls unanswered, answers everything else with empty messages, and has its own health service.
-func unwell(lis net.Listener) {
+// unresponsive leaves calls unanswered, answers everything else with empty messages, and has its own health service.
+func unresponsive(lis net.Listener) {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }() // its lifeline
 	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		if method, _ := grpc.MethodFromServerStream(stream); strings.HasSuffix(method, "/Call") {

@@ -51,13 +51,14 @@ func crowd() int    { return map[bool]int{true: 16, false: 64}[raced()] }
 func floodPlugin() {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
 	socketAnd(func(lis net.Listener) {
-		s := &http.Server{Handler: http.HandlerFunc(pourOut), Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute}
+		s := &http.Server{Handler: http.HandlerFunc(serveEndless), Protocols: new(http.Protocols),
+			ReadHeaderTimeout: time.Minute}
 		s.Protocols.SetUnencryptedHTTP2(true)
 		_ = s.Serve(lis)
 	})
 }
 
-func pourOut(w http.ResponseWriter, r *http.Request) {
+func serveEndless(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/grpc")
 	defer w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 	body, _ := io.ReadAll(r.Body)
@@ -407,10 +408,10 @@ func threadsOfTheUser() []string {
 	})
 }
 
-func init() { fixtures["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
+func init() { fixtures["visitor"] = func() { sdk.Serve(neighborCaller()) } }
 
-// visitorPlugin has a tool that calls the other plugins of its host by their sockets, and returns their answers.
-func visitorPlugin() *sdk.Plugin {
+// neighborCaller has a tool that calls the other plugins of its host by their sockets, and returns their answers.
+func neighborCaller() *sdk.Plugin {
 	p := sdk.New("visitor", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "visit", Description: "calls others"},
 		func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {

@@ -512,11 +512,11 @@ func TestStandardInputIsNotTheHosts(t *testing.T) {
 	}
 }
 
-// A tally counts the outcomes of calls.
-type tally struct{ ok, failed, late atomic.Int64 }
+// An outcomeCounts counts the outcomes of calls.
+type outcomeCounts struct{ ok, failed, late atomic.Int64 }
 
 // one makes a call and checks it: an answer in time, at most one run, and exactly one if it succeeded.
-func (c *tally) one(t *testing.T, p *Process, dir, id string) {
+func (c *outcomeCounts) one(t *testing.T, p *Process, dir, id string) {
 	const deadline = time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -554,7 +554,7 @@ func TestFaultsUnderLoad(t *testing.T) {
 	mustCall(t, p, "count", "")
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 
-	var counts tally
+	var counts outcomeCounts
 	var wg sync.WaitGroup
 	over := make(chan struct{})
 	for c := range 8 {

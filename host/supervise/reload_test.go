@@ -423,10 +423,10 @@ func TestCloseWaitsForAPluginThatAReloadFoundClosed(t *testing.T) {
 // Tools that are known without a start are forgotten when the program or the spec changes, and only then.
 func TestReloadForgetsToolsOfAnotherProgram(t *testing.T) {
 	c := newCaching(t)
-	spec := c.fixture("p", "fickle")
+	spec := c.fixture("p", "changing")
 	dir := t.TempDir()
 	tools, program := filepath.Join(dir, "tools"), filepath.Join(dir, "program")
-	spec.Env["FICKLE"], spec.Command = tools, []string{program}
+	spec.Env["TOOLS_FILE"], spec.Command = tools, []string{program}
 	rewrite(t, tools, []byte("old one\n"))
 	replace(t, program, os.Args[0])
 	c.list(Options{}, spec)

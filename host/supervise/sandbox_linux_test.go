@@ -530,15 +530,15 @@ func TestRefusedStarts(t *testing.T) {
 	}
 }
 
-// A lack is something that a real kernel, or a container on it, refuses: which system calls, and with what error. A
-// refusal of clone is one of new namespaces only.
-type lack struct {
+// A missingFeature is something that a real kernel, or a container on it, refuses: which system calls, and with what
+// error. A refusal of clone is one of new namespaces only.
+type missingFeature struct {
 	calls []uint32
 	errno syscall.Errno
 }
 
-// lacks are the lacks that the test's machines combine.
-var lacks = map[string]lack{
+// missingFeatures are those that the test's machines combine.
+var missingFeatures = map[string]missingFeature{
 	"namespaces": {[]uint32{unix.SYS_UNSHARE, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_SETNS}, unix.EPERM},
 	"landlock": {[]uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF},
 		unix.ENOSYS},
@@ -573,7 +573,7 @@ func refuse(names []string) error {
 			unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS})
 	}
 	for _, name := range names {
-		l := lacks[name]
+		l := missingFeatures[name]
 		for _, call := range l.calls {
 			switch call {
 			case unix.SYS_CLONE:
@@ -663,7 +663,7 @@ func TestMachinesWithMissingFeatures(t *testing.T) {
 		}
 		machines = append(machines, strings.Join(names, "+"))
 	}
-	for name := range lacks {
+	for name := range missingFeatures {
 		if !slices.Contains(main, name) {
 			machines = append(machines, name)
 		}

@@ -19,13 +19,13 @@ import (
 )
 
 func init() {
-	fixtures["halves"] = func() { socketAnd(halves) }
-	fixtures["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); deaf() }
+	fixtures["halves"] = func() { socketAnd(cutFrame) }
+	fixtures["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); ignoreSignals() }
 }
 
-// halves serves well until its tool wait has reported that it waits: then it sends half an HTTP/2 frame, and nothing
+// cutFrame serves well until its tool wait has reported that it waits: then it sends half an HTTP/2 frame, and nothing
 // more. Only SIGKILL ends it.
-func halves(lis net.Listener) {
+func cutFrame(lis net.Listener) {
 	signal.Ignore(syscall.SIGTERM)
 	p := sdk.New("halves", "1")
 	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "waits"}, waitTool)

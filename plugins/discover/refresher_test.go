@@ -18,8 +18,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// told calls changed whenever the plugin says that its tools did, until the test ends.
-func told(t *testing.T, c *sdktest.Plugin) <-chan struct{} {
+// onToolsChanged calls changed whenever the plugin says that its tools did, until the test ends.
+func onToolsChanged(t *testing.T, c *sdktest.Plugin) <-chan struct{} {
 	t.Helper()
 	changes := make(chan struct{}, 100)
 	go func() { _ = c.Watch(t.Context(), func() { changes <- struct{}{} }) }()
@@ -51,7 +51,7 @@ func TestDiscoveryRunsAgain(t *testing.T) {
 	p.prints(t, `[{"name":"one"}]`)
 	p.script(t, "bin/call_tool", `echo "$1"`)
 	c, _ := configured(t, `{"discovery_command":"bin/get_tools","call_command":"bin/call_tool","watch":["tools.json"]}`)
-	changes := told(t, c)
+	changes := onToolsChanged(t, c)
 	for _, step := range []struct {
 		name   string
 		change func()
@@ -96,7 +96,7 @@ func TestFirstDiscoveryFails(t *testing.T) {
 	if len(d.Tools) != 0 || len(d.Notices) != 1 {
 		t.Fatalf("%+v", d)
 	}
-	changes := told(t, c)
+	changes := onToolsChanged(t, c)
 	p.prints(t, `[{"name":"one"}]`)
 	for !cmp.Equal(saying(t, c), []string{"one"}) {
 		await(t, changes)
@@ -108,7 +108,7 @@ func TestToolsThatCannotBeCalledAppear(t *testing.T) {
 	p := newProject(t)
 	p.prints(t, `[]`)
 	c, _ := configured(t, `{"discovery_command":"bin/get_tools","watch":["tools.json"]}`)
-	changes := told(t, c)
+	changes := onToolsChanged(t, c)
 	p.file(t, "tools.json", `[{"name":"one"}]`, 0o644)
 	await(t, changes)
 	want := []string{"the tools are those of before: discovery_command bin/get_tools: call_command is missing: " +
@@ -166,7 +166,7 @@ func TestConfiguredAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"more"}, saying(t, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	changes := told(t, c)
+	changes := onToolsChanged(t, c)
 	p.file(t, "bin/get_tools", "#!/bin/sh\necho '[]'\n", 0o755) // is not watched any more
 	p.script(t, "bin/more", `echo '[{"name":"most"}]'`)
 	for !cmp.Equal(saying(t, c), []string{"most"}) {

@@ -108,8 +108,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// slips are lines of real files that look like a slip of a model: dots, fences, words for what stays.
-var slips = regexp.MustCompile("^\\W*(\\.\\.\\.|…|```|~~~)|(?i)^\\W+(the )?" +
+// slipPattern matches lines of real files that look like a slip of a model: dots, fences, words for what stays.
+var slipPattern = regexp.MustCompile("^\\W*(\\.\\.\\.|…|```|~~~)|(?i)^\\W+(the )?" +
 	"(rest|existing|unchanged|remaining|omitted|same as|previous|other)\\b")
 
 // Real files have such lines on purpose: the edit that adds one to a file is not refused.
@@ -120,7 +120,7 @@ func TestLinesThatAreMeantAreNotRefused(t *testing.T) {
 	for _, f := range files {
 		lines := strings.SplitAfter(string(f.Data), "\n")
 		for i := 3; i+3 < len(lines); i++ {
-			if !slips.MatchString(strings.TrimSpace(lines[i])) {
+			if !slipPattern.MatchString(strings.TrimSpace(lines[i])) {
 				continue
 			}
 			data := strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")

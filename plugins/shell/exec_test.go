@@ -133,7 +133,7 @@ const roleVar = "SHELL_TEST_JOB"
 
 func TestMain(m *testing.M) {
 	if command := os.Getenv(roleVar); command != "" {
-		playPlugin(command)
+		servePlugin(command)
 		return
 	}
 	os.Exit(runAll(m))
@@ -153,7 +153,7 @@ func runAll(m *testing.M) int {
 	return m.Run()
 }
 
-func playPlugin(command string) {
+func servePlugin(command string) {
 	l := &outputStore{}
 	files := &sessionOutput{outputStore: l, limit: 100}
 	_, wrong := files.open("stdout")

@@ -18,23 +18,23 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A gate is a pipe with a name, at which commands wait for a line.
-type gate string
+// A namedPipe is a pipe with a name, at which commands wait for a line.
+type namedPipe string
 
-func newGate(t *testing.T) gate {
+func newNamedPipe(t *testing.T) namedPipe {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gate")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return gate(path)
+	return namedPipe(path)
 }
 
 // wait is the command that waits.
-func (g gate) wait() string { return `read go <"` + string(g) + `"; ` }
+func (g namedPipe) wait() string { return `read go <"` + string(g) + `"; ` }
 
 // open lets one command continue, once it waits.
-func (g gate) open(t *testing.T) {
+func (g namedPipe) open(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(string(g), []byte("go\n"), 0); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func wantLines(t *testing.T, got, want string) {
 }
 
 func TestJob(t *testing.T) {
-	p, g, last := patient(t, 0), newGate(t), newGate(t)
+	p, g, last := patient(t, 0), newNamedPipe(t), newNamedPipe(t)
 	r := startJob(t, p, "s", "echo one; "+g.wait()+"echo two; echo three >&2; "+last.wait()+"exit 3", nil)
 	wantLines(t, textOf(t, r),
 		"one\njob-1 runs, for …, as process …: echo one; read go …\nThe tool job shows more of its output (action output "+
@@ -168,7 +168,7 @@ func TestWaitEndsBeforeTheJob(t *testing.T) {
 }
 
 func TestJobOnATerminal(t *testing.T) {
-	p, g := patient(t, 0), newGate(t)
+	p, g := patient(t, 0), newNamedPipe(t)
 	r := startJob(t, p, "", `test -t 1 && printf '\033[32mName:\033[0m '; `+g.wait()+`echo done`,
 		map[string]any{"pty": true})
 	wantLines(t, textOf(t, r), "Name: \njob-1 runs, …")
@@ -240,7 +240,7 @@ func TestJobArgumentsRefused(t *testing.T) {
 // A job's output between looks is in its file; the shown part says so.
 func TestLongOutputOfAJob(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	p, g := sdktest.Start(t, newPlugin()), newGate(t)
+	p, g := sdktest.Start(t, newPlugin()), newNamedPipe(t)
 	p.MustConfigure(t, `{"max_output_bytes":1024}`)
 	startJob(t, p, "", "echo up; "+g.wait()+"seq 1 5000", nil)
 	g.open(t)

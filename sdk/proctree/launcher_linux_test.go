@@ -27,7 +27,7 @@ const lostText = "the watcher of the command was killed (SIGKILL); what the comm
 	"it started may still run"
 
 func TestLauncherIsKilled(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	c := Command("sh", "-c", "sleep 1000 & echo launcher $PPID; exec sleep 1000")
 	o.attach(c)
 	run := begin(bounded(t), c)
@@ -226,7 +226,7 @@ func TestLauncherHoldsNoSecrets(t *testing.T) {
 
 // A program that closes its output ends it for the reader, though it lives on.
 func TestProgramClosesItsOutput(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	ctx, stop := context.WithCancel(bounded(t))
 	defer stop()
 	c := Command("sh", "-c", "echo up; exec sleep 1000 >/dev/null 2>&1")
@@ -326,7 +326,7 @@ func TestHostIsKilled(t *testing.T) {
 // killHost kills a host with SIGKILL, after that many lines of output of its tree and a delay. Within 2 s no process
 // must be left.
 func killHost(t *testing.T, namespace string, lines int, delay time.Duration) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	defer o.r.Close()
 	host := exec.Command(self(t), strings.ReplaceAll(everything(), `"$0"`, self(t)))
 	host.Env = append(os.Environ(), roleVar+"=host", namespace, o.mark)
@@ -350,7 +350,7 @@ func killHost(t *testing.T, namespace string, lines int, delay time.Duration) {
 
 // A program ends with its launcher, also when no other process ends it.
 func TestProgramEndsWithItsLauncher(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	defer o.r.Close()
 	host := exec.Command(self(t), "echo launcher $PPID; echo program $$; exec sleep 1000")
 	host.Env = append(os.Environ(), roleVar+"=host", o.mark)

@@ -50,7 +50,7 @@ func TestLeftovers(t *testing.T) {
 
 // testLeftover ends a program once its leftover is ready.
 func testLeftover(t *testing.T, text string, cancel bool) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	input, end, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSlowWriterGetsAll(t *testing.T) {
 }
 
 func TestSIGTERMReachesAllProcesses(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	ctx, stop := context.WithCancel(bounded(t))
 	defer stop()
 	const child = `trap "echo child ended; exit" TERM; echo up; while :; do sleep 0.01; done`
@@ -118,13 +118,13 @@ func TestSIGTERMReachesAllProcesses(t *testing.T) {
 }
 
 func init() {
-	roles["hopper"] = func() { hop(false) }
-	roles["hopper-setsid"] = func() { hop(true) }
+	roles["hopper"] = func() { forkForever(false) }
+	roles["hopper-setsid"] = func() { forkForever(true) }
 }
 
-// hop forks and exits continually, so that its pid keeps changing. Only raw system calls are safe in a Go process
-// that has forked without exec.
-func hop(newSession bool) {
+// forkForever forks and exits continually, so that its pid keeps changing. Only raw system calls are safe in a Go
+// process that has forked without exec.
+func forkForever(newSession bool) {
 	_, _ = os.Stdout.WriteString("up\n")
 	for {
 		pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
@@ -137,21 +137,21 @@ func hop(newSession bool) {
 	}
 }
 
-// outlet is a pipe for the output of a tree of processes. Each of them holds its write end open, so its end proves
+// processPipe is a pipe for the output of a tree of processes. Each of them holds its write end open, so its end proves
 // that none is left: no list of processes is as exact, since some fork faster than one can read it.
-type outlet struct {
+type processPipe struct {
 	r, w *os.File
 	mark string // in the environment of the tree, to name survivors
 	seen string
 }
 
-func newOutlet(t *testing.T) *outlet {
+func newProcessPipe(t *testing.T) *processPipe {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &outlet{r: r, w: w, mark: fmt.Sprintf("PROCTREE_MARK=%d.%d", os.Getpid(), time.Now().UnixNano())}
+	o := &processPipe{r: r, w: w, mark: fmt.Sprintf("PROCTREE_MARK=%d.%d", os.Getpid(), time.Now().UnixNano())}
 	t.Cleanup(func() {
 		r.Close()
 		w.Close()
@@ -163,31 +163,31 @@ func newOutlet(t *testing.T) *outlet {
 }
 
 // attach gives the outlet to a Cmd.
-func (o *outlet) attach(c *Cmd) {
+func (o *processPipe) attach(c *Cmd) {
 	c.Stdout, c.Stderr = o.w, o.w
 	c.Env = append(os.Environ(), o.mark)
 }
 
 // await waits until the text appears in the output.
-func (o *outlet) await(t *testing.T, limit time.Duration, text string) {
+func (o *processPipe) await(t *testing.T, limit time.Duration, text string) {
 	t.Helper()
 	o.read(t, limit, text, func() bool { return strings.Contains(o.seen, text) })
 }
 
 // awaitLines waits for that many lines.
-func (o *outlet) awaitLines(t *testing.T, limit time.Duration, lines int) {
+func (o *processPipe) awaitLines(t *testing.T, limit time.Duration, lines int) {
 	t.Helper()
 	o.read(t, limit, "enough lines", func() bool { return strings.Count(o.seen, "\n") >= lines })
 }
 
 // awaitEnd waits until no process holds the pipe.
-func (o *outlet) awaitEnd(t *testing.T, limit time.Duration) {
+func (o *processPipe) awaitEnd(t *testing.T, limit time.Duration) {
 	t.Helper()
 	o.read(t, limit, "end", func() bool { return false })
 }
 
 // read reads until it has seen enough, or the pipe ends.
-func (o *outlet) read(t *testing.T, limit time.Duration, what string, enough func() bool) {
+func (o *processPipe) read(t *testing.T, limit time.Duration, what string, enough func() bool) {
 	t.Helper()
 	_ = o.r.SetReadDeadline(time.Now().Add(limit))
 	buf := make([]byte, 4096)
@@ -204,7 +204,7 @@ func (o *outlet) read(t *testing.T, limit time.Duration, what string, enough fun
 }
 
 // mustBeOver fails the test unless no process holds the pipe at this moment.
-func (o *outlet) mustBeOver(t *testing.T) {
+func (o *processPipe) mustBeOver(t *testing.T) {
 	t.Helper()
 	o.w.Close()
 	raw, err := o.r.SyscallConn()
@@ -226,7 +226,7 @@ func (o *outlet) mustBeOver(t *testing.T) {
 }
 
 // survivors lists the processes with the mark.
-func (o *outlet) survivors() (pids []int) {
+func (o *processPipe) survivors() (pids []int) {
 	for _, pid := range numbersIn("/proc") {
 		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if bytes.Contains(env, []byte(o.mark)) {
@@ -236,7 +236,7 @@ func (o *outlet) survivors() (pids []int) {
 	return pids
 }
 
-func (o *outlet) describe() string {
+func (o *processPipe) describe() string {
 	var all []string
 	for _, pid := range o.survivors() {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -22,7 +22,7 @@ const roleVar = "PROCTREE_ROLE"
 // namespaceVar makes the role "host" request a namespace.
 const namespaceVar = "PROCTREE_NAMESPACE"
 
-var roles = map[string]func(){"host": playHost}
+var roles = map[string]func(){"host": runAsHost}
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playHost is a process that uses the package: it runs a shell script.
-func playHost() {
+// runAsHost is a process that uses the package: it runs a shell script.
+func runAsHost() {
 	c := Command("sh", "-c", os.Args[1])
 	c.Env = append(os.Environ(), roleVar+"=") // the script sets it again where it needs to
 	c.Sandbox.Namespaces = os.Getenv(namespaceVar) != "" && Namespaces() == nil

@@ -251,7 +251,7 @@ func TestFixedInsideOnly(t *testing.T) {
 		return
 	}
 	dir := fixedFolder(t)
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	c := Command("sh", "-c", "echo ready; read x; cat .git/hooks/post settings 2>/dev/null || echo gone", "sh")
 	o.attach(c)
 	in1, w, err := os.Pipe()

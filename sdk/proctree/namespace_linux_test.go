@@ -40,9 +40,9 @@ func allowed(t *testing.T) bool {
 
 // isolated runs everything in a namespace and returns when all of it runs, with the pids of the program and the
 // launcher as we see them.
-func isolated(t *testing.T, ctx context.Context) (o *outlet, run *outcome, program, launcher int) {
+func isolated(t *testing.T, ctx context.Context) (o *processPipe, run *outcome, program, launcher int) {
 	t.Helper()
-	o = newOutlet(t)
+	o = newProcessPipe(t)
 	c := Command("sh", "-c", everything(), self(t))
 	o.attach(c)
 	started := make(chan int, 1)

@@ -82,7 +82,7 @@ func TestRestrictedTreesEnd(t *testing.T) {
 			t.Run(name+", "+route, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(bounded(t))
 				defer cancel()
-				o, started := newOutlet(t), make(chan int, 1)
+				o, started := newProcessPipe(t), make(chan int, 1)
 				c := Command("sh", "-c", everything(), self(t))
 				o.attach(c)
 				c.Sandbox, c.Grace = all(t.TempDir()), 20*time.Millisecond

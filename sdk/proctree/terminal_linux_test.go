@@ -51,7 +51,7 @@ func testLeftoverOnATerminal(t *testing.T, text string, cancel bool) {
 		end.Close()
 	}
 	exit, err := run.end(t, patience)
-	(&outlet{r: r}).mustBeOver(t)
+	(&processPipe{r: r}).mustBeOver(t)
 	// Some may have ended without being killed: the end of a terminal's controlling process sends SIGHUP to the
 	// foreground group.
 	if err != nil || exit.Canceled != cancel || !cancel && exit.Code != 3 {
@@ -70,7 +70,7 @@ func TestHostOfATerminalIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	(&outlet{r: r, w: r}).awaitEnd(t, patience)
+	(&processPipe{r: r, w: r}).awaitEnd(t, patience)
 	launcher := number(t, out.String(), "launcher")
 	until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 }

@@ -31,7 +31,7 @@ func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 			continue // its pid changes faster than it can be read
 		}
 		t.Run(l.name, func(t *testing.T) {
-			o := newOutlet(t)
+			o := newProcessPipe(t)
 			c := Command("sh", "-c", l.text+"\necho launcher $PPID; exec sleep 1000", self(t))
 			o.attach(c)
 			run := begin(bounded(t), c)
@@ -127,7 +127,7 @@ func TestStoppedLauncherIsCanceled(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := newOutlet(t)
+			o := newProcessPipe(t)
 			ctx, stop := context.WithCancel(bounded(t))
 			defer stop()
 			c := Command("sh", "-c", stopsLauncher)
@@ -148,7 +148,7 @@ func TestStoppedLauncherIsCanceled(t *testing.T) {
 }
 
 func TestHostOfStoppedLauncherIsKilled(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	host := exec.Command(self(t), stopsLauncher)
 	host.Env = append(os.Environ(), roleVar+"=host", o.mark)
 	host.Stdout, host.Stderr = o.w, o.w
@@ -173,9 +173,9 @@ func handles() bool {
 }
 
 // stopping runs a program that leaves a process in its own session, and stops the launcher: once, or without end.
-func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outlet, run *outcome, program int) {
+func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *processPipe, run *outcome, program int) {
 	t.Helper()
-	o = newOutlet(t)
+	o = newProcessPipe(t)
 	c := Command("sh", "-c", "setsid sleep 1000 & echo up; read line; exit 3")
 	o.attach(c)
 	started := make(chan int, 1)
@@ -243,7 +243,7 @@ func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 
 // A launcher that cannot be woken is given up.
 func TestLauncherIsGivenUp(t *testing.T) {
-	o := newOutlet(t)
+	o := newProcessPipe(t)
 	c := Command("sh", "-c", "echo launcher $PPID; exec sleep 1000")
 	o.attach(c)
 	p, err := c.resolve()

@@ -290,7 +290,7 @@ func TestOverdueOfForeignPlugins(t *testing.T) {
 		errors.ErrUnsupported) {
 		t.Errorf("a plugin that cannot tell gives %v", err)
 	}
-	h, l, err := clientOf(t, miscounting{&foreignPlugin{}}).Overdue(t.Context(), 0)
+	h, l, err := clientOf(t, miscountingPlugin{&foreignPlugin{}}).Overdue(t.Context(), 0)
 	if h != 0 || l != math.MaxInt32 || err != nil {
 		t.Errorf("it tells of %d and %d, %v", h, l, err)
 	}
@@ -299,10 +299,10 @@ func TestOverdueOfForeignPlugins(t *testing.T) {
 // largestMessage is the limit of one message.
 const largestMessage = sdk.MaxResult + 256<<10
 
-// A miscounting plugin counts as nobody can.
-type miscounting struct{ *foreignPlugin }
+// A miscountingPlugin counts impossible numbers.
+type miscountingPlugin struct{ *foreignPlugin }
 
-func (miscounting) Overdue(context.Context, *pluginv1.OverdueRequest) (*pluginv1.OverdueResponse, error) {
+func (miscountingPlugin) Overdue(context.Context, *pluginv1.OverdueRequest) (*pluginv1.OverdueResponse, error) {
 	return &pluginv1.OverdueResponse{Handlers: -1, Late: math.MaxInt64}, nil
 }
 

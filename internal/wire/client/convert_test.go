@@ -424,7 +424,7 @@ func TestOneLine(t *testing.T) {
 // What a plugin calls itself is cut where it is too long to be shown.
 func TestLimitsOfWords(t *testing.T) {
 	for n, want := range map[int]string{100: xs(100), 101: xs(100) + "... (cut)"} {
-		d, err := clientOf(t, boaster{&foreignPlugin{}, xs(n)}).Describe(t.Context())
+		d, err := clientOf(t, longNamesPlugin{&foreignPlugin{}, xs(n)}).Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -465,7 +465,7 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 
 // A message with too many elements costs its call; a description of that kind is a broken wire.
 func TestCrowdedMessages(t *testing.T) {
-	c := clientOf(t, &crowd{foreignPlugin: script(nil, last(&pluginv1.Result{Content: emptyContents(1 << 20)}))})
+	c := clientOf(t, &oversizedPlugin{foreignPlugin: script(nil, last(&pluginv1.Result{Content: emptyContents(1 << 20)}))})
 	_, err := c.Call(t.Context(), &sdk.Request{Tool: "x"})
 	if sdk.CodeOf(err) != sdk.CodeResultTooLarge || !strings.Contains(err.Error(),
 		"1048576 elements in one message; the limit is 4000") {

@@ -27,24 +27,24 @@ func (s *foreignPlugin) Call(_ *pluginv1.CallRequest, stream grpc.ServerStreamin
 	return s.call(stream.Send)
 }
 
-// A crowd is a foreignPlugin that has more of everything than fits.
-type crowd struct{ *foreignPlugin }
+// An oversizedPlugin is a foreignPlugin that has more of everything than fits.
+type oversizedPlugin struct{ *foreignPlugin }
 
-func (crowd) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+func (oversizedPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
 	return &pluginv1.DescribeResponse{Tools: emptyTools(1 << 20)}, nil
 }
 
-func (crowd) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.PreviewResponse, error) {
+func (oversizedPlugin) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.PreviewResponse, error) {
 	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 20)}, nil
 }
 
-// A boaster is a foreignPlugin whose words for itself are as long as it likes.
-type boaster struct {
+// A longNamesPlugin is a foreignPlugin whose words for itself are as long as it likes.
+type longNamesPlugin struct {
 	*foreignPlugin
 	word string
 }
 
-func (b boaster) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+func (b longNamesPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
 	return &pluginv1.DescribeResponse{Name: b.word, Version: b.word, Sdk: b.word}, nil
 }
 

@@ -96,7 +96,7 @@ func TestUnchangedProgramsAreNotHashed(t *testing.T) {
 }
 
 // record waits until the last change of the program is so old that its state is recorded.
-func (r *race) record(t *testing.T, v *Store, c entry) {
+func (r *replaceRace) record(t *testing.T, v *Store, c entry) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); len(c.readRecord().Sources) != 1; r.mustCopy(t, v) {
 		if time.Now().After(end) {
@@ -259,21 +259,22 @@ func program64(t *testing.T, status byte) []byte {
 	return b.Bytes()
 }
 
-// A race is two programs, and another process that puts one and the other in place of the plugin's, without a pause.
-type race struct {
+// A replaceRace is two programs, and another process that puts one and the other in place of the plugin's, without a
+// pause.
+type replaceRace struct {
 	path, sum  string
 	good, evil []byte
 }
 
-func newRace(t *testing.T) *race {
+func newRace(t *testing.T) *replaceRace {
 	t.Helper()
-	r := &race{path: filepath.Join(t.TempDir(), "plugin"), good: program64(t, 0), evil: program64(t, 66)}
+	r := &replaceRace{path: filepath.Join(t.TempDir(), "plugin"), good: program64(t, 0), evil: program64(t, 66)}
 	r.grow(t, "")
 	return r
 }
 
 // grow makes the good program another that does the same.
-func (r *race) grow(t *testing.T, by string) {
+func (r *replaceRace) grow(t *testing.T, by string) {
 	t.Helper()
 	r.good = append(r.good, by...)
 	writeProgram(t, r.path, r.good)
@@ -283,7 +284,7 @@ func (r *race) grow(t *testing.T, by string) {
 
 var errOther = errors.New("it is another program")
 
-func (r *race) accepts(sum string) error {
+func (r *replaceRace) accepts(sum string) error {
 	if sum != r.sum {
 		return errOther
 	}
@@ -291,7 +292,7 @@ func (r *race) accepts(sum string) error {
 }
 
 // kept is the path of the copy.
-func (r *race) kept(v *Store) (string, error) {
+func (r *replaceRace) kept(v *Store) (string, error) {
 	program, err := Open(r.path)
 	if err != nil {
 		return "", err
@@ -304,7 +305,7 @@ func (r *race) kept(v *Store) (string, error) {
 	return c.Name(), c.Close()
 }
 
-func (r *race) mustCopy(t *testing.T, v *Store) string {
+func (r *replaceRace) mustCopy(t *testing.T, v *Store) string {
 	t.Helper()
 	path, err := r.kept(v)
 	if err != nil {
@@ -339,7 +340,7 @@ func open(end <-chan struct{}) bool {
 }
 
 // against runs swap without a pause until stop is called.
-func (r *race) against(t *testing.T, swap func(text []byte) error) (stop func()) {
+func (r *replaceRace) against(t *testing.T, swap func(text []byte) error) (stop func()) {
 	t.Helper()
 	end := make(chan struct{})
 	var running sync.WaitGroup
@@ -357,8 +358,8 @@ func (r *race) against(t *testing.T, swap func(text []byte) error) (stop func())
 // However fast a program is swapped for another or overwritten, what runs is the one whose checksum was asked for, or
 // none. Each round begins with an empty store.
 func TestOnlyVerifiedBytesRun(t *testing.T) {
-	swaps := map[string]func(r *race) func([]byte) error{
-		"renaming": func(r *race) func([]byte) error {
+	swaps := map[string]func(r *replaceRace) func([]byte) error{
+		"renaming": func(r *replaceRace) func([]byte) error {
 			return func(text []byte) error {
 				if err := os.WriteFile(r.path+".new", text, 0o755); err != nil {
 					return err
@@ -366,7 +367,7 @@ func TestOnlyVerifiedBytesRun(t *testing.T) {
 				return os.Rename(r.path+".new", r.path)
 			}
 		},
-		"overwriting": func(r *race) func([]byte) error {
+		"overwriting": func(r *replaceRace) func([]byte) error {
 			return func(text []byte) error {
 				f, err := os.OpenFile(r.path, os.O_WRONLY, 0)
 				if err != nil {
@@ -399,7 +400,7 @@ func TestOnlyVerifiedBytesRun(t *testing.T) {
 }
 
 // round starts the plugin's program once, if it is the right one.
-func (r *race) round(t *testing.T, bin string) bool {
+func (r *replaceRace) round(t *testing.T, bin string) bool {
 	t.Helper()
 	v := NewStore(bin, filepath.Join(t.TempDir(), "own"), slog.New(slog.DiscardHandler))
 	defer v.Close()
@@ -438,21 +439,21 @@ func TestCopiesRunImmediately(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	if play := plays[os.Getenv("PLAY")]; play != nil {
-		play()
+	if role := roles[os.Getenv("ROLE")]; role != nil {
+		role()
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// plays are what the test binary can be besides.
-var plays = map[string]func(){"holder": func() {
-	playHolder(os.Getenv("DIR"), map[string]int{"shared": syscall.LOCK_SH, "alone": syscall.LOCK_EX}[os.Getenv("HOW")])
+// roles are what the test binary can be besides.
+var roles = map[string]func(){"holder": func() {
+	holdLocks(os.Getenv("DIR"), map[string]int{"shared": syscall.LOCK_SH, "alone": syscall.LOCK_EX}[os.Getenv("HOW")])
 }}
 
-// playHolder takes a lock on everything in the folder that it can open for reading, and on the folder, until its input
+// holdLocks takes a lock on everything in the folder that it can open for reading, and on the folder, until its input
 // ends.
-func playHolder(dir string, how int) {
+func holdLocks(dir string, how int) {
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -471,7 +472,7 @@ func playHolder(dir string, how int) {
 func holder(t *testing.T, dir, how string) (release func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=holder", "DIR="+dir, "HOW="+how)
+	cmd.Env = append(os.Environ(), "ROLE=holder", "DIR="+dir, "HOW="+how)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -499,15 +500,17 @@ const lockPatience = 300 * time.Millisecond
 func TestLocksOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		how    string
-		before func(t *testing.T, r *race, bin string) // the locks are taken
-		own    bool                                    // the copy is in the reserve
+		before func(t *testing.T, r *replaceRace, bin string) // the locks are taken
+		own    bool                                           // the copy is in the reserve
 	}{
-		"shared, on a copy":         {how: "shared", before: keepOnce},
-		"alone, on a copy":          {how: "alone", before: keepOnce, own: true},
-		"shared, on an empty store": {how: "shared", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
-		"alone, on an empty store":  {how: "alone", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
+		"shared, on a copy": {how: "shared", before: keepOnce},
+		"alone, on a copy":  {how: "alone", before: keepOnce, own: true},
+		"shared, on an empty store": {how: "shared",
+			before: func(t *testing.T, _ *replaceRace, bin string) { mkdir(t, bin) }},
+		"alone, on an empty store": {how: "alone", before: func(t *testing.T, _ *replaceRace, bin string) { mkdir(t, bin) }},
 		"alone, on an empty folder": {how: "alone",
-			before: func(t *testing.T, r *race, bin string) { mkdir(t, bin); mkdir(t, filepath.Join(bin, r.sum)) }, own: true},
+			before: func(t *testing.T, r *replaceRace, bin string) { mkdir(t, bin); mkdir(t, filepath.Join(bin, r.sum)) },
+			own:    true},
 		"alone, on a broken copy":  {how: "alone", before: breakOnce, own: true},
 		"shared, on a broken copy": {how: "shared", before: breakOnce},
 	} {
@@ -539,14 +542,14 @@ func TestLocksOfOthers(t *testing.T) {
 	}
 }
 
-func keepOnce(t *testing.T, r *race, bin string) {
+func keepOnce(t *testing.T, r *replaceRace, bin string) {
 	t.Helper()
 	v := newStore(t, bin)
 	r.mustCopy(t, v)
 	v.Close()
 }
 
-func breakOnce(t *testing.T, r *race, bin string) {
+func breakOnce(t *testing.T, r *replaceRace, bin string) {
 	t.Helper()
 	keepOnce(t, r, bin)
 	path := filepath.Join(bin, r.sum, "plugin")

@@ -17,18 +17,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { plays["full"] = playFull }
+func init() { roles["full"] = runFullDisk }
 
-// playFull keeps a program where there is no room for it: in the shared folder, and then in the reserve too. It is for
-// a namespace of its own, which takes the mount along when it ends.
-func playFull() {
+// runFullDisk keeps a program where there is no room for it: in the shared folder, and then in the reserve too. It is
+// for a namespace of its own, which takes the mount along when it ends.
+func runFullDisk() {
 	at, own := os.Getenv("AT"), os.Getenv("OWN")
 	if err := syscall.Mount("full", at, "tmpfs", 0, "size=64k,mode=700"); err != nil {
 		fmt.Println("no mount:", err)
 		return
 	}
 	for _, reserve := range []string{own, filepath.Join(at, "own")} {
-		r := &race{path: os.Getenv("PROGRAM"), sum: os.Getenv("SUM")}
+		r := &replaceRace{path: os.Getenv("PROGRAM"), sum: os.Getenv("SUM")}
 		fmt.Println(r.kept(NewStore(filepath.Join(at, "bin"), reserve, slog.New(slog.DiscardHandler))))
 	}
 }
@@ -40,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=full", "AT="+at, "OWN="+own, "PROGRAM="+r.path, "SUM="+r.sum)
+	cmd.Env = append(os.Environ(), "ROLE=full", "AT="+at, "OWN="+own, "PROGRAM="+r.path, "SUM="+r.sum)
 	runtime.LockOSThread() // the signal means the thread that forked
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -77,7 +77,7 @@ func TestFolderInPlaceOfTheLastFile(t *testing.T) {
 // Folders may be deeper than paths can be long, and than one has files open, and hold more than is read at once.
 func TestDeepFolders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
-	check(t, os.Mkdir(dir, 0o700), burrow(dir))
+	check(t, os.Mkdir(dir, 0o700), makeDeepFolders(dir))
 	for i := range 2*batch + 1 {
 		check(t, os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o500))
 	}
@@ -92,8 +92,8 @@ func TestDeepFolders(t *testing.T) {
 	}
 }
 
-// burrow makes folders within folders, 3000 deep, some with a file.
-func burrow(dir string) error {
+// makeDeepFolders makes folders within folders, 3000 deep, some with a file.
+func makeDeepFolders(dir string) error {
 	at, err := os.OpenRoot(dir)
 	for i := 0; i < 3000 && err == nil; i++ {
 		if i%1000 == 0 {

@@ -93,7 +93,8 @@ func TestDialFails(t *testing.T) {
 	})
 	t.Run("no program", func(t *testing.T) {
 		t.Parallel()
-		_, err := client.Dial(context.Background(), (&client.Command{Path: "nosuch", Env: []string{"PATH=/bin"}}).Open, client.Options{})
+		_, err := client.Dial(context.Background(), (&client.Command{Path: "nosuch", Env: []string{"PATH=/bin"}}).Open,
+			client.Options{})
 		if err == nil || err.Error() != `exec: "nosuch": not found in PATH` {
 			t.Error(err)
 		}
@@ -118,8 +119,9 @@ func TestSlowServerReadsBothRequests(t *testing.T) {
 		go func() {
 			discover := w.nextOf("server/discover")
 			initialize := w.nextOf("initialize")
-			w.tell(`{"jsonrpc":"2.0","id":`+discover.ID+`,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`, "")
-			w.tell(`{"jsonrpc":"2.0","id":`+initialize.ID+`,`+answer+`}`, "")
+			w.fromServer(`{"jsonrpc":"2.0","id":`+discover.ID+
+				`,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`, "")
+			w.fromServer(`{"jsonrpc":"2.0","id":`+initialize.ID+`,`+answer+`}`, "")
 		}()
 		s := dialTo(t, func(context.Context) (client.Transport, error) { return w, nil },
 			client.Options{DiscoverTimeout: time.Millisecond})
@@ -191,7 +193,7 @@ func TestSubscription(t *testing.T) {
 			t.Errorf("Dial waits %s for a server that does not acknowledge", waited)
 		}
 		acknowledge := func() {
-			w.tell(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`, "")
+			w.fromServer(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`, "")
 		}
 		expect := func(least, most int) {
 			t.Helper()
@@ -213,7 +215,7 @@ func TestSubscription(t *testing.T) {
 		acknowledge()
 		expect(1, 1) // late
 		for range 10 {
-			w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{}}}`, "")
+			w.fromServer(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{}}}`, "")
 		}
 		expect(1, 2) // the first, and all others
 		w.answer(m)
@@ -221,7 +223,7 @@ func TestSubscription(t *testing.T) {
 		expect(0, 0)
 		acknowledge()
 		expect(1, 1)
-		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"error":{"code":-32601,"message":"no"}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"error":{"code":-32601,"message":"no"}}`, "")
 		time.Sleep(time.Hour)
 		w.settle()
 	})
@@ -229,7 +231,7 @@ func TestSubscription(t *testing.T) {
 
 func TestListChangedWithoutSubscribers(t *testing.T) {
 	_, w := wired(t, client.Options{}, client.Revision20260728)
-	w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, "")
 	w.settle() // nothing but the answer is sent
 }
 

@@ -76,7 +76,7 @@ func TestMembersOfTheOtherHopAreCutOut(t *testing.T) {
 	} {
 		s, w := wired(t, client.Options{}, client.Revision20260728)
 		m, done := begin(context.Background(), s, w, nil)
-		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":`+given+`}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":`+given+`}`, "")
 		if got := await(t, done); got.result != want {
 			t.Errorf("%s\nbecomes %s, %v\nwant    %s", given, got.result, got.err, want)
 		}

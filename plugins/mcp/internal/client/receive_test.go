@@ -27,7 +27,8 @@ func TestAnswers(t *testing.T) {
 		{"a list", `{"jsonrpc":"2.0","id":ID,"result":[]}`, "", "tools/call: the result is not a JSON object"},
 		{"an error that is a text", `{"jsonrpc":"2.0","id":ID,"error":"oops"}`, "",
 			`tools/call: the answer has an error that is not one of JSON-RPC: "oops"`},
-		{"an error with a fraction", `{"jsonrpc":"2.0","id":ID,"error":{"code":1.5,"message":"m"}}`, "", "m (JSON-RPC error -32603)"},
+		{"an error with a fraction", `{"jsonrpc":"2.0","id":ID,"error":{"code":1.5,"message":"m"}}`, "",
+			"m (JSON-RPC error -32603)"},
 		{"an error without an id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`, "",
 			"what? (JSON-RPC error -32700)"},
 		{"another id", `{"jsonrpc":"2.0","id":999,"result":{}}`, `{"good":true}`, ""},
@@ -47,15 +48,16 @@ func TestAnswers(t *testing.T) {
 		{"too deep", `{"jsonrpc":"2.0","id":ID,"result":{"a":` + deep + `}}`, "",
 			"the server's answer is not valid JSON: it is nested more than 1000 deep"},
 		{"bytes that are no text", "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"\xff\"}}", "{\"a\":\"\uFFFD\"}", ""},
-		{"_meta of this hop", `{"jsonrpc":"2.0","id":ID,"result":{"x":1,"_meta":{"io.modelcontextprotocol/serverInfo":{}},"y":2}}`,
+		{"_meta of this hop", `{"jsonrpc":"2.0","id":ID,"result":{"x":1,"_meta":{"io.modelcontextprotocol/serverInfo":{}},` +
+			`"y":2}}`,
 			`{"x":1,"y":2}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s, w := wired(t, client.Options{}, client.Revision20250326)
 			m, done := begin(context.Background(), s, w, nil)
-			w.tell(strings.ReplaceAll(c.answer, "ID", m.ID), "")
-			w.tell(strings.ReplaceAll(good, "ID", m.ID), "")
+			w.fromServer(strings.ReplaceAll(c.answer, "ID", m.ID), "")
+			w.fromServer(strings.ReplaceAll(good, "ID", m.ID), "")
 			got := await(t, done)
 			if c.failure == "" && (got.err != nil || got.result != c.result) {
 				t.Errorf("got %s, %v; want %s", got.result, got.err, c.result)
@@ -79,7 +81,7 @@ func TestAnswersOutOfOrderAndRepeated(t *testing.T) {
 		ids, calls = append(ids, m.ID), append(calls, done)
 	}
 	for _, i := range []int{2, 0, 0, 2, 1} {
-		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"call":%d}}`, ids[i], i), "")
+		w.fromServer(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"call":%d}}`, ids[i], i), "")
 	}
 	for i, done := range calls {
 		if got := await(t, done); got.result != fmt.Sprintf(`{"call":%d}`, i) {
@@ -97,7 +99,7 @@ func TestFailureOfOneRequest(t *testing.T) {
 	third, three := begin(context.Background(), s, w, nil)
 	w.coming <- client.Received{For: first.ID, Err: &client.CallError{Err: broken}}
 	w.coming <- client.Received{For: second.ID, Err: broken}
-	w.tell("<html>", third.ID)
+	w.fromServer("<html>", third.ID)
 	for i, done := range []<-chan outcome{one, two, three} {
 		got := await(t, done)
 		call, ok := errors.AsType[*client.CallError](got.err)
@@ -146,13 +148,14 @@ func TestSlowCallerSeesTheNewestProgress(t *testing.T) {
 		}
 	}})
 	for i := range 5000 {
-		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`,
+		w.fromServer(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,`+
+			`"progress":%d}}`,
 			m.ID, i), "")
 		if i == 0 {
 			<-first
 		}
 	}
-	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
 	w.settle()
 	close(release)
 	if got := await(t, done); got.err != nil || len(seen) > 1001 || seen[len(seen)-1] != 4999 {
@@ -167,7 +170,8 @@ func TestLogsBelongToTheOnlyCall(t *testing.T) {
 	var logs []string
 	o := &client.CallOptions{Log: func(l client.LogMessage) { logs = append(logs, string(l.Data)) }}
 	log := func(level, data, from string) {
-		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":%q}}`, level, data), from)
+		w.fromServer(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":%q}}`, level,
+			data), from)
 	}
 	log("info", "before", "")
 	w.settle()
@@ -177,11 +181,12 @@ func TestLogsBelongToTheOnlyCall(t *testing.T) {
 	second, two := begin(context.Background(), s, w, nil)
 	log("info", "of which?", "")
 	log("debug", "on its stream", first.ID)
-	w.tell(`{"jsonrpc":"2.0","id":`+first.ID+`,"result":{}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":`+first.ID+`,"result":{}}`, "")
 	await(t, one)
-	w.tell(`{"jsonrpc":"2.0","id":`+second.ID+`,"result":{}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":`+second.ID+`,"result":{}}`, "")
 	await(t, two)
-	if !slices.Equal(logs, []string{`"alone"`, `"on its stream"`}) || !slices.Equal(others, []string{`"before"`, `"of which?"`}) {
+	if !slices.Equal(logs, []string{`"alone"`, `"on its stream"`}) ||
+		!slices.Equal(others, []string{`"before"`, `"of which?"`}) {
 		t.Errorf("of the call %q, others %q", logs, others)
 	}
 }
@@ -198,10 +203,10 @@ func TestLogLevelOfASessionOnlyDecreases(t *testing.T) {
 		m := w.next()
 		if m.Method == "logging/setLevel" {
 			levels = append(levels, level)
-			w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+			w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
 			m = w.next()
 		}
-		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
 		await(t, done)
 	}
 	if !slices.Equal(levels, []string{"error", "info"}) {
@@ -221,7 +226,8 @@ func TestMessagesThatWaitAreBoundedInBytes(t *testing.T) {
 		}
 	}})
 	for i := range 100 {
-		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d%s"}}`, i,
+		w.fromServer(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d%s"}}`,
+			i,
 			strings.Repeat("x", 1<<20)), "")
 		if i == 0 {
 			<-first
@@ -229,7 +235,7 @@ func TestMessagesThatWaitAreBoundedInBytes(t *testing.T) {
 	}
 	w.settle()
 	close(release)
-	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
 	if got := await(t, done); got.err != nil || seen > 10 {
 		t.Errorf("%+v, %d messages", got, seen)
 	}

@@ -30,19 +30,19 @@ func TestQuestionReachesTheCallThatCausedIt(t *testing.T) {
 		s, w := wired(t, client.Options{}, client.Revision20251125)
 		first, one := begin(context.Background(), s, w, &client.CallOptions{Request: says("first")})
 		second, two := begin(context.Background(), s, w, &client.CallOptions{Request: says("second")})
-		w.tell(question, second.ID)
+		w.fromServer(question, second.ID)
 		if got := answered(w.next()); got != `"result":{"said":"second"}` {
 			t.Error(got)
 		}
-		w.tell(`{"jsonrpc":"2.0","id":`+first.ID+`,"result":{}}`, "")
-		w.tell(`{"jsonrpc":"2.0","id":`+second.ID+`,"result":{}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+first.ID+`,"result":{}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+second.ID+`,"result":{}}`, "")
 		await(t, one)
 		await(t, two)
 	})
 	t.Run("no stream", func(t *testing.T) {
 		s, w := wired(t, client.Options{Request: says("the session")}, client.Revision20251125)
 		m, done := begin(context.Background(), s, w, &client.CallOptions{Request: says("the call")})
-		w.tell(question, "")
+		w.fromServer(question, "")
 		if got := answered(w.next()); got != `"result":{"said":"the session"}` {
 			t.Error(got)
 		}
@@ -86,7 +86,7 @@ func TestAnswersToQuestions(t *testing.T) {
 			`"error":{"code":-32601,"message":"protocol revision 2026-07-28 has no requests of servers; ask with a result of type input_required"}`},
 	} {
 		_, w := wired(t, client.Options{Request: c.answer}, c.revision)
-		w.tell(question, "")
+		w.fromServer(question, "")
 		if got := answered(w.next()); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
 		}
@@ -102,12 +102,12 @@ func TestQuestionEnds(t *testing.T) {
 	}
 	t.Run("when the server cancels it", func(t *testing.T) {
 		_, w := wired(t, client.Options{Request: wait}, client.Revision20251125)
-		w.tell(question, "")
+		w.fromServer(question, "")
 		<-waits
-		w.tell(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`, "")
 		for free := false; !free; { // until then the id is in use, and a request with it dropped
-			w.tell(strings.Replace(question, "elicitation/create", "ping", 1), "")
-			w.tell(`{"jsonrpc":"2.0","id":"settle","method":"ping"}`, "")
+			w.fromServer(strings.Replace(question, "elicitation/create", "ping", 1), "")
+			w.fromServer(`{"jsonrpc":"2.0","id":"settle","method":"ping"}`, "")
 			for m := ""; !strings.Contains(m, `"settle"`); {
 				switch m = string(w.next().JSON); {
 				case strings.Contains(m, "error"):
@@ -121,9 +121,9 @@ func TestQuestionEnds(t *testing.T) {
 	t.Run("when the call ends", func(t *testing.T) {
 		s, w := wired(t, client.Options{}, client.Revision20251125)
 		m, done := begin(context.Background(), s, w, &client.CallOptions{Request: wait})
-		w.tell(question, m.ID)
+		w.fromServer(question, m.ID)
 		<-waits
-		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+		w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
 		await(t, done)
 		if got := answered(w.next()); got != `"error":{"code":1,"message":"ended"}` {
 			t.Error(got)
@@ -131,7 +131,7 @@ func TestQuestionEnds(t *testing.T) {
 	})
 	t.Run("when the session ends", func(t *testing.T) {
 		s, w := wired(t, client.Options{Request: wait}, client.Revision20251125)
-		w.tell(question, "")
+		w.fromServer(question, "")
 		ctx := <-waits
 		_ = s.Close()
 		<-ctx.Done()
@@ -148,11 +148,11 @@ func TestManyQuestionsAreBounded(t *testing.T) {
 			return nil, nil
 		}}, client.Revision20251125)
 	for i := range 200 {
-		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, i), "")
+		w.fromServer(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, i), "")
 	}
-	w.tell(`{"jsonrpc":"2.0","id":null,"method":"roots/list"}`, "")
-	w.tell(`{"jsonrpc":"2.0","id":5,"method":"roots/list"}`, "") // open already
-	w.tell(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":null,"method":"roots/list"}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":5,"method":"roots/list"}`, "") // open already
+	w.fromServer(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, "")
 	<-read
 	w.settle() // a ping is answered all the same
 	for range 64 {

@@ -49,15 +49,15 @@ func (w *wire) Close() error {
 	return nil
 }
 
-// tell sends a message to the client, as if it came on the stream of a request, if that is not "".
-func (w *wire) tell(text, from string) {
+// fromServer sends a message to the client, as if it came on the stream of a request, if that is not "".
+func (w *wire) fromServer(text, from string) {
 	w.coming <- client.Received{JSON: json.RawMessage(text), For: from}
 }
 
 // settle returns when the client has read all that it was told.
 func (w *wire) settle() {
 	w.t.Helper()
-	w.tell(`{"jsonrpc":"2.0","id":"settle","method":"ping"}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":"settle","method":"ping"}`, "")
 	if m := w.next(); !strings.Contains(string(m.JSON), `"id":"settle"`) {
 		w.t.Fatalf("the client sends %s", m.JSON)
 	}
@@ -100,7 +100,7 @@ func wired(t testing.TB, o client.Options, revision string) (*client.Session, *w
 		if revision == client.Revision20260728 {
 			answer = `{"jsonrpc":"2.0","id":ID,"result":{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}}`
 		}
-		w.tell(strings.Replace(answer, "ID", m.ID, 1), "")
+		w.fromServer(strings.Replace(answer, "ID", m.ID, 1), "")
 	}()
 	s := dialTo(t, func(context.Context) (client.Transport, error) { return w, nil }, o)
 	if revision != client.Revision20260728 {
@@ -127,7 +127,9 @@ func begin(ctx context.Context, s *client.Session, w *wire, o *client.CallOption
 }
 
 // answer answers a request with an empty result.
-func (w *wire) answer(m *client.Message) { w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "") }
+func (w *wire) answer(m *client.Message) {
+	w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+}
 
 // await returns the outcome of a call.
 func await(t testing.TB, done <-chan outcome) outcome {

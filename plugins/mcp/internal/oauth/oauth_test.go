@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A world is an MCP server with its authorization server.
-type world struct {
+// servers are an MCP server with its authorization server.
+type servers struct {
 	*httptest.Server
 	registered, refreshes, logins atomic.Int32
 
@@ -42,8 +42,8 @@ type world struct {
 	forms    []url.Values
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{}
+func newServers(t *testing.T) *servers {
+	w := &servers{}
 	mux := http.NewServeMux()
 	w.Server = httptest.NewServer(mux)
 	t.Cleanup(w.Close)
@@ -125,14 +125,14 @@ func newWorld(t *testing.T) *world {
 }
 
 // issue makes the next tokens; those of before are no longer good.
-func (w *world) issue() map[string]any {
+func (w *servers) issue() map[string]any {
 	w.n++
 	w.valid, w.refresh = fmt.Sprintf("secret-access-%d", w.n), fmt.Sprintf("secret-refresh-%d", w.n)
 	return map[string]any{"access_token": w.valid, "token_type": "bearer", "expires_in": 3600, "refresh_token": w.refresh,
 		"scope": w.granted}
 }
 
-func (w *world) server(dir string) Server {
+func (w *servers) server(dir string) Server {
 	return Server{Name: "tickets", URL: w.URL + "/mcp", Dir: dir}
 }
 
@@ -223,7 +223,7 @@ func wantLogin(t *testing.T, err error) {
 }
 
 func TestCallNeedsALoginAndWorksAfterIt(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	s := source(t, w.server(dir))
 	wantLogin(t, use(limited(t), s, w.URL+"/mcp"))
 	logIn(t, w.server(dir))
@@ -244,7 +244,7 @@ func TestCallNeedsALoginAndWorksAfterIt(t *testing.T) {
 }
 
 func TestFiftyCallsOnAnExpiredTokenMakeOneRefresh(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	logIn(t, w.server(dir))
 	hosts := []*Source{source(t, w.server(dir)), source(t, w.server(dir))}
 	for _, expiry := range []string{"refused by the server", "past by the clock"} {
@@ -283,7 +283,7 @@ func TestFiftyCallsOnAnExpiredTokenMakeOneRefresh(t *testing.T) {
 }
 
 func TestRefreshOutlivesTheCallThatBeganIt(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	logIn(t, w.server(dir))
 	s := source(t, w.server(dir))
 	w.mu.Lock()
@@ -302,7 +302,7 @@ func TestRefreshOutlivesTheCallThatBeganIt(t *testing.T) {
 }
 
 func TestRefreshTokenThatIsRefusedNeedsALoginThatKeepsTheClient(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	logIn(t, w.server(dir))
 	s := source(t, w.server(dir))
 	w.mu.Lock()
@@ -325,7 +325,7 @@ func TestRefreshTokenThatIsRefusedNeedsALoginThatKeepsTheClient(t *testing.T) {
 }
 
 func TestMoreScopesNeedALoginForAll(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	s := w.server(dir)
 	s.Config.Scopes = []string{"read"}
 	logIn(t, s)
@@ -346,7 +346,7 @@ func TestMoreScopesNeedALoginForAll(t *testing.T) {
 }
 
 func TestLoginAtTheWrongIssuerFails(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	w.iss = "https://evil.example"
 	err := Login(limited(t), w.server(dir), &browser{t: t})
 	if err == nil || !strings.Contains(err.Error(), "issuer") || w.logins.Load() != 0 {
@@ -355,7 +355,7 @@ func TestLoginAtTheWrongIssuerFails(t *testing.T) {
 }
 
 func TestClientCredentialsNeedNoPerson(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	s := w.server(dir)
 	s.Config = Config{Grant: clientCredentials, ClientID: "robot", ClientSecret: "secret-of-the-robot"}
 	from := source(t, s)
@@ -377,7 +377,7 @@ func TestClientCredentialsNeedNoPerson(t *testing.T) {
 }
 
 func TestFileThatOthersCanReadIsNotUsed(t *testing.T) {
-	w, dir := newWorld(t), t.TempDir()+"/mcp"
+	w, dir := newServers(t), t.TempDir()+"/mcp"
 	logIn(t, w.server(dir))
 	s := source(t, w.server(dir))
 	if err := os.Chmod(s.path, 0o644); err != nil {
