@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-
-	"github.com/toolhost/toolhost/internal/rawjson"
+	"unicode"
 )
 
 // A Query is a call to decide on. It is for one goroutine, and its Arguments must not change: it caches what it found
@@ -150,8 +149,9 @@ func split(object json.RawMessage) *members {
 
 // unquote returns the text of a JSON string.
 func unquote(quoted []byte) (text []byte, ok bool) {
-	if text, ok = rawjson.ASCII(quoted); ok {
-		return text, true
+	needsDecoder := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > unicode.MaxASCII }
+	if n := len(quoted) - 1; n > 0 && quoted[0] == '"' && quoted[n] == '"' && !bytes.ContainsFunc(quoted[1:n], needsDecoder) {
+		return quoted[1:n:n], true
 	}
 	var decoded string
 	err := json.Unmarshal(quoted, &decoded)
