@@ -1,8 +1,11 @@
 # make help tells what there is. Everything needs Go only; what else is used is fetched at pinned versions into .bin.
 
 GO       ?= go
-VERSION  ?= 0.1.0-dev
+# The version is that of the commit's tag, such as v0.1.0.
+VERSION  ?= $(or $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null)),0.1.0-dev)
 BIN      := bin
+# Programs of Windows have an ending, and links need rights there.
+EXE      := $(if $(filter windows,$(or $(GOOS),$(shell $(GO) env GOOS))),.exe)
 TOOLS    := .bin
 PREFIX   ?= /usr/local
 PLUGINS  := $(notdir $(wildcard plugins/*))
@@ -17,6 +20,7 @@ SHARED   := ./host ./host/internal/... ./host/audit ./host/supervise/... ./inter
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
 MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s
+CONTAINER ?= docker
 
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
@@ -34,10 +38,10 @@ run: build ## build everything, list the tools of config.hcl, and make real call
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
 	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
-	@ln -sf toolhost $(BIN)/toolhost-call
+	@$(if $(EXE),cp $(BIN)/toolhost$(EXE) $(BIN)/toolhost-call$(EXE),ln -sf toolhost $(BIN)/toolhost-call)
 	@for p in $(PLUGINS); do \
-		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
-		GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
+		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p"; \
+		GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p || exit 1; \
 	done
 
 .PHONY: test
@@ -96,8 +100,16 @@ vuln: ## look for known vulnerabilities in what is linked (needs vuln.go.dev)
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
 .PHONY: release
-release: ## build the archives of VERSION for all systems into dist/
+release: ## build the archives of VERSION for all systems into dist/, with checksums, bills of materials and notes
 	@.ci/release $(VERSION) $(SYSTEMS)
+
+.PHONY: release-check
+release-check: ## build the release of this commit for this system twice, and compare the bytes
+	@.ci/release-check
+
+.PHONY: image
+image: ## build a container image of VERSION; CONTAINER=podman for another tool than docker
+	$(CONTAINER) build -f packaging/container/Dockerfile --build-arg VERSION=$(VERSION) -t toolhost:$(VERSION) .
 
 .PHONY: gen
 gen: ## regenerate what is made from sdk/proto/plugin.proto
