@@ -102,7 +102,8 @@ type callState struct {
 	outcome     sdk.Outcome  // the worst of all attempts; "" before the first
 	keptFiles   []string     // with the parts of the result that were cut
 
-	ran          *Call           // the call as decided on and run, after middleware; nil before that, and without middleware
+	// the call as decided on and run, after middleware; nil before that, and without middleware
+	ran          *Call
 	shown        *Tool           // the Definition last given to middleware
 	decision     policy.Decision // the Decision last given to middleware
 	failedLookup failedLookup    // of the lookup for middleware

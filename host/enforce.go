@@ -49,7 +49,8 @@ func (h *snapshot) decide(c *Call, brief bool) policy.Decision {
 	}
 	d := validDecision(h.options.Policy.Decide(q))
 	if !h.options.WithoutFloor {
-		if why := shelltool.Catastrophe(q); why != "" { // such as rm -rf / or a fork bomb: denied whatever rules and people allow
+		// such as rm -rf / or a fork bomb: denied whatever rules and people allow
+		if why := shelltool.Catastrophe(q); why != "" {
 			d = d.Tighten(policy.Step{Layer: policy.Floor, Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
 		}
 	}
@@ -134,8 +135,9 @@ type Mode string
 
 // The modes.
 const (
-	ModeAsk      Mode = "ask"       // the approver is asked; "" is the same
-	ModeAutoEdit Mode = "auto_edit" // tools of category "edit" run without approval, unless a rule or a preview asks for it
+	ModeAsk Mode = "ask" // the approver is asked; "" is the same
+	// tools of category "edit" run without approval, unless a rule or a preview asks for it
+	ModeAutoEdit Mode = "auto_edit"
 	ModePlan     Mode = "plan"      // only calls that read run, and no one is asked
 	ModeNeverAsk Mode = "never_ask" // calls that need approval are denied
 )

@@ -98,8 +98,9 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
 		c = Content(mcpcontent.Sent(mcpcontent.Part(c)))
-		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
-			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
+		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data,
+			MimeType: clean(c.MIMEType),
+			Uri:      clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func Serve(p *Plugin) {
 		fmt.Fprintln(os.Stderr, p.byHand())
 		os.Exit(2)
 	}
-	defer runtime.KeepAlive(make([]byte, ballast))
+	heap := make([]byte, ballast)
 	// When the host is gone and no longer reads, SIGPIPE must not end the plugin before it has cleaned up. It is caught
 	// rather than ignored, since programs that the plugin starts would inherit the latter.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -76,6 +76,7 @@ func Serve(p *Plugin) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	runtime.KeepAlive(heap)
 	os.Exit(0)
 }
 

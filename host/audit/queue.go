@@ -168,9 +168,7 @@ func (l *Log) write(waiting []*pending, later []*Record) {
 	}
 	n := len(waiting) + len(later)
 	g := &group{began: time.Now(), records: make([]*Record, 0, n), errs: make([]error, n)}
-	for _, r := range later {
-		g.records = append(g.records, r)
-	}
+	g.records = append(g.records, later...)
 	for _, p := range waiting {
 		g.records = append(g.records, p.record)
 		g.sync = g.sync || p.record.Sync

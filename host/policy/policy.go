@@ -96,8 +96,9 @@ func (p *Policy) Decide(q *Query) Decision {
 	return d
 }
 
-// decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of all rules
-// that are about the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
+// decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of all
+// rules that are about the tool. An effect without a match is the least that holds, and the rules after it are
+// evaluated too.
 func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 	for i := range l.Rules {
 		if !l.Rules[i].concerns(q) {

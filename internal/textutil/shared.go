@@ -12,12 +12,12 @@ func OwnedString(b []byte) string {
 	if !utf8.Valid(b) {
 		return strings.ToValidUTF8(string(b), "\uFFFD")
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // a copy of a large result costs as much as sending it
+	return unsafe.String(unsafe.SliceData(b), len(b)) // a copy of a large result costs as much as sending it
 }
 
 // ReadOnlyBytes returns the bytes of a text, whose memory they share: nothing may change them.
 func ReadOnlyBytes(s string) []byte {
-	return unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // likewise
+	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
 // Clean makes a text valid UTF-8.

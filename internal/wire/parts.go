@@ -107,7 +107,8 @@ func cut(b *[]byte, piece int) []byte {
 }
 
 // A Receiver takes the messages of one call. A part's size is sent first and counts at once, but takes memory only as
-// its bytes arrive: a plugin cannot make its host hold more than the limits, nor more than twenty times what it has sent.
+// its bytes arrive: a plugin cannot make its host hold more than the limits, nor more than twenty times what it has
+// sent.
 type Receiver struct {
 	meter   meter
 	weight  weight

@@ -155,8 +155,9 @@ func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
 // contentFromWire reads a part. One whose source says something else than its other fields has no type then, so that it
 // is taken for broken.
 func contentFromWire(c *pluginv1.Content) sdk.Content {
-	out := sdk.Content{Type: c.GetType(), Text: textutil.OwnedString(c.GetText()), Data: c.GetData(), MIMEType: c.GetMimeType(),
-		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra()),
+	out := sdk.Content{Type: c.GetType(), Text: textutil.OwnedString(c.GetText()), Data: c.GetData(),
+		MIMEType: c.GetMimeType(),
+		URI:      c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra()),
 		Source: validObject(c.GetSource())}
 	if len(c.GetSource()) == 0 {
 		return out

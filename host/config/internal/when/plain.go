@@ -57,7 +57,7 @@ func (c *plainCompiler) test(e hclsyntax.Expression) plainTest {
 			return func(*policy.Query) (bool, bool) { return is, true }
 		}
 	case parentheses:
-		return c.test(e.ParenthesesExpr.Expression)
+		return c.test(e.Expression)
 	case negation:
 		if test := c.test(e.Val); test != nil {
 			return func(q *policy.Query) (bool, bool) {
@@ -153,7 +153,7 @@ func (c *plainCompiler) text(e hclsyntax.Expression) plainText {
 			return func(*policy.Query) (string, bool) { return text, true }
 		}
 	case parentheses:
-		return c.text(e.ParenthesesExpr.Expression)
+		return c.text(e.Expression)
 	case argumentRef:
 		if len(e.rest) == 0 {
 			name := hclfile.SecondName(e.Traversal)
