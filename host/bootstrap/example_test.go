@@ -17,7 +17,7 @@ func Example() {
 	ctx := context.Background()
 	i, err := bootstrap.Open(ctx, bootstrap.Options{
 		Config:     "config.hcl",
-		TrustNamed: true, // the file is the program's own
+		TrustNamed: true, // the file is this program's own
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -2,8 +2,6 @@ package mcpclients
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // An Import says how servers become plugins.
@@ -122,19 +121,14 @@ func pluginName(server string) string {
 	name := strings.Trim(out.String(), "-")
 	switch {
 	case name == "":
-		name = "server-" + shortHash(server)
+		name = "server-" + toolname.Hash(server)
 	case name[0] <= '9':
 		name = "s" + name
 	}
 	if len(name) > maxPluginName {
-		name = strings.TrimRight(name[:maxPluginName-7], "-") + "-" + shortHash(server)
+		name = strings.TrimRight(name[:maxPluginName-7], "-") + "-" + toolname.Hash(server)
 	}
 	return name
-}
-
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:3])
 }
 
 // wanted is the name of a plugin if no other server has it too.

@@ -137,6 +137,27 @@ func ASCII(raw []byte) (content []byte, ok bool) {
 	return content, true
 }
 
+// Kind says what a JSON value is, such as "an object"; "missing" is no value.
+func Kind(raw json.RawMessage) string {
+	at := skipSpace(raw, 0)
+	if at == len(raw) {
+		return "missing"
+	}
+	switch raw[at] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
 // Elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
 // They may be nested to any depth.
 func Elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {

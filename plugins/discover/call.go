@@ -227,7 +227,7 @@ func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	front := cut(text, most/2)
+	front := textutil.Cut(text, most/2)
 	back := textutil.TrimPartialStart([]byte(text[len(text)-most/2:]))
 	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
 }

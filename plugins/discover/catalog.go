@@ -1,16 +1,16 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -91,11 +91,11 @@ func (c *catalog) read(printed []byte, s *settings) error {
 func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 	fields := object(item)
 	if fields == nil {
-		c.note("%s is left out: it is %s, not an object", where, kind(item))
+		c.note("%s is left out: it is %s, not an object", where, rawjson.Kind(item))
 		return
 	}
 	for _, key := range []string{"function_declarations", "functionDeclarations"} {
-		if kind(fields[key]) == "an array" {
+		if rawjson.Kind(fields[key]) == "an array" {
 			for i, member := range items(fields[key]) {
 				if !c.count() {
 					return
@@ -113,7 +113,7 @@ func (c *catalog) addMember(where string, member json.RawMessage, s *settings) {
 		c.addTool(where, fields, s)
 		return
 	}
-	c.note("%s is left out: it is %s, not an object", where, kind(member))
+	c.note("%s is left out: it is %s, not an object", where, rawjson.Kind(member))
 }
 
 // addTool adds the tool that the fields describe, or a notice.
@@ -125,21 +125,22 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 	}
 	switch {
 	case strings.ContainsRune(original, 0):
-		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, cut(original, 60))
+		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where,
+			textutil.Cut(original, 60))
 		return
 	case len(original) > maxOriginal:
-		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, cut(original, 60),
+		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, textutil.Cut(original, 60),
 			len(original), maxOriginal)
 		return
 	}
 	t, err := c.tool(original, fields, s)
 	if err != nil {
-		c.note("the tool %q is left out: %v", cut(original, 60), err)
+		c.note("the tool %q is left out: %v", textutil.Cut(original, 60), err)
 		return
 	}
 	bound := sdk.BoundTool{Tool: t, Handler: s.handler(original)}
 	if retry, there := c.printed[original]; there {
-		c.note("the tool %q is there twice; the last one counts", cut(original, 60))
+		c.note("the tool %q is there twice; the last one counts", textutil.Cut(original, 60))
 		c.found[retry].tool = bound
 		return
 	}
@@ -173,14 +174,15 @@ func (c *catalog) finish() {
 	for _, f := range c.found {
 		t := f.tool
 		if start := owner[strings.ToLower(t.Name)]; start != f.original {
-			t.Name = hashedName(t.Name, f.original)
-			c.note("the tool %q is called %q here, since %q has its name", cut(f.original, 60), t.Name, cut(start, 60))
+			t.Name = toolNames.Hashed(t.Name, f.original)
+			c.note("the tool %q is called %q here, since %q has its name", textutil.Cut(f.original, 60), t.Name,
+				textutil.Cut(start, 60))
 		}
 		if t.Name != f.original {
 			t.OriginalName = f.original
 		}
 		if err := c.admit(&t.Tool, f.original); err != nil {
-			c.note("the tool %q is left out: %v", cut(f.original, 60), err)
+			c.note("the tool %q is left out: %v", textutil.Cut(f.original, 60), err)
 			continue
 		}
 		c.tools = append(c.tools, t)
@@ -194,9 +196,9 @@ func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *se
 	case schema == nil:
 		return sdk.Tool{}, err
 	case err != nil:
-		c.note("the arguments of the tool %q are not checked: %v", cut(original, 60), err)
+		c.note("the arguments of the tool %q are not checked: %v", textutil.Cut(original, 60), err)
 	}
-	t := sdk.Tool{Name: fitName(original), InputSchema: schema, ForeignSchema: true, Category: "discovered",
+	t := sdk.Tool{Name: toolNames.Fit(original), InputSchema: schema, ForeignSchema: true, Category: "discovered",
 		Timeout: s.callTimeout + 10*time.Second}
 	t.Description = c.description(original, fields["description"], s)
 	return t, nil
@@ -212,8 +214,8 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 			s.call.with(original))
 	}
 	if len(text) > sdk.MaxDescription {
-		short := cut(text, sdk.MaxDescription-len("...")) + "..."
-		c.note("the description of the tool %q is cut from %d to %d bytes", cut(original, 60), len(text), len(short))
+		short := textutil.Cut(text, sdk.MaxDescription-len("...")) + "..."
+		c.note("the description of the tool %q is cut from %d to %d bytes", textutil.Cut(original, 60), len(text), len(short))
 		text = short
 	}
 	return text
@@ -224,7 +226,7 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	for name := range c.originals {
 		if strings.EqualFold(name, t.Name) {
 			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name,
-				cut(c.originals[name], 60))
+				textutil.Cut(c.originals[name], 60))
 		}
 	}
 	if err := t.Check(); err != nil {
@@ -242,50 +244,8 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	return nil
 }
 
-// maxName leaves room for the plugin's name in front.
-const maxName = 40
-
-var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
-
-// fitName makes a tool name of any text, which stays unchanged where it fits. The same text always gives the same name;
-// different texts may give one.
-func fitName(original string) string {
-	if len(original) <= maxName && fitting.MatchString(original) && !strings.Contains(original, "__") {
-		return original
-	}
-	name := strings.Map(fitRune, strings.ToLower(original))
-	for strings.Contains(name, "__") {
-		name = strings.ReplaceAll(name, "__", "_")
-	}
-	if strings.Trim(name, "_-") == "" {
-		return "tool_" + shortHash(original) // no character of it could stay
-	}
-	if name[0] == '_' || name[0] == '-' {
-		name = "t" + name
-	}
-	if len(name) <= maxName {
-		return name
-	}
-	return hashedName(name, original)
-}
-
-// hashedName makes a name of its own of one that is too long, or is that of another tool.
-func hashedName(name, original string) string {
-	hash := shortHash(original)
-	return strings.TrimRight(name[:min(len(name), maxName-len(hash)-1)], "_-") + "_" + hash
-}
-
-func fitRune(r rune) rune {
-	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-		return r
-	}
-	return '_'
-}
-
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:3])
-}
+// toolNames leave room for the plugin's name in front.
+var toolNames = toolname.Rule{Max: 40, Lower: true}
 
 // paramsSchema returns the schema that params are short for: no other arguments, all required but those with a
 // question noteChange.
@@ -312,7 +272,7 @@ func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 func param(raw json.RawMessage) (property string, optional bool, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		return "", false, fmt.Errorf("it is %s; write \"TYPE: DESCRIPTION\", or use schema for more", kind(raw))
+		return "", false, fmt.Errorf("it is %s; write \"TYPE: DESCRIPTION\", or use schema for more", rawjson.Kind(raw))
 	}
 	kind, description, _ := strings.Cut(text, ":")
 	kind, optional = strings.CutSuffix(strings.TrimSpace(kind), "?")
@@ -320,7 +280,7 @@ func param(raw json.RawMessage) (property string, optional bool, err error) {
 	if !slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) {
 		return "", false, fmt.Errorf("%q begins with no type: write string, number, integer or boolean, with [] for a "+
 			"list, with ? for one that may be absent, then \": DESCRIPTION\"",
-			cut(text, 60))
+			textutil.Cut(text, 60))
 	}
 	property = `{"type":"` + kind + `"`
 	if list {

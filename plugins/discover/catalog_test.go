@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // someSettings are enough to read a list of tools.
@@ -161,16 +162,16 @@ func TestFitName(t *testing.T) {
 		"mcp/files/read":           "mcp_files_read",
 		"größe":                    "gr_e",
 		"日本語":                      "tool_77710a",
-		"___":                      "tool_" + shortHash("___"),
+		"___":                      "tool_" + toolname.Hash("___"),
 		strings.Repeat("a", 40):    strings.Repeat("a", 40),
-		strings.Repeat("a", 41):    strings.Repeat("a", 33) + "_" + shortHash(strings.Repeat("a", 41)),
-		strings.Repeat("ab__", 40): "ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_" + shortHash(strings.Repeat("ab__", 40)),
+		strings.Repeat("a", 41):    strings.Repeat("a", 33) + "_" + toolname.Hash(strings.Repeat("a", 41)),
+		strings.Repeat("ab__", 40): "ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_" + toolname.Hash(strings.Repeat("ab__", 40)),
 	} {
-		if got := fitName(original); got != want {
+		if got := toolNames.Fit(original); got != want {
 			t.Errorf("%q: got %q, want %q", original, got, want)
 		}
 	}
-	if a, b := fitName(strings.Repeat("a", 50)+"1"), fitName(strings.Repeat("a", 50)+"2"); a == b {
+	if a, b := toolNames.Fit(strings.Repeat("a", 50)+"1"), toolNames.Fit(strings.Repeat("a", 50)+"2"); a == b {
 		t.Errorf("two long names became one: %s", a)
 	}
 }
@@ -328,7 +329,7 @@ func FuzzCatalog(f *testing.F) {
 			if err := tool.Check(); err != nil {
 				t.Fatal(err)
 			}
-			if seen[tool.Name] || len(tool.Name) > maxName || !json.Valid(tool.InputSchema) || tool.Handler == nil {
+			if seen[tool.Name] || len(tool.Name) > toolNames.Max || !json.Valid(tool.InputSchema) || tool.Handler == nil {
 				t.Fatalf("twice %v: %+v", seen[tool.Name], tool.Tool)
 			}
 			seen[tool.Name] = true

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -56,7 +57,7 @@ func (c command) short() string {
 	if len(text) <= shownInMessage {
 		return text
 	}
-	return cut(text, shownInMessage) + "..."
+	return textutil.Cut(text, shownInMessage) + "..."
 }
 
 // whyNot says why the command could not be run, or not to its end, and what to do.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -87,10 +88,10 @@ func array(printed []byte) (json.RawMessage, error) {
 			at += e.Offset
 		}
 		return nil, fmt.Errorf("it printed no valid JSON: %w at byte %d; it begins with %q", err, at,
-			cut(string(text[:min(len(text), 64)]), 60))
+			textutil.Cut(string(text[:min(len(text), 64)]), 60))
 	}
-	if kind(whole) != "an array" {
-		return nil, fmt.Errorf("it printed %s; it must print a JSON array of tools", kind(whole))
+	if rawjson.Kind(whole) != "an array" {
+		return nil, fmt.Errorf("it printed %s; it must print a JSON array of tools", rawjson.Kind(whole))
 	}
 	return whole, nil
 }
@@ -115,32 +116,4 @@ func object(raw json.RawMessage) (fields map[string]json.RawMessage) {
 		return nil
 	}
 	return fields
-}
-
-// kind says in words what a JSON value is.
-func kind(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "nothing"
-	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
-}
-
-// cut is the start of text, at most n bytes, no half character.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return string(textutil.TrimPartialEnd([]byte(text[:n])))
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -19,7 +21,7 @@ const maxDepth = 32
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	for _, key := range []string{"parameters", "parametersJsonSchema"} {
-		if kind(fields[key]) == "an object" {
+		if rawjson.Kind(fields[key]) == "an object" {
 			schema = fields[key] // the later one counts
 		}
 	}
@@ -43,7 +45,7 @@ func rooted(schema json.RawMessage) (json.RawMessage, error) {
 	case ok && string(t) == `"object"`:
 		return schema, nil
 	case ok:
-		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", cut(string(t), 60))
+		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", textutil.Cut(string(t), 60))
 	case len(root) == 0:
 		return json.RawMessage(`{"type":"object"}`), nil
 	}
@@ -70,7 +72,7 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 	}
 	orNull := mayBeNull(schema)
 	mended, err := eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
-		of := kind(value)
+		of := rawjson.Kind(value)
 		switch {
 		case key == "type" && orNull:
 			return withNull(normalizeType(value)), nil
@@ -147,7 +149,7 @@ func normalizeCount(value json.RawMessage) json.RawMessage {
 // Other JSON, and an unchanged object, is returned unchanged.
 func eachMember(raw json.RawMessage,
 	f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	if kind(raw) != "an object" {
+	if rawjson.Kind(raw) != "an object" {
 		return raw, nil
 	}
 	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {
@@ -167,7 +169,7 @@ func eachMember(raw json.RawMessage,
 
 // eachItem is eachMember for arrays.
 func eachItem(raw json.RawMessage, f func(item json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	if kind(raw) != "an array" {
+	if rawjson.Kind(raw) != "an array" {
 		return raw, nil
 	}
 	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -35,7 +37,7 @@ func parseTemplate(text string) (t template, err error) {
 		name, rest, closed := strings.Cut(after, "}}")
 		if name = strings.TrimSpace(name); !closed || !argumentName.MatchString(name) {
 			return nil, fmt.Errorf("{{%s is not {{NAME}} with the name of an argument; to mean the two braces themselves "+
-				"write {{{{", cut(after, 40))
+				"write {{{{", textutil.Cut(after, 40))
 		}
 		t = append(t.literal(literal), part{name: name})
 		literal, text = "", rest
@@ -139,7 +141,7 @@ type arguments map[string]json.RawMessage
 func readArguments(raw json.RawMessage) arguments {
 	a := arguments(object(raw))
 	for name, value := range a {
-		if kind(value) == "null" {
+		if rawjson.Kind(value) == "null" {
 			delete(a, name)
 		}
 	}
@@ -164,7 +166,7 @@ func (f *filler) fill(t template) error {
 	if there, err := f.present(t); err != nil || !there {
 		return err
 	}
-	if name := t.only(); name != "" && kind(f.arguments[name]) == "an array" {
+	if name := t.only(); name != "" && rawjson.Kind(f.arguments[name]) == "an array" {
 		return f.fillEach(t, f.arguments[name])
 	}
 	text, err := f.text(t)
@@ -177,7 +179,7 @@ func (f *filler) fill(t template) error {
 // fillEach adds a word for each item of a list but those that are null.
 func (f *filler) fillEach(t template, list json.RawMessage) error {
 	for _, item := range items(list) {
-		if kind(item) == "null" {
+		if rawjson.Kind(item) == "null" {
 			continue
 		}
 		if err := f.add(t, plainText(item)); err != nil {
@@ -210,7 +212,7 @@ func (f *filler) text(t template) (string, error) {
 	var b strings.Builder
 	for _, p := range t {
 		value := f.arguments[p.name]
-		if kind(value) == "an array" {
+		if rawjson.Kind(value) == "an array" {
 			return "", refused("ListInsideWord", p.name+" is a list, and it goes into the middle of a text",
 				"Pass one value in place of the list.")
 		}
@@ -229,7 +231,7 @@ func (f *filler) add(t template, word string) error {
 	case strings.HasPrefix(word, "-") && t.beginsWithArgument() && !f.plain && !f.dashes:
 		return refused("LooksLikeAnOption",
 			fmt.Sprintf("%s gives the word %q, which begins with - and could be taken for an option", t.names()[0],
-				cut(word, 60)),
+				textutil.Cut(word, 60)),
 			"Pass a value that does not begin with -; for a file write ./ in front of its name. (The operator may allow it: "+
 				"with a -- before the word in command, or with allow_dash.)")
 	}

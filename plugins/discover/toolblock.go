@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -103,8 +104,9 @@ func unread(err error) string {
 
 // bind makes the tool of the block.
 func (b *toolBlock) bind(name string, s *settings) (t sdk.BoundTool, err error) {
-	if fit := fitName(name); fit != name {
-		return t, fmt.Errorf("the name must be of small letters, digits, - and _, at most %d; %q would do", maxName, fit)
+	if fit := toolNames.Fit(name); fit != name {
+		return t, fmt.Errorf("the name must be of small letters, digits, - and _, at most %d; %q would do", toolNames.Max,
+			fit)
 	}
 	if strings.TrimSpace(b.Description) == "" {
 		return t, errors.New("description is missing: say what the tool does and when to use it; models choose by it")
@@ -133,8 +135,8 @@ func (b *toolBlock) schema() (json.RawMessage, error) {
 	switch {
 	case b.Schema != nil && b.Params != nil:
 		return nil, errors.New("it has params and a schema; keep one of the two")
-	case b.Schema != nil && kind(b.Schema) != "an object":
-		return nil, fmt.Errorf("schema must be an object, not %s", kind(b.Schema))
+	case b.Schema != nil && rawjson.Kind(b.Schema) != "an object":
+		return nil, fmt.Errorf("schema must be an object, not %s", rawjson.Kind(b.Schema))
 	case b.Schema != nil:
 		return inputSchema(map[string]json.RawMessage{"parametersJsonSchema": b.Schema})
 	}

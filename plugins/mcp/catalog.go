@@ -106,7 +106,7 @@ func (c *catalog) settleNames(found []*definition, own []string) {
 	}
 	for _, d := range ranked {
 		if owner, taken := owners[strings.ToLower(d.Name)]; taken {
-			name := hashedName(d.Name, d.original)
+			name := toolNames.Hashed(d.Name, d.original)
 			c.note("the tools %s and %s of the server would have one name here; the first is called %s", quoted(d.original),
 				quoted(owner), name)
 			d.Name = name
@@ -170,7 +170,7 @@ func (s selection) unused(offered map[string]bool, list []json.RawMessage) (out 
 		if strings.ContainsAny(pattern, "*?") || offered[pattern] {
 			continue
 		}
-		if !slices.ContainsFunc(names, func(n string) bool { return n == pattern || fitName(n) == pattern }) {
+		if !slices.ContainsFunc(names, func(n string) bool { return n == pattern || toolNames.Fit(n) == pattern }) {
 			out = append(out, fmt.Sprintf("include_tools: the server has no tool %q%s", pattern,
 				textutil.DidYouMean(pattern, names)))
 		}

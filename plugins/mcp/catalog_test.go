@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -43,13 +44,13 @@ func TestNames(t *testing.T) {
 	long := strings.Repeat("a", 41)
 	for original, want := range map[string]string{
 		"echo": "echo", "get-Sum": "get-Sum", "9lives": "9lives", "files/read": "files_read", "Get User": "Get_User",
-		"a__b": "a_b", "a. .b": "a_b", "_private": "t_private", "-x": "t-x", "日本": "tool_" + shortHash("日本"),
-		long: strings.Repeat("a", 33) + "_" + shortHash(long), "größe": "gr_e", "a.b": "a_b",
+		"a__b": "a_b", "a. .b": "a_b", "_private": "t_private", "-x": "t-x", "日本": "tool_" + toolname.Hash("日本"),
+		long: strings.Repeat("a", 33) + "_" + toolname.Hash(long), "größe": "gr_e", "a.b": "a_b",
 	} {
-		if got := fitName(original); got != want {
+		if got := toolNames.Fit(original); got != want {
 			t.Errorf("%q becomes %q, want %q", original, got, want)
 		}
-		if d := (sdk.Tool{Name: fitName(original), Description: "d", InputSchema: []byte(`{}`)}); d.Check() != nil {
+		if d := (sdk.Tool{Name: toolNames.Fit(original), Description: "d", InputSchema: []byte(`{}`)}); d.Check() != nil {
 			t.Error(d.Check())
 		}
 	}
@@ -66,8 +67,8 @@ func TestFullNamesHave64Characters(t *testing.T) {
 func TestToolsOfOneName(t *testing.T) {
 	c := catalogOf(t, "["+strings.Join([]string{tool("do it", ""), tool("do_it", ""), tool("do.it", ""), tool("DO_IT", ""),
 		tool("echo", ""), tool("echo", `"description":"another"`)}, ",")+"]", selection{})
-	want := []string{hashedName("do_it", "do it") + " of do it", hashedName("do_it", "do_it") + " of do_it",
-		hashedName("do_it", "do.it") + " of do.it", "DO_IT", "echo"}
+	want := []string{toolNames.Hashed("do_it", "do it") + " of do it", toolNames.Hashed("do_it", "do_it") + " of do_it",
+		toolNames.Hashed("do_it", "do.it") + " of do.it", "DO_IT", "echo"}
 	if diff := cmp.Diff(want, c.names()); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -46,7 +47,7 @@ func (d *definition) note(format string, a ...any) {
 // readDefinition makes a definition of an item of a server's list. An error says why the tool cannot be called.
 func readDefinition(item json.RawMessage) (*definition, error) {
 	if first(item) != '{' {
-		return nil, fmt.Errorf("it is %s, not an object", kind(item))
+		return nil, fmt.Errorf("it is %s, not an object", rawjson.Kind(item))
 	}
 	d := &definition{Tool: sdk.Tool{ForeignSchema: true, ForeignHints: true, Category: "mcp"}}
 	var title, description, annotations, input, output json.RawMessage
@@ -76,7 +77,7 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 		return nil, fmt.Errorf("its name %q… has %d bytes; the limit is %d", textutil.Cut(d.original, 60), len(d.original),
 			maxOriginal)
 	}
-	d.Name = fitName(d.original)
+	d.Name = toolNames.Fit(d.original)
 	extra = append(extra, d.readAnnotations(annotations)...)
 	d.readTitle(title)
 	d.readDescription(description)
@@ -106,7 +107,7 @@ func (d *definition) readAnnotations(raw json.RawMessage) []member {
 			d.readTitle(m.value)
 		}
 		var value bool
-		if kind(m.value) != "a boolean" || hint == nil || json.Unmarshal(m.value, &value) != nil {
+		if rawjson.Kind(m.value) != "a boolean" || hint == nil || json.Unmarshal(m.value, &value) != nil {
 			rest = append(rest, m)
 			continue
 		}
@@ -149,7 +150,7 @@ func (d *definition) readInput(raw json.RawMessage) error {
 	const unchecked = `{"type":"object"}`
 	switch {
 	case first(raw) != '{':
-		d.note("its inputSchema is %s; its arguments are not checked here", kind(raw))
+		d.note("its inputSchema is %s; its arguments are not checked here", rawjson.Kind(raw))
 		d.InputSchema = json.RawMessage(unchecked)
 		return nil
 	case len(raw) > maxSchema:
@@ -196,7 +197,7 @@ func (d *definition) readOutput(raw json.RawMessage) {
 	switch {
 	case raw == nil:
 	case first(raw) != '{':
-		d.note("its outputSchema is %s, and is not used", kind(raw))
+		d.note("its outputSchema is %s, and is not used", rawjson.Kind(raw))
 	case len(raw) > maxSchema:
 		d.note("its outputSchema has %d bytes; the limit is %d, so it is not used", len(raw), maxSchema)
 	case deep(raw):

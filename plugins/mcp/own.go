@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -136,7 +137,7 @@ func readList(raw json.RawMessage, list string, part func(json.RawMessage) []sdk
 	}
 	all, ok := items(memberOf(raw, list))
 	if !ok {
-		return reply{}, fmt.Errorf("%s of the result is %s, not an array", list, kind(memberOf(raw, list)))
+		return reply{}, fmt.Errorf("%s of the result is %s, not an array", list, rawjson.Kind(memberOf(raw, list)))
 	}
 	r := &sdk.Result{}
 	for _, item := range all {

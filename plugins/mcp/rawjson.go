@@ -70,25 +70,6 @@ func text(raw json.RawMessage) (out string, ok bool) {
 	return rawjson.Text(bytes.TrimSpace(raw))
 }
 
-// kind is the kind of a JSON value in words.
-func kind(raw json.RawMessage) string {
-	switch first(raw) {
-	case 0:
-		return "missing"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
-}
-
 // object puts members together, nil if there are none.
 func object(members ...member) json.RawMessage {
 	if len(members) == 0 {

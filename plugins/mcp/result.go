@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -21,7 +22,7 @@ type reply struct {
 // readReply makes a reply of the result of tools/call. An error means that it is none.
 func readReply(raw json.RawMessage) (reply, error) {
 	if first(raw) != '{' {
-		return reply{}, fmt.Errorf("the result is %s, not an object", kind(raw))
+		return reply{}, fmt.Errorf("the result is %s, not an object", rawjson.Kind(raw))
 	}
 	r := &sdk.Result{}
 	var out reply
@@ -33,7 +34,7 @@ func readReply(raw json.RawMessage) (reply, error) {
 		case "content":
 			list, ok := items(m.value)
 			if !ok && first(m.value) != 'n' {
-				return reply{}, fmt.Errorf("the content of the result is %s, not an array", kind(m.value))
+				return reply{}, fmt.Errorf("the content of the result is %s, not an array", rawjson.Kind(m.value))
 			}
 			r.Content = make([]sdk.Content, 0, len(list))
 			for _, part := range list {

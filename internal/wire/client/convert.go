@@ -63,22 +63,16 @@ func oneLine(text string, most int) string { return visible(text, most, ' ') }
 // visible is text of at most so many characters, without any that cannot be seen, and with something in the place of
 // line ends.
 func visible(text string, most int, lineEnd rune) string {
-	var out strings.Builder
-	for _, r := range clean(text) {
+	text, _ = textutil.Visible(text, -1)
+	return textutil.CutRunes(strings.Map(func(r rune) rune {
 		switch {
-		case most == 0:
-			return out.String() + "... (cut)"
 		case r == '\n':
-			r = lineEnd
+			return lineEnd
 		case unicode.IsSpace(r):
-			r = ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf):
-			continue
+			return ' '
 		}
-		out.WriteRune(r)
-		most--
-	}
-	return out.String()
+		return r
+	}, text), most, "... (cut)")
 }
 
 func toolFromWire(t *pluginv1.Tool) sdk.Tool {

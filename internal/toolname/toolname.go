@@ -1,0 +1,62 @@
+// Package toolname makes names of third parties fit for tools and plugins.
+package toolname
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// A Rule makes names of tools of one plugin.
+type Rule struct {
+	Max   int  // bytes of a name
+	Lower bool // letters of names that do not fit become small ones
+}
+
+var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// Fit makes a tool name of any text, which stays unchanged where it fits. It depends on the text alone, so that no
+// other tool renames it; different texts may give the same name.
+func (r Rule) Fit(original string) string {
+	if len(original) <= r.Max && fitting.MatchString(original) && !strings.Contains(original, "__") {
+		return original
+	}
+	name := original
+	if r.Lower {
+		name = strings.ToLower(name)
+	}
+	name = strings.Map(fitRune, name)
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	if strings.Trim(name, "_-") == "" {
+		return "tool_" + Hash(original) // no character of it fits
+	}
+	if name[0] == '_' || name[0] == '-' {
+		name = "t" + name
+	}
+	if len(name) <= r.Max {
+		return name
+	}
+	return r.Hashed(name, original)
+}
+
+func fitRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+// Hashed adds a hash of the original to a name that is too long, or that another tool has.
+func (r Rule) Hashed(name, original string) string {
+	hash := Hash(original)
+	return strings.TrimRight(name[:min(len(name), r.Max-len(hash)-1)], "_-") + "_" + hash
+}
+
+// Hash returns six characters that differ for most different texts.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:3])
+}
