@@ -237,8 +237,8 @@ func unknownTag(f reflect.StructField) error {
 		}
 	}
 	for _, name := range tagNames(f.Tag) {
+		plain := strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", "")
 		for _, known := range schemaTags {
-			plain := strings.NewReplacer("_", "", "-", "").Replace(name)
 			if name != known.tag && (strings.EqualFold(plain, known.tag) || strings.EqualFold(plain, known.short())) {
 				return fmt.Errorf("the tag %s is not used here; did you mean %s?", name, known.tag)
 			}

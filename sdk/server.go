@@ -28,6 +28,7 @@ type server struct {
 	overdue  overdue
 	cpus     processors
 	memory   *idlemem.Trimmer // nil in a process that is not the plugin's own
+	kept     []byte           // see ballast
 }
 
 // kitVersion is the Go sdk's identification on the wire.

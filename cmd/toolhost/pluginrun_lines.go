@@ -230,6 +230,7 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	add("reason", s.Reason)
 	add("next try", nextTry(s.Status, now))
 	add("pid", positive(s.PID))
+	add("standby", positive(s.Standby))
 	add("generation", fmt.Sprint(s.Generation))
 	add("restarts", fmt.Sprint(s.Restarts))
 	add("crashes", positive(s.Crashes))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -29,10 +28,10 @@ const (
 )
 
 // syscall.Exit skips exit hooks, such as those of the race detector: they take up to a second and report nothing
-// about a launcher.
+// about a launcher. Init functions run on the first thread, on which the program's Pdeathsig depends: locking it again
+// would only start another.
 func init() {
 	if len(os.Args) > 0 && os.Args[0] == Name {
-		runtime.LockOSThread() // the program's Pdeathsig depends on this thread
 		syscall.Exit(launch())
 	}
 }
