@@ -146,6 +146,7 @@ type sessionCall struct {
 
 	mu   sync.Mutex // held to send
 	sent bool       // the first event, or it waits
+	bulk bool       // a piece of the result; the rest follows it
 	held *pluginv1.CallEvent
 	long bool // counted by processors
 }
@@ -187,6 +188,7 @@ func (c *sessionCall) Send(e *pluginv1.CallEvent) error {
 		c.hold()
 		return nil
 	}
+	c.bulk = c.bulk || e.GetPart() != nil
 	m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{e}}
 	if c.held != nil {
 		m.Events = []*pluginv1.CallEvent{c.held, e}
@@ -220,7 +222,12 @@ func (c *sessionCall) flush() {
 }
 
 func (c *sessionCall) send(m *pluginv1.SessionEvent) error {
-	err := c.session.frames.Send(context.Background(), m, c.session.busy()) // waits for a host that does not read
+	var err error
+	if c.bulk { // either waits for a host that does not read
+		err = c.session.frames.SendBulk(context.Background(), m)
+	} else {
+		err = c.session.frames.Send(context.Background(), m, c.session.busy())
+	}
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -237,15 +238,31 @@ func (l *Log) prepare(r *Record) error {
 
 // A hasher hashes what is written to it, in pieces that are not copied one by one.
 type hasher struct {
-	hash hash.Hash
-	*bufio.Writer
-	sum [sha256.Size]byte
+	*bufio.Writer // to pieces
+	pieces        pieces
+	sum           [sha256.Size]byte
+}
+
+// pieces are hashed with a look at other goroutines now and then: the hash of a megabyte takes half a millisecond, in
+// which a small call would wait.
+type pieces struct {
+	hash.Hash
+	hashed int // bytes since the last look
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	const enough = 64 << 10
+	if p.hashed += len(b); p.hashed >= enough {
+		p.hashed = 0
+		runtime.Gosched()
+	}
+	return p.Hash.Write(b)
 }
 
 // hashers are used again: a new one takes 5 KiB, more than all else of a small call.
 var hashers = sync.Pool{New: func() any {
-	h := &hasher{hash: sha256.New()}
-	h.Writer = bufio.NewWriter(h.hash)
+	h := &hasher{pieces: pieces{Hash: sha256.New()}}
+	h.Writer = bufio.NewWriter(&h.pieces)
 	return h
 }}
 
@@ -253,14 +270,14 @@ var hashers = sync.Pool{New: func() any {
 func (l *Log) keepContent(r *Record) {
 	h := hashers.Get().(*hasher)
 	defer hashers.Put(h)
-	h.hash.Reset()
+	h.pieces.Reset()
 	size, _ := r.Content.WriteTo(h.Writer) // a hash takes everything
 	_ = h.Flush()
 	if l.content {
 		r.Result, _ = r.Content.MarshalJSON() // what has no JSON form is left out
 		l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
 	}
-	r.ResultSHA256, r.ResultBytes, r.Content = hexOf(h.hash.Sum(h.sum[:0])), size, nil
+	r.ResultSHA256, r.ResultBytes, r.Content = hexOf(h.pieces.Sum(h.sum[:0])), size, nil
 }
 
 // keep hashes content, and keeps it only as far as the options allow.

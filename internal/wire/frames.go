@@ -39,9 +39,10 @@ type Frames struct {
 
 	mu      sync.Mutex
 	unsent  []byte
+	bulk    []byte        // likewise, a piece of a large result: it goes when nothing else is unsent
 	spare   []byte        // the buffer of the last write
 	sending bool          // some goroutine writes, and will write what is added meanwhile
-	room    chan struct{} // closed when unsent was taken; nil when none waits for that
+	room    chan struct{} // closed when unsent or bulk was taken; nil when none waits for that
 	err     error         // of a write
 
 	// Of the goroutine that writes.
@@ -73,7 +74,25 @@ func (f *Frames) EndNext() { _ = f.conn.SetReadDeadline(time.Now()) }
 // none, Next tells if the connection broke.
 func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
 	f.mu.Lock()
-	for len(f.unsent) > maxUnsent && f.err == nil {
+	if err := f.await(ctx, func() bool { return len(f.unsent) <= maxUnsent }); err != nil {
+		return err
+	}
+	return f.add(&f.unsent, m, others)
+}
+
+// SendBulk sends a piece of a large result. It waits for the piece before it, and messages of Send go first: a small one
+// overtakes large results up to what the socket holds. Messages of SendBulk keep their order.
+func (f *Frames) SendBulk(ctx context.Context, m proto.Message) error {
+	f.mu.Lock()
+	if err := f.await(ctx, func() bool { return len(f.bulk) == 0 }); err != nil {
+		return err
+	}
+	return f.add(&f.bulk, m, false)
+}
+
+// await waits for room. The lock is held, and released after an error.
+func (f *Frames) await(ctx context.Context, hasRoom func() bool) error {
+	for !hasRoom() && f.err == nil {
 		if f.room == nil {
 			f.room = make(chan struct{})
 		}
@@ -86,30 +105,30 @@ func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
 		}
 		f.mu.Lock()
 	}
-	return f.add(m, others)
+	return nil
 }
 
 // Post is Send that never waits, for small messages of which there are few.
 func (f *Frames) Post(m proto.Message) error {
 	f.mu.Lock()
-	return f.add(m, false)
+	return f.add(&f.unsent, m, false)
 }
 
-// add appends a message, and writes unless another goroutine does. The lock is held, and released.
-func (f *Frames) add(m proto.Message, others bool) error {
+// add appends a message to a queue, and writes unless another goroutine does. The lock is held, and released.
+func (f *Frames) add(queue *[]byte, m proto.Message, others bool) error {
 	if f.err != nil {
 		defer f.mu.Unlock()
 		return f.err
 	}
-	begin := len(f.unsent)
-	framed, err := proto.MarshalOptions{}.MarshalAppend(append(f.unsent, 0, 0, 0, 0), m)
+	begin := len(*queue)
+	framed, err := proto.MarshalOptions{}.MarshalAppend(append(*queue, 0, 0, 0, 0), m)
 	if err != nil {
-		f.unsent = framed[:begin]
+		*queue = framed[:begin]
 		f.mu.Unlock()
 		return err
 	}
 	binary.LittleEndian.PutUint32(framed[begin:], uint32(len(framed)-begin-frameHead))
-	f.unsent = framed
+	*queue = framed
 	if f.sending {
 		f.mu.Unlock()
 		return nil
@@ -126,7 +145,7 @@ func (f *Frames) add(m proto.Message, others bool) error {
 // flush writes all that is unsent. The lock is held, and released. The error is of the first write, if that wrote
 // nothing.
 func (f *Frames) flush() (failed error) {
-	for round := 0; len(f.unsent) > 0 && f.err == nil; round++ {
+	for round := 0; f.waiting() && f.err == nil; round++ {
 		out := f.take()
 		f.mu.Unlock()
 		n, err := f.tryWrite(out)
@@ -150,7 +169,7 @@ func (f *Frames) drain(out []byte, n int) {
 	for {
 		_, err := f.conn.Write(out[n:])
 		f.mu.Lock()
-		if f.keep(out, err); len(f.unsent) == 0 || f.err != nil {
+		if f.keep(out, err); !f.waiting() || f.err != nil {
 			f.sending = false
 			f.mu.Unlock()
 			return
@@ -160,10 +179,16 @@ func (f *Frames) drain(out []byte, n int) {
 	}
 }
 
-// take returns what is unsent.
+func (f *Frames) waiting() bool { return len(f.unsent)+len(f.bulk) > 0 }
+
+// take returns what is written next.
 func (f *Frames) take() []byte {
-	out := f.unsent
-	f.unsent, f.spare = f.spare[:0], nil
+	queue := &f.unsent
+	if len(f.unsent) == 0 {
+		queue = &f.bulk
+	}
+	out := *queue
+	*queue, f.spare = f.spare[:0], nil
 	f.makeRoom()
 	return out
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +75,49 @@ func TestFramesArriveInOrder(t *testing.T) {
 					t.Fatalf("message %d of sender %d has %d bytes, after %d messages", number, sender, got, next[sender])
 				}
 				next[sender]++
+			}
+		})
+	}
+}
+
+// A small message overtakes the pieces of large results, which keep their order, and none of which is lost.
+func TestSmallMessagesOvertakeLargeOnes(t *testing.T) {
+	for kind, ends := range connections(t) {
+		t.Run(kind, func(t *testing.T) {
+			from, to := NewFrames(ends[0]), NewFrames(ends[1])
+			const pieces, small = 40, 1000
+			var sent sync.WaitGroup
+			sent.Go(func() {
+				for i := range pieces {
+					if err := from.SendBulk(t.Context(), numbered(0, i, sessionPiece)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			waits := func() bool {
+				from.mu.Lock()
+				defer from.mu.Unlock()
+				return len(from.bulk) > 0 && from.sending
+			}
+			for !waits() { // until the connection is full
+				runtime.Gosched()
+			}
+			if err := from.Send(t.Context(), numbered(0, small, 1), false); err != nil {
+				t.Error(err)
+			}
+			var got []int
+			for range pieces + 1 {
+				frame, err := to.Next()
+				var m pluginv1.SessionEvent
+				if err = errors.Join(err, Decode(frame, &m)); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, int(m.GetId()))
+			}
+			sent.Wait()
+			at := slices.Index(got, small)
+			if rest := slices.Delete(slices.Clone(got), at, at+1); !slices.IsSorted(rest) || at > pieces/2 {
+				t.Errorf("the order is %d", got)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -110,15 +111,21 @@ func (s *session) end(err error) {
 
 // receive hands out what the plugin sends. What is for no call that waits is late, and dropped.
 func (s *session) receive() error {
+	answered := false // a caller who has not run since
 	for {
 		frame, err := s.frames.Next()
 		if err != nil {
 			return err
 		}
 		if answer, ok := decodePlain(frame); ok && s.deliverPlain(answer) {
+			answered = true
 			continue
 		}
 		if id, data, ok := decodePiece(frame); ok {
+			if answered { // it goes before large results of others, of which there may be no end
+				runtime.Gosched()
+				answered = false
+			}
 			if call := s.call(id); call != nil {
 				call.deliverPiece(data)
 			}
