@@ -465,10 +465,10 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 
 // A message with too many elements costs its call; a description of that kind is a broken wire.
 func TestCrowdedMessages(t *testing.T) {
-	c := clientOf(t, &oversizedPlugin{foreignPlugin: script(nil, last(&pluginv1.Result{Content: emptyContents(1 << 20)}))})
+	c := clientOf(t, &oversizedPlugin{foreignPlugin: script(nil, last(&pluginv1.Result{Content: emptyContents(1 << 17)}))})
 	_, err := c.Call(t.Context(), &sdk.Request{Tool: "x"})
 	if sdk.CodeOf(err) != sdk.CodeResultTooLarge || !strings.Contains(err.Error(),
-		"1048576 elements in one message; the limit is 4000") {
+		"131072 elements in one message; the limit is 4000") {
 		t.Errorf("Call gives %v", err)
 	}
 	_, err = c.Preview(t.Context(), &sdk.Request{Tool: "x"})
@@ -477,7 +477,7 @@ func TestCrowdedMessages(t *testing.T) {
 	}
 	_, err = c.Describe(t.Context())
 	if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(),
-		"1048576 elements in one message; the limit is 16384") {
+		"131072 elements in one message; the limit is 16384") {
 		t.Errorf("Describe gives %v", err)
 	}
 }

@@ -31,11 +31,11 @@ func (s *foreignPlugin) Call(_ *pluginv1.CallRequest, stream grpc.ServerStreamin
 type oversizedPlugin struct{ *foreignPlugin }
 
 func (oversizedPlugin) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	return &pluginv1.DescribeResponse{Tools: emptyTools(1 << 20)}, nil
+	return &pluginv1.DescribeResponse{Tools: emptyTools(1 << 17)}, nil
 }
 
 func (oversizedPlugin) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.PreviewResponse, error) {
-	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 20)}, nil
+	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 17)}, nil
 }
 
 // A longNamesPlugin is a foreignPlugin whose words for itself are as long as it likes.
