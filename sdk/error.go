@@ -24,7 +24,7 @@ type Error struct {
 	// Retryable is true when the same call may work later.
 	Retryable bool `json:"retryable"`
 	// Outcome reports whether the call ran. The host sets it; a handler may set OutcomeUnknown when it does not know
-	// how far the work came. The model is then told to check before it repeats the call.
+	// how far the work came. The model is then asked to check before it repeats the call.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Details is a JSON object for programs, or nil.
 	Details json.RawMessage `json:"details,omitempty"`

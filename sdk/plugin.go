@@ -71,7 +71,7 @@ func New(name, version string) *Plugin {
 // omitzero; other keys are refused. Further keywords of JSON Schema are tags of the same name: enum:"a|b",
 // minimum:"1", maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1",
 // maxItems:"9", default:"x"; the description is jsonschema:"text". On a list, keywords of single values apply to its
-// items. A default tells the model what an absent field means; the handler fills it in.
+// items. A default shows the model what an absent field means; the handler fills it in.
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
 func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (*Result, error)) {
 	if t.InputSchema == nil {
@@ -107,8 +107,8 @@ type BoundTool struct {
 	Handler Handler
 }
 
-// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again.
-// A wrong definition is an error, and then nothing changes. Notices tell the operator what was left out, and why.
+// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again. A
+// wrong definition is an error, and then nothing changes. Notices say what was left out, and why; operators read them.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
 	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))
 	for i, t := range tools {

@@ -27,7 +27,7 @@ type Tool struct {
 	Name string `json:"name"`
 	// Title is a short name for people, of at most 256 bytes.
 	Title string `json:"title,omitempty"`
-	// Description tells the model what the tool does and when to use it. Required; at most 8 KiB.
+	// Description says what the tool does and when to use it, for the model. Required; at most 8 KiB.
 	Description string `json:"description"`
 	// InputSchema is the JSON Schema of the arguments, an object. AddTool infers it from a Go struct.
 	InputSchema json.RawMessage `json:"input_schema"`

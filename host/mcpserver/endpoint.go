@@ -21,7 +21,7 @@ const (
 	lastOfLegacy = "2025-11-25"
 )
 
-// announcer is a tool of the SDK's own list, which is not served: adding it again makes the SDK tell clients that the
+// announcer is a tool of the SDK's own list, which is not served: adding it again makes the SDK notify clients that the
 // list has changed.
 const announcer = "toolhost-list-changed"
 
@@ -38,7 +38,7 @@ func (e *endpoint) newMCP() *mcp.Server {
 	return s
 }
 
-// listChanged keeps the SDK's list up to date, and tells clients that have seen another one.
+// listChanged keeps the SDK's list up to date, and notifies clients that have seen another one.
 func (e *endpoint) listChanged(now *servedTools, seen bool) {
 	next := map[string]bool{}
 	for _, d := range now.listed {
@@ -236,7 +236,7 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 	return out.complete(r), nil
 }
 
-// listTTL is how long clients may keep the list, in milliseconds; they are told of changes before.
+// listTTL is how long clients may keep the list, in milliseconds; they are notified of changes before.
 const listTTL = 60_000
 
 func cursor(encoded string) (after string, err error) {

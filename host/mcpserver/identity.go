@@ -23,7 +23,7 @@ type Identity struct {
 	Rights string
 }
 
-// checkIdentities refuses tokens that can be guessed, and those that do not tell identities apart.
+// checkIdentities refuses tokens that can be guessed, and those that several identities share.
 func checkIdentities(all []Identity) error {
 	names, tokens := map[string]bool{}, map[string]string{}
 	for _, i := range all {

@@ -196,7 +196,7 @@ type endpoint struct {
 	levels   logLevels
 
 	headers   map[string]bool // tools in the SDK's list; used by one goroutine at a time
-	announced atomic.Bool     // clients were told of a change
+	announced atomic.Bool     // clients were notified of a change
 }
 
 func (e *endpoint) open() {

@@ -211,7 +211,7 @@ func (a *Assembler) responsesCall(index *int64, item, call string) *partialCall 
 }
 
 // endItem takes the whole arguments. The status is "" if only the arguments are known to have ended: if there are none,
-// the item tells later whether it was cut off before they came.
+// the item says later whether it was cut off before they came.
 func (c *partialCall) endItem(whole jsontext.Value, status string) {
 	text, err := argumentText(whole)
 	if err != nil {

@@ -21,7 +21,7 @@ var plainText = vendor{
 	stream:   (*Assembler).addText,
 }
 
-// textIntro tells a model how to call tools.
+// textIntro explains to a model how to call tools.
 const textIntro = "You can call tools. To call one, write a block of these three lines: three backticks and the word " +
 	"tool_call; one JSON object, with the tool's \"name\" and its \"arguments\"; three backticks. Like this:\n\n" +
 	"```tool_call\n" + `{"name": "NAME", "arguments": {"KEY": "VALUE"}}` + "\n```\n\n" +

@@ -355,7 +355,7 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 	return nil
 }
 
-// dialing returns a context that tells control which host is dialled.
+// dialing returns a context with the host that is dialled, for control.
 func dialing(ctx context.Context, address string) context.Context {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -152,7 +152,7 @@ type selection struct {
 	include, exclude []string // patterns; no include is all
 }
 
-// has tells whether a tool is offered. exclude has the last word. Patterns fit the server's name of a tool or its own.
+// has reports whether a tool is offered. exclude takes precedence. Patterns fit the server's name of a tool or its own.
 func (s selection) has(d *definition) bool {
 	fits := func(pattern string) bool { return matches(pattern, d.original) || matches(pattern, d.Name) }
 	return (len(s.include) == 0 || slices.ContainsFunc(s.include, fits)) && !slices.ContainsFunc(s.exclude, fits)

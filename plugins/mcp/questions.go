@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// sessionCapabilities are what servers with a handshake are told. Whether the caller of a call can be asked turns out
+// sessionCapabilities are what servers with a handshake receive. Whether the caller of a call can be asked turns out
 // when the server asks.
 var sessionCapabilities = json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
 
@@ -26,7 +26,7 @@ const (
 // codeURLElicitation is the error of a tool that needs a person to visit an address first.
 const codeURLElicitation = -32042
 
-// answerable tells whether a caller with these capabilities can be asked a question.
+// answerable reports whether a caller with these capabilities can be asked a question.
 func answerable(capabilities json.RawMessage, method string, params json.RawMessage) bool {
 	switch method {
 	case methodSample:
@@ -42,7 +42,7 @@ func answerable(capabilities json.RawMessage, method string, params json.RawMess
 	return false
 }
 
-// mayAsk tells whether the caller can be asked anything at all.
+// mayAsk reports whether the caller can be asked anything at all.
 func (q *toolRequest) mayAsk() bool {
 	return slices.ContainsFunc(members(q.request.Capabilities), func(m member) bool {
 		return m.name == "elicitation" || m.name == "sampling"
@@ -176,7 +176,7 @@ func (q *toolRequest) callModern(ctx context.Context) (*sdk.Result, error) {
 	return nil, badResult(q, fmt.Errorf("it asked for the roots %d times in a row", maxRounds))
 }
 
-// capabilities are what the server is told of the caller.
+// capabilities are what the server learns of the caller.
 func (q *toolRequest) capabilities() json.RawMessage {
 	all := slices.DeleteFunc(members(q.request.Capabilities), func(m member) bool { return m.name == "roots" })
 	return object(append(all, member{"roots", json.RawMessage("{}")})...)

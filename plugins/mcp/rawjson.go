@@ -54,7 +54,7 @@ func deep(raw json.RawMessage) bool {
 	return open > maxNesting
 }
 
-// first returns the first byte of a JSON value, which tells its kind; 0 if there is none.
+// first returns the first byte of a JSON value, which identifies its kind; 0 if there is none.
 func first(raw json.RawMessage) byte {
 	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) > 0 {
 		return raw[0]

@@ -227,7 +227,7 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 	return o.await(ctx, q.request)
 }
 
-// sameCall tells whether a repeat is one of this call.
+// sameCall reports whether a repeat is one of this call.
 func (o *serverCall) sameCall(q *toolRequest) bool {
 	return o.method == q.method && string(object(o.params...)) == string(object(q.params...)) &&
 		o.request.SessionID == q.request.SessionID

@@ -14,7 +14,7 @@ import (
 // Some tools of revision 2025-11-25 run as tasks only: the server returns at once, and has the result later. A call
 // waits for it, so that such a tool is one like any other.
 
-// needsTask tells whether a tool can only be called as a task.
+// needsTask reports whether a tool can only be called as a task.
 func (d *definition) needsTask() bool {
 	support, _ := text(memberOf(memberOf(d.Extra, "execution"), "taskSupport"))
 	return support == "required"
@@ -87,7 +87,7 @@ func (q *toolRequest) followTask(ctx context.Context, state taskState, id json.R
 	return nil
 }
 
-// cancelTask tells the server that nobody waits for a task any more.
+// cancelTask cancels a task that nothing waits for any more.
 func (q *toolRequest) cancelTask(ctx context.Context, id json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

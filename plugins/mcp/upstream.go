@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An upstream is the connection to a server for the callers of one work folder, which is what the server is told as its
+// An upstream is the connection to a server for the callers of one work folder, which the server receives as its
 // root: callers of different folders never share a process. It is made when it is needed, by one attempt for all who
 // wait, and again after its end.
 type upstream struct {
@@ -269,7 +269,7 @@ func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures-2, 6), time.Minute)
 }
 
-// report tells the operator of a failed attempt. Tools that are known stay.
+// report logs a failed attempt. Tools that are known stay.
 func (u *upstream) report() {
 	if !u.primary() || u.bridge.ctx.Err() != nil {
 		return
@@ -277,7 +277,7 @@ func (u *upstream) report() {
 	u.bridge.mu.Lock()
 	known := u.bridge.catalog != nil
 	u.bridge.mu.Unlock()
-	if known { // of a server that never answered, discover tells
+	if known { // for a server that never answered, discover reports it
 		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again", u.failure), false)
 	}
 }

@@ -85,7 +85,7 @@ func (c textEncoding) reader(in *bufio.Reader) *bufio.Reader {
 func (c textEncoding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
 
 const (
-	sniffed   = 8 << 10  // how much of a file is examined to tell text from binary
+	sniffed   = 8 << 10  // how much of a file is examined to distinguish text from binary
 	looked    = 1 << 20  // how much to find out its encoding
 	blockSize = 64 << 10 // of reading
 )

@@ -204,8 +204,8 @@ type source struct {
 	ended bool
 }
 
-// newSource reads f from its start. Size is what the system tells; files that it makes up, such as those in /proc, have
-// none.
+// newSource reads f from its start. Size is what the system reports; files that it makes up, such as those in /proc,
+// have none.
 func newSource(ctx context.Context, f *os.File, size int64) *source {
 	if size > countUpTo {
 		return &source{ctx: ctx, in: io.LimitReader(f, size)}

@@ -19,7 +19,7 @@ import (
 const (
 	maxEntries = 500
 	maxDepth   = 10
-	maxNames   = 20_000 // of one directory; of more than these the first that the system tells are taken
+	maxNames   = 20_000 // of one directory; of more than these the first that the system lists are taken
 )
 
 type listInput struct {

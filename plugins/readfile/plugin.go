@@ -58,7 +58,7 @@ func (c *config) secret(p *workspace.Place) error {
 	return nil
 }
 
-// secretBy tells by which of its paths a file is a secret, or "".
+// secretBy returns the path by which a file is a secret, or "".
 func (c *config) secretBy(given, resolved string) string {
 	if filepath.IsAbs(given) { // in a root, for which nothing is allowed
 		return workspace.AllowedSecrets(nil).Against(resolved, resolved)

@@ -193,7 +193,7 @@ func (p *Place) syncFolder() {
 	}
 }
 
-// A lock, which ends with the process, tells temporary files in use from those of a killed process.
+// A lock, which ends with the process, distinguishes temporary files in use from those of a killed process.
 
 // tempPrefix begins the names of files that are not in place yet; what follows is a text of crypto/rand.
 const tempPrefix = ".toolhost-"

@@ -75,7 +75,7 @@ type Plan struct {
 	// Pass is the number of the pass that found them, 1 to 9, and PassName its name.
 	Pass     int
 	PassName string
-	// Warnings tell a model how its old_string differed from the file.
+	// Warnings say how the model's old_string differed from the file.
 	Warnings []string
 }
 
@@ -110,7 +110,7 @@ const (
 	Guard          Kind = "guard"           // the change makes no sense, whatever the file holds
 )
 
-// A Refusal tells a model why a change was not made and what to do.
+// A Refusal says why a change was not made, and what a model should do.
 type Refusal struct {
 	Kind    Kind
 	Message string // what is wrong, and where; a sentence or a few

@@ -16,7 +16,7 @@ const (
 	maxExact   = 6000
 	maxShown   = 120 // lines
 	maxWidth   = 160 // of a line that is shown, and not to be copied
-	maxMore    = 15  // lines that are added on a side to tell a place from others
+	maxMore    = 15  // lines that are added on a side to distinguish a place from others
 	maxPlaces  = 8   // that a refusal lists
 	maxAbove   = 40  // lines above a place that are searched for one that distinguishes it from the others
 )
@@ -40,7 +40,7 @@ var readingWarnings = map[string]string{
 	"escapes":   "old_string was escaped once too often: give quotes, tabs and line breaks as they are.",
 }
 
-// warnings tell a model how its old_string differed from the file.
+// warnings say how the model's old_string differed from the file.
 func (t *Text) warnings(f *finding) (out []string) {
 	if w := readingWarnings[f.reading.name]; w != "" {
 		out = append(out, w)

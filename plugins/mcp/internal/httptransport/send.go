@@ -312,7 +312,7 @@ func (t *Transport) answeredElsewhere(text json.RawMessage) {
 	}
 }
 
-// A head is what tells messages apart.
+// A head has the members that distinguish messages.
 type head struct {
 	ID     json.RawMessage `json:"id"`
 	Method json.RawMessage `json:"method"`

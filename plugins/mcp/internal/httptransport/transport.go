@@ -241,7 +241,7 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// deleteSession tells the server that the session is over. Servers may refuse that; nothing depends on it.
+// deleteSession ends the session at the server. Servers may refuse that; nothing depends on it.
 func (t *Transport) deleteSession(session string) {
 	ctx, cancel := context.WithTimeout(t.ctx, closeTimeout)
 	defer cancel()

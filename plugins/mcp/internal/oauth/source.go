@@ -205,7 +205,7 @@ func (r *record) secret(s *Server) string {
 	return r.ClientSecret
 }
 
-// refreshFailed tells a refresh token that is no longer good from an authorization server that does not work.
+// refreshFailed distinguishes an invalid refresh token from an authorization server that does not work.
 func (s *Source) refreshFailed(r *record, err error) (string, error) {
 	why := s.clean(r, err)
 	answer, ok := errors.AsType[*oauth2.RetrieveError](err)

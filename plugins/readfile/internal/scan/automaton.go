@@ -241,7 +241,8 @@ func bit(b bool) byte {
 	return 0
 }
 
-// Classes are characters that a program cannot tell apart: those between two of the borders that its instructions have.
+// Classes are characters that a program cannot distinguish: those between two of the borders that its instructions
+// have.
 type classes struct {
 	first []rune               // the first character of each class, rising; a class is known by its index
 	ascii [utf8.RuneSelf]int32 // the classes of these

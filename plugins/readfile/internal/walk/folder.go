@@ -130,7 +130,7 @@ func (f *Folder) sub(in *workspace.Folder, name string) *Folder {
 }
 
 // Look returns what is in the folder, sorted by name, without what is hidden or ignored. Of more than most entries it
-// looks at the first that the system tells. It also learns the rules that the folder adds to those above it. The
+// looks at the first that the system lists. It also learns the rules that the folder adds to those above it. The
 // rules may be many and slow: it stops when ctx ends.
 func (f *Folder) Look(ctx context.Context, most int) ([]fs.DirEntry, LeftOut, error) {
 	var out LeftOut
