@@ -212,7 +212,7 @@ type Counter interface {
 	Change(ctx context.Context, session string, change func(*Counted) error) error
 }
 
-// Counted is what a Counter stores. Its keys name what has a limit, such as `tool "shell__exec"`.
+// Counted is the content of a Counter. Its keys name the limits' subjects, such as `tool "shell__exec"`.
 type Counted struct {
 	// Calls is the number of calls that the session has made.
 	Calls map[string]int

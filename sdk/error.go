@@ -56,7 +56,7 @@ const (
 	CodeInternal            Code = "E_INTERNAL"             // a bug in the host
 )
 
-// An Outcome is what is known about a failed call's effects, and so whether it is safe to repeat.
+// An Outcome says whether a failed call may have had effects, and so whether it is safe to repeat.
 type Outcome string
 
 // The outcomes.

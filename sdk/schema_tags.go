@@ -18,8 +18,8 @@ type schemaTag struct {
 	literal      func(t reflect.Type, text string) (string, error)
 }
 
-// A target is what a keyword constrains. On an array, keywords of strings, numbers or single values constrain the
-// items.
+// A target is the kind of value that a keyword constrains. On an array, keywords of strings, numbers or single values
+// constrain the items.
 type target int
 
 const (

@@ -112,7 +112,7 @@ var (
 	No  = new(false)
 )
 
-// CostTier is what one call of a tool costs its user.
+// CostTier is the cost of one call of a tool to its user.
 type CostTier string
 
 // The cost tiers, in rising order.

@@ -118,7 +118,8 @@ type field struct {
 	fieldSchema
 }
 
-// A fieldSchema is what MCP allows for a property of a form: a text, a number, a yes or no, one or several of a list.
+// A fieldSchema is the schema of a form's property, as MCP allows it: a text, a number, a yes or no, one or several of
+// a list.
 type fieldSchema struct {
 	Type               string
 	Title, Description string

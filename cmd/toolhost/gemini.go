@@ -209,7 +209,7 @@ func without(object json.RawMessage, name string) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// This file is what Gemini CLI needs besides the list of tools: a discovery that never fails, since Gemini CLI would
+// This file has what Gemini CLI needs besides the list of tools: a discovery that never fails, since Gemini CLI would
 // not start then, and settings that name the same configuration for the discovery and for each call.
 
 // listNothing prints an empty list for a discovery that failed, and the reason on standard error.

@@ -21,7 +21,7 @@ const (
 	sealed = len(hashKey) + 2*sha256.Size + len(`"}`)
 )
 
-// noHash is what the first record has for the hash of the one before.
+// noHash stands in the first record for the hash of the one before.
 var noHash = strings.Repeat("0", 2*sha256.Size)
 
 // A chain links records, each sealed with a hash.

@@ -54,7 +54,7 @@ type Record struct {
 	Layer  string `json:"layer,omitempty"`
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Approval is what a person answered, nil when no person was asked.
+	// Approval is a person's answer, nil when no person was asked.
 	Approval *Approval `json:"approval,omitempty"`
 
 	// Status is ok or error, with the error's Code, Name and Outcome: not_sent, failed or outcome_unknown.

@@ -169,7 +169,7 @@ func (i *Installation) Install() error {
 	return errors.Join(err, os.Rename(before, path))
 }
 
-// Uninstall removes an installed plugin and its lock. Running ones go on.
+// Uninstall removes an installed plugin and its lock. Running ones continue.
 func (p *Plugins) Uninstall(name string) error {
 	path := filepath.Join(p.Dir, programPrefix+name)
 	_, err := os.Lstat(path)

@@ -32,8 +32,8 @@ const (
 // partialChecksum is the notice about a program whose checksum does not cover everything that runs.
 const partialChecksum = "it is a script, or loads what is beside it: the checksum is of the program file alone"
 
-// LockState compares a plugin's program and settings with the lock file. The notice is what its checksum does not
-// cover.
+// LockState compares a plugin's program and settings with the lock file. The notice names files that its checksum does
+// not cover.
 func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	i := slices.IndexFunc(p.Specs, func(s supervise.Spec) bool { return s.Name == name })
 	if i < 0 || !p.installed[name] && (p.LockMode == lockfile.Off || p.Locked == nil && p.LockMode == "") {

@@ -25,7 +25,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A TrustRequest is what a person sees who is asked to trust a configuration.
+// A TrustRequest asks a person to trust a configuration, and lists what it would run.
 type TrustRequest struct {
 	Path, Dir string
 	// Runs has a line for each program that the configuration would run, and for the record that it writes.

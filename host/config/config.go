@@ -42,7 +42,7 @@ type Error = hclfile.Error
 // A Mistake is one thing that is wrong: its Line and Column, a Message, and a Hint that may be empty.
 type Mistake = hclfile.Mistake
 
-// A Config is what a configuration file says. Relative folders and programs in it have been made absolute.
+// A Config is the content of a configuration file. Relative folders and programs in it have been made absolute.
 type Config struct {
 	// Path is the absolute path of the file.
 	Path string
@@ -69,7 +69,7 @@ type Config struct {
 	Audit *Audit
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
-	// LockMode is what the file says about plugins that are not locked; "" when it says nothing.
+	// LockMode is the file's setting for plugins that are not locked; "" when it has none.
 	LockMode lockfile.Mode
 	// Locked is the lock file beside the file; nil when there is none, and after Parse.
 	Locked *lockfile.File

@@ -80,7 +80,7 @@ const (
 	methodRoots  = "roots/list"
 )
 
-// capability is what a client must declare to be asked, as a path in its capabilities; nil for a question that no
+// capability is the path in a client's capabilities that it must declare to be asked; nil for a question that no
 // client answers.
 func (q question) capability() []string {
 	switch q.method {

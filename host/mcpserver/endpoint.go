@@ -126,7 +126,7 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 // HTTP has such a name.
 const paramsHeader = "\x00params"
 
-// A request is what a client asks, in its own bytes.
+// A request is a client's request, in its own bytes.
 type request struct {
 	session *mcp.ServerSession
 	params  []member

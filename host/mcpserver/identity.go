@@ -19,7 +19,7 @@ type Identity struct {
 	Name string
 	// Token is the bearer token.
 	Token string
-	// Rights is what Options.Open gives the identity, such as the name of a profile. The server only compares it.
+	// Rights are passed to Options.Open, such as the name of a profile. The server only compares it.
 	Rights string
 }
 

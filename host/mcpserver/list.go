@@ -60,7 +60,7 @@ type pluginTools struct {
 	retry    *time.Timer
 }
 
-// servedTools are what clients can call. They never change.
+// servedTools are the tools that clients can call. The value never changes.
 type servedTools struct {
 	listed []*definition          // what a client sees, in the order of their names
 	byName map[string]*definition // those

@@ -13,7 +13,7 @@ type load struct {
 	bodies int // bytes
 }
 
-// A share is what the clients of one identity take.
+// A share is the load of one identity's clients.
 type share struct{ requests, bodies int }
 
 // A request's part of the load.

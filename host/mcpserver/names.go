@@ -20,7 +20,7 @@ func newNaming(server string, plain bool) naming {
 	return naming{plain, max(minRoom, maxName-len("mcp__"+server+"__"))}
 }
 
-// minRoom is what long server names leave, for a readable part and the hash.
+// minRoom is the least room that long server names leave: a readable part and the hash.
 const minRoom = 24
 
 // served returns the name for a tool's full name, PLUGIN__TOOL. It depends on that name alone, so that no other tool

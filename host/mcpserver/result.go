@@ -74,7 +74,7 @@ func contentJSON(parts []sdk.Content) json.RawMessage {
 	return append(out, ']')
 }
 
-// errorText is what a model reads of a failure.
+// errorText returns the text of a failure for models.
 func errorText(e *sdk.Error) string {
 	text := string(e.Code)
 	if e.Name != "" {

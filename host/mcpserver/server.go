@@ -27,7 +27,7 @@ type Options struct {
 	Open func(ctx context.Context, who Identity, hooks Hooks) (Backend, error)
 	// Version is the version of the program, which clients show.
 	Version string
-	// ServerName is what clients call this server: they put mcp__NAME__ before the names of tools. "" is "toolhost".
+	// ServerName is this server's name for clients, which put mcp__NAME__ before the names of tools. "" is "toolhost".
 	ServerName string
 	// PlainNames serves each tool under its own name, without the plugin. Of two with one name, neither is served.
 	PlainNames bool

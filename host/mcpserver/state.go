@@ -16,7 +16,7 @@ import (
 // stateTime is how long a client may take to answer the questions of a tool.
 const stateTime = time.Hour
 
-// A state is what a client sends back with its answers, as requestState. The client can read it, and cannot change it.
+// A state is the requestState that a client sends back with its answers. The client can read it, and cannot change it.
 type state struct {
 	Identity   string    `json:"i,omitempty"`
 	Tool       string    `json:"t"`           // its full name

@@ -42,7 +42,7 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return errors.Join(err, s.Close())
 }
 
-// stdioTransport is a transport of one message a line. Unlike the SDK's, it goes on after a line that is no message.
+// stdioTransport is a transport of one message a line. Unlike the SDK's, it continues after a line that is no message.
 type stdioTransport struct {
 	in  io.Reader
 	out io.Writer

@@ -29,7 +29,7 @@ func (p PartialJSON) MarshalJSON() ([]byte, error) {
 	return slices.Concat(p.text, []byte(p.tail)), nil
 }
 
-// A scanState is what a scanner expects next.
+// A scanState is the next element that a scanner expects.
 type scanState byte
 
 const (

@@ -36,7 +36,8 @@ type Query struct {
 	kept   []keptResult
 }
 
-// A keptResult is what Kept keeps under a key. There are as few as arguments that rules name, so a list serves.
+// A keptResult is a result that Kept has stored under a key. There are as few as arguments that rules name, so a list
+// serves.
 type keptResult struct {
 	key   string
 	value any

@@ -104,7 +104,7 @@ func runs(pid int) bool {
 	return p.Signal(syscall.Signal(0)) == nil && !hasEnded(p)
 }
 
-// join is what Start does for a process that is already there.
+// join replaces launch for a process that runs already.
 func (r *runner) join() error {
 	a, err := r.spec.attachment()
 	if err != nil {

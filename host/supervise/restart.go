@@ -57,7 +57,7 @@ func (h *crashHistory) delay(n int) time.Duration {
 	if d > h.limits.BackoffMax || d <= 0 {
 		d = h.limits.BackoffMax
 	}
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // nobody gains by guessing it
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // no one gains by guessing it
 }
 
 // countCrash records a crash and changes the state to crashed, backoff or quarantined.

@@ -55,7 +55,7 @@ type Spec struct {
 	References References
 	// Idempotent names the tools whose calls may be repeated when the plugin died during one.
 	Idempotent []string
-	// Sandbox is what the plugin may use of the machine.
+	// Sandbox limits what the plugin may use of the machine.
 	Sandbox sandbox.Spec
 	// Refused is why the plugin must not be started at all, such as a secret that is missing; "" if it may be.
 	Refused string

@@ -23,7 +23,7 @@ type Client struct {
 	Docs string
 	// Syntax is that of the file.
 	Syntax document.Syntax
-	// Note is what else a person should know, or "".
+	// Note is further advice for a person, or "".
 	Note string
 
 	path    []string // the names that lead to the servers in the file
@@ -74,7 +74,7 @@ func Names() (out []string) {
 	return out
 }
 
-// Block is what to paste: a whole file with nothing else in it. It fails if the client cannot do that.
+// Block returns the text to paste: a whole file with nothing else in it. It fails if the client cannot do that.
 func (c *Client) Block(e Entry) (string, error) {
 	change, err := c.change(e)
 	if err != nil {

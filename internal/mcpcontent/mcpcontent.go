@@ -74,8 +74,8 @@ func Resolve(sent Part) (Part, bool) {
 	return out, true
 }
 
-// Sent is what of a part travels: a Source that holds the whole text need not have it beside it. A Source that is not
-// that of the part is left out.
+// Sent returns the part as it is sent: a Source that holds the whole text need not have it beside it. A Source that is
+// not that of the part is left out.
 func Sent(p Part) Part {
 	if p.Source == nil {
 		return p

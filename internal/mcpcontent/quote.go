@@ -32,7 +32,7 @@ func quoted(b []byte, text string) []byte {
 	return append(append(b, text[from:]...), '"')
 }
 
-// usualEscapes reports whether a JSON string is what quoted writes of its text.
+// usualEscapes reports whether quoted would write the same JSON string.
 func usualEscapes(raw []byte) bool {
 	for at := bytes.IndexByte(raw, '\\'); at >= 0; at = bytes.IndexByte(raw, '\\') {
 		raw = raw[at+1:] // of a valid string, in which something follows

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Limits of archives, whose authors nobody knows.
+// Limits of archives, whose authors are unknown.
 const (
 	maxEntries   = 10_000
 	maxDirectory = 4 << 20 // bytes of the list of a zip

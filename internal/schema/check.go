@@ -23,7 +23,7 @@ type checker struct {
 	shown     map[string]string // see ValidateShowing
 }
 
-// name is what a value by reference is called; it is false for a value that may be shown.
+// name returns the name of a value by reference; it is false for a value that may be shown.
 func (c *checker) name(at *location) (string, bool) {
 	for ; len(c.shown) > 0; at = at.up {
 		if name, there := c.shown[at.pointer()]; there {
@@ -104,7 +104,7 @@ func (c *checker) check(n *node, v any, at *location) {
 	c.combine(n, v, at)
 }
 
-// size is what the library does with a value each time it applies a schema to it, as bytes: it formats scalars, and
+// size is the library's work for a value each time it applies a schema to it, as bytes: it formats scalars, and
 // notes for each property or item whether it has been looked at.
 func size(v any) int {
 	switch v := v.(type) {
@@ -146,8 +146,7 @@ func (c *checker) checkValue(n *node, v any, at *location) bool {
 	return true
 }
 
-// breadth is how many values are in v, itself included, long ones counted more than once; it is what comparing v
-// costs.
+// breadth is how many values are in v, itself included, long ones counted more than once; comparing v costs as much.
 func breadth(v any) int {
 	total := 1 + size(v)/64
 	switch v := v.(type) {

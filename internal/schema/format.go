@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A format is what the keyword of that name says of a text.
+// A format is a rule of the keyword format.
 type format struct {
 	name  string
 	words string // what the text must be

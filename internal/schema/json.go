@@ -17,7 +17,7 @@ type cursor struct {
 	fault string // why the last scan failed
 }
 
-// text is a JSON string in place: data[start:end] is what is between the quotes.
+// text is a JSON string in place: data[start:end] is between the quotes.
 type text struct {
 	start, end int
 	runes      int  // length in code points

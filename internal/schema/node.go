@@ -240,7 +240,7 @@ func (r *reader) measure() {
 	}
 }
 
-// ownWeight is what the library does for n each time, next to nothing being 1: it walks all properties, notes them
+// ownWeight is the library's work for n each time, next to nothing being 1: it walks all properties, notes them
 // again in every schema around that applies to the same value, compares with each enum value and may list them all, and
 // compiles patternProperties again.
 func (n *node) ownWeight(allProperties int) int {

@@ -549,7 +549,7 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 	return nil
 }
 
-// format takes a foreign schema's word for what a text must be.
+// format reads a foreign schema's format.
 func (r *reader) format(n *node, v any) {
 	if name, ok := v.(string); ok && r.formats {
 		n.format = formats[name]

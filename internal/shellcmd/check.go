@@ -221,7 +221,7 @@ var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ 
 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
-// onlyListed is for git branch and git tag, which create a name unless told to list.
+// onlyListed is for git branch and git tag, which create a name unless they are asked to list.
 func onlyListed(u *invocation) string {
 	if len(u.operands) > 0 && !u.has("l", "list", "contains", "no-contains", "points-at", "merged", "no-merged") {
 		return "it would make " + u.operands[0].Text

@@ -53,7 +53,7 @@ type Command struct {
 	Text string
 	// Fed says what adds names of files to it that are only known at run time, such as xargs; "" if nothing does.
 	Fed string
-	// Doubts are what cannot be determined about it, each a short phrase; none means that all is known.
+	// Doubts say what cannot be determined about it, each in a short phrase; none means that all is known.
 	Doubts []string
 
 	built     bool     // it stands for a construct

@@ -25,7 +25,7 @@ type spec struct {
 	check    func(*invocation) string
 }
 
-// An arity is what follows an option.
+// An arity is the number and kind of words after an option.
 type arity uint8
 
 const (

@@ -120,7 +120,7 @@ func LimitDetails(e *pluginv1.Error) {
 	}
 }
 
-// A weight is what counts against the limits of a result.
+// A weight sums up what counts against the limits of a result.
 type weight struct {
 	payload, envelope, parts int
 	excess                   string // the error of the first part, or JSON, over its own limit

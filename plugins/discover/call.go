@@ -127,7 +127,7 @@ type outcome struct {
 	stdout, stderr headBuffer
 }
 
-// success is what the program printed and, if that is a JSON object, the same as structured. What it printed on stderr
+// success returns the output and, if that is a JSON object, the same as structured. What it printed on stderr
 // was for people who watch.
 func (o *outcome) success() *sdk.Result {
 	text := o.stdout.text()
@@ -281,7 +281,7 @@ func (h *headBuffer) Write(p []byte) (int, error) {
 
 func (h *headBuffer) leftOut() int64 { return h.total - int64(len(h.kept)) }
 
-// text is what was kept, and a line that says so if that is not all.
+// text returns the stored start, and a line that says so if that is not all.
 func (h *headBuffer) text() string {
 	if h.leftOut() == 0 {
 		return string(h.kept)

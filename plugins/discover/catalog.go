@@ -55,7 +55,7 @@ func (c *catalog) note(format string, a ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, a...))
 }
 
-// notices are what the operator reads.
+// notices are for the operator.
 func (c *catalog) notices() (out []string) {
 	if c.items > maxItems {
 		out = append(out, fmt.Sprintf("only the first %d items are read; the rest is left out", maxItems))

@@ -29,7 +29,7 @@ func newRefresher() *refresher {
 	return k
 }
 
-// config is what the operator writes. A command is a string, which is split into words, or a list of words.
+// config is the plugin's config block. A command is a string, which is split into words, or a list of words.
 type config struct {
 	DiscoveryCommand   json.RawMessage `json:"discovery_command,omitempty" jsonschema:"The command that prints the tools as a JSON array: a string, split into words the way a shell does but not run through one, or a list of words."`
 	CallCommand        json.RawMessage `json:"call_command,omitempty" jsonschema:"The command that runs a tool: it gets the tool's name as its last word and the arguments as JSON on standard input. A string or a list of words."`

@@ -71,7 +71,7 @@ func (k *refresher) close() {
 	k.unwatch()
 }
 
-// A discoveryState is what the discovery of one configuration has found so far.
+// A discoveryState has the findings of one configuration's discovery so far.
 type discoveryState struct {
 	*settings
 	plugin *sdk.Plugin

@@ -100,7 +100,7 @@ func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error)
 	return mended, err
 }
 
-// mayBeNull reports whether the schema has OpenAPI's word for a value that may also be null.
+// mayBeNull reports whether the schema has OpenAPI's keyword for a value that may also be null.
 func mayBeNull(schema json.RawMessage) bool { return string(object(schema)["nullable"]) == "true" }
 
 // withNull adds null to a type, or to several; none at all stays none.

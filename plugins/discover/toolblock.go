@@ -18,7 +18,7 @@ import (
 
 const maxBlocks = 200
 
-// A toolBlock is what the operator writes of one tool: a command line with places for the arguments.
+// A toolBlock is the operator's block of one tool: a command line with places for the arguments.
 type toolBlock struct {
 	Labels         []string                   `json:"labels"` // the name
 	Title          string                     `json:"title"`
@@ -232,7 +232,7 @@ func (l *commandLine) fill(raw json.RawMessage) ([]string, error) {
 	return f.words, nil
 }
 
-// programCall is what a call runs.
+// programCall returns the program that a call runs.
 func (l *commandLine) programCall(r *sdk.Request) (programCall, error) {
 	j := programCall{timeout: l.timeout, setting: l.setting, timeSetting: "timeout_seconds of the tool"}
 	if err := l.complete(r.Arguments); err != nil {
@@ -258,7 +258,7 @@ func (l *commandLine) complete(raw json.RawMessage) error {
 	return nil
 }
 
-// input is what goes to the program's standard input, nil for nothing at all.
+// input returns the program's standard input, nil for none.
 func (l *commandLine) input(r *sdk.Request) ([]byte, error) {
 	switch {
 	case l.allJSON:

@@ -30,7 +30,7 @@ func (s *settings) watched() []string {
 	return slices.Compact(paths)
 }
 
-// A watch reports changes of some paths, be they there yet or not. It looks at folders, since files are often replaced
+// A watch reports changes of some paths, which need not exist yet. It looks at folders, since files are often replaced
 // rather than written to.
 type watch struct {
 	paths  []string // as configured

@@ -25,14 +25,14 @@ type history struct {
 	dropped  map[string]int // by session
 }
 
-// A historyEntry is what one call did.
+// A historyEntry records one call.
 type historyEntry struct {
 	session, tool string
 	at            time.Time
 	files         []fileRecord
 }
 
-// A fileRecord is what one call did to one file.
+// A fileRecord records one call's change of one file.
 type fileRecord struct {
 	path          string // as the call named it
 	real          string

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
-// An outcome is what a call changes and what it reports.
+// An outcome has the changes of a call and its report.
 type outcome struct {
 	changes []*change
 	summary string          // what was done

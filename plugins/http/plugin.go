@@ -105,7 +105,7 @@ func (w *webPlugin) close() {
 	}
 }
 
-// config is what the operator may set.
+// config is the plugin's config block.
 type config struct {
 	AllowPrivate    []string   `json:"allow_private,omitempty" jsonschema:"Addresses and hosts that may be used though they are not public: an address, a block such as 10.0.0.0/8, or a host; address and host with a port or for all ports. *.example.org is every host below example.org."`
 	Hosts           []string   `json:"hosts,omitempty" jsonschema:"Hosts that get may read from without asking, such as go.dev or *.golang.org; * is every host."`

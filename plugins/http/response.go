@@ -142,7 +142,7 @@ func (a *response) whole() []byte {
 	return b
 }
 
-// guess determines an encoding by how often its characters occur. Windows-1252 is what is left: every byte is a
+// guess determines an encoding by how often its characters occur. Windows-1252 is the last resort: every byte is a
 // character there.
 func guess(body []byte) (encoding.Encoding, string) {
 	if sample := bytes.TrimSpace(body[:min(len(body), sniffed)]); len(sample) >= leastSample {
@@ -155,7 +155,7 @@ func guess(body []byte) (encoding.Encoding, string) {
 	return charset.Lookup("windows-1252")
 }
 
-// A kind is what is made of a body.
+// A kind is a way to present a body.
 type kind int
 
 const (
@@ -283,7 +283,7 @@ func (a *response) retry(e *sdk.Error, details map[string]any) {
 	e.Details = sdk.Details(details)
 }
 
-// errorBody is what the server says of its refusal, as far as it can be read.
+// errorBody returns the server's text about its refusal, as far as it can be read.
 func (w *webPlugin) errorBody(ctx context.Context, a *response, r *http.Response) (text, charset, title string) {
 	said := kindOfMediaType(a.mediaType)
 	if said != textKind && said != opaqueKind || a.read(ctx, r.Body, maxRefused) != nil || a.settle(said) != textKind {

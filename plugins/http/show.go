@@ -235,7 +235,7 @@ type page struct {
 	markdown string
 }
 
-// readPage makes Markdown of a page that came from u. It obeys ctx while it parses and while it writes.
+// readPage makes Markdown of a page that came from u. It ends with ctx while it parses and while it writes.
 func readPage(ctx context.Context, text string, u *url.URL) (out page, err error) {
 	defer func() {
 		if cause := recover(); cause != nil { // pages are made by anyone, to break anything

@@ -160,7 +160,7 @@ func (b *bridge) setTrouble(why string, pending bool) {
 	b.show()
 }
 
-// show gives the plugin its tools and notices, if they are others than it has. That tools are missing is said as long
+// show gives the plugin its tools and notices, if they have changed. That tools are missing is said as long
 // as they are.
 func (b *bridge) show() {
 	if b.catalog == nil {

@@ -50,7 +50,7 @@ type toolRequest struct {
 	attached *sdk.Request // receives events; nil while no one does
 }
 
-// run makes the request, or goes on with one that had questions.
+// run makes the request, or continues one that had questions.
 func (q *toolRequest) run(ctx context.Context) (*sdk.Result, error) {
 	if q.request.RequestState != "" {
 		return q.resume(ctx)
@@ -69,7 +69,7 @@ func (q *toolRequest) start(ctx context.Context) (*sdk.Result, error) {
 		return nil, err
 	}
 	if !q.modern() && q.mayAsk() {
-		return q.begin(ctx, u) // which may go on after this call, and releases u
+		return q.begin(ctx, u) // which may continue after this call, and releases u
 	}
 	defer u.release()
 	q.attach(q.request)

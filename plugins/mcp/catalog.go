@@ -76,7 +76,7 @@ func readCatalog(list []json.RawMessage, choice selection, own []string) *catalo
 	return c
 }
 
-// called is what a notice calls an item that is left out.
+// called names an item that is left out, for a notice.
 func (c *catalog) called(i int, item json.RawMessage) string {
 	if name, ok := text(memberOf(item, "name")); ok && name != "" {
 		return "the tool " + quoted(name)

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// config is what the operator writes: which server, how it is reached, and what of it is offered.
+// config is the plugin's config block: the server, how it is reached, and what of it is offered.
 type config struct {
 	Command []string          `json:"command,omitempty" jsonschema:"The program of the server and its arguments, such as [\"npx\", \"-y\", \"@modelcontextprotocol/server-everything\"]. It is started when it is needed, and not through a shell."`
 	Env     map[string]string `json:"env,omitempty" jsonschema:"Variables for the program, added to the environment of the plugin."`
@@ -167,7 +167,7 @@ func (s *settings) readURL(c *config) error {
 	return err
 }
 
-// oauthServer is what tokens are for.
+// oauthServer returns the server that tokens are for.
 func (s *settings) oauthServer(c *config) oauth.Server {
 	out := oauth.Server{Name: sdk.Instance(), URL: s.url.String(), ProxyFromEnvironment: true}
 	if c.OAuth != nil {

@@ -74,7 +74,7 @@ func refuseQuestion(method string) *client.RPCError {
 		Message: fmt.Sprintf("this client does not answer %.60q", method)}
 }
 
-// The state of a call that has questions says how it goes on.
+// The state of a call that has questions says how it continues.
 const (
 	serverState = "server:" // the server gets the rest back
 	callState   = "call:"   // the call with this id is suspended
@@ -89,7 +89,7 @@ type passedState struct {
 
 func (s passedState) String() string { return serverState + string(sdk.Encode(s)) }
 
-// resume goes on with a call that had questions.
+// resume continues a call that had questions.
 func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	state := q.request.RequestState
 	if rest, ok := strings.CutPrefix(state, serverState); ok {

@@ -30,7 +30,7 @@ const (
 // taskTime is how long the server is asked to keep the result.
 var taskTime = sdk.Encode(map[string]int64{"ttl": maxCallTime.Milliseconds()})
 
-// A taskState is what a server says of a task.
+// A taskState is a task's state as the server reports it.
 type taskState struct {
 	ID       string  `json:"taskId"`
 	Status   string  `json:"status"`

@@ -138,7 +138,7 @@ func (u *upstream) close() {
 	}
 }
 
-// stillStarting is how often who waits for a server hears of it.
+// stillStarting is how often callers that wait for a server are notified.
 const stillStarting = 2 * time.Second
 
 // connected returns the session, and connects if there is none. While it waits it reports to waiting, which may be nil.

@@ -199,7 +199,7 @@ func (s *skipped) add(more skipped) {
 	s.Unreadable += more.Unreadable
 }
 
-// A batchReport is what came of some files.
+// A batchReport is the result of a search in some files.
 type batchReport struct {
 	found    []*fileMatches
 	searched int

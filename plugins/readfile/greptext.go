@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A report is what a grep found, in the order of paths.
+// A report has the matches of a grep, in the order of paths.
 type report struct {
 	files    []*fileMatches
 	matches  int // lines that match: those shown, or with mode count all

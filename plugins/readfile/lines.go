@@ -24,7 +24,7 @@ type window struct {
 	numbers     bool // put each line's number before it
 }
 
-// An excerpt is what a window shows of a text, and what is known of the rest.
+// An excerpt is the part of a text that a window shows, and what is known of the rest.
 type excerpt struct {
 	window
 	countRest bool // continue to the end after the window, to know how many lines there are

@@ -95,7 +95,8 @@ type notebook struct {
 	cells int
 }
 
-// A cell is what is shown of one; see https://nbformat.readthedocs.io/en/latest/format_description.html.
+// A cell is one of a notebook, as far as it is shown; see
+// https://nbformat.readthedocs.io/en/latest/format_description.html.
 type cell struct {
 	Type    string          `json:"cell_type"`
 	Source  lines           `json:"source"`
@@ -182,7 +183,7 @@ func (n *notebook) outputs(data json.RawMessage) error {
 	})
 }
 
-// An output is what a cell of code has printed or shown once, or how it failed.
+// An output is one that a cell of code has printed or shown, or its error.
 type output struct {
 	Type      string `json:"output_type"`
 	Name      string `json:"name"` // of a stream

@@ -28,7 +28,7 @@ func newPlugin() *sdk.Plugin {
 
 var readOnly = sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No}
 
-// settings are what the operator may write in the plugin's config.
+// settings are the plugin's config block.
 type settings struct {
 	AllowSecrets workspace.AllowedSecrets `json:"allow_secrets,omitempty" jsonschema:"Files that may be read although their names say that they hold secrets: patterns of paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
 }

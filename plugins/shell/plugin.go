@@ -96,7 +96,7 @@ const (
 	maxSave     = 1 << 30
 )
 
-// config is what the operator may set.
+// config is the plugin's config block.
 type config struct {
 	Shell           string   `json:"shell,omitempty" enum:"bash|sh" default:"bash" jsonschema:"The shell that runs the commands; found in the PATH of the plugin."`
 	Interpreters    []string `json:"interpreters,omitempty" jsonschema:"The programs that script may run, found in the PATH of the plugin. Default: bash, sh, python3, node, perl, ruby."`

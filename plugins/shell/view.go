@@ -21,7 +21,7 @@ import (
 // help.
 const maxSwitches = 1000
 
-// An outputView is what a result shows of a transcript from some point on.
+// An outputView is the part of a transcript that a result shows, from some point on.
 type outputView struct {
 	combined  string // both streams, line by line in order of arrival
 	streams   [2]string

@@ -120,7 +120,7 @@ func writeRightsOf(version int) uint64 {
 	return rights
 }
 
-// ruleset is what Landlock forbids unless a rule allows it.
+// ruleset has the accesses that Landlock forbids unless a rule allows them.
 func (s *Sandbox) ruleset() (attr unix.LandlockRulesetAttr) {
 	if s.Landlock == 0 {
 		return attr

@@ -92,8 +92,8 @@ func (t *tree) spawn(files [3]*os.File) error {
 	return err
 }
 
-// launcherEnv is what the dynamic linker needs to load this executable again. The rest of our environment must not be
-// readable in another process.
+// launcherEnv has the variables that the dynamic linker needs to load this executable again. The rest of our
+// environment must not be readable in another process.
 func launcherEnv() []string {
 	env := []string{"GOMAXPROCS=1"} // it has one goroutine
 	for _, entry := range os.Environ() {

@@ -18,7 +18,7 @@ type schemas struct {
 	compiled map[string]*schema.Schema
 }
 
-// validate checks a document against a schema, as a host does. Err is what is wrong with the schema.
+// validate checks a document against a schema, as a host does. Err says what is wrong with the schema.
 func (s *schemas) validate(against, document json.RawMessage, foreign bool) (invalid *schema.Invalid, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -149,7 +149,7 @@ func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Resul
 	return result
 }
 
-// definition is what the plugin says of the tool now, nil when there is none, or nothing is checked.
+// definition returns the tool's present definition, nil when there is none, or nothing is checked.
 func (p *Plugin) definition(ctx context.Context, tool string) (*sdk.Tool, error) {
 	if p.unchecked {
 		return nil, nil

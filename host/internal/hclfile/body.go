@@ -92,7 +92,7 @@ func (b *Body) attr(name string) *hclsyntax.Attribute {
 	return b.Syntax.Attributes[name]
 }
 
-// Expr returns the expression of an attribute without evaluating it, or nil; form is what it must be.
+// Expr returns the expression of an attribute without evaluating it, or nil; form is its required form.
 func (b *Body) Expr(name, form string) hclsyntax.Expression {
 	b.asks(name, form)
 	if a := b.attr(name); a != nil {
@@ -160,7 +160,7 @@ func article(word string) string {
 	return "a " + word
 }
 
-// Require reports a missing attribute; example is what to write.
+// Require reports a missing attribute; example shows how to write it.
 func (b *Body) Require(name, example string) {
 	if !b.given[name] {
 		b.Wrong(b.Header(), "%s is missing", name).WithHint("add %s = %s", name, example)

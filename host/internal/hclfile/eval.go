@@ -25,7 +25,7 @@ const (
 	maxCopied    = 1 << 20 // bytes of all the values that the expressions of a file refer to
 )
 
-// A Scope is what the expressions of a file can refer to.
+// A Scope has the names that the expressions of a file can refer to.
 type Scope struct {
 	*Report
 	locals map[string]*local

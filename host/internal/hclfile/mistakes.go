@@ -111,7 +111,7 @@ func (r *Report) Err() error {
 	return &Error{Path: r.Path, Mistakes: r.sorted(r.mistakes)}
 }
 
-// Warnings are what Body.Warn has reported, by position.
+// Warnings returns the warnings of Body.Warn, by position.
 func (r *Report) Warnings() []Mistake { return r.sorted(r.warnings) }
 
 // sorted returns the mistakes by position, and adds the source lines of those that are shown.

@@ -22,7 +22,7 @@ type PathLookup struct {
 	pending map[string]*lookup
 }
 
-// A lookup is what a path leads to, once done is closed.
+// A lookup has the target of a path, once done is closed.
 type lookup struct {
 	done     chan struct{}
 	path     string   // without links

@@ -27,7 +27,7 @@ type Host struct {
 	Notes string
 }
 
-// A Program is what is started, and the folders of this start.
+// A Program is a program to start, with the folders of this start.
 type Program struct {
 	Named        func() (string, error) // returns the file that the user names
 	Path         string                 // the file to run, which may be a copy
@@ -190,8 +190,8 @@ const SharedMemory = "/dev/shm"
 // its user's terminals, and read what is typed there: then only write = ["/dev/pts"] grants them.
 const pseudoTerminals = "/dev/pts"
 
-// readable is what programs need to run, without secrets: /etc has those, so it is not included as a whole. The
-// kernel hides other processes in /proc: Landlock protects their memory and environment.
+// readable are the paths that programs need to run, without secrets: /etc has those, so it is not included as a whole.
+// The kernel hides other processes in /proc: Landlock protects their memory and environment.
 var readable = []string{
 	"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store",
 	"/proc", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup",

@@ -48,7 +48,7 @@ var protectedNames = []string{
 	".claude", ".codex", ".continue", ".cursor", ".gemini",
 }
 
-// homeNames are what shells, logins and git run or read in the user's home folder.
+// homeNames are the files that shells, logins and git run or read in the user's home folder.
 var homeNames = []string{
 	".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".bash_logout",
 	".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".xprofile", ".xsessionrc", ".pam_environment",

@@ -32,7 +32,7 @@ const (
 // A Kind is that of a value.
 type Kind int
 
-// The kinds. Other is what has no form in JSON, such as a date of TOML.
+// The kinds. Other is a value without a form in JSON, such as a date of TOML.
 const (
 	Null Kind = iota
 	Bool

@@ -42,7 +42,7 @@ func New(conn grpc.ClientConnInterface) *Client {
 var Handshake = goplugin.HandshakeConfig{ProtocolVersion: wire.ProtocolVersion, MagicCookieKey: wire.EnvCookie,
 	MagicCookieValue: wire.Cookie}
 
-// PluginSet is what go-plugin dispenses under wire.PluginName: a *Client.
+// PluginSet has go-plugin dispense a *Client under wire.PluginName.
 func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{wire.PluginName: glue{}} }
 
 type glue struct {

@@ -24,7 +24,7 @@ const (
 	maxPlainParts = 16
 )
 
-// A plainAnswer is what most calls are answered with, in one message: started, perhaps, and a result of texts alone.
+// A plainAnswer is the answer of most calls, in one message: started, perhaps, and a result of texts alone.
 type plainAnswer struct {
 	id      uint64
 	started bool

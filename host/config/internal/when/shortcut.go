@@ -208,7 +208,7 @@ func (n negation) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnosti
 	return long.Value(m.context(ctx))
 }
 
-// parentheses are what is in them.
+// parentheses evaluate the expression in them.
 type parentheses struct{ *hclsyntax.ParenthesesExpr }
 
 func (p parentheses) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {

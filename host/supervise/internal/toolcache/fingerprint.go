@@ -15,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
-// A fingerprint is what is known of a program file.
+// A fingerprint identifies a program file.
 type fingerprint struct {
 	content string // checksum, "" if it cannot be read
 	native  bool   // machine code, not a script

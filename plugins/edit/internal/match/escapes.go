@@ -63,7 +63,8 @@ func (e escaping) units(s string) (out []string) {
 	return out
 }
 
-// plain is what a unit stands for, and its sign in the set; a unit that is no escape of the set stands for itself.
+// plain returns the text that a unit stands for, and its sign in the set; a unit that is no escape of the set stands
+// for itself.
 func (e escaping) plain(unit string) (text, sign string) {
 	switch {
 	case len(unit) < 2:

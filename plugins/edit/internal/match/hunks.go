@@ -281,7 +281,7 @@ func (p *projection) replace(u block, j int) *Refusal {
 	}
 	old, fresh := p.old.text(u.o0), p.new.text(j)
 	if u.relation == same && leading(old) == leading(fresh) && sameShape(string(old), string(fresh)) {
-		return p.change(u, j) // what the two have in common, be it brackets or quotes, keeps the form of the file
+		return p.change(u, j) // what the two have in common, such as brackets or quotes, keeps the form of the file
 	}
 	a, b := p.normalize(old), p.normalize(p.t.text(u.f0))
 	at := equalOffsets(a, b)

@@ -11,7 +11,8 @@ import (
 // A numbering is how a tool that shows files puts line numbers before their lines.
 type numbering struct {
 	mark *regexp.Regexp // the number, and the text of the line
-	// after are what may be between the mark and the text: it is not known whether it is a part of the text.
+	// after are the characters that may be between the mark and the text: it is not known whether it is a part of the
+	// text.
 	after []string
 	// weak numberings often are text themselves: one line with such a number must be near that line.
 	weak bool

@@ -26,7 +26,7 @@ func NewText(name string, data []byte) *Text {
 		words: map[string]bool{}}
 }
 
-// A Change is what a model asks for.
+// A Change is a change that a model asks for.
 type Change struct {
 	Old, New string
 	// All changes every place of Old, which must fit exactly or but for white space.
@@ -66,7 +66,7 @@ type Edit struct {
 	With []byte
 }
 
-// A Plan is what a change does to a text.
+// A Plan has the edits that make a change.
 type Plan struct {
 	// Edits are sorted and do not overlap. There is at least one, and applying them changes the text.
 	Edits []Edit
@@ -115,7 +115,7 @@ type Refusal struct {
 	Kind    Kind
 	Message string // what is wrong, and where; a sentence or a few
 	Hint    string // what to do next
-	// Candidates are what comes closest to old_string, or all places (eight at most) where it fits.
+	// Candidates are the places closest to old_string, or all places (eight at most) where it fits.
 	Candidates []Candidate
 	// Count is the number of places where it fits, when Kind is Ambiguous.
 	Count int

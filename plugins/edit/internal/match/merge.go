@@ -279,8 +279,8 @@ func (m *merge) beside(start, end, from, to int) (left, right []byte) {
 	return left, right
 }
 
-// gap is what is between two signs of a changed line: what the file has there if new_string has what old_string has,
-// otherwise what new_string has. It never joins signs that new_string separates, or separates those that it joins,
+// gap returns the blanks between two signs of a changed line: what the file has there if new_string has what old_string
+// has, otherwise what new_string has. It never joins signs that new_string separates, or separates those that it joins,
 // where that makes other words of them.
 func gap(old, fresh, file []byte, before, after rune) []byte {
 	switch {

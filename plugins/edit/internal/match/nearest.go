@@ -252,7 +252,7 @@ func (t *Text) noCandidateHint(c Change) string {
 		"old_string must be copied from it."
 }
 
-// wordVotes finds where the file has the words of old_string, the rare ones counting for more.
+// wordVotes finds where words of old_string are in the file, the rare ones counting for more.
 func (t *Text) wordVotes(r *reading) map[int]float64 {
 	old, file := map[string][]int{}, map[string][]int{} // lines that have a word; of words that are everywhere only some
 	for i, key := range r.index.keys {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// An equivalence is what two texts may differ in and still be equal. Line endings never count.
+// An equivalence is a set of differences that do not count. Line endings never count.
 type equivalence uint16
 
 const (

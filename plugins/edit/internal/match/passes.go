@@ -61,7 +61,7 @@ type hit struct {
 	i, j int
 }
 
-// A finding is what a pass found for a reading.
+// A finding is the result of a pass for a reading.
 type finding struct {
 	pass
 	order   int // of the pass

@@ -21,7 +21,7 @@ type syntax struct {
 	spaced bool
 }
 
-// A quote is what starts and ends a string.
+// A quote has the marks that start and end a string.
 type quote struct {
 	open, end string
 	escapes   bool // a backslash escapes the next byte

@@ -55,7 +55,7 @@ func (t *Text) layOut(old *lineIndex, at int, taken Range) *window {
 	return a.trace(n)
 }
 
-// price is what it costs to take line i of old_string for line j of the file, and whether they differ in typos only.
+// price is the cost of taking line i of old_string for line j of the file, and whether they differ in typos only.
 func (a *lineLayout) price(i, j int) (cost float64, typos bool) {
 	never := math.Inf(1)
 	if j < 0 || j >= len(a.file.keys) || j >= a.taken.Start && j < a.taken.End {
@@ -95,7 +95,7 @@ func (a *lineLayout) price(i, j int) (cost float64, typos bool) {
 	return cost, false
 }
 
-// skipOld and skipFile are what it costs to leave out a line.
+// skipOld and skipFile are the costs of leaving out a line.
 func (a *lineLayout) skipOld(i int) float32 {
 	cost := float32(a.old.weight[i]) + 0.01
 	if a.old.comment[i] {

@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
-// CallOptions are what a call needs beside its parameters.
+// CallOptions are the options of a call beside its parameters.
 type CallOptions struct {
 	// Meta is the caller's _meta, a JSON object; members that belong to the caller's own hop are left out.
 	Meta json.RawMessage
-	// Capabilities are what this call's caller can answer, as MCP client capabilities; nil means those of the session.
+	// Capabilities are the MCP client capabilities of this call's caller; nil means those of the session.
 	// They count at 2026-07-28 only.
 	Capabilities json.RawMessage
 	// Headers are further HTTP headers.
@@ -45,7 +45,7 @@ type Progress struct {
 // Call sends a request and returns its result, a JSON object, byte for byte but for the members of its _meta that
 // belong to this hop. The parameters are a JSON object without a _meta, or nil. The error is an *[RPCError] if the
 // server answered with one, and a *[CallError] if there is no answer; that has the context's error when ctx ends first,
-// and the server is told then. An answer that MCP does not allow is a *[CallError] with a *[ProtocolError].
+// and the server is notified then. An answer that MCP does not allow is a *[CallError] with a *[ProtocolError].
 func (s *Session) Call(ctx context.Context, method string, params json.RawMessage, o *CallOptions) (json.RawMessage,
 	error) {
 	if o == nil {
@@ -170,7 +170,7 @@ func (s *Session) take(c *call) []event {
 	return events
 }
 
-// push adds an event for a call. Of notifications that nobody takes, the newest replaces the one before.
+// push adds an event for a call. Of notifications that are not taken, the newest replaces the one before.
 func (s *Session) push(c *call, e event) {
 	n := len(c.events)
 	full := n >= maxEvents || n > 0 && c.size+e.size() > maxEventBytes

@@ -30,7 +30,7 @@ func Dial(ctx context.Context, open OpenFunc, o Options) (*Session, error) {
 	return s, err
 }
 
-// revisions are what this client speaks.
+// revisions are those of the protocol that this client speaks.
 var revisions = []string{Revision20260728, Revision20251125, Revision20250618, Revision20250326, Revision20241105}
 
 // connect opens a connection and negotiates over it. After an error it closes the connection, and reports whether that

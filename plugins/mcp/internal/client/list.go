@@ -25,7 +25,7 @@ const (
 	maxListBytes = 64 << 20
 )
 
-// A Listing is what a server has of something.
+// A Listing is a server's list of tools, prompts or resources.
 type Listing struct {
 	Items []json.RawMessage // byte for byte
 	TTL   time.Duration     // how long they stay valid, as the server says; 0 if it does not

@@ -15,7 +15,7 @@ import (
 
 // Options are the client's side of a session.
 type Options struct {
-	// Name and Version are what servers see of the client.
+	// Name and Version identify the client to servers.
 	Name, Version string
 	// Capabilities are declared to the server: the client capabilities of MCP, a JSON object; nil means none. At
 	// 2026-07-28 each call declares its own, see [CallOptions].
@@ -84,11 +84,11 @@ type Session struct {
 	acknowledged chan struct{}            // a subscription; has room for one
 }
 
-// ServerInfo is what a server says of itself.
+// ServerInfo is a server's description of itself.
 type ServerInfo struct {
 	Revision     string          // of the protocol, that was agreed on
 	Capabilities json.RawMessage // a JSON object
-	Info         json.RawMessage // serverInfo, a JSON object; nil if the server has not told it
+	Info         json.RawMessage // serverInfo, a JSON object; nil if the server has not sent it
 	Instructions string
 }
 

@@ -37,6 +37,6 @@ type Received struct {
 	JSON json.RawMessage // it belongs to the receiver
 	// For is the id of the request on whose stream this came, "" if the transport cannot tell.
 	For string
-	// Err is why the request For gets no answer; JSON is nil then. The connection goes on.
+	// Err is why the request For gets no answer; JSON is nil then. The connection stays open.
 	Err error
 }

@@ -44,7 +44,7 @@ func (s *stream) resume(ctx context.Context) error {
 			return err
 		}
 		if s.lastID != before || s.messages > 0 {
-			failures = -1 // it goes on, if slowly
+			failures = -1 // it continues, if slowly
 		}
 	}
 	return t.broken(errLost)

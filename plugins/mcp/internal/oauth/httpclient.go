@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// newClient is what speaks to authorization servers. Servers name those, so it connects to addresses that are not
+// newClient returns the client for authorization servers. Servers name those, so it connects to addresses that are not
 // public only if the server itself is at one.
 func newClient(s *Server) *http.Client {
 	g := &guard{}

@@ -222,7 +222,7 @@ func (l *login) scopes(discovered []string) []string {
 	return discovered
 }
 
-// save keeps what the login has given. Whoever had another token for the server goes on with this one.
+// save stores the tokens of the login. Callers with another token for the server use this one from then on.
 func (l *login) save(ctx context.Context, c *oauth2.Config, t *oauth2.Token) error {
 	unlock, err := lock(ctx, l.source.path)
 	if err != nil {
@@ -293,7 +293,7 @@ func (l *login) close() {
 	<-l.served
 }
 
-// callback is what the browser comes back to.
+// callback handles the browser's return.
 func (l *login) callback(w http.ResponseWriter, r *http.Request, path string) {
 	q := r.URL.Query()
 	if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Config is what the operator writes about the OAuth of a server. The zero value is right for most: the server says
+// A Config is the operator's OAuth configuration of a server. The zero value is right for most: the server says
 // where to log in, and the client registers itself there.
 type Config struct {
 	Grant        string   `json:"grant,omitempty" enum:"authorization_code|client_credentials" default:"authorization_code" jsonschema:"authorization_code: a person logs in once with toolhost mcp login. client_credentials: client_id and client_secret are enough."`
@@ -72,7 +72,7 @@ type Server struct {
 	ProxyFromEnvironment bool
 }
 
-// command is what a person runs to log in.
+// command is the command with which a person logs in.
 func (s *Server) command() string {
 	if s.Name == "" {
 		return "toolhost mcp login NAME"

@@ -24,7 +24,7 @@ type Source struct {
 	server Server
 	path   string
 	client *http.Client
-	turn   chan struct{} // has one token: whoever took it renews
+	turn   chan struct{} // has one token: its holder renews
 
 	// The last failure of a refresh, which calls that waited for it share. Whoever has the turn may use it.
 	failed   error

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A record is what is kept of a server: the client that was registered, and the tokens.
+// A record is the stored state of a server: the client that was registered, and the tokens.
 type record struct {
 	Server   string `json:"server"`             // its URL
 	Resource string `json:"resource,omitempty"` // that tokens are for, as the server names it

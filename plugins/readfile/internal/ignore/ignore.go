@@ -18,7 +18,7 @@ import (
 // people.
 const maxSize = 1 << 20
 
-// A Verdict is what the rules say of a path.
+// A Verdict is the rules' decision about a path.
 type Verdict int
 
 // The verdicts.
@@ -89,8 +89,8 @@ func with(levels []level, data []byte, base int) []level {
 	return append(slices.Clip(levels), level{parse(data), base})
 }
 
-// Match is what the rules say of a path, relative to the topmost folder. What is in an ignored directory is not asked
-// for.
+// Match returns the rules' decision about a path, relative to the topmost folder. What is in an ignored directory is
+// not asked for.
 func (r *Rules) Match(path string, isDir bool) Verdict {
 	if r == nil {
 		return None
@@ -199,7 +199,7 @@ func note(rules map[string]found, key string, r rule) {
 	rules[key] = f
 }
 
-// match is what the list says of a path, relative to the folder of its file.
+// match returns the list's decision about a path, relative to the folder of its file.
 func (l *list) match(file string, isDir bool) Verdict {
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	last := max(l.names[name].last(isDir), l.exts[path.Ext(name)].last(isDir))

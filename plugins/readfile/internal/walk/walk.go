@@ -29,7 +29,7 @@ type Batch struct {
 
 // A Walk says what to do with the files below a folder.
 type Walk[T any] struct {
-	// Visit looks at files, in several goroutines at once. It should obey ctx.
+	// Visit looks at files, in several goroutines at once. It should end with ctx.
 	Visit func(ctx context.Context, b Batch) T
 	// Each takes what Visit gave, in the order of paths, one after the other. False ends the walk.
 	Each func(T) bool
@@ -62,9 +62,9 @@ func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 	return r.out, r.err
 }
 
-// A run is one walk. Nodes lie on a stack, the first in the order of paths on top, and whoever is free takes the next.
-// The goroutine that called Files takes the results in order; what it comes to before anyone else it does itself, so
-// that it never waits for work that no one has begun.
+// A run is one walk. Nodes lie on a stack, the first in the order of paths on top, and each goroutine that is free
+// takes the next. The goroutine that called Files takes the results in order; what it comes to before anyone else it
+// does itself, so that it never waits for work that no one has begun.
 type run[T any] struct {
 	Walk[T]
 	ctx context.Context

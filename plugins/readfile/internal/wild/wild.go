@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Pattern is what Git or Glob made of one text. Many goroutines may use it at once.
+// A Pattern is a compiled pattern of Git or Glob. Many goroutines may use it at once.
 type Pattern struct {
 	tokens []token
 	runes  bool // a character is a rune, not a byte

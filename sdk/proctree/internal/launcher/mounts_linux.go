@@ -13,7 +13,7 @@ import (
 // stop it, and when it ends, everything inside ends.
 const namespaceInit = 1
 
-// NamespaceCapabilities are what a launcher needs in a user namespace of its own to
+// NamespaceCapabilities are those that a launcher needs in a user namespace of its own to
 // mount /proc and to give up all capabilities: CAP_SETPCAP and CAP_SYS_ADMIN.
 var NamespaceCapabilities = []uintptr{8, 21}
 

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Program is what a launcher runs, and in which sandbox. Only this crosses from the parent to the launcher's process.
+// Program is a program for a launcher to run, with its sandbox. Only this crosses from the parent to the launcher's
+// process.
 type Program struct {
 	Path, Dir string
 	Argv, Env []string
@@ -208,7 +209,7 @@ const (
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
 )
 
-// Report is what the launcher wrote to the status pipe.
+// Report is the launcher's report on the status pipe.
 type Report struct {
 	Failed string        // the step that failed before the program ran, see [launcher.start]
 	Errno  syscall.Errno // and why
