@@ -24,7 +24,7 @@ CONTAINER ?= docker
 
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
-SYSTEMS             := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+SYSTEMS             := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: help
 help: ## tell what there is
@@ -67,16 +67,19 @@ test-kits: build ## run the tests of the kits for Node and Python
 	@.ci/test-kits
 
 .PHONY: check
-check: fmt-check lint vet-macos test test-long ## what must be green before a commit: format, linters, tests
+check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
 
 .PHONY: vet
 vet:
 	$(GO) vet ./...
 	cd internal/tools/bench && $(GO) vet ./...
 
-.PHONY: vet-macos
-vet-macos:
-	GOOS=darwin $(GO) vet ./...
+# The tests need a system of the Unix kind, so for Windows all that is no test is compiled.
+.PHONY: vet-others
+vet-others: ## check the code for macOS and Windows, on amd64 and arm64
+	for arch in amd64 arm64; do \
+		GOOS=darwin GOARCH=$$arch $(GO) vet ./... && GOOS=windows GOARCH=$$arch $(GO) build ./... || exit 1; \
+	done
 
 .PHONY: fmt
 fmt: ## format the code

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -244,8 +243,12 @@ func (f finding) text() string {
 // examine lists the sandbox features of the machine.
 func examine(m proctree.Capabilities, bubblewrap string) []finding {
 	if !m.Sandbox {
-		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can",
-			Remedy: "run toolhost on Linux"}}
+		out := []finding{{Name: "sandbox", Consequence: fmt.Sprintf("the sandbox levels confined and isolated are not available "+
+			"on %s: plugins can do what their user can", runtime.GOOS), Remedy: "run toolhost on Linux"}}
+		if err := supervise.SystemProblem(); err != nil {
+			out = append(out, finding{Name: "plugins", Consequence: err.Error(), Remedy: "no plugin is started here"})
+		}
+		return out
 	}
 	return []finding{
 		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds",
@@ -347,7 +350,7 @@ func writable(dir string) string {
 	info, err := os.Stat(dir)
 	switch {
 	case os.IsNotExist(err):
-		if above := nearest(dir); unix.Access(above, unix.W_OK) != nil {
+		if above := nearest(dir); !mayWrite(above) {
 			return "not there, and cannot be made"
 		}
 		return "made when needed"
@@ -355,7 +358,7 @@ func writable(dir string) string {
 		return "cannot be looked at"
 	case !info.IsDir():
 		return "no folder"
-	case unix.Access(dir, unix.W_OK) != nil:
+	case !mayWrite(dir):
 		return "not writable"
 	}
 	return "writable"

@@ -15,10 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
@@ -151,7 +148,7 @@ func isTrusted(path, fingerprint string) bool {
 
 // fingerprint is the checksum of a regular file. It does not wait for the other end of a pipe.
 func fingerprint(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return "", err
 	}
@@ -297,21 +294,4 @@ func commandLine(command []string) string {
 		words = append(words, w)
 	}
 	return strings.Join(words, " ")
-}
-
-// forged says why another user may have written a file of rules or of trust, or "".
-func forged(path string, info fs.FileInfo, byRoot bool) string {
-	owner := -1
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		owner = int(s.Uid)
-	}
-	switch {
-	case info.Mode().Perm()&0o022 != 0:
-		return "other users can write to it. Fix: chmod go-w " + path
-	case byRoot && owner != 0:
-		return "its owner is not root"
-	case owner != 0 && owner != os.Getuid():
-		return "its owner is another user"
-	}
-	return ""
 }

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -172,21 +170,13 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 	c.killReason = cmp.Or(c.killReason, reason)
 	if !c.attached && c.handle.Signal(syscall.Signal(0)) == nil {
-		_ = syscall.Kill(-c.pid, sig)
+		signalGroup(c.pid, sig)
 	}
 }
 
 // hasExited reports whether the process itself has ended, which the kernel knows before the launcher has ended the
 // rest. It is false where the kernel does not report it.
 func (c *child) hasExited() bool { return hasEnded(c.handle) }
-
-func hasEnded(p *os.Process) (ended bool) {
-	_ = p.WithHandle(func(handle uintptr) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
-		ended = err == nil && n > 0
-	})
-	return ended
-}
 
 // exitError says how the process ended, with a phrase such as " before the handshake", and whether processes that it
 // started may be left. The process must have ended.
@@ -286,7 +276,7 @@ func (l *remainderReader) Read(b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	closed := conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) }) // does not wait
+	closed := conn.Control(func(fd uintptr) { n, err = readNow(fd, b) })
 	switch {
 	case closed != nil:
 		return 0, closed

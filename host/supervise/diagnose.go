@@ -17,8 +17,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -26,7 +24,7 @@ import (
 func launchError(spec Spec, err error) error {
 	if e, ok := errors.AsType[*proctree.SandboxError](err); ok {
 		return fmt.Errorf("it was not started, because its sandbox cannot be set up: %.200q: %s (%w)",
-			e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
+			e.Call, cmp.Or(errnoName(e.Errno), "error"), e.Errno)
 	}
 	program, missing, why := spec.Command[0], false, ""
 	path := spec.named()
@@ -81,7 +79,7 @@ func aboutFile(err error) bool {
 		}
 	}
 	e, ok := errors.AsType[syscall.Errno](err)
-	return ok && unix.ErrnoName(e) == "ELIBBAD" // only on Linux
+	return ok && errnoName(e) == "ELIBBAD" // only on Linux
 }
 
 // earlyExit says how a process ended that should have become a plugin and, if it can be found out, why.
@@ -163,7 +161,7 @@ func diagnose(path string) string {
 	case info.Size() == 0:
 		return "it is an empty file"
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return notExecutable(path, info)
 	}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
@@ -109,12 +108,6 @@ func sweepRunDirs(base string) {
 func removeUnfinished(dir string) {
 	_ = os.Remove(filepath.Join(dir, lockName))
 	_ = os.Remove(dir)
-}
-
-// ownFolder is true for a folder of this user. Other users may make theirs beside it, in /tmp.
-func ownFolder(dir string) bool {
-	var st syscall.Stat_t
-	return syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(st.Uid) == os.Geteuid()
 }
 
 // temp makes a folder for the temporary files of one generation.

@@ -82,9 +82,15 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 	return path, sum, f.InPlace(), nil
 }
 
+// SystemProblem is why plugins cannot run on this system at all; nil where they can.
+func SystemProblem() error { return systemProblem() }
+
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
+	if err := systemProblem(); err != nil {
+		return err
+	}
 	if s.Refused != "" {
 		return &invalidError{errors.New(s.Refused)}
 	}
@@ -122,6 +128,9 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 
 // verifiedUnless is verified, and does not open a program that native knows to be machine code, which no other runs.
 func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (string, error) {
+	if err := systemProblem(); err != nil {
+		return "", err
+	}
 	if spec.Refused != "" {
 		return "", &invalidError{errors.New(spec.Refused)}
 	}

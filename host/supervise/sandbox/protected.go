@@ -291,8 +291,7 @@ func isClosed(path string, err error) bool {
 	if !errors.Is(err, syscall.EACCES) {
 		return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 	}
-	var above syscall.Stat_t
-	return syscall.Stat(filepath.Dir(path), &above) == nil && int(above.Uid) != os.Geteuid()
+	return ofOtherUser(filepath.Dir(path))
 }
 
 func absent(path string) bool {

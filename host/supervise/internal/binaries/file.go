@@ -11,10 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A File is a program that is open for reading.
@@ -22,7 +19,7 @@ type File struct{ *os.File }
 
 // Open opens a program. It never blocks, and fails for anything but a regular file.
 func Open(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -35,15 +32,6 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	return &File{f}, nil
-}
-
-// Identity is the state of the open file, whatever is at its path now.
-func (f *File) Identity() (Identity, error) {
-	var s unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &s); err != nil {
-		return Identity{}, &os.PathError{Op: "stat", Path: f.Name(), Err: err}
-	}
-	return identityOf(&s), nil
 }
 
 // maxProgram is how many bytes are hashed and copied at most: an endless file would fill the disk.
@@ -106,20 +94,6 @@ type Identity struct {
 	Size    int64  `json:"size"`
 	Written int64  `json:"written"` // modification time, in nanoseconds
 	Changed int64  `json:"changed"` // change time, in nanoseconds
-}
-
-// Identify returns the state of the file at path, through links.
-func Identify(path string) (Identity, error) {
-	var s unix.Stat_t
-	if err := unix.Stat(path, &s); err != nil {
-		return Identity{}, &os.PathError{Op: "stat", Path: path, Err: err}
-	}
-	return identityOf(&s), nil
-}
-
-func identityOf(s *unix.Stat_t) Identity {
-	//nolint:unconvert // Dev has another type on other systems
-	return Identity{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano()}
 }
 
 // Known is false for the zero value.

@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package binaries keeps verified copies of programs, so that the bytes that were hashed are the bytes that run.
 package binaries
 

@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package removal removes folders that a plugin could write to, at a bounded cost.
 package removal
 
@@ -12,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -154,7 +151,7 @@ func (r *removal) list(dir string) ([]fs.DirEntry, error) {
 
 // open opens a folder itself, whatever its mode, and never waits for what was put in its place.
 func (r *removal) open(dir string) (*os.File, error) {
-	const flags = os.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+	const flags = os.O_RDONLY | itself
 	f, err := r.top.OpenFile(dir, flags, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		_ = r.top.Chmod(dir, owners)

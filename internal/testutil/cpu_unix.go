@@ -1,4 +1,5 @@
-// Package testutil has helpers that the tests of several packages share.
+//go:build unix
+
 package testutil
 
 import (

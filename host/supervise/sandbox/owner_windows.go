@@ -1,0 +1,4 @@
+package sandbox
+
+// ofOtherUser is not known.
+func ofOtherUser(string) bool { return false }

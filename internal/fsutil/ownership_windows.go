@@ -1,0 +1,42 @@
+package fsutil
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// An OwnershipError says that other users could change a file that is trusted.
+type OwnershipError struct{ error }
+
+// CheckOwnership fails if there is no such file. Access control lists are not examined: docs/security.md says so.
+func CheckOwnership(path string) error {
+	_, err := os.Stat(path)
+	return err
+}
+
+// CheckPrivateDir fails unless dir is a folder.
+func CheckPrivateDir(dir string) error {
+	info, err := os.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New(dir + " is not a folder")
+	}
+	return err
+}
+
+// OpenPrivate opens a regular file.
+func OpenPrivate(path string) (*os.File, error) { return openPrivate(path, os.O_RDONLY) }
+
+// AppendPrivate is [OpenPrivate] for writing at the end of the file, which is made if it is not there.
+func AppendPrivate(path string) (*os.File, error) {
+	return openPrivate(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+}
+
+func openPrivate(path string, flags int) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New(path + " is not a regular file")
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
