@@ -21,6 +21,11 @@ type Reason struct{ Command, Effect, Why string }
 // Judge decides about a text. A text that Parse refuses is never allowed.
 func (r Rules) Judge(text string, c Context) Verdict {
 	s, err := parse(text)
+	return r.judge(s, err, c)
+}
+
+// judge decides about a parsed text; err is why its rest was not parsed.
+func (r Rules) judge(s *Script, err error, c Context) Verdict {
 	var reasons []Reason
 	for i := range s.Commands {
 		part := &s.Commands[i]
@@ -29,9 +34,9 @@ func (r Rules) Judge(text string, c Context) Verdict {
 	}
 	switch {
 	case err != nil:
-		reasons = append(reasons, Reason{quoted(text), stricter(ask, r.otherwise()), err.Error()})
+		reasons = append(reasons, Reason{quoted(s.Text), stricter(ask, r.otherwise()), err.Error()})
 	case len(reasons) == 0:
-		reasons = append(reasons, Reason{quoted(text), r.otherwise(), "there is no command in it"})
+		reasons = append(reasons, Reason{quoted(s.Text), r.otherwise(), "there is no command in it"})
 	}
 	return strictest(reasons)
 }

@@ -68,7 +68,7 @@ func TestRiskOfExecutedFiles(t *testing.T) {
 		"cp a b": "medium", "echo x > Makefile": "medium", "cat .bashrc": "low",
 		"sed -n 1p .bashrc": "low", "sed -i s/a/b/ .bashrc": "high",
 	} {
-		if r := Assess(text, Context{Dir: "/w", Root: "/w"}); r.Level != want {
+		if r, _ := Assess(text, Context{Dir: "/w", Root: "/w"}); r.Level != want {
 			t.Errorf("%s is %s: %q", text, r.Level, r.Reasons)
 		}
 	}

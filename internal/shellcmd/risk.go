@@ -16,11 +16,12 @@ type Risk struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Assess says how much harm a text could do, for a person who is asked about it.
-func Assess(text string, c Context) Risk {
-	s, err := Parse(text)
+// Assess says how much harm a text could do, for a person who is asked about it, and returns its commands: none if it
+// cannot be parsed.
+func Assess(text string, c Context) (Risk, []Command) {
+	s, err := parse(text)
 	if err != nil {
-		return Risk{"high", []string{err.Error()}}
+		return Risk{"high", []string{err.Error()}}, nil
 	}
 	var high []string
 	for i := range s.Commands {
@@ -30,17 +31,17 @@ func Assess(text string, c Context) Risk {
 		}
 	}
 	if len(high) > 0 {
-		return Risk{"high", high}
+		return Risk{"high", high}, s.Commands
 	}
-	v := Rules{ReadOnly: true}.Judge(text, c)
+	v := Rules{ReadOnly: true}.judge(s, nil, c)
 	if v.Effect == allow {
-		return Risk{"low", []string{}}
+		return Risk{"low", []string{}}, s.Commands
 	}
 	var medium []string
 	for _, r := range v.Reasons {
 		medium = add(medium, r.Command+": "+r.Why)
 	}
-	return Risk{"medium", medium}
+	return Risk{"medium", medium}, s.Commands
 }
 
 func add(list []string, s string) []string {

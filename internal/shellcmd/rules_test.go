@@ -144,7 +144,7 @@ func TestAssess(t *testing.T) {
 		"python -c 1": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high",
 		"echo $(rm x)": "high",
 	} {
-		r := shellcmd.Assess(text, here)
+		r, _ := shellcmd.Assess(text, here)
 		if r.Level != level || (len(r.Reasons) == 0) != (level == "low") {
 			t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
 		}

@@ -91,7 +91,8 @@ func (in *execContext) context(workspace string) shellcmd.Context {
 }
 
 func newPreviewData(command string, c shellcmd.Context, shell string) *previewData {
-	f := &previewData{Kind: "command", Commands: []previewCommand{}, Risk: shellcmd.Assess(command, c)}
+	risk, commands := shellcmd.Assess(command, c)
+	f := &previewData{Kind: "command", Commands: []previewCommand{}, Risk: risk}
 	var foreign []string
 	if shell != "bash" {
 		foreign = []string{shell + " may read this in another way than bash"}
@@ -100,14 +101,10 @@ func newPreviewData(command string, c shellcmd.Context, shell string) *previewDa
 			f.Risk.Level = "medium"
 		}
 	}
-	script, err := shellcmd.Parse(command)
-	if err != nil {
-		return f // Risk returns the reason
-	}
-	for _, x := range script.Commands[:min(maxListed, len(script.Commands))] {
+	for _, x := range commands[:min(maxListed, len(commands))] {
 		f.Commands = append(f.Commands, newPart(x, foreign))
 	}
-	f.LeftOut = len(script.Commands) - len(f.Commands)
+	f.LeftOut = len(commands) - len(f.Commands)
 	return f
 }
 
