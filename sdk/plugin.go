@@ -44,6 +44,7 @@ type Plugin struct {
 	notices   []string
 	missing   string
 	pending   bool
+	memory    string
 	changed   chan struct{} // closed and replaced whenever the tools change
 	ends      []func()
 }
@@ -169,8 +170,8 @@ func (p *Plugin) tool(name string) *entry {
 // Configure declares that the plugin takes configuration: a Go struct C, whose schema is inferred as in AddTool. The
 // host checks the user's configuration against the schema. f is called once, before the first call; without
 // configuration it receives {}. If it returns an error, the plugin cannot be used. An *Error may name the setting
-// that it is about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments and
-// KnownTools are set. Configure panics when it is called twice.
+// that it is about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments,
+// KnownTools and Remembered are set. Configure panics when it is called twice.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")
@@ -218,6 +219,21 @@ func (p *Plugin) Cacheable(is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dynamic, p.cacheable = true, is
+}
+
+// Remember keeps a note of the plugin to itself, of at most 4 KiB, such as what it has learned of a server. A host
+// keeps it as long as the list of tools of a Cacheable plugin, and hands it over as Request.Remembered with the next
+// Configure. A longer note is dropped.
+func (p *Plugin) Remember(note string) {
+	if len(note) > maxMemory {
+		note = ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memory != note {
+		p.memory = note
+		p.set(p.tools)
+	}
 }
 
 // MissingTools says why tools are missing from the list, such as a server that cannot be reached; "" when none are. A

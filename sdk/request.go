@@ -40,6 +40,8 @@ type Request struct {
 	// KnownTools is for Configure: the cacheable list of tools that the plugin reported when it last ran with this
 	// configuration; nil when none is known.
 	KnownTools []Tool
+	// Remembered is for Configure: what the plugin gave to Remember then.
+	Remembered string
 
 	// Listed is for hosts: the definition on which the call was decided, or nil. The call is not made when the plugin has
 	// another one by then.

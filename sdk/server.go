@@ -49,7 +49,7 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	defer p.mu.Unlock()
 	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
 		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable,
-		Missing: clean(p.missing), Pending: p.pending}
+		Missing: clean(p.missing), Pending: p.pending, Memory: clean(p.memory)}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}
@@ -65,7 +65,7 @@ func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*
 	if s.plugin.configure == nil {
 		return &pluginv1.ConfigureResponse{Error: &pluginv1.Error{Message: "this plugin takes no configuration"}}, nil
 	}
-	request := &Request{Arguments: r.GetConfig(), Workdir: r.GetWorkdir()}
+	request := &Request{Arguments: r.GetConfig(), Workdir: r.GetWorkdir(), Remembered: r.GetMemory()}
 	for _, t := range r.GetKnownTools() {
 		request.KnownTools = append(request.KnownTools, toolFromWire(t))
 	}

@@ -139,6 +139,8 @@ type Description struct {
 	// Missing says why tools are missing, "" when none are; Pending that they are expected soon. See Plugin.MissingTools.
 	Missing string
 	Pending bool
+	// Memory is a note of the plugin to itself; see Plugin.Remember.
+	Memory string
 }
 
 // Limits of a definition.
@@ -151,6 +153,7 @@ const (
 	maxCategory = 64
 	maxOriginal = 1024
 	maxExtra    = 64 << 10
+	maxMemory   = 4 << 10
 )
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)

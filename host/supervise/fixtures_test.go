@@ -308,8 +308,12 @@ func dynamicPlugin() *sdk.Plugin {
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c dynamicConfig) error {
 		if c.Recall {
 			p.Cacheable(true)
+			p.Remember("a note")
 		}
 		if c.Recall && r.KnownTools != nil {
+			if r.Remembered != "a note" {
+				return errors.New("it is not remembered")
+			}
 			c.Tools = nil
 			for _, t := range r.KnownTools {
 				c.Tools = append(c.Tools, t.Name)

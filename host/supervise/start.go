@@ -261,7 +261,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 
 // configure validates the plugin's configuration against the schema that it publishes, and sends it.
 func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string,
-	known []sdk.Tool) error {
+	known *sdk.Description) error {
 	if len(d.ConfigSchema) == 0 {
 		if spec.Config != nil && string(bytes.TrimSpace(spec.Config)) != "{}" {
 			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it; remove that",
@@ -280,7 +280,7 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 	if wrong := compiled.ValidateShowing(config, spec.References.Config); wrong != nil {
 		return &invalidError{&configError{reason: "its configuration is wrong: ", invalid: wrong}}
 	}
-	err = g.client.Configure(ctx, config, workdir, known...)
+	err = g.client.Configure(ctx, config, workdir, known)
 	if err == nil {
 		return nil
 	}

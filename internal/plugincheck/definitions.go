@@ -89,7 +89,7 @@ func (c *checker) sendConfig(ctx context.Context, p *process) error {
 	if config == nil {
 		config = json.RawMessage("{}")
 	}
-	return p.client.Configure(ctx, config, c.Workdir)
+	return p.client.Configure(ctx, config, c.Workdir, nil)
 }
 
 func (c *checker) token(ctx context.Context) *problem {

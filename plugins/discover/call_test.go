@@ -489,7 +489,7 @@ func TestCanceledByThePlugin(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- sdktest.ServeListener(ctx, newPlugin(), lis) }()
 	c := client.New(conn)
-	if err := c.Configure(t.Context(), json.RawMessage(usual), p.dir); err != nil {
+	if err := c.Configure(t.Context(), json.RawMessage(usual), p.dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	r, err := c.Call(t.Context(),

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -30,6 +32,7 @@ type bridge struct {
 	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
 	trouble string   // why the server cannot be used now, for the operator
 	pending bool     // the server may be usable soon
+	learned string   // of the server: its revision and who it says it is; "" when nothing is known
 	shown   []sdk.BoundTool
 	notices []string
 }
@@ -60,6 +63,8 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 		return err
 	}
 	if r.KnownTools != nil {
+		b.learned = r.Remembered
+		b.plugin.Remember(b.learned)
 		b.setCatalog(b.recalled(r.KnownTools))
 		return nil
 	}
@@ -106,6 +111,30 @@ func (b *bridge) recalled(tools []sdk.Tool) *catalog {
 		c.tools = append(c.tools, d)
 	}
 	return c
+}
+
+// expected is the revision that the server agreed on before, "" if that is not known.
+func (b *bridge) expected() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	revision, _, _ := strings.Cut(b.learned, " ")
+	return revision
+}
+
+// learn keeps the revision of a session for the next start. It forgets it after a failure, of which session is nil, and
+// when the server is another one than before: that may speak a newer revision, and is asked for it next time.
+func (b *bridge) learn(session *client.Session) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.learned
+	if b.learned = ""; session != nil {
+		info := session.Server()
+		b.learned = fmt.Sprintf("%s %.1000s", info.Revision, info.Info)
+	}
+	if _, who, known := strings.Cut(before, " "); known && !strings.HasSuffix(b.learned, " "+who) {
+		b.learned = ""
+	}
+	b.plugin.Remember(b.learned)
 }
 
 // Times between two attempts to find the tools of a server of which nothing is known.

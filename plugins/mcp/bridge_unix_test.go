@@ -118,6 +118,41 @@ func TestSlowServer(t *testing.T) {
 	}
 }
 
+// The next start begins with what worked; another release of the server is asked again for the newest revision.
+func TestRevisionIsRemembered(t *testing.T) {
+	f := newFake(t, "echo")
+	f.start("")
+	tools, err := f.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	restart := func(remembered string) (now string) {
+		again := newFake(t)
+		again.dir, again.remembered = f.dir, remembered
+		again.start("", tools...)
+		again.text("echo", `{}`)
+		d, err := again.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Memory
+	}
+	d, err := f.Describe(t.Context())
+	if err != nil || !strings.HasPrefix(d.Memory, "2025-11-25 ") {
+		t.Fatalf("%v, %+v", err, d)
+	}
+	if again := restart(d.Memory); again != d.Memory || len(f.lines("discoveries")) != 1 {
+		t.Errorf("%q becomes %q, and the server was asked %d times", d.Memory, again, len(f.lines("discoveries")))
+	}
+	f.file("release", "another")
+	if again := restart(d.Memory); again != "" || len(f.lines("discoveries")) != 1 {
+		t.Errorf("another release: %q, asked %d times", again, len(f.lines("discoveries")))
+	}
+	if again := restart(""); !strings.HasPrefix(again, "2025-11-25 ") || len(f.lines("discoveries")) != 2 {
+		t.Errorf("nothing is known: %q, asked %d times", again, len(f.lines("discoveries")))
+	}
+}
+
 // Of a server of which nothing is known, the plugin says whether its tools are to be waited for.
 func TestPluginSaysWhyToolsAreMissing(t *testing.T) {
 	f := newFake(t, "echo")

@@ -37,6 +37,12 @@ type fakeServer struct {
 	answer map[string]chan json.RawMessage
 }
 
+// release grows when a file of the test says so.
+func (s *fakeServer) release() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "release"))
+	return string(text)
+}
+
 // has tells whether a file of the test is there, such as "modern".
 func (s *fakeServer) has(name string) bool {
 	_, err := os.Stat(filepath.Join(s.dir, name))
@@ -102,6 +108,7 @@ func (s *fakeServer) handle(r *fakeRequest) {
 			waiting <- r.Result
 		}
 	case "server/discover":
+		note(s.dir, "discoveries", "x")
 		if !s.has("modern") {
 			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`, r.ID)
 			return
@@ -111,7 +118,8 @@ func (s *fakeServer) handle(r *fakeRequest) {
 	case "initialize":
 		note(s.dir, "capabilities", string(r.Params.Capabilities))
 		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":`+
-			`{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}}`, r.ID)
+			`{"listChanged":true}},"serverInfo":{"name":"fake","version":"%d"}}}`, r.ID,
+			len(s.release()))
 	case "tools/list":
 		list, err := os.ReadFile(filepath.Join(s.dir, "tools"))
 		if err != nil {
@@ -257,8 +265,9 @@ func writeFile(dir, name, content string) {
 
 // A fake is a plugin with a fake server, and the files that say what that does.
 type fake struct {
-	t   *testing.T
-	dir string
+	t          *testing.T
+	dir        string
+	remembered string // of an earlier start
 	*bridge
 	*sdktest.Plugin
 }
@@ -304,7 +313,7 @@ func (f *fake) tryStartIn(ctx context.Context, settings string, known ...sdk.Too
 	if err := json.Unmarshal([]byte(written), &c); err != nil {
 		return err
 	}
-	return f.configure(ctx, &sdk.Request{Workdir: f.dir, KnownTools: known}, c)
+	return f.configure(ctx, &sdk.Request{Workdir: f.dir, KnownTools: known, Remembered: f.remembered}, c)
 }
 
 // lines are those that the server noted.

@@ -297,9 +297,11 @@ func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) 
 	}
 	session, err := client.Dial(ctx, u.bridge.opener(u.workdir), client.Options{
 		Name: "toolhost", Version: version, Capabilities: sessionCapabilities, Revision: u.bridge.protocol,
+		Expected:        u.bridge.expected(),
 		DiscoverTimeout: discover,
 		ListChanged:     u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
 	})
+	u.bridge.learn(session)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -94,7 +94,7 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 // publishes, as a host does. The error says its error, or why the plugin refuses it.
 func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
 	if p.unchecked {
-		return p.client.Configure(ctx, config, workdir)
+		return p.client.Configure(ctx, config, workdir, nil)
 	}
 	d, err := p.Describe(ctx)
 	if err != nil {
@@ -110,5 +110,5 @@ func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir 
 			return fmt.Errorf("its configuration is wrong: %w", invalid)
 		}
 	}
-	return p.client.Configure(ctx, config, workdir)
+	return p.client.Configure(ctx, config, workdir, nil)
 }

@@ -81,13 +81,16 @@ func (c *Client) Tools(ctx context.Context) ([]sdk.Tool, error) {
 
 // Configure hands the plugin its configuration, a JSON object, and the tools that it reported when it last ran with it,
 // if they are known. The plugin's refusal is an *sdk.Error.
-func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string, known ...sdk.Tool) error {
+func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string, known *sdk.Description) error {
 	if e := wire.CheckRequest(&pluginv1.CallRequest{Arguments: config, Workdir: workdir}); e != nil {
 		return errorFromWire(e)
 	}
 	request := &pluginv1.ConfigureRequest{Config: config, Workdir: workdir}
-	for i := range known {
-		request.KnownTools = append(request.KnownTools, toolToWire(&known[i]))
+	if known != nil {
+		request.Memory = known.Memory
+		for i := range known.Tools {
+			request.KnownTools = append(request.KnownTools, toolToWire(&known.Tools[i]))
+		}
 	}
 	r, err := c.wire.Configure(ctx, request)
 	if err != nil {

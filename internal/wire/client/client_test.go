@@ -203,7 +203,7 @@ func TestRequestsOverTheLimit(t *testing.T) {
 			if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != name {
 				t.Errorf("Preview gives %v", err)
 			}
-			err = c.Configure(t.Context(), r.Arguments, r.Workdir)
+			err = c.Configure(t.Context(), r.Arguments, r.Workdir, nil)
 			if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != name {
 				t.Errorf("Configure gives %v", err)
 			}

@@ -28,6 +28,7 @@ const (
 	maxNotice  = 2000
 	maxNotices = 64 // how many
 	maxKind    = 64
+	maxMemory  = 4 << 10 // of its note to itself, in bytes; a longer one is dropped
 	maxStatus  = 4 << 10 // of a gRPC status
 )
 
@@ -39,6 +40,9 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 		SDK:          oneLine(r.GetSdk(), maxWord),
 		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
 		Notices: notices(r.GetNotices()), Missing: visible(r.GetMissing(), maxNotice, ' ')}
+	if len(r.GetMemory()) <= maxMemory {
+		out.Memory = r.GetMemory()
+	}
 	out.Pending = r.GetPending() && out.Missing != ""
 	for _, t := range r.GetTools() {
 		out.Tools = append(out.Tools, toolFromWire(t))

@@ -121,13 +121,17 @@ func TestToolCrossesTheWire(t *testing.T) {
 		want.Title, want.Description, want.Category, want.OriginalName =
 			clean(in.Title), clean(in.Description), clean(in.Category), clean(in.OriginalName)
 		p.MissingTools(notice, true)
+		p.Remember(notice)
 		got, err := p.Describe(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, &sdk.Description{Name: "p", Version: "1.0.0", SDK: got.SDK, Tools: []sdk.Tool{want}, Dynamic: true,
 			Notices: []string{visible(notice, maxNotice, '\n')},
-			Missing: visible(notice, maxNotice, ' '), Pending: visible(notice, maxNotice, ' ') != ""}, got)
+			Missing: visible(notice, maxNotice, ' '), Pending: visible(notice, maxNotice, ' ') != "", Memory: got.Memory}, got)
+		if len(notice) <= maxMemory && got.Memory != clean(notice) {
+			t.Errorf("%q is remembered as %q", notice, got.Memory)
+		}
 	})
 }
 
@@ -142,12 +146,16 @@ func TestKnownToolsCrossTheWire(t *testing.T) {
 		t.Errorf("at the host's end: %+v", back)
 	}
 	p := overTheWire(t)
-	var got []sdk.Tool
-	sdk.Configure(p.Plugin, func(_ context.Context, r *sdk.Request, _ struct{}) error { got = r.KnownTools; return nil })
-	if err := p.Configure(t.Context(), nil, "", want...); err != nil {
+	var got sdk.Description
+	sdk.Configure(p.Plugin, func(_ context.Context, r *sdk.Request, _ struct{}) error {
+		got = sdk.Description{Tools: r.KnownTools, Memory: r.Remembered}
+		return nil
+	})
+	known := sdk.Description{Tools: want, Memory: "a note"}
+	if err := p.Configure(t.Context(), nil, "", &known); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(known, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

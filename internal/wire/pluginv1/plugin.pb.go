@@ -87,7 +87,10 @@ type DescribeResponse struct {
 	// not in the list fails with it.
 	Missing string `protobuf:"bytes,10,opt,name=missing,proto3" json:"missing,omitempty"`
 	// The missing tools are expected soon: a call of one waits for them. Watch reports when they are there, or no longer expected.
-	Pending       bool `protobuf:"varint,11,opt,name=pending,proto3" json:"pending,omitempty"`
+	Pending bool `protobuf:"varint,11,opt,name=pending,proto3" json:"pending,omitempty"`
+	// A note of a cacheable plugin to itself, which the host keeps with the list of tools and hands over with the next Configure; at
+	// most 4 KiB.
+	Memory        string `protobuf:"bytes,12,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -197,6 +200,13 @@ func (x *DescribeResponse) GetPending() bool {
 		return x.Pending
 	}
 	return false
+}
+
+func (x *DescribeResponse) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
 }
 
 type Tool struct {
@@ -457,7 +467,9 @@ type ConfigureRequest struct {
 	Config  []byte                 `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
 	Workdir string                 `protobuf:"bytes,2,opt,name=workdir,proto3" json:"workdir,omitempty"`
 	// The cacheable list of tools that the plugin reported when it last ran with this configuration.
-	KnownTools    []*Tool `protobuf:"bytes,3,rep,name=known_tools,json=knownTools,proto3" json:"known_tools,omitempty"`
+	KnownTools []*Tool `protobuf:"bytes,3,rep,name=known_tools,json=knownTools,proto3" json:"known_tools,omitempty"`
+	// The memory that came with that list.
+	Memory        string `protobuf:"bytes,4,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -511,6 +523,13 @@ func (x *ConfigureRequest) GetKnownTools() []*Tool {
 		return x.KnownTools
 	}
 	return nil
+}
+
+func (x *ConfigureRequest) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
 }
 
 type ConfigureResponse struct {
@@ -2222,7 +2241,7 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xc9\x02\n" +
+	"\x0fDescribeRequest\"\xe1\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2235,7 +2254,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bsessions\x18\t \x01(\bR\bsessions\x12\x18\n" +
 	"\amissing\x18\n" +
 	" \x01(\tR\amissing\x12\x18\n" +
-	"\apending\x18\v \x01(\bR\apending\"\xab\x04\n" +
+	"\apending\x18\v \x01(\bR\apending\x12\x16\n" +
+	"\x06memory\x18\f \x01(\tR\x06memory\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2269,12 +2289,13 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"_read_onlyB\x0e\n" +
 	"\f_destructiveB\r\n" +
 	"\v_idempotentB\r\n" +
-	"\v_open_world\"\x7f\n" +
+	"\v_open_world\"\x97\x01\n" +
 	"\x10ConfigureRequest\x12\x16\n" +
 	"\x06config\x18\x01 \x01(\fR\x06config\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\tR\aworkdir\x129\n" +
 	"\vknown_tools\x18\x03 \x03(\v2\x18.toolhost.plugin.v1.ToolR\n" +
-	"knownTools\"D\n" +
+	"knownTools\x12\x16\n" +
+	"\x06memory\x18\x04 \x01(\tR\x06memory\"D\n" +
 	"\x11ConfigureResponse\x12/\n" +
 	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xb5\x01\n" +
 	"\x0ePreviewRequest\x12\x17\n" +

@@ -103,14 +103,13 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	return d
 }
 
-// Cacheable returns the tools that the plugin's last start with this key reported, if they are cacheable; nil with
-// Refresh.
-func (e Entry) Cacheable() []sdk.Tool {
+// Cacheable returns what the plugin's last start with this key reported, if that is cacheable; nil with Refresh.
+func (e Entry) Cacheable() *sdk.Description {
 	if e.content == "" || e.cache.Refresh {
 		return nil
 	}
 	if d := e.load(unsteady); d != nil && d.Cacheable {
-		return d.Tools
+		return d
 	}
 	return nil
 }
@@ -150,7 +149,7 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 }
 
 // formatVersion changes whenever the meaning of entries does.
-const formatVersion = 3
+const formatVersion = 4
 
 // A kind separates what one program reports everywhere from what may change without it.
 type kind string

@@ -45,6 +45,7 @@ func (c *coder) description(d *sdk.Description) {
 	c.bool(&d.Cacheable)
 	c.text(&d.Missing)
 	c.bool(&d.Pending)
+	c.text(&d.Memory)
 	list(c, &d.Notices, c.text)
 	list(c, &d.Tools, c.tool)
 }

@@ -21,6 +21,14 @@ func Dial(ctx context.Context, open OpenFunc, o Options) (*Session, error) {
 	if o.Revision != "" && !slices.Contains(revisions, o.Revision) {
 		return nil, fmt.Errorf("%q is no protocol revision that this client speaks; use one of %q", o.Revision, revisions)
 	}
+	if o.Revision == "" && o.Expected != "" && o.Expected < Revision20260728 {
+		handshake := o
+		handshake.Revision = Revision20251125
+		s, ended, err := connect(ctx, open, &handshake)
+		if err == nil || ended || ctx.Err() != nil {
+			return s, err
+		}
+	}
 	s, ended, err := connect(ctx, open, &o)
 	if ended && o.Revision == "" && ctx.Err() == nil {
 		again := o

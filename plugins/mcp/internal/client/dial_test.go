@@ -49,6 +49,35 @@ func TestDialAgreesOnARevision(t *testing.T) {
 	}
 }
 
+// What worked before is tried first, and costs nothing but an attempt when the server no longer speaks it.
+func TestDialBeginsWithTheRevisionThatIsExpected(t *testing.T) {
+	for _, c := range []struct {
+		name, expected, want string
+		modes                []string
+		starts               int32
+	}{
+		{"a handshake", "2025-11-25", "2025-11-25", []string{"exits-on-discover"}, 1},
+		{"an older handshake", "2024-11-05", "2024-11-05", []string{"2024-11-05", "exits-on-discover"}, 1},
+		{"no handshake", "2026-07-28", "2026-07-28", []string{"modern"}, 1},
+		{"no handshake any more", "2025-11-25", "2026-07-28", []string{"modern", "refuses-initialize"}, 2},
+		{"a handshake now", "2026-07-28", "2025-11-25", nil, 1},
+		{"nonsense", "x", "2025-11-25", nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var starts atomic.Int32
+			cmd := command(t, c.modes...)
+			s := dialTo(t, func(ctx context.Context) (client.Transport, error) {
+				starts.Add(1)
+				return cmd.Open(ctx)
+			}, client.Options{Expected: c.expected, DiscoverTimeout: time.Minute})
+			if got := s.Server().Revision; got != c.want || starts.Load() != c.starts {
+				t.Errorf("%s after %d starts; want %s after %d", got, starts.Load(), c.want, c.starts)
+			}
+		})
+	}
+}
+
 // timeoutFor is short for a server that is silent, and long for others on a busy machine.
 func timeoutFor(modes []string) time.Duration {
 	if len(modes) > 0 && modes[0] == "silent-on-discover" {

@@ -219,6 +219,10 @@ func (f *fake) initialize(m *fakeMessage) {
 		fmt.Fprintln(os.Stderr, "waiting for the moon")
 		return
 	}
+	if f.modes["refuses-initialize"] {
+		f.failure(m.ID, client.CodeMethodNotFound, "Method not found")
+		return
+	}
 	version := m.Params.Version
 	for mode := range f.modes {
 		if strings.HasPrefix(mode, "20") {

@@ -22,6 +22,9 @@ type Options struct {
 	Capabilities json.RawMessage
 	// Revision pins the protocol revision, such as "2025-11-25"; empty means to negotiate.
 	Revision string
+	// Expected is the revision that an earlier session with the server agreed on, or "". One with a handshake is tried
+	// first, so that a server which is silent on server/discover costs no wait.
+	Expected string
 	// DiscoverTimeout is how long a server may take to answer server/discover before it gets an initialize request; zero
 	// means 3 s.
 	DiscoverTimeout time.Duration
