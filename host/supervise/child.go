@@ -46,35 +46,60 @@ type child struct {
 	killReason string        // why the host killed it, or ""
 }
 
-// launch starts the plugin in its own session, without a terminal, and returns its standard output, which the caller
-// must read to the end. The end of ctx ends the start, not the process.
-func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logger) (c *child, stdout *os.File,
-	err error) {
-	var stdin, out, stderr pipe
-	for _, p := range []*pipe{&stdin, &out, &stderr} {
+// stdio are the pipes of a process, and its launcher, which comes up while the sandbox is prepared.
+type stdio struct {
+	stdin, stdout, stderr pipe
+	launcher              *proctree.Launcher
+}
+
+func openStdio(spec Spec, namespaces bool) (s *stdio, err error) {
+	s = &stdio{}
+	for _, p := range []*pipe{&s.stdin, &s.stdout, &s.stderr} {
 		if p.r, p.w, err = os.Pipe(); err != nil {
-			closeFiles(stdin.r, stdin.w, out.r, out.w, stderr.r, stderr.w)
-			return nil, nil, launchError(spec, fmt.Errorf("making pipes: %w", err))
+			s.close()
+			return nil, launchError(spec, fmt.Errorf("making pipes: %w", err))
 		}
 	}
+	s.launcher = proctree.StartLauncher(s.stdin.r, s.stdout.w, s.stderr.w, namespaces)
+	return s, nil
+}
+
+// close closes all of it that a process does not use.
+func (s *stdio) close() {
+	s.closeTheirs()
+	closeFiles(s.stdin.w, s.stdout.r, s.stderr.r)
+}
+
+// closeTheirs closes what a process has copies of.
+func (s *stdio) closeTheirs() {
+	closeFiles(s.stdin.r, s.stdout.w, s.stderr.w)
+	if s.launcher != nil {
+		s.launcher.Close()
+	}
+}
+
+// launch starts the plugin in its own session, without a terminal, and returns its standard output, which the caller
+// must read to the end. The end of ctx ends the start, not the process.
+func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, log *slog.Logger) (c *child,
+	stdout *os.File, err error) {
 	cmd := how.Command(spec.Dir)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin.r, out.w, stderr.w
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Launcher = std.stdin.r, std.stdout.w, std.stderr.w, std.launcher
 	c = &child{containment: cmd.Containment(), died: make(chan struct{}), exited: make(chan struct{}),
-		stderrRead: make(chan struct{}), tail: &tail{}, stdin: stdin.w,
-		output: [2]*os.File{out.r, stderr.r}}
+		stderrRead: make(chan struct{}), tail: &tail{}, stdin: std.stdin.w,
+		output: [2]*os.File{std.stdout.r, std.stderr.r}}
 	ended, err := c.run(ctx, cmd)
-	closeFiles(stdin.r, out.w, stderr.w) // the process has copies
 	if err != nil {
-		closeFiles(stdin.w, out.r, stderr.r)
+		std.close()
 		return nil, nil, launchError(spec, err)
 	}
+	std.closeTheirs()
 	c.readers.Add(len(c.output)) // one for each copyOutput
 	go func() {
 		defer close(c.stderrRead)
-		c.copyOutput(stderr.r, &remainderReader{file: stderr.r}, newOutputLog(log, "stderr", c.tail, spec.References))
+		c.copyOutput(std.stderr.r, &remainderReader{file: std.stderr.r}, newOutputLog(log, "stderr", c.tail, spec.References))
 	}()
 	go c.wait(ended, how)
-	return c, out.r, nil
+	return c, std.stdout.r, nil
 }
 
 // run returns when the program runs; ended closes when no process of it is left.

@@ -378,7 +378,7 @@ func TestStartCanceledBeforeTheLaunch(t *testing.T) {
 	spec := fixture("good", "good").complete("")
 	how := must(s.prepareSandbox(spec, sandbox.Program{
 		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"FIXTURE=silent"}}, s.pluginPrograms))
-	if _, _, err := launch(ctx, spec, how, s.log); err == nil {
+	if _, _, err := launch(ctx, spec, how, must(openStdio(spec, false)), s.log); err == nil {
 		t.Error("it was started")
 	}
 }

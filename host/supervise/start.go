@@ -419,12 +419,17 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 	s := r.supervisor
 	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, r.env), Temp: temp,
 		Socket: r.socketDir}
-	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
+	std, err := openStdio(r.spec, r.spec.Sandbox.HasNamespaces(s.capabilities()))
 	if err != nil {
 		return nil, nil, err
 	}
+	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
+	if err != nil {
+		std.close()
+		return nil, nil, err
+	}
 	r.prepared(how)
-	c, stdout, err := launch(r.ctx, r.spec, how, r.log)
+	c, stdout, err := launch(r.ctx, r.spec, how, std, r.log)
 	if err != nil {
 		how.Release()
 		return nil, nil, err

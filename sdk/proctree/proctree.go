@@ -75,6 +75,8 @@ type Cmd struct {
 	Terminal *Size
 	// Sandbox restricts the program, and all that it starts; the zero value restricts nothing.
 	Sandbox Sandbox
+	// Launcher, if not nil, has been started ahead for this Cmd; it runs one program at most.
+	Launcher *Launcher
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if that cannot be found out. The
 	// id is not reused before Started returns, which must not take long.
 	Started func(pid int)

@@ -38,8 +38,13 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{name: p.name, program: p, sweeps: make(chan struct{}), done: make(chan struct{})}
-	if err := t.spawn(files); err != nil {
+	t := p.launcher.take(files, p.sandbox.Namespaces)
+	if t == nil {
+		t = &tree{}
+		err = t.spawn(files, p.sandbox.Namespaces)
+	}
+	t.name, t.program, t.sweeps, t.done = p.name, p, make(chan struct{}), make(chan struct{})
+	if err != nil {
 		return nil, t.refused("start the launcher: "+err.Error(), err)
 	}
 	env := t.environ()
@@ -61,7 +66,26 @@ func (t *tree) environ() []string {
 	return append(slices.DeleteFunc(slices.Clone(t.program.env), marked), t.mark)
 }
 
-func (t *tree) spawn(files [3]*os.File) error {
+// spawnAhead starts a launcher, or returns nil.
+func spawnAhead(files [3]*os.File, namespaces bool) *tree {
+	if namespaces && NamespacesRefused() != nil {
+		return nil
+	}
+	t := &tree{}
+	if t.spawn(files, namespaces) != nil {
+		return nil
+	}
+	return t
+}
+
+// discard ends a launcher that has no program.
+func (t *tree) discard() {
+	_, _ = t.control.Close(), t.status.Close()
+	_ = t.proc.Kill()
+	go func() { _, _ = t.proc.Wait() }()
+}
+
+func (t *tree) spawn(files [3]*os.File, namespaces bool) error {
 	theirs, control, err := os.Pipe()
 	if err != nil {
 		return err
@@ -77,7 +101,7 @@ func (t *tree) spawn(files [3]*os.File) error {
 	// The signal wakes a launcher that was stopped, so that it finds its pipe closed. If the thread ends before the
 	// process, an early signal does no harm.
 	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
-	if t.program.sandbox.Namespaces {
+	if namespaces {
 		addNamespaces(sys)
 	}
 	t.proc, err = os.StartProcess("/proc/self/exe", []string{launcher.Name}, &os.ProcAttr{

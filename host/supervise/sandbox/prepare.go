@@ -116,7 +116,7 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 	if box.RestrictWrites {
 		out.Hint = r.hint(protects.readOnly)
 	}
-	if s.confined() && h.Capabilities.Namespaces {
+	if s.HasNamespaces(h.Capabilities) {
 		out.placeholders = protects.hold(h.Notes, &out.Confinement.Missing)
 		box.Namespaces, box.Pinned, box.ReadOnly = true, protects.pinned, protects.readOnly
 		box.Masked, box.PinnedLinks = protects.masked, protects.links

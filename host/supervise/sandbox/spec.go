@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A Level is a degree of isolation from the rest of the machine.
@@ -98,6 +100,9 @@ func (s Spec) Requested() Level {
 }
 
 // confined reports whether at least Confined is requested.
+// HasNamespaces reports whether the program gets namespaces of its own on such a machine.
+func (s Spec) HasNamespaces(m proctree.Capabilities) bool { return s.confined() && m.Namespaces }
+
 func (s Spec) confined() bool { return s.Requested().AtLeast(Confined) }
 
 // HasNetwork reports whether the plugin may use the network.
