@@ -178,12 +178,24 @@ type toolhost struct{ *bootstrap.Instance }
 
 // open makes a host of so many plugins, whose blocks have the settings too.
 func (b *bench) open(plugins int, settings ...string) (*toolhost, error) {
-	var config strings.Builder
-	fmt.Fprintf(&config, "audit {\n path = %q\n}\n", filepath.Join(b.dir, fmt.Sprintf("record%d", time.Now().UnixNano())))
+	var blocks strings.Builder
 	for i := range plugins {
-		fmt.Fprintf(&config, "plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"),
+		fmt.Fprintf(&blocks, "plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"),
 			strings.Join(settings, "\n"))
 	}
+	return b.openWith(blocks.String())
+}
+
+// openBridge makes a host of the server of the MCP arm.
+func (b *bench) openBridge() (*toolhost, error) {
+	return b.openWith(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
+		filepath.Join(b.bin, "toolhost-plugin-mcp"), os.Args[0], serveArgument))
+}
+
+// openWith makes a host of the plugins in these blocks of a configuration.
+func (b *bench) openWith(plugins string) (*toolhost, error) {
+	var config strings.Builder
+	fmt.Fprintf(&config, "audit {\n path = %q\n}\n%s", filepath.Join(b.dir, fmt.Sprintf("record%d", time.Now().UnixNano())), plugins)
 	config.WriteString("policy \"project\" {\n")
 	for i := range 10 {
 		when := ""
@@ -212,7 +224,7 @@ func (b *bench) open(plugins int, settings ...string) (*toolhost, error) {
 func (h *toolhost) pids() (out []int) {
 	for _, p := range h.Processes() {
 		if pid := p.Status().PID; pid != 0 {
-			out = append(out, pid)
+			out = append(append(out, pid), childrenOf(pid)...)
 		}
 	}
 	return out

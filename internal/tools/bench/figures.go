@@ -88,6 +88,32 @@ func (b *bench) schemas(ctx context.Context) error {
 	return err
 }
 
+// bridge compares what calls of one MCP server cost all processes, through toolhost and from the official client.
+func (b *bench) bridge(ctx context.Context) error {
+	if !b.wants("bridge") {
+		return nil
+	}
+	h, err := b.openBridge()
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for name, size := range map[string]int{"100 B": 100, "10 KB": 10_000} {
+		direct, err := b.mcp(1, size)
+		if err != nil {
+			return err
+		}
+		defer direct.close()
+		all, err := b.compare(ctx, "MCP server, "+name, []*arm{h.arm(ours, "echo", payload.Arguments(size), 1, size), direct})
+		if err != nil {
+			return err
+		}
+		b.add(figure{name: "MCP server through toolhost, " + name + ", processor time", against: "the official client",
+			ratios: ratios(all, ours, direct.name, sample.cpuPerCall), must: 1.25, aim: 1})
+	}
+	return nil
+}
+
 // writes compares calls whose record has to be on the disk first.
 func (b *bench) writes(ctx context.Context) error {
 	if !b.wants("writes") {

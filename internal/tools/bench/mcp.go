@@ -14,7 +14,8 @@ const serveArgument = "serve-mcp"
 
 func serveMCP() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "echo", Description: "For the benchmark.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	s.AddTool(&mcp.Tool{Name: "echo", Description: "For the benchmark.", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var in payload.Args
 			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {

@@ -322,6 +322,17 @@ func smaps(pid int, name string) float64 {
 	return 0
 }
 
+// childrenOf are the processes that another one has started, such as an MCP server.
+func childrenOf(pid int) (out []int) {
+	all, _ := os.ReadDir("/proc")
+	for _, e := range all {
+		if n, err := strconv.Atoi(e.Name()); err == nil && parentOf(n) == pid {
+			out = append(append(out, n), childrenOf(n)...)
+		}
+	}
+	return out
+}
+
 func parentOf(pid int) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
