@@ -31,9 +31,9 @@ const installLong = "Install a plugin for this user: a program, the program in a
 	"configuration offers its tools unless it has a plugin of that name.\n" +
 	"\n" +
 	"What is shown before the question is what is locked: the checksum of the program, where it came from, and the\n" +
-	"sandbox level that it runs at. Then it is started once, in its sandbox, so that its tools are locked too. A program\n" +
-	"that differs later is not started. If anything fails, nothing has changed. Hosts that run keep the program that\n" +
-	"they have started.\n\n" +
+	"sandbox level that it runs at. Then it is started once, in its sandbox, so that its tools are locked too. A\n" +
+	"program that differs later is not started. If anything fails, nothing has changed. Hosts that run keep the\n" +
+	"program that they have started.\n\n" +
 	"Exit codes: 0 installed; 2 usage, or there is no terminal and no --yes; 3 a person refused; 4 it does not start."
 
 func newPluginInstall(g *globals) *cobra.Command {
@@ -63,8 +63,8 @@ func newPluginUpgrade(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME [PATH|ARCHIVE|MODULE@VERSION]",
 		Short: "Replace an installed plugin by a newer one",
-		Long: "Replace an installed plugin by what is now where it came from, for a Go module by its latest version, or by\n" +
-			"what is named. It is like toolhost plugin install in all else.",
+		Long: "Replace an installed plugin by what is now where it came from, for a Go module by its latest version, or\n" +
+			"by what is named. It is like toolhost plugin install in all else.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return errors.New("name one plugin: toolhost plugin upgrade NAME [SOURCE]")
@@ -147,7 +147,8 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	if err != nil {
 		return err
 	}
-	staged, err := plugininstall.Stage(ctx, plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.err})
+	from := plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.err}
+	staged, err := plugininstall.Stage(ctx, from)
 	if ctx.Err() != nil {
 		return errInterrupted
 	} else if err != nil {
@@ -217,8 +218,8 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	}
 	person := g.prompterAt(false)
 	if person == nil {
-		return errors.New("there is no terminal to ask at, and nothing was installed. Look at what is shown, then repeat it " +
-			"with --yes")
+		return errors.New("there is no terminal to ask at, and nothing was installed. Look at what is shown, then repeat " +
+			"it with --yes")
 	}
 	question := "Install it? It is started once, for its tools. [y/N] "
 	if f.noStart {

@@ -30,7 +30,8 @@ func newPluginLogs(g *globals) *cobra.Command {
 		Short: "Show what a plugin has printed and logged",
 		Long: "Show what a plugin has printed on standard output and standard error, what its handlers have\n" +
 			"logged, and how it crashed, with the stacks of panics. Hosts keep it in the user's state folder, without\n" +
-			"what looks like a secret: up to " + fmt.Sprint(2*pluginlog.MaxFile>>20) + " MiB for each plugin. The number in brackets is the host's process.",
+			"what looks like a secret: up to " + fmt.Sprint(2*pluginlog.MaxFile>>20) + " MiB for each plugin. The number\n" +
+			"in brackets is the host's process.",
 		Example: "  toolhost plugin logs greet --lines 20\n  toolhost plugin logs greet --follow",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

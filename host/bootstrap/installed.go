@@ -108,7 +108,8 @@ func OpenPluginFolder(o Options) (*Plugins, error) {
 		return nil, err
 	}
 	o.Installed, o.Plugins, o.Profile = false, nil, ""
-	c := &Configuration{Config: &config.Config{Dir: folder, Locked: lock}, options: o, redactor: &redactor{}, builtin: true}
+	c := &Configuration{Config: &config.Config{Dir: folder, Locked: lock}, options: o, redactor: &redactor{},
+		builtin: true}
 	return c.find(context.Background(), nil), nil
 }
 

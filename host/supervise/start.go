@@ -331,7 +331,8 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 		return err
 	}
 	_, broken := errors.AsType[*client.BrokenError](err)
-	if ctx.Err() == nil && !g.child.attached && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.hasEnded() {
+	early := broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)
+	if ctx.Err() == nil && !g.child.attached && early && g.hasEnded() {
 		err = g.earlyExit(err)
 	}
 	g.child.kill("")

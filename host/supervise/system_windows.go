@@ -8,8 +8,8 @@ import (
 
 // systemProblem is why plugins cannot run on this system at all; nil where they can.
 func systemProblem() error {
-	return &invalidError{errors.New("plugins do not run on Windows yet: toolhost can neither confine them there, nor end " +
-		"all that they start, nor tell who is at the other end of a socket. Fix: run toolhost in WSL")}
+	return &invalidError{errors.New("plugins do not run on Windows yet: toolhost can neither confine them there, nor tell " +
+		"who is at the other end of a connection. Fix: run toolhost in WSL")}
 }
 
 const nonBlocking = 0

@@ -168,7 +168,7 @@ func checkDirectory(f io.ReaderAt, size int64) error {
 	offset := binary.LittleEndian.Uint32(end[16:])
 	first := min(int64(offset), size-int64(len(buf)-at)-int64(length))
 	switch {
-	case records == 0xffff || length >= 0xffff_ffff || offset == 0xffff_ffff || length == 0xffff:
+	case records == 0xffff || length == 0xffff_ffff || offset == 0xffff_ffff || length == 0xffff:
 		return errors.New("it is a zip of the kind for very many or very large files")
 	case first < 0 || size-first > maxDirectory+tail:
 		return fmt.Errorf("its list is longer than %d MiB", maxDirectory>>20)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -120,6 +121,23 @@ func TestFilesAreRotated(t *testing.T) {
 	if err != nil || len(entries) != 3 { // the two files, and the lock
 		t.Errorf("the folder has %v, %v", entries, err)
 	}
+}
+
+func TestFloodsAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		s := NewStore(dir)
+		defer s.Close()
+		for range 40 {
+			say(t, s, strings.Repeat("x", 30<<10))
+		}
+		time.Sleep(time.Second) // of the bubble's clock
+		say(t, s, "later")
+		lines, _, err := Last(filepath.Join(dir, "greet.log"), 1000)
+		if err != nil || len(lines) > 12 || !strings.Contains(strings.Join(lines, " "), "more before this were dropped") {
+			t.Errorf("%d lines are kept, %v", len(lines), err)
+		}
+	})
 }
 
 func TestFilesOfOthersAreNotWritten(t *testing.T) {

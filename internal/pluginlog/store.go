@@ -20,6 +20,8 @@ import (
 const (
 	// MaxFile is the size, in bytes, at which a file is renamed, and another begun: a plugin has two files at most.
 	MaxFile = 1 << 20
+	// maxRate is how many bytes of a plugin are written a second; the excess is dropped and counted.
+	maxRate = 256 << 10
 	// checkEvery is how often a host looks whether another one has begun another file.
 	checkEvery = time.Second
 )
@@ -132,6 +134,10 @@ type file struct {
 	info    os.FileInfo
 	size    int64
 	checked time.Time
+
+	second  time.Time
+	written int // in this second
+	dropped int // records in this second
 }
 
 func (s *Store) write(plugin, text string) {
@@ -143,11 +149,13 @@ func (s *Store) write(plugin, text string) {
 	}
 	f := s.files[plugin]
 	if f != nil && time.Since(f.checked) >= checkEvery && !f.isAt(path) {
-		f = s.forget(plugin)
+		s.forget(plugin)
+		f = nil
 	}
 	if f != nil && f.size+int64(len(text)) > s.limit {
 		s.rotate(path)
-		f = s.forget(plugin)
+		s.forget(plugin)
+		f = nil
 	}
 	if f == nil {
 		if f = s.open(path); f == nil {
@@ -155,15 +163,24 @@ func (s *Store) write(plugin, text string) {
 		}
 		s.files[plugin] = f
 	}
+	if now := time.Now(); now.Sub(f.second) >= time.Second {
+		if f.dropped > 0 {
+			text = fmt.Sprintf("%d more before this were dropped: too many in a second\n", f.dropped) + text
+		}
+		f.second, f.written, f.dropped = now, 0, 0
+	}
+	if f.written += len(text); f.written > maxRate {
+		f.dropped++
+		return
+	}
 	n, _ := io.WriteString(f, text) // one write: lines of several hosts do not mix
 	f.size += int64(n)
 }
 
-// forget closes a plugin's file, and returns nil.
-func (s *Store) forget(plugin string) *file {
+// forget closes a plugin's file.
+func (s *Store) forget(plugin string) {
 	_ = s.files[plugin].Close()
 	delete(s.files, plugin)
-	return nil
 }
 
 // isAt reports whether the file still is the one at path, and how large it is.

@@ -31,7 +31,7 @@ const (
 	inNamespace = "pid-namespace"
 	inTree      = "process-tree"
 	inGroup     = "process-group"
-	inProcess   = "process"
+	inJob       = "job-object"
 )
 
 const (
@@ -97,7 +97,7 @@ func Command(name string, args ...string) *Cmd {
 // Containment is what Run ends along with the program: "process-tree" (every
 // process it started, also when this process dies) on Linux, "process-group"
 // (those that stayed in its process group, as long as this process lives) on
-// other Unix systems, "process" (the program alone) elsewhere.
+// other Unix systems, "job-object" on Windows.
 func Containment() string { return containment }
 
 // Containment is the same for this program: "pid-namespace" (every process it started, whatever happens to the

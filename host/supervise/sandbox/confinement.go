@@ -163,8 +163,8 @@ func effective(requested Level, m proctree.Capabilities) Level {
 func missing(requested Level, m proctree.Capabilities, network bool) (out []string) {
 	switch {
 	case !m.Sandbox:
-		return []string{fmt.Sprintf("the sandbox level %s is not available on %s: this system has no means that toolhost knows to "+
-			"use, and the plugin can do what its user can", requested, runtime.GOOS)}
+		return []string{fmt.Sprintf("the sandbox level %s is not available on %s: this system has no means that toolhost "+
+			"knows to use, and the plugin can do what its user can", requested, runtime.GOOS)}
 	case !m.NoNewPrivs:
 		return []string{"the kernel has no no_new_privs: programs such as sudo can gain privileges, and no level holds"}
 	}
