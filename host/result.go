@@ -32,7 +32,7 @@ type Result struct {
 	// InputRequired is set when Status is StatusInputRequired: the questions that the tool asks before it continues.
 	InputRequired *sdk.InputRequired
 	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta of an MCP
-	// server; nil when there are none.
+	// server; nil when there are none. See sdk.Result.
 	Extra json.RawMessage
 	// Truncated says that Content or Structured was cut, and KeptFiles are the paths of files with the full text of
 	// what the host cut.

@@ -20,7 +20,8 @@ type Result struct {
 	// Truncated means that Content is incomplete.
 	Truncated bool
 	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta; nil when
-	// there are none.
+	// there are none. For an MCP server that orders its members in a way of its own it also has content and
+	// structuredContent, as null, and isError, each where it stood.
 	Extra json.RawMessage
 	// InputRequired, when not nil, means that the call has questions; nothing but Extra is set beside it.
 	InputRequired *InputRequired

@@ -150,7 +150,7 @@ func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
 		}
 		want := "{\"content\":[{\"type\":\"text\",\"text\":\"a <b> \u2028 é\"" + `,"annotations":{"priority":0.10,"audience":["user"]}},` +
 			`{"type":"hologram","z":1,"a":9007199254740993},` + string(parts) + `],"structuredContent":` +
-			`{"z":12345678901234567890,"a":1.50},` + isError + `"future":{"k":1},"_meta":{"y":1,"b":[2.0]}}`
+			`{"z":12345678901234567890,"a":1.50},` + isError + `"_meta":{"y":1,"b":[2.0]},"future":{"k":1}}`
 		if got != want {
 			t.Errorf("got  %.600s\nwant %.600s", got, want)
 		}

@@ -156,9 +156,10 @@ type result struct {
 	mcp.ResultBase // with what the SDK adds to _meta
 	body           object
 	meta           object
+	behind         object // the members that follow _meta
 }
 
-// MarshalJSON writes the members, and then _meta.
+// MarshalJSON writes the members, with _meta in its place.
 func (r *result) MarshalJSON() ([]byte, error) {
 	out, meta := object{slices.Clone(r.body.json)}, object{slices.Clone(r.meta.json)}
 	for name, value := range r.Meta {
@@ -171,6 +172,7 @@ func (r *result) MarshalJSON() ([]byte, error) {
 	if !meta.isEmpty() {
 		out.add("_meta", meta.bytes())
 	}
+	out.addObject(&r.behind)
 	return out.bytes(), nil
 }
 

@@ -35,6 +35,17 @@ func (o *object) addMembers(all []member, but ...string) {
 	}
 }
 
+// addObject adds the members of another object.
+func (o *object) addObject(more *object) {
+	switch {
+	case more.isEmpty():
+	case o.isEmpty():
+		o.json = append(o.json, more.json...)
+	default:
+		o.json = append(append(o.json, ','), more.json[1:]...)
+	}
+}
+
 func (o *object) isEmpty() bool { return len(o.json) == 0 }
 
 // bytes returns the object; the object takes no more members then.

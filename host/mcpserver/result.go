@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -44,14 +45,37 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	if out.Truncated && structured == nil && t.OutputSchema != nil {
 		failed = true // clients refuse a result without what its schema promises
 	}
-	to.body.add("content", contentJSON(content))
-	to.body.add("structuredContent", structured)
-	if failed {
-		to.body.add("isError", json.RawMessage("true"))
-	}
-	to.body.addMembers(extra, "content", "structuredContent", "isError", "_meta", "resultType", "inputRequests",
-		"requestState")
+	to.arrange(extra, []member{{"content", contentJSON(content)}, {"structuredContent", structured},
+		{"isError", sdk.Encode(failed)}})
 	return to.complete(r)
+}
+
+// arrange adds the members of a result, own and those of its source, to which own belong in the places that it marks. Own
+// members without a place come first; isError without one is left out where it is false.
+func (r *result) arrange(source, own []member) {
+	for _, m := range own {
+		if !has(source, m.name) && (m.name != "isError" || string(m.value) == "true") {
+			r.body.add(m.name, m.value)
+		}
+	}
+	to := &r.body
+	for i, m := range source {
+		switch m.name {
+		case "_meta":
+			to = &r.behind
+		case "resultType", "inputRequests", "requestState": // of one connection
+		case "content", "structuredContent", "isError":
+			if !has(source[:i], m.name) {
+				to.add(m.name, find(own, m.name))
+			}
+		default:
+			to.add(m.name, m.value)
+		}
+	}
+}
+
+func has(all []member, name string) bool {
+	return slices.ContainsFunc(all, func(m member) bool { return m.name == name })
 }
 
 // aboutOneHop reports whether a member of _meta is between a client and the next server only.

@@ -253,9 +253,10 @@ var fakeCalls = map[string]func(*fakeServer, fakeRequest){
 	"failure": func(s *fakeServer, r fakeRequest) {
 		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32099,"message":"it broke","data":{"z":1,"a":9007199254740993}}}`, r.ID)
 	},
-	"ask":   (*fakeServer).ask,
-	"asks":  (*fakeServer).askForever,
-	"exact": func(s *fakeServer, r fakeRequest) { s.result(r, exactResult) },
+	"ask":    (*fakeServer).ask,
+	"asks":   (*fakeServer).askForever,
+	"exact":  func(s *fakeServer, r fakeRequest) { s.result(r, exactResult) },
+	"turned": func(s *fakeServer, r fakeRequest) { s.result(r, turnedResult) },
 }
 
 // exactResult has what implementations tend to change.
@@ -270,6 +271,10 @@ const exactResult = `{"content":[{"type":"text","text":"<&>\u2028","annotations"
 	`{"name":"l","_meta":{"b":1,"a":9007199254740993},"type":"resource_link","uri":"u"}],` +
 	`"structuredContent":{"zebra":9007199254740993,"alpha":[1.0,-0.0,1e3],"nested":{"b":null,"a":"<&>"}},` +
 	`"isError":false,"_meta":{"example.org/z":{"b":1,"a":2}},"example.org/extra":{"b":9007199254740993,"a":1}}`
+
+// turnedResult has its members in no usual order.
+const turnedResult = `{"example.org/extra":1,"isError":false,"_meta":{"example.org/z":1},"structuredContent":{"a":1},` +
+	`"example.org/more":2,"content":[]}`
 
 func orNull(v json.RawMessage) json.RawMessage {
 	if v == nil {

@@ -29,7 +29,12 @@ func readReply(raw json.RawMessage) (reply, error) {
 	var failed bool
 	var extra []member
 	resultType := "complete"
-	for _, m := range members(raw) {
+	all := members(raw)
+	arranged := isArranged(all)
+	for _, m := range all {
+		if arranged && (m.name == "content" || m.name == "structuredContent") {
+			extra = append(extra, member{m.name, json.RawMessage("null")}) // its place; the value is elsewhere
+		}
 		switch m.name {
 		case "content":
 			list, ok := items(m.value)
@@ -44,7 +49,9 @@ func readReply(raw json.RawMessage) (reply, error) {
 		case "structuredContent":
 			r.Structured = m.value
 		case "isError":
-			failed = string(m.value) == "true"
+			if failed = string(m.value) == "true"; !failed || arranged {
+				extra = append(extra, m)
+			}
 		case "resultType":
 			resultType, _ = text(m.value)
 		case "inputRequests":
@@ -75,6 +82,33 @@ func readReply(raw json.RawMessage) (reply, error) {
 	}
 	return reply{}, fmt.Errorf("the result has the resultType %q, which this client does not know",
 		textutil.Cut(resultType, 60))
+}
+
+// isArranged reports whether the members are in another order than that in which a result is written by itself.
+func isArranged(all []member) bool {
+	last := 0
+	for _, m := range all {
+		rank := 3 // of members that the protocol does not name
+		switch m.name {
+		case "content":
+			rank = 0
+		case "structuredContent":
+			rank = 1
+		case "isError":
+			rank = 2
+		case "_meta":
+			if rank = 4; withoutHop(m.value) == nil {
+				continue
+			}
+		case "resultType", "inputRequests", "requestState": // of one connection
+			continue
+		}
+		if rank < last {
+			return true
+		}
+		last = rank
+	}
+	return false
 }
 
 // hopPrefix begins the names in _meta that are between a client and a server, and not for who is behind them.

@@ -100,11 +100,28 @@ func TestStructuredContentKeepsItsBytes(t *testing.T) {
 func TestMembersOfTheResult(t *testing.T) {
 	r := mustReply(t, `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"},"a": 1,"progressToken":2},
 		"content":[],"resultType":"complete","future":{"b" : 2}}`).result
-	if want := `{"_meta":{"a":1},"future":{"b" : 2}}`; string(r.Extra) != want {
+	if want := `{"_meta":{"a":1},"content":null,"future":{"b" : 2}}`; string(r.Extra) != want {
 		t.Errorf("extra is %s, want %s", r.Extra, want)
 	}
 	if r := mustReply(t, `{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}`).result; r.Extra != nil {
 		t.Errorf("the server's own _meta is passed on: %s", r.Extra)
+	}
+}
+
+// A result whose members are in the usual order needs no places.
+func TestPlacesOfMembers(t *testing.T) {
+	for reply, want := range map[string]string{
+		`{"content":[],"structuredContent":{},"isError":true,"x":1,"_meta":{"a":1}}`: `{"x":1,"_meta":{"a":1}}`,
+		`{"_meta":{"io.modelcontextprotocol/serverInfo":{}},"content":[]}`:           ``,
+		`{"resultType":"complete","content":[]}`:                                     ``,
+		`{"content":[],"isError":false}`:                                             `{"isError":false}`,
+		`{"isError":true,"content":[]}`:                                              `{"isError":true,"content":null}`,
+		`{"structuredContent":{},"x":1,"content":[]}`:                                `{"structuredContent":null,"x":1,"content":null}`,
+		`{"_meta":{"a":1},"isError":false}`:                                          `{"_meta":{"a":1},"isError":false}`,
+	} {
+		if r := mustReply(t, reply).result; string(r.Extra) != want {
+			t.Errorf("%s: extra is %s, want %s", reply, r.Extra, want)
+		}
 	}
 }
 
