@@ -244,6 +244,11 @@ func TestLoadOfAnIdentityIsBounded(t *testing.T) {
 	bob.token = "token-of-bob-0123456789"
 	w.handshake()
 	bob.handshake()
+	eventually(t, "the handshakes are over", func() bool {
+		server.load.mu.Lock()
+		defer server.load.mu.Unlock()
+		return len(server.load.of) == 0
+	})
 	var calls []*stream
 	for i := range 4 {
 		calls = append(calls, w.openStream(http.MethodPost,
