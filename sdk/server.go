@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,6 +29,7 @@ type server struct {
 	overdue  overdue
 	cpus     processors
 	memory   *idlemem.Trimmer // nil in a process that is not the plugin's own
+	calls    atomic.Int64     // that began
 	kept     []byte           // see ballast
 }
 
@@ -123,6 +125,9 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	}
 	defer s.runs.end(id)
 	if s.memory != nil {
+		if s.calls.Add(1) == ballastCalls {
+			s.kept = make([]byte, ballast)
+		}
 		s.memory.Begin()
 		defer s.memory.End()
 	}

@@ -44,6 +44,12 @@ func TestMemoryIsReturnedWhenIdle(t *testing.T) {
 	})
 }
 
+// A process that holds little is left alone from the beginning: a collection would make it larger.
+func TestLittleMemoryIsKept(t *testing.T) {
+	trimmer := &Trimmer{held: func() uint64 { return worthwhile - 1 }, free: func() { t.Error("memory was returned") }}
+	trimmer.trim()
+}
+
 // What calls have allocated and dropped is returned to the system.
 func TestHeapIsReturned(t *testing.T) {
 	var pool [][]byte
