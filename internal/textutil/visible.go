@@ -1,4 +1,3 @@
-// Package textutil has what several packages do with texts of third parties before people or models read them.
 package textutil
 
 import (

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -153,8 +154,9 @@ func (m *multi) outcome() (*outcome, error) {
 	}
 	out.Warnings = append([]string{}, o.notes...)
 	o.output = out
-	o.summary = fmt.Sprintf("%s %s in %s:\n%s", byDryRun(m.DryRun, "Made", "Would make"), count(len(m.Edits), "edit"),
-		count(len(m.order), "file"), strings.Join(lines, "\n"))
+	o.summary = fmt.Sprintf("%s %s in %s:\n%s", byDryRun(m.DryRun, "Made", "Would make"),
+		textutil.Count(len(m.Edits), "edit"),
+		textutil.Count(len(m.order), "file"), strings.Join(lines, "\n"))
 	return o, nil
 }
 
@@ -176,9 +178,9 @@ func fileOf(c *change, dry bool) multiFile {
 func (f multiFile) inWords() string {
 	switch {
 	case f.Created && f.Etag == "": // in a dry run
-		return fmt.Sprintf("%s: created, %s", pathText(f.Path), count(f.Bytes, "byte"))
+		return fmt.Sprintf("%s: created, %s", pathText(f.Path), textutil.Count(f.Bytes, "byte"))
 	case f.Created:
-		return fmt.Sprintf("%s: created, %s [etag %s]", pathText(f.Path), count(f.Bytes, "byte"), f.Etag)
+		return fmt.Sprintf("%s: created, %s [etag %s]", pathText(f.Path), textutil.Count(f.Bytes, "byte"), f.Etag)
 	case !f.Changed:
 		return fmt.Sprintf("%s: the edits cancel each other out, so it is unchanged [etag %s]", pathText(f.Path), f.Etag)
 	}

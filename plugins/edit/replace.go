@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -83,7 +84,7 @@ func (in replaceInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 		Bytes: len(c.after), Warnings: append([]string{}, notes...)}
 	o := &outcome{changes: []*change{c}, dry: in.DryRun, notes: notes, output: out}
 	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", byDryRun(in.DryRun, "Replaced", "Would replace"),
-		count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
+		textutil.Count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
 	return o, nil
 }
 
@@ -106,11 +107,4 @@ func byDryRun(dry bool, did, would string) string {
 		return would
 	}
 	return did
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

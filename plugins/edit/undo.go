@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -57,8 +58,9 @@ func (in undoInput) targets(s *toolCall) (paths []string, err error) {
 	n := max(in.Count, 1)
 	if n > len(entries) {
 		return nil, &sdk.Error{Name: "NothingToUndo",
-			Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries),
-				"edit"), n, droppedNote(dropped)),
+			Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed",
+				textutil.Count(len(entries),
+					"edit"), n, droppedNote(dropped)),
 			Suggestion: fmt.Sprintf("Set count to at most %d.", len(entries))}
 	}
 	s.taken = entries[:n]
@@ -108,8 +110,8 @@ func (in undoInput) outcome(changes []*change, taken, left []*historyEntry) *out
 	}
 	o := &outcome{changes: changes, dry: in.DryRun, output: out, undoes: taken}
 	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", byDryRun(in.DryRun, "Took", "Would take"),
-		count(len(taken), "edit"),
-		count(len(files), "file"), strings.Join(files, ", "), remaining(left))
+		textutil.Count(len(taken), "edit"),
+		textutil.Count(len(files), "file"), strings.Join(files, ", "), remaining(left))
 	if in.DryRun {
 		o.summary += listEntries(append(slices.Clip(taken), left...))
 	}
@@ -120,7 +122,7 @@ func remaining(left []*historyEntry) string {
 	if len(left) == 0 {
 		return "No older edit can be taken back."
 	}
-	return count(len(left), "older edit") + " can be taken back."
+	return textutil.Count(len(left), "older edit") + " can be taken back."
 }
 
 // listEntries lists entries, the last first.
@@ -138,7 +140,7 @@ func listEntries(entries []*historyEntry) string {
 		fmt.Fprintf(&b, "\n%d. %s of %s, %v ago", i+1, e.tool, strings.Join(paths, ", "), time.Since(e.at).Round(time.Second))
 	}
 	if more := len(entries) - 20; more > 0 {
-		fmt.Fprintf(&b, "\n... and %s", count(more, "older edit"))
+		fmt.Fprintf(&b, "\n... and %s", textutil.Count(more, "older edit"))
 	}
 	return b.String()
 }

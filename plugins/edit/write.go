@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -105,7 +106,7 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 	c := &change{place: p, after: []byte(in.Content), form: plainForm}
 	out := writeOutput{Path: p.Path, Created: true, Changed: true, Bytes: len(c.after), Etag: c.etag()}
 	return &outcome{changes: []*change{c}, output: out, noDiff: true,
-		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), count(out.Bytes, "byte"), out.Etag)}, nil
+		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), textutil.Count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
 // checkParent refuses a new file in a missing directory, unless create is set.
@@ -129,7 +130,8 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 	c := &change{place: p, before: before, after: k.data, form: k.form}
 	out := writeOutput{Path: p.Path, Changed: c.changes(), Bytes: len(c.after), Etag: c.etag()}
 	o := &outcome{changes: []*change{c}, notes: c.sideEffects(), output: out}
-	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path), count(out.Bytes, "byte"),
+	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path),
+		textutil.Count(out.Bytes, "byte"),
 		len(before.data), k.did(), out.Etag)
 	if !out.Changed {
 		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", pathText(p.Path), out.Etag)

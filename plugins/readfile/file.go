@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -190,7 +191,8 @@ func (e *excerpt) view(path string, d *decoded, etag string) *fileView {
 
 func outOfRange(p *workspace.Place, first, total int) error {
 	return &sdk.Error{Name: "LineOutOfRange",
-		Message:    fmt.Sprintf("start_line %d is past the end of %q, which has %s", first, p.Path, count(total, "line")),
+		Message: fmt.Sprintf("start_line %d is past the end of %q, which has %s", first, p.Path,
+			textutil.Count(total, "line")),
 		Suggestion: fmt.Sprintf("Use a start_line of at most %d.", max(total, 1)),
 		Details:    sdk.Details(map[string]int{"total_lines": total})}
 }
@@ -328,7 +330,7 @@ func (r *readCall) binary(f *os.File, p *workspace.Place, head []byte) (*fileVie
 		return nil, tooLargeImage(p, mimeType, r.images)
 	}
 	return &fileView{content: sdk.ImageContent(data, mimeType),
-		notes:      []string{mimeType + ", " + count(len(data), "byte")},
+		notes:      []string{mimeType + ", " + textutil.Count(len(data), "byte")},
 		readOutput: readOutput{Path: p.Path, Bytes: len(data), MIMEType: mimeType}}, nil
 }
 

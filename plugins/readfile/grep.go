@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
@@ -345,7 +346,7 @@ func (g *grepCall) emptyNote() string {
 	case g.searched == 0:
 		return "no file was searched"
 	}
-	return "no matches in " + count(g.searched, "file")
+	return "no matches in " + textutil.Count(g.searched, "file")
 }
 
 func (g *grepCall) countNote() string {
@@ -353,9 +354,10 @@ func (g *grepCall) countNote() string {
 		return ""
 	}
 	note := fmt.Sprintf("%s in %s of %d searched", countOf(g.matches, "matching line", "matching lines"),
-		count(g.with, "file"), g.searched)
+		textutil.Count(g.with, "file"), g.searched)
 	if more := g.with - len(g.files); more > 0 {
-		note += fmt.Sprintf("; %s not shown: narrow path, include or pattern%s", count(more, "file"), g.suggestNarrower())
+		note += fmt.Sprintf("; %s not shown: narrow path, include or pattern%s", textutil.Count(more, "file"),
+			g.suggestNarrower())
 	}
 	return note
 }

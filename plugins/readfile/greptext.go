@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
@@ -74,7 +75,7 @@ func (g *grepCall) addFile(f *fileMatches) bool {
 		return true
 	case "files":
 		if g.size += len(f.path); len(g.files) == g.in.Limit || g.size > maxPathBytes {
-			g.full = count(len(g.files), "file")
+			g.full = textutil.Count(len(g.files), "file")
 			return false
 		}
 	default:

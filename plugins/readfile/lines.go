@@ -286,8 +286,9 @@ func (e *excerpt) endings() ([]byte, string) {
 	case crlf >= lf:
 		return bytes.ReplaceAll(e.text, []byte("\r\n"), []byte("\n")), "line endings are CRLF, shown as LF"
 	}
-	return e.text, fmt.Sprintf("mixed line endings, shown as they are: %d of these %s with CRLF", crlf, count(lf, "line")+
-		" end")
+	return e.text, fmt.Sprintf("mixed line endings, shown as they are: %d of these %s with CRLF", crlf,
+		textutil.Count(lf, "line")+
+			" end")
 }
 
 // notes are for the model: what the text is not, and how to get the rest.
@@ -322,7 +323,7 @@ func bracketed(notes ...string) string {
 func (e *excerpt) longNote() string {
 	note := fmt.Sprintf("cut at %d characters: %s (%d bytes)", e.chars, numbered(e.long), e.longSize)
 	if e.first < 0 {
-		return strings.Replace(note, numbered(e.long), count(len(e.long), "line"), 1)
+		return strings.Replace(note, numbered(e.long), textutil.Count(len(e.long), "line"), 1)
 	}
 	return note + fmt.Sprintf("; for the whole of it read it alone: start_line=%d, end_line=%d", e.long[0], e.long[0])
 }
@@ -360,7 +361,7 @@ func (e *excerpt) tailNote() string {
 	case e.cut > 0:
 		return fmt.Sprintf("the last line has %d bytes, the first %d are shown; %s", e.cut, e.cutAt, e.suggestNarrower())
 	case e.first < 0:
-		note = fmt.Sprintf("the last %s of %s", count(e.shown, "line"), e.ofTotal())
+		note = fmt.Sprintf("the last %s of %s", textutil.Count(e.shown, "line"), e.ofTotal())
 	}
 	switch {
 	case e.far:
@@ -404,14 +405,6 @@ func numbered(lines []int) string {
 		text += fmt.Sprintf(" and %d more", len(lines)-most)
 	}
 	return text
-}
-
-// count is n with its unit, in the plural where it must be.
-func count(n int, unit string) string {
-	if n != 1 {
-		unit += "s"
-	}
-	return strconv.Itoa(n) + " " + unit
 }
 
 // clip returns the first limit characters of line, its line ending not counted.

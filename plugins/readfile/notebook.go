@@ -70,7 +70,7 @@ func (r *readCall) cells(n *notebook, p *workspace.Place, etag string) (*fileVie
 	if r.tail == 0 && r.first > max(e.total, 1) {
 		return nil, outOfRange(p, r.first, e.total)
 	}
-	note := "a notebook of " + count(n.cells, "cell") +
+	note := "a notebook of " + textutil.Count(n.cells, "cell") +
 		"; lines are counted as shown here; to edit it, read it with raw=true first"
 	v := e.view(p.Path, &decoded{textEncoding: utf8Coding, note: note}, etag)
 	v.Cells = n.cells
