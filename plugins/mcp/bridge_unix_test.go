@@ -212,7 +212,7 @@ func TestServerExitsInACall(t *testing.T) {
 	}
 }
 
-// SIGKILL costs the calls in flight, at once, and nothing else.
+// SIGKILL costs the calls in flight, at once and with what the server said last, and nothing else; none is sent again.
 func TestServerIsKilled(t *testing.T) {
 	f := newFake(t, "echo", "hang")
 	f.start("")
@@ -225,8 +225,8 @@ func TestServerIsKilled(t *testing.T) {
 	f.kill()
 	for range cap(results) {
 		r := <-results
-		if r.Error == nil || r.Error.Name != "ServerExited" ||
-			!strings.Contains(string(r.Error.Details), `"signal":"SIGKILL"`) {
+		if r.Error == nil || r.Error.Name != "ServerExited" || r.Error.Outcome != sdk.OutcomeUnknown ||
+			!strings.Contains(string(r.Error.Details), `"signal":"SIGKILL"`) || !strings.Contains(r.Error.Message, "hanging") {
 			t.Errorf("%+v", r.Error)
 		}
 	}
@@ -235,6 +235,9 @@ func TestServerIsKilled(t *testing.T) {
 	}
 	if got := f.text("echo", `{}`); got != "{}" {
 		t.Error(got)
+	}
+	if calls := f.lines("calls"); len(calls) != cap(results)+1 {
+		t.Errorf("a call was sent twice: %v", calls)
 	}
 }
 

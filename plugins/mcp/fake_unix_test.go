@@ -185,6 +185,7 @@ func (s *fakeServer) call(r *fakeRequest) {
 		fmt.Fprintln(os.Stderr, "first line\nlast line")
 		os.Exit(7)
 	case "hang":
+		fmt.Fprintln(os.Stderr, "hanging")
 		progress(1)
 	case "hold":
 		for !s.has("go") {
