@@ -1,12 +1,10 @@
+//go:build unix
+
 package client_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -69,26 +67,4 @@ func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// serveBenchmark is a server that costs little: it decodes nothing.
-func (f *fake) serveBenchmark() {
-	in := bufio.NewReaderSize(os.Stdin, 4<<20)
-	for {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
-			return
-		}
-		_, from, call := bytes.Cut(line, []byte(`"arguments":{"text":`))
-		if !call {
-			var m fakeMessage
-			_ = json.Unmarshal(line, &m)
-			f.handle(&m)
-			continue
-		}
-		id, _, _ := bytes.Cut(line[bytes.Index(line, []byte(`"id":`))+5:], []byte(","))
-		text := from[:bytes.IndexByte(from[1:], '"')+2]
-		fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`+"\n", id, text)
-		f.out.Flush()
-	}
 }

@@ -266,3 +266,25 @@ func (f *fake) list(m *fakeMessage) {
 		f.result(m.ID, `{"ttlMs":3000,"cacheScope":"public","tools":[ {"name":"two"} ]}`)
 	}
 }
+
+// serveBenchmark is a server that costs little: it decodes nothing.
+func (f *fake) serveBenchmark() {
+	in := bufio.NewReaderSize(os.Stdin, 4<<20)
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		_, from, call := bytes.Cut(line, []byte(`"arguments":{"text":`))
+		if !call {
+			var m fakeMessage
+			_ = json.Unmarshal(line, &m)
+			f.handle(&m)
+			continue
+		}
+		id, _, _ := bytes.Cut(line[bytes.Index(line, []byte(`"id":`))+5:], []byte(","))
+		text := from[:bytes.IndexByte(from[1:], '"')+2]
+		fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`+"\n", id, text)
+		f.out.Flush()
+	}
+}
