@@ -1,3 +1,4 @@
+// Package testutil has helpers that the tests of several packages share.
 package testutil
 
 import (
