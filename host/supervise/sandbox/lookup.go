@@ -20,6 +20,7 @@ import (
 type PathLookup struct {
 	mu      sync.Mutex
 	pending map[string]*lookup
+	begun   int // lookups, for tests
 }
 
 // A lookup has the target of a path, once done is closed.
@@ -42,6 +43,7 @@ func (l *PathLookup) start(path string) *lookup {
 	}
 	at := &lookup{done: make(chan struct{})}
 	l.pending[path] = at
+	l.begun++
 	go func() {
 		defer close(at.done)
 		at.run(path)
@@ -98,12 +100,21 @@ const (
 	masked                         // a file that toolhost writes, and plugins must not even read; it is created
 )
 
-// resolve looks up all the paths, and leaves out those that need not exist and do not.
+// resolve looks up each of the paths once, and leaves out those that need not exist and do not. Plugins often share a
+// program.
 func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 	var named []hostPath
+	type key struct {
+		path string
+		kind pathKind
+	}
+	seen := map[key]bool{}
 	add := func(kind pathKind, paths []string) {
 		for _, path := range paths {
-			named = append(named, hostPath{path: path, kind: kind})
+			if k := (key{path, kind}); !seen[k] {
+				seen[k] = true
+				named = append(named, hostPath{path: path, kind: kind})
+			}
 		}
 	}
 	add(private, p.Private)
