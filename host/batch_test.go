@@ -183,9 +183,9 @@ func TestBatchAfterRejection(t *testing.T) {
 		want     []string
 	}{
 		"goes on":                     {"www", false, "", []string{"1"}, []string{"ok", no, "ok"}},
-		"goes on, told so":            {"www", false, `{"cancel_rest":false}`, []string{"1"}, []string{"ok", no, "ok"}},
+		"continues, as asked":         {"www", false, `{"cancel_rest":false}`, []string{"1"}, []string{"ok", no, "ok"}},
 		"stops":                       {"wwwrx", true, "", []string{"1"}, []string{"ok", no, off, off, off}},
-		"stops, told so":              {"wwwr", false, `{"cancel_rest":true}`, []string{"1"}, []string{"ok", no, off, off}},
+		"stops, as asked":             {"wwwr", false, `{"cancel_rest":true}`, []string{"1"}, []string{"ok", no, off, off}},
 		"not what has ended":          {"rrrw", true, "", []string{"1"}, []string{"ok", no, "ok", off}},
 		"not what has failed already": {"wxw", true, "", []string{"2"}, []string{"ok", "E_TOOL_NOT_FOUND", no}},
 		"the first counts":            {"rrrrw", true, "", []string{"1", "2"}, []string{"ok", no, no, "ok", off}},

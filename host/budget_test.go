@@ -237,8 +237,9 @@ func TestTooExpensive(t *testing.T) {
 		tier sdk.CostTier
 		want string
 	}{
-		"told": {sdk.Expensive, "test__run is expensive; calls may be free at most (max_cost_tier); nothing was run"},
-		"not told": {"", "test__run has no cost tier, and so counts as cheap; calls may be free at most (max_cost_tier); " +
+		"reported": {sdk.Expensive, "test__run is expensive; calls may be free at most (max_cost_tier); nothing was run"},
+		"not reported": {"", "test__run has no cost tier, and so counts as cheap; calls may be free at most " +
+			"(max_cost_tier); " +
 			"nothing was run"},
 	}
 	for name, c := range cases {

@@ -92,7 +92,7 @@ func TestCatalogHidesProblemsOutside(t *testing.T) {
 			}
 		}
 		e := failed(t, c.Call(t.Context(), call("test__broken", "")), sdk.CodeToolNotFound)
-		if told := strings.Contains(e.Message, "left out"); told != (glob == "test__*" || glob == "*") {
+		if noted := strings.Contains(e.Message, "left out"); noted != (glob == "test__*" || glob == "*") {
 			t.Errorf("%s: %s", glob, e.Message)
 		}
 	}
@@ -308,7 +308,7 @@ func TestFilter(t *testing.T) {
 		"exclude nothing":    {host.Filter{Exclude: []string{}}, all},
 		"read-only":          {host.Filter{ReadOnly: true}, []string{"files__index", "files__read"}},
 		"categories":         {host.Filter{Categories: []string{"search", "none"}}, []string{"files__index"}},
-		"no category told":   {host.Filter{Categories: []string{""}}, []string{"files__plain", "shell__exec"}},
+		"no category noted":  {host.Filter{Categories: []string{""}}, []string{"files__plain", "shell__exec"}},
 		"no categories":      {host.Filter{Categories: []string{}}, nil},
 		"free":               {host.Filter{MaxCostTier: sdk.Free}, []string{"files__read"}},
 		"cheap": {host.Filter{MaxCostTier: sdk.Cheap},

@@ -197,7 +197,7 @@ func TestReadOnlyLayer(t *testing.T) {
 	}{
 		"a reader":               {yes, "", `{}`, policy.Allow},
 		"a writer":               {no, "", `{}`, policy.Deny},
-		"nothing told":           {nil, "", `{}`, policy.Deny},
+		"nothing reported":       {nil, "", `{}`, policy.Deny},
 		"reading command":        {no, "shell", `{"command":"ls"}`, policy.Allow},
 		"other command":          {no, "shell", `{"command":"rm x"}`, policy.Deny},
 		"both":                   {no, "shell", `{"command":"ls && rm x"}`, policy.Deny},

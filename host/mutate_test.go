@@ -201,7 +201,7 @@ const overwritten = `{"text":"approved"}`
 
 func overwrite(b []byte) { copy(b, strings.Repeat("X", len(b))) }
 
-// The arguments that a person approved run and are recorded byte for byte, whoever writes into the given copy.
+// The arguments that a person approved run and are recorded byte for byte, also if the holder of a copy writes into it.
 func TestApprovedIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	writers := []string{"nobody", "the embedder", "the approver", "the middleware", "the preview", "the recorder",

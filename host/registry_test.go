@@ -321,14 +321,14 @@ func (c *changing) Watch(ctx context.Context, changed func()) error {
 func TestToolsChange(t *testing.T) {
 	t.Parallel()
 	p := newChanging(tool("old"))
-	told := make(chan string)
-	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) { told <- plugin }})
+	reported := make(chan string)
+	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) { reported <- plugin }})
 	failed(t, h.Call(t.Context(), call("test__new", "")), sdk.CodeToolNotFound)
 	succeeded(t, h.Call(t.Context(), call("test__old", "")))
 
 	p.tools.Store([]sdk.Tool{tool("new")})
 	p.changes <- struct{}{}
-	if got := await(t, 10*time.Second, "the callback", told); got != "test" {
+	if got := await(t, 10*time.Second, "the callback", reported); got != "test" {
 		t.Errorf("plugin %q changed", got)
 	}
 	succeeded(t, h.Call(t.Context(), call("test__new", "")))
@@ -442,8 +442,8 @@ func TestCallOfAChangedDefinition(t *testing.T) {
 		}
 		return sdk.Text("done"), nil
 	}
-	var told []string
-	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) { told = append(told, plugin) },
+	var reported []string
+	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) { reported = append(reported, plugin) },
 		Tools: map[string]host.ToolOptions{"test__run": {Description: "the user's words"}}})
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 	now.Description = "something else"
@@ -451,5 +451,5 @@ func TestCallOfAChangedDefinition(t *testing.T) {
 		t.Errorf("a call of what was listed ends with %+v", r.Error)
 	}
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
-	diff(t, []string{"test"}, told)
+	diff(t, []string{"test"}, reported)
 }

@@ -404,11 +404,11 @@ func TestReloadReportsChangedPlugins(t *testing.T) {
 		if _, problems := catalog(t, h, host.Filter{Exclude: []string{"unlisted__*"}}).Tools(t.Context()); problems != nil {
 			t.Fatal(problems)
 		}
-		var told []string
-		c.o.OnToolsChanged = func(plugin string) { told = append(told, plugin) }
+		var reported []string
+		c.o.OnToolsChanged = func(plugin string) { reported = append(reported, plugin) }
 		reload(t, h, c.plugins, c.o)
-		if !slices.Equal(told, c.want) {
-			t.Errorf("%s: told of %v, want %v", name, told, c.want)
+		if !slices.Equal(reported, c.want) {
+			t.Errorf("%s: reported %v, want %v", name, reported, c.want)
 		}
 	}
 }
@@ -418,15 +418,20 @@ func TestReloadAndWatches(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		stays, goes, comes := newChanging(tool("run")), newChanging(tool("run")), newChanging(tool("run"))
 		var mu sync.Mutex
-		var told []string
-		o := host.Options{OnToolsChanged: func(plugin string) { mu.Lock(); defer mu.Unlock(); told = append(told, plugin) }}
+		var reported []string
+		o := host.Options{OnToolsChanged: func(plugin string) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported,
+				plugin)
+		}}
 		h := newHost(t, map[string]host.Plugin{"stays": stays, "moves": goes}, o)
 		reload(t, h, map[string]host.Plugin{"stays": stays, "moves": comes}, o)
-		told = nil
+		reported = nil
 		stays.become(tool("a"))
 		comes.become(tool("b"))
 		synctest.Wait()
-		diff(t, []string{"stays", "moves"}, told)
+		diff(t, []string{"stays", "moves"}, reported)
 		select {
 		case goes.changes <- struct{}{}:
 			t.Error("a plugin that is gone is still watched")

@@ -157,7 +157,7 @@ func refusedAs(t *testing.T, h *host.Host, tool string) string {
 func TestPinsHoldWhileToolsChange(t *testing.T) {
 	t.Parallel()
 	same, old := tool("same"), tool("edited")
-	edited, told := old, make(chan string, 8)
+	edited, reported := old, make(chan string, 8)
 	edited.Description = "Does more than it did."
 	p := newChanging(same, old)
 	pinned := func(tools ...sdk.Tool) host.Options {
@@ -166,7 +166,7 @@ func TestPinsHoldWhileToolsChange(t *testing.T) {
 			_, hashes[t.Name] = host.Definition(t)
 		}
 		return host.Options{Pins: map[string]map[string]string{"test": hashes},
-			OnToolsChanged: func(plugin string) { told <- plugin }}
+			OnToolsChanged: func(plugin string) { reported <- plugin }}
 	}
 	h := single(t, p, pinned(same, old))
 	wants := func(when, sameName, editedName, addedName string) {
@@ -182,7 +182,7 @@ func TestPinsHoldWhileToolsChange(t *testing.T) {
 	}
 	p.tools.Store([]sdk.Tool{same, edited, tool("added")})
 	p.changes <- struct{}{}
-	await(t, 10*time.Second, "the callback", told)
+	await(t, 10*time.Second, "the callback", reported)
 	wants("changed", "", "DefinitionChanged", "NewTool")
 
 	if err := h.Reload(map[string]host.Plugin{"test": p}, pinned(same, edited, tool("added"))); err != nil {

@@ -160,9 +160,9 @@ func misses(t *testing.T, h *host.Host, session string, calls ...string) (rows [
 			rows = append(rows, "ok")
 			continue
 		}
-		before, _, told := strings.Cut(failed(t, r, sdk.CodeInvalidArgs).Message,
+		before, _, reported := strings.Cut(failed(t, r, sdk.CodeInvalidArgs).Message,
 			" in a row whose arguments cannot be used, so stop and think: ")
-		if !told {
+		if !reported {
 			before = ""
 		}
 		rows = append(rows, strings.TrimPrefix(before, "this is the "))

@@ -277,18 +277,18 @@ func TestPluginDropsEventsOverTheLimit(t *testing.T) {
 			r.Output("stdout", make([]byte, 256<<20))
 			return sdk.Text("done"), nil
 		})
-	output, told := 0, 0
+	output, reported := 0, 0
 	result, err := sdktest.Start(t, p).Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) {
 		output += len(e.Data)
 		if strings.Contains(e.Message, "has too many events") {
-			told++
+			reported++
 		}
 	}})
 	if err != nil || result.Error != nil {
 		t.Fatal(result, err)
 	}
-	if output < 8<<20-wire.MaxEventData || told != 1 {
-		t.Errorf("%d bytes of output came, and %d last words", output, told)
+	if output < 8<<20-wire.MaxEventData || reported != 1 {
+		t.Errorf("%d bytes of output came, and %d last words", output, reported)
 	}
 }
 

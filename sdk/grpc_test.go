@@ -30,15 +30,15 @@ func listening(t testing.TB, ctx context.Context, p *sdk.Plugin) (*client.Client
 }
 
 // waiting is a plugin whose handler waits for its ctx, reports that, and then waits for leave.
-func waiting() (p *sdk.Plugin, told, leave chan struct{}) {
-	told, leave = make(chan struct{}), make(chan struct{})
+func waiting() (p *sdk.Plugin, reported, leave chan struct{}) {
+	reported, leave = make(chan struct{}), make(chan struct{})
 	return with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 		r.Progress(0, 0, "it runs")
 		<-ctx.Done()
-		close(told)
+		close(reported)
 		<-leave
 		return sdk.Text("cleaned up"), nil
-	}), told, leave
+	}), reported, leave
 }
 
 // call makes a call in the background and returns when the handler runs.
@@ -70,11 +70,11 @@ func TestServeListenerWaitsForCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
-				p, told, leave := waiting()
+				p, reported, leave := waiting()
 				client, lis, ended := listening(t, ctx, p)
 				result := call(t, client)
 				c.end(stop, lis)
-				<-told
+				<-reported
 				synctest.Wait()
 				if len(ended) > 0 {
 					t.Error("it returned while a call ran")

@@ -193,19 +193,19 @@ func TestArgumentsOfATypedTool(t *testing.T) {
 }
 
 func TestCallsThatEnd(t *testing.T) {
-	t.Run("the handler is told", func(t *testing.T) {
-		told := make(chan error, 1)
+	t.Run("the handler is canceled", func(t *testing.T) {
+		reported := make(chan error, 1)
 		p := sdktest.Start(t, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 			r.Progress(0, 0, "it runs")
 			<-ctx.Done()
-			told <- ctx.Err()
+			reported <- ctx.Err()
 			return nil, ctx.Err()
 		}))
 		if _, err := p.Call(endOnProgress(t)); sdk.CodeOf(err) != sdk.CodeCanceled {
 			t.Errorf("error is %v", err)
 		}
-		if err := <-told; !errors.Is(err, context.Canceled) {
-			t.Errorf("the handler is told %v", err)
+		if err := <-reported; !errors.Is(err, context.Canceled) {
+			t.Errorf("the handler receives %v", err)
 		}
 	})
 	t.Run("the caller does not wait", func(t *testing.T) {

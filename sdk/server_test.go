@@ -29,16 +29,16 @@ func TestWatchLosesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a Watch that would wait without limit
 		defer cancel()
-		p, told := New("p", "1"), 0
+		p, reported := New("p", "1"), 0
 		stream := &watchStream{ctx: ctx, send: func() {
-			if told++; told == 3 {
+			if reported++; reported == 3 {
 				cancel()
 			} else if err := p.SetTools(nil); err != nil {
 				t.Error(err)
 			}
 		}}
-		if err := (&server{plugin: p, base: t.Context()}).Watch(nil, stream); err != nil || told != 3 {
-			t.Errorf("%d changes are told, and then %v; want 3", told, err)
+		if err := (&server{plugin: p, base: t.Context()}).Watch(nil, stream); err != nil || reported != 3 {
+			t.Errorf("%d changes are reported, and then %v; want 3", reported, err)
 		}
 	})
 }

@@ -27,11 +27,11 @@ func TestEveryStepIsDocumented(t *testing.T) {
 	route := lists[0][1] + ", h.middleware, " + lists[1][1] + ", " + lists[2][1] + ", h.dispatch"
 	steps := strings.Split(strings.Join(strings.Fields(strings.ReplaceAll(route, "h.", "")), " "), ", ")
 	_, table, _ := strings.Cut(readText(t, architecture), "## The route of a call")
-	var told []string
+	var reported []string
 	for _, m := range tableStep.FindAllStringSubmatch(table[:strings.Index(table, "\n## ")], -1) {
-		told = append(told, m[1])
+		reported = append(reported, m[1])
 	}
-	if diff := cmp.Diff(steps, told); diff != "" {
+	if diff := cmp.Diff(steps, reported); diff != "" {
 		t.Errorf("docs/architecture.md has another route:\n%s", diff)
 	}
 }

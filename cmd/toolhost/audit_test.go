@@ -140,8 +140,8 @@ func TestAuditReportsOutcomes(t *testing.T) {
 		if out := toolhost("audit", "show", id); !strings.Contains(out, `"outcome": "`+c.outcome+`"`) {
 			t.Errorf("%s %s: show does not tell %s but:\n%s", c.tool, c.arguments, c.outcome, out)
 		}
-		told := regexp.MustCompile(`call +` + id + ` .* error +E_[A-Z_]+ +` + c.outcome + ` +[0-9.]+ ms\n`)
-		if out := toolhost("audit", "tail", "-n", "20"); !told.MatchString(out) {
+		reported := regexp.MustCompile(`call +` + id + ` .* error +E_[A-Z_]+ +` + c.outcome + ` +[0-9.]+ ms\n`)
+		if out := toolhost("audit", "tail", "-n", "20"); !reported.MatchString(out) {
 			t.Errorf("%s %s: tail does not tell %s but:\n%s", c.tool, c.arguments, c.outcome, out)
 		}
 	}

@@ -109,7 +109,7 @@ plugin_discovery "gone" {
 		`(?m)^well +\S+ +yes( +cannot change .*)?$`,
 		`(?m)^discovery gone .*nothing.* does not exist$`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
-			t.Errorf("%s is not told:\n%s", want, &out)
+			t.Errorf("%s is not reported:\n%s", want, &out)
 		}
 	}
 }

@@ -64,9 +64,9 @@ func TestMistyped(t *testing.T) {
 	writeConfig(t, "empty.hcl", "")
 	writeConfig(t, "other.hcl", "plugin \"other\" {\n  command = [\"./other\"]\n}\n")
 	for _, c := range []struct {
-		args string
-		want int
-		told string
+		args     string
+		want     int
+		reported string
 	}{
 		{"discover", 2, "toolhost: there is no configuration at config.hcl or "},
 		{"help nosuch", 2, "there is no command \"nosuch\"; `toolhost --help` lists them"},
@@ -103,8 +103,8 @@ func TestMistyped(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := run(strings.Fields(c.args), strings.NewReader(""), &out, &errs)
-			if told := out.String() + errs.String(); code != c.want || !strings.Contains(told, c.told) {
-				t.Errorf("exit code %d, want %d with %q, not\n%s", code, c.want, c.told, told)
+			if reported := out.String() + errs.String(); code != c.want || !strings.Contains(reported, c.reported) {
+				t.Errorf("exit code %d, want %d with %q, not\n%s", code, c.want, c.reported, reported)
 			}
 		})
 	}
@@ -128,9 +128,10 @@ func TestTrustCannotBeKept(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "file"))
 	var out, errs bytes.Buffer
 	code := run([]string{"trust", "--revoke"}, strings.NewReader(""), &out, &errs)
-	if told := errs.String(); code != 2 || !strings.Contains(told, "the list of trusted files cannot be changed: ") ||
-		!strings.Contains(told, "--config FILE") {
-		t.Errorf("exit code %d\n%s", code, told)
+	if reported := errs.String(); code != 2 ||
+		!strings.Contains(reported, "the list of trusted files cannot be changed: ") ||
+		!strings.Contains(reported, "--config FILE") {
+		t.Errorf("exit code %d\n%s", code, reported)
 	}
 }
 
@@ -146,16 +147,16 @@ func TestNoCurrentFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		args []string
-		want int
-		told string
+		args     []string
+		want     int
+		reported string
 	}{
 		{[]string{"call", "readfile__list"}, 2, "the current folder cannot be found"},
 		{[]string{"--workdir", work, "call", "readfile__list"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want ||
-			!strings.Contains(errs.String(), c.told) {
+			!strings.Contains(errs.String(), c.reported) {
 			t.Errorf("%s: exit code %d\n%s", c.args, code, errs.String())
 		}
 	}

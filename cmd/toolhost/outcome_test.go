@@ -93,7 +93,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// serveInvalidHTTP2 writes invalid HTTP/2 to whoever is connected.
+// serveInvalidHTTP2 writes invalid HTTP/2 to all that are connected.
 func serveInvalidHTTP2() {
 	for fd := 3; fd < 64; fd++ {
 		if _, err := syscall.Getpeername(fd); err == nil {
@@ -334,8 +334,9 @@ func checkOutcome(t *testing.T, r *host.Result, code sdk.Code, want sdk.Outcome)
 	if r.Error == nil || r.Error.Code != code || r.Error.Outcome != want {
 		t.Fatalf("error %+v, want %s and %s", r.Error, code, want)
 	}
-	if told := strings.Count(r.Text(), "not known whether"); told != map[bool]int{true: 1}[want == sdk.OutcomeUnknown] {
-		t.Errorf("it is told %d times that the outcome is not known: %s", told, r.Text())
+	if reported := strings.Count(r.Text(),
+		"not known whether"); reported != map[bool]int{true: 1}[want == sdk.OutcomeUnknown] {
+		t.Errorf("it is reported %d times that the outcome is not known: %s", reported, r.Text())
 	}
 	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), fmt.Sprintf(`"outcome":%q`, want)) {
 		t.Errorf("the JSON is %s, %v", text, err)

@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 			counts[m[1]]++
 			check, ok := samples[m[1]]
 			if !ok {
-				t.Errorf("%s: nobody runs samples of the kind %q", doc, m[1])
+				t.Errorf("%s: nothing runs samples of the kind %q", doc, m[1])
 				continue
 			}
 			check(t, m[2])

@@ -47,7 +47,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 	ask(`echo '{}' | toolhost call readfile__list -`, "n", "third")
 	p.sees("third:3:")
 	if runs() {
-		t.Error("it ran although nobody trusted it")
+		t.Error("it ran although no one trusted it")
 	}
 	ask("toolhost call readfile__list '{}'", "y", "fourth")
 	p.sees("fourth:0:")

@@ -259,12 +259,13 @@ func TestLaterRecordsThatCannotBeWritten(t *testing.T) {
 	if err := os.Remove(path); err != nil { // which it finds out with the next record
 		t.Fatal(err)
 	}
-	var told error
+	var reported error
 	for range 1000 {
-		told = errors.Join(told, l.Append(Record{Kind: KindCall, Later: true}))
+		reported = errors.Join(reported, l.Append(Record{Kind: KindCall, Later: true}))
 	}
-	told = errors.Join(told, l.Close())
-	if told == nil || !strings.Contains(told.Error(), "missing") || !strings.Contains(told.Error(), "was removed") {
-		t.Errorf("error %v", told)
+	reported = errors.Join(reported, l.Close())
+	if reported == nil || !strings.Contains(reported.Error(), "missing") ||
+		!strings.Contains(reported.Error(), "was removed") {
+		t.Errorf("error %v", reported)
 	}
 }

@@ -157,7 +157,7 @@ func TestLockedByAnother(t *testing.T) {
 	checkWhole(t, path, 2)
 }
 
-// A caller that waits while others write has a turn later, and is not told that one of them is stopped.
+// A caller that waits while others write has a turn later, and does not learn that one of them is stopped.
 func TestLockedByMany(t *testing.T) {
 	path := logPath(t)
 	for _, c := range []struct {
@@ -193,7 +193,7 @@ func TestLockedByMany(t *testing.T) {
 	}
 }
 
-// A caller that waits behind others of this process, while other processes write, is not told that one of those is
+// A caller that waits behind others of this process, while other processes write, does not learn that one of those is
 // stopped.
 func TestLockedByManyForSeveral(t *testing.T) {
 	path := written(t, 1)

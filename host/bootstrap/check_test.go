@@ -83,20 +83,20 @@ profile "c" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told strings.Builder
+	var reported strings.Builder
 	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}),
 		rulesForUnknownPlugins(c, []string{"edit"})...) {
-		told.WriteString(w.Error() + "\n")
+		reported.WriteString(w.Error() + "\n")
 	}
 	for _, want := range []string{
 		`config.hcl:2: profile "a" is about "edit__red"`, `config.hcl:6: profile "b" is about "edit__wirte"`,
 		`config.hcl:6: profile "b" is about "edit__rm"`, `config.hcl:9: rule "r" is about "gone__*"`,
 	} {
-		if strings.Count(told.String(), want) != 1 {
-			t.Errorf("%q is not told once", want)
+		if strings.Count(reported.String(), want) != 1 {
+			t.Errorf("%q is not reported once", want)
 		}
 	}
-	if n := strings.Count(told.String(), "\n"); n != 4 {
-		t.Errorf("%d warnings, not 4:\n%s", n, told.String())
+	if n := strings.Count(reported.String(), "\n"); n != 4 {
+		t.Errorf("%d warnings, not 4:\n%s", n, reported.String())
 	}
 }

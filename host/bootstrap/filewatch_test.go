@@ -54,7 +54,7 @@ func TestFileWatch(t *testing.T) {
 				writeText(t, filepath.Join(dir, "plugins", "README"), "new")
 				select {
 				case <-w.changed:
-					t.Error("a file that is not watched was told of, or one change twice")
+					t.Error("a file that is not watched was reported, or one change twice")
 				case <-time.After(2 * quietFor):
 				}
 			})
@@ -106,7 +106,7 @@ func awaitChange(t *testing.T, w *fileWatch) {
 	select {
 	case <-w.changed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("no change was told")
+		t.Fatal("no change was reported")
 	}
 }
 
@@ -121,7 +121,7 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 		writeText(t, path, "half")
 		select {
 		case <-w.changed:
-			t.Error("a program that cannot be run was told of")
+			t.Error("a program that cannot be run was reported")
 		case <-time.After(3 * quietFor):
 		}
 		if err := os.Chmod(path, 0o755); err != nil {
@@ -129,7 +129,7 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 		}
 		awaitChange(t, w)
 		if !isProgram(path) {
-			t.Error("told too early")
+			t.Error("reported too early")
 		}
 	}
 }
@@ -148,14 +148,14 @@ func TestFileWatchWaitsForQuiet(t *testing.T) {
 			<-time.After(min(w.check(), quietFor/2))
 		}
 		if len(w.changed) > 0 {
-			t.Error("told while it was written to")
+			t.Error("reported while it was written to")
 		}
 		last := time.Now()
 		for next := w.check(); len(w.changed) == 0 && time.Since(last) < time.Minute; next = w.check() {
 			<-time.After(next)
 		}
 		if quiet := time.Since(last); quiet > quietFor {
-			t.Errorf("told after %s", quiet)
+			t.Errorf("reported after %s", quiet)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func TestApprovalByElicitation(t *testing.T) {
 	}
 }
 
-// A client without elicitation is told in words what to do.
+// A client without elicitation receives advice in words.
 func TestApprovalWithoutElicitation(t *testing.T) {
 	p := &fake{tools: []sdk.Tool{changing("write")}}
 	w := (&setup{plugins: map[string]*fake{"p": p}}).stdio(t)

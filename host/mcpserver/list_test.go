@@ -102,7 +102,7 @@ func TestDefinitionKeepsBytes(t *testing.T) {
 	}
 }
 
-// A client is told of a change only if the list differs.
+// A client is notified of a change only if the list differs.
 func TestListChangedOnlyWhenItDiffers(t *testing.T) {
 	p := &fake{tools: []sdk.Tool{readOnly("a")}}
 	w := (&setup{plugins: map[string]*fake{"p": p}}).stdio(t)

@@ -101,7 +101,7 @@ func TestExportLeavesOut(t *testing.T) {
 				!strings.Contains(problems[0].Error(), `plugin "hard": tool hard__`+name+" is left out: format "+string(f))):
 				t.Errorf("%s, %s: %v; want text containing %q", f, name, problems, why)
 			case out && string(list) != "[]":
-				t.Errorf("%s: %s is told and listed: %s", f, name, list)
+				t.Errorf("%s: %s is reported and listed: %s", f, name, list)
 			}
 		}
 		if _, problems := modelapi.Export(f, ourTools(t)); len(problems) > 0 {

@@ -73,7 +73,7 @@ func TestHintsDecideWhenNoLayerDoes(t *testing.T) {
 		hints policy.Hints
 		want  policy.Effect
 	}{
-		{"nothing told", policy.Hints{}, policy.Ask},
+		{"nothing noted", policy.Hints{}, policy.Ask},
 		{"only reads", policy.Hints{ReadOnly: new(true)}, policy.Allow},
 		{"does not only read", policy.Hints{ReadOnly: new(false)}, policy.Ask},
 		{"other hints do not loosen", policy.Hints{Destructive: new(false), Idempotent: new(true), OpenWorld: new(false)},

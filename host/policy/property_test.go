@@ -201,7 +201,7 @@ func anyEffect() *rapid.Generator[policy.Effect] {
 	return oneOf(policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny)
 }
 
-// anyHints draws hints of which most are not told: else few rules would match.
+// anyHints draws hints of which most are not reported: else few rules would match.
 func anyHints() *rapid.Generator[policy.Hints] {
 	hint := oneOf(nil, nil, new(true), new(false))
 	return rapid.Custom(func(t *rapid.T) policy.Hints {

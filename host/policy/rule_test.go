@@ -23,7 +23,7 @@ func TestConditions(t *testing.T) {
 		{"all tools of all plugins", func(r *policy.Rule) { r.Tools = []string{"*"} }, ""},
 		{"a hint that is the same", func(r *policy.Rule) { r.Hints.Destructive = new(true) }, ""},
 		{"a hint that differs", func(r *policy.Rule) { r.Hints.Destructive = new(false) }, "the tool's hints differ"},
-		{"a hint that is not told", func(r *policy.Rule) { r.Hints.ReadOnly = new(false) }, "the tool's hints differ"},
+		{"a hint that is not reported", func(r *policy.Rule) { r.Hints.ReadOnly = new(false) }, "the tool's hints differ"},
 		{"hints of which one differs",
 			func(r *policy.Rule) { r.Hints = policy.Hints{Destructive: new(true), Idempotent: new(true)} },
 			"the tool's hints differ"},
@@ -349,6 +349,6 @@ func TestMisnamedArgumentsOfRules(t *testing.T) {
 	}
 	r := policy.Rule{Names: []string{"url"}}
 	if got := r.Misnamed(nil); got != nil {
-		t.Errorf("without any tool %q are told", got)
+		t.Errorf("without any tool %q are reported", got)
 	}
 }

@@ -206,12 +206,12 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 	if listed := must(p.Tools(t.Context())); len(listed) != 3 || listed[2].Name != "goes" {
 		t.Fatalf("listed are %v", listed)
 	}
-	told := make(chan struct{}, 1)
+	reported := make(chan struct{}, 1)
 	watching, stop := context.WithCancel(t.Context())
 	var watcher sync.WaitGroup
 	defer watcher.Wait()
 	defer stop()
-	watcher.Go(func() { _ = p.Watch(watching, func() { told <- struct{}{} }) })
+	watcher.Go(func() { _ = p.Watch(watching, func() { reported <- struct{}{} }) })
 	soon(t, "somebody to watch", patience, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -224,9 +224,9 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 		checkError(t, err, want, "nothing was run")
 	}
 	select {
-	case <-told:
+	case <-reported:
 	case <-time.After(patience):
-		t.Error("who watches is not told")
+		t.Error("watchers are not notified")
 	}
 	if got := must(p.Tools(t.Context())); len(got) != 3 || got[2].Name != "comes" {
 		t.Errorf("now the tools are %v", got)
@@ -252,8 +252,9 @@ func TestOffline(t *testing.T) {
 			if err != nil || len(tools) == 0 {
 				t.Errorf("%s: %v, %v", spec, tools, err)
 			}
-			if told := strings.Join(p.Status().Notices, "\n"); !strings.Contains(told, notice) || notice == "" && told != "" {
-				t.Errorf("%s: the notices are %q", spec, told)
+			if reported := strings.Join(p.Status().Notices, "\n"); !strings.Contains(reported, notice) || notice == "" &&
+				reported != "" {
+				t.Errorf("%s: the notices are %q", spec, reported)
 			}
 			_, err = call(t, p, tools[0].Name, "")
 			checkError(t, err, sdk.CodePluginUnavailable, "offline: plugins are not started")

@@ -365,7 +365,7 @@ func TestConnectionClosedByTheHost(t *testing.T) {
 	<-begun
 	g.client.Close()
 	if b, ok := errors.AsType[*client.BrokenError](<-ended); !ok || !b.Delivered || !disconnected(b) {
-		t.Errorf("it is told as %+v", b)
+		t.Errorf("it is reported as %+v", b)
 	}
 }
 

@@ -376,10 +376,10 @@ func TestIgnoredCancellations(t *testing.T) {
 		len(running) > 0 {
 		t.Errorf("the plugin beside it: %+v", s)
 	}
-	var told []State
-	for len(told) == 0 || told[len(told)-1] != Stuck {
+	var reported []State
+	for len(reported) == 0 || reported[len(reported)-1] != Stuck {
 		if e := <-events; e.Plugin == "good" {
-			told = append(told, e.To)
+			reported = append(reported, e.To)
 			if e.To == Stuck && (!strings.Contains(e.Reason, "did not end in it") || e.From != Ready || e.Generation != 1) {
 				t.Errorf("the event: %+v", e)
 			}

@@ -298,8 +298,8 @@ func raced() bool {
 func TestGibibytes(t *testing.T) {
 	const tooLarge = string(sdk.CodeResultTooLarge)
 	for pour, c := range map[string]struct {
-		calls      []int
-		code, told string
+		calls       []int
+		code, noted string
 	}{
 		"largest":     {[]int{1}, "", ""},
 		"parts":       {[]int{1, crowd()}, tooLarge, "the limit is 4194304"},
@@ -319,8 +319,8 @@ func TestGibibytes(t *testing.T) {
 				t.Parallel()
 				f := floodHost(t, pour, calls)
 				t.Logf("%d MiB, %v, %s", f.Grown, f.Codes, f.Told)
-				if f.Codes[c.code] != calls || !strings.Contains(f.Told, c.told) {
-					t.Errorf("%d calls end with %v, %q; want %q with %q", calls, f.Codes, f.Told, c.code, c.told)
+				if f.Codes[c.code] != calls || !strings.Contains(f.Told, c.noted) {
+					t.Errorf("%d calls end with %v, %q; want %q with %q", calls, f.Codes, f.Told, c.code, c.noted)
 				}
 				if f.Grown > bound(calls) {
 					t.Errorf("the host's memory grew by %d MiB, at most %d are allowed", f.Grown, bound(calls))
@@ -393,10 +393,10 @@ func TestLimitOfProcesses(t *testing.T) {
 	p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
 	out := mustCall(t, p, "run",
 		"i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo all of them")
-	told := slices.ContainsFunc(p.Status().Sandbox.Missing,
+	noted := slices.ContainsFunc(p.Status().Sandbox.Missing,
 		func(m string) bool { return strings.HasPrefix(m, "the number of processes is not limited") })
-	if limited := !strings.Contains(out, "all of them"); limited == told {
-		t.Errorf("limited: %t, and yet told that it is not: %t; as user %d: %.200s", limited, told, os.Geteuid(), out)
+	if limited := !strings.Contains(out, "all of them"); limited == noted {
+		t.Errorf("limited: %t, and yet a note that it is not: %t; as user %d: %.200s", limited, noted, os.Geteuid(), out)
 	}
 }
 

@@ -307,7 +307,7 @@ var faults = []struct{ fault, test string }{
 	{"a client that fails after the start leaves the process", "TestFailedStartLeavesNoProcess"},
 	{"each crash leaves goroutines", "TestCrashesLeaveNothing"},
 	{"each crash leaves a socket", "TestCrashesLeaveNothing"},
-	{"nobody is told of an end, nothing is restarted", "TestEventsOfALife"},
+	{"no end is reported, nothing is restarted", "TestEventsOfALife"},
 	{"a long first line ends the reading", "TestBadStarts"},
 	{"lines of one message lose their order", "TestLinesStayInOrder"},
 	{"the broker cannot be used by many, and keeps what it is sent", "TestBrokerIsRefused"},
@@ -714,7 +714,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			for i, want := range c.want {
 				_, err := call(t, p, "echo", "")
 				if e, ok := errors.AsType[*sdk.Error](err); !ok || !strings.HasPrefix(e.Suggestion, want) {
-					t.Errorf("call %d is told %+v, want %q", i+1, err, want)
+					t.Errorf("call %d fails with %+v, want %q", i+1, err, want)
 				}
 			}
 		})

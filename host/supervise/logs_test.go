@@ -113,7 +113,7 @@ func TestTail(t *testing.T) {
 		tl.add([]byte("long after"), false)
 	}
 	if got := tl.summary(); len(got) != 3 || got[0] != "long after" {
-		t.Errorf("a panic of long ago is told: %q", got)
+		t.Errorf("a panic of long ago is reported: %q", got)
 	}
 	tl.add([]byte(strings.Repeat("é", 1000)), false)
 	if got := tl.last(1)[0]; len(got) > tailWidth+3 || strings.Contains(got, "\uFFFD") {
@@ -172,7 +172,7 @@ func TestTailOfALongTrace(t *testing.T) {
 			}
 		}
 		if got := tl.summary(); !cmp.Equal(got, []string{start}) {
-			t.Errorf("of %q is told %q", start, got)
+			t.Errorf("of %q is reported %q", start, got)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestFloodInAnyPieces(t *testing.T) {
 						t.Errorf("the tail of pieces %d differs: %s", i, diff)
 					}
 					if diff := cmp.Diff(tails[0].summary(), tails[i].summary()); diff != "" {
-						t.Errorf("what is told of pieces %d differs: %s", i, diff)
+						t.Errorf("what is reported of pieces %d differs: %s", i, diff)
 					}
 				}
 				if !strings.Contains(strings.Join(logs[0], "\n"), "lines were dropped") {

@@ -201,8 +201,8 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 	s.capabilities = func() proctree.Capabilities { return m }
 	p := add(t, s, attackingShell(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .git/config && echo works")
-	told := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
-	if !strings.Contains(out, "works") || told != (reached(sandbox.Confined) == sandbox.Confined) {
+	noted := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
+	if !strings.Contains(out, "works") || noted != (reached(sandbox.Confined) == sandbox.Confined) {
 		t.Errorf("the status says %+v; %s", p.Status().Sandbox, out)
 	}
 }
@@ -228,8 +228,8 @@ func TestLinksToToolhostFiles(t *testing.T) {
 	} {
 		got := must(Options{Workdir: dir, ReadOnly: []string{path}}.Confine(attackingShell(sandbox.Spec{}),
 			proctree.DetectCapabilities()))
-		told := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
-		if told != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != told {
+		noted := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
+		if noted != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != noted {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
@@ -254,7 +254,7 @@ func TestProtectedPathsThatAreNamedInPart(t *testing.T) {
 	out := mustCall(t, p, "run", "ls -A .git .git/objects")
 	if text := strings.Join(p.Status().Sandbox.Missing, "\n"); !strings.Contains(text, "all of "+dir+"/.git") ||
 		strings.Contains(out, ".vscode") {
-		t.Errorf("it is told %q, and there is %s", text, out)
+		t.Errorf("it has the note %q, and there is %s", text, out)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestPlaceholdersThatCannotBeMade(t *testing.T) {
 		made := strings.Contains(mustCall(t, p, "run", "chmod 755 sub && mkdir -p sub/.git/hooks && echo it works"),
 			"it works")
 		box := p.Status().Sandbox
-		if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can make "+sub+"/.git"); made != told ||
+		if noted := strings.Contains(strings.Join(box.Missing, "\n"), "it can make "+sub+"/.git"); made != noted ||
 			made != (os.Geteuid() != 0) {
 			t.Errorf("%s: made %t, status %+v", mode, made, box)
 		}
@@ -438,8 +438,8 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 				}
 			}
 			box := p.Status().Sandbox
-			if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); told == namespaces(t) ||
-				told == slices.Contains(box.Masked, outside) {
+			if noted := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); noted == namespaces(t) ||
+				noted == slices.Contains(box.Masked, outside) {
 				t.Errorf("the status says %+v", box)
 			}
 		})

@@ -184,20 +184,20 @@ func TestReloadReportsChangedTools(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("1", "TOOLS=a b"))
 	_ = toolNames(t, p)
-	var told atomic.Int64
+	var reported atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { _ = p.Watch(ctx, func() { told.Add(1) }) }()
+	go func() { _ = p.Watch(ctx, func() { reported.Add(1) }) }()
 	soon(t, "the watch stands", patience, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
 	mustReload(t, p, counting("2", "TOOLS=a b"))
 	mustReload(t, p, counting("3", "TOOLS=a c"))
-	soon(t, "told", patience, func() bool { return told.Load() > 0 })
+	soon(t, "reported", patience, func() bool { return reported.Load() > 0 })
 	if diff := cmp.Diff([]string{"count", "wait", "die", "a", "c"}, toolNames(t, p)); diff != "" {
 		t.Error(diff)
 	}
 	mustReload(t, p, counting("4", "TOOLS=a c"))
-	if n := told.Load(); n != 1 {
-		t.Errorf("told %d times", n)
+	if n := reported.Load(); n != 1 {
+		t.Errorf("reported %d times", n)
 	}
 }
 

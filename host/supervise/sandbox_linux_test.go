@@ -180,7 +180,7 @@ func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]b
 	for name := range attacks {
 		h, known := holdings[name]
 		if !known {
-			t.Errorf("%s: nobody says at which levels it works", name)
+			t.Errorf("%s: no row says at which levels it works", name)
 		}
 		if !namespaces {
 			h = withoutNamespaces(name, h)

@@ -86,21 +86,21 @@ func TestWrongConfiguration(t *testing.T) {
 
 func TestChangedToolsAreReported(t *testing.T) {
 	p := dynamic(t, `{"tools":["a"]}`)
-	told := make(chan struct{}, 10)
+	reported := make(chan struct{}, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := make(chan error, 1)
 	watching := make(chan struct{})
 	go func() {
 		close(watching)
-		watched <- p.Watch(ctx, func() { told <- struct{}{} })
+		watched <- p.Watch(ctx, func() { reported <- struct{}{} })
 	}()
 	<-watching
 	soon(t, "the watch stands", patience, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
 	mustCall(t, p, "a", "zz")
 	select {
-	case <-told:
+	case <-reported:
 	case <-time.After(patience):
-		t.Fatal("nobody told of the new tool")
+		t.Fatal("the new tool was not announced")
 	}
 	if diff := cmp.Diff([]string{"a", "zz"}, toolNames(t, p)); diff != "" {
 		t.Error(diff)
@@ -171,7 +171,7 @@ func FuzzHandshake(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, line string) {
 		if text, err := readHandshake(bufio.NewReaderSize(strings.NewReader(line), maxHandshake), dir); err == nil {
-			t.Errorf("accepted %q though nobody listens", text)
+			t.Errorf("accepted %q though nothing listens", text)
 		}
 	})
 }

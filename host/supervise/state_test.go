@@ -23,12 +23,12 @@ import (
 // A fakeProcess is a plugin without a real process, so that hours pass in no time. Each start takes the next entry of
 // its script: nil is a start that works.
 type fakeProcess struct {
-	script []error
-	mu     sync.Mutex
-	began  []time.Time
-	live   *generation
-	all    []*generation
-	told   []State
+	script   []error
+	mu       sync.Mutex
+	began    []time.Time
+	live     *generation
+	all      []*generation
+	reported []State
 }
 
 func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generation, error) {
@@ -44,7 +44,7 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	}
 	g := &generation{number: number, replaced: make(chan struct{}),
 		child: &child{died: make(chan struct{}), exited: make(chan struct{}), tail: &tail{},
-			killReason: "it was told to end"}}
+			killReason: "it was asked to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live, a.all = g, append(a.all, g)
 	return g, nil
@@ -58,7 +58,7 @@ func (a *fakeProcess) starts() []time.Time {
 }
 
 // note records the reported states.
-func (a *fakeProcess) note(s Status) { a.told = append(a.told, s.State) }
+func (a *fakeProcess) note(s Status) { a.reported = append(a.reported, s.State) }
 
 // crash ends the live process.
 func (a *fakeProcess) crash() {
@@ -107,9 +107,9 @@ func TestStatesAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if want := []State{Known, Starting, Crashed, Starting, Ready, Backoff, Draining, Stopped}; !slices.Equal(a.told,
+	if want := []State{Known, Starting, Crashed, Starting, Ready, Backoff, Draining, Stopped}; !slices.Equal(a.reported,
 		want) {
-		t.Errorf("told %v, want %v", a.told, want)
+		t.Errorf("reported %v, want %v", a.reported, want)
 	}
 }
 
@@ -515,7 +515,7 @@ func TestEventsOfALife(t *testing.T) {
 
 // A reader that is too slow loses the oldest events and learns how many; one that keeps up loses none.
 func TestSlowReadersOfEvents(t *testing.T) {
-	const told = 3*maxEvents + 7
+	const reported = 3*maxEvents + 7
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		slow, quick := e.subscribe(t.Context()), e.subscribe(t.Context())
@@ -525,14 +525,14 @@ func TestSlowReadersOfEvents(t *testing.T) {
 				heard = append(heard, one.Generation)
 			}
 		}()
-		for i := range told {
+		for i := range reported {
 			e.publish(Event{Generation: i})
 			synctest.Wait()
 		}
 		e.close()
 		synctest.Wait()
-		if len(heard) != told {
-			t.Errorf("the quick reader heard %d of %d", len(heard), told)
+		if len(heard) != reported {
+			t.Errorf("the quick reader heard %d of %d", len(heard), reported)
 		}
 		read, lost, next := 0, 0, 0
 		for one := range slow {
@@ -541,20 +541,20 @@ func TestSlowReadersOfEvents(t *testing.T) {
 			}
 			read, lost, next = read+1, lost+one.Lost, one.Generation+1
 		}
-		if read != maxEvents || read+lost != told || next != told {
-			t.Errorf("the slow reader read %d, was told of %d more, of %d; the last was %d", read, lost, told, next-1)
+		if read != maxEvents || read+lost != reported || next != reported {
+			t.Errorf("the slow reader read %d, lost %d, of %d; the last was %d", read, lost, reported, next-1)
 		}
 	})
 }
 
 // With a concurrent reader and publisher no event comes twice or out of order, and lost events are counted.
 func TestEventsAreCountedWhileTheyAreRead(t *testing.T) {
-	const told = 200_000
+	const reported = 200_000
 	var e events
 	events := e.subscribe(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := range told {
+		for i := range reported {
 			e.publish(Event{Generation: i})
 		}
 		e.close()
@@ -567,8 +567,8 @@ func TestEventsAreCountedWhileTheyAreRead(t *testing.T) {
 		read, lost, next = read+1, lost+one.Lost, one.Generation+1
 	}
 	wg.Wait()
-	if read+lost != told || next != told {
-		t.Errorf("read %d and lost %d of %d, the last was %d", read, lost, told, next-1)
+	if read+lost != reported || next != reported {
+		t.Errorf("read %d and lost %d of %d, the last was %d", read, lost, reported, next-1)
 	}
 }
 

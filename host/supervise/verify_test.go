@@ -234,9 +234,9 @@ func TestInterpretersOfOthers(t *testing.T) {
 			}
 			p := add(t, supervisor(t), spec)
 			_, err := call(t, p, "x", "")
-			if told := strings.Contains(err.Error(), dir+"/open") &&
-				strings.Contains(err.Error(), "chmod go-w"); told != refused || missing(mark) != refused {
-				t.Errorf("refused: %t, ran: %t, %v", told, !missing(mark), err)
+			if reported := strings.Contains(err.Error(), dir+"/open") &&
+				strings.Contains(err.Error(), "chmod go-w"); reported != refused || missing(mark) != refused {
+				t.Errorf("refused: %t, ran: %t, %v", reported, !missing(mark), err)
 			}
 			if refused && p.Status().State != Invalid {
 				t.Errorf("the state is %s", p.Status().State)

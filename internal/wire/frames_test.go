@@ -159,7 +159,7 @@ func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// A message that was not sent is an error at once, or Next tells of the end.
+// A message that was not sent is an error at once, or Next reports the end.
 func TestFramesOfABrokenConnection(t *testing.T) {
 	for kind, ends := range connections(t) {
 		t.Run(kind, func(t *testing.T) {

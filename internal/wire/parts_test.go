@@ -174,9 +174,9 @@ func drawEvent(t *rapid.T) *pluginv1.CallEvent {
 		c := &pluginv1.Content{Type: rapid.SampledFrom([]string{"text", "image", ""}).Draw(t, "type")}
 		rapid.SampledFrom([]func(){func() { c.Text = blob("text") }, func() { c.Data = blob("data") }, func() {},
 			func() { c.Uri = string(blob("uri")) }}).Draw(t, "body")()
-		told := rapid.OneOf(rapid.Int64(), rapid.Map(size, func(n int) int64 { return int64(n) }),
-			rapid.Just(int64(len(c.Text)+len(c.Data)))).Draw(t, "told")
-		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: told}}}
+		reported := rapid.OneOf(rapid.Int64(), rapid.Map(size, func(n int) int64 { return int64(n) }),
+			rapid.Just(int64(len(c.Text)+len(c.Data)))).Draw(t, "reported")
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: reported}}}
 	case 2, 3:
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: blob("more")}}}
 	case 4:

@@ -356,7 +356,7 @@ func live() uint64 {
 func TestFloodOfOutput(t *testing.T) {
 	const printed = 200_000_000
 	c := newProject(t).calling(t, "yes ä | head -c 200000000", usual)
-	before, peak, streamed, events, told := live(), uint64(0), 0, 0, false
+	before, peak, streamed, events, reported := live(), uint64(0), 0, 0, false
 	begin := time.Now()
 	r, err := call(t.Context(), t, c, "one", `{}`, func(e sdk.Event) {
 		streamed += len(e.Data)
@@ -366,7 +366,7 @@ func TestFloodOfOutput(t *testing.T) {
 		if events++; events%100 == 0 {
 			peak = max(peak, live())
 		}
-		told = told || strings.Contains(e.Message, "has too many events")
+		reported = reported || strings.Contains(e.Message, "has too many events")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -380,8 +380,8 @@ func TestFloodOfOutput(t *testing.T) {
 	if got := contentOf(t, r); got != want || !r.Truncated {
 		t.Errorf("kept %d bytes, want %d, ...%q; truncated %v", len(got), len(want), got[max(0, len(got)-60):], r.Truncated)
 	}
-	if streamed < 7<<20 || streamed > printed/2 || !told {
-		t.Errorf("%d bytes of %d were streamed, and that some are missing was told: %v", streamed, printed, told)
+	if streamed < 7<<20 || streamed > printed/2 || !reported {
+		t.Errorf("%d bytes of %d were streamed, and that some are missing was reported: %v", streamed, printed, reported)
 	}
 	if peak == 0 || peak > before+32<<20 {
 		t.Errorf("%d MiB were in use before, %d MiB meanwhile", before>>20, peak>>20)

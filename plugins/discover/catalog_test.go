@@ -117,7 +117,7 @@ func TestDefinition(t *testing.T) {
 	}
 	if tool.Hints.ReadOnly != nil || tool.Hints.Destructive != nil || tool.Hints.Idempotent != nil ||
 		tool.Hints.OpenWorld != nil {
-		t.Errorf("hints that nobody gave: %+v", tool.Hints)
+		t.Errorf("hints that no one gave: %+v", tool.Hints)
 	}
 }
 

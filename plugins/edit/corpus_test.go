@@ -41,7 +41,7 @@ func corpusEditor(t *testing.T, strictness string) editbench.Editor {
 	dir, calls := t.TempDir(), atomic.Int64{}
 	return func(c *editbench.Case) (a editbench.Answer) {
 		id := strconv.FormatInt(calls.Add(1), 10)
-		name := id + "/" + filepath.Base(c.Name) // which tells the language
+		name := id + "/" + filepath.Base(c.Name) // which gives the language
 		file := filepath.Join(dir, name)
 		if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
 			t.Error(err)

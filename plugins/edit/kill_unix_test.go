@@ -46,7 +46,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// killAfter runs a child that edits, and kills it when it has told of some calls and is in the next.
+// killAfter runs a child that edits, and kills it when it has reported some calls and is in the next.
 func killAfter(t *testing.T, dir string, calls int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileWriting$")

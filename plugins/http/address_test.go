@@ -183,7 +183,7 @@ func TestURLs(t *testing.T) {
 		case e != nil && e.Name != c.fail:
 			t.Errorf("%.60q gives %s %s, want %s%s", c.text, e.Name, e.Message, c.want, c.fail)
 		case e != nil && strings.Contains(e.Message, "secret"):
-			t.Errorf("the password is told: %s", e.Message)
+			t.Errorf("the password is shown: %s", e.Message)
 		}
 	}
 }

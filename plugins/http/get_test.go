@@ -24,7 +24,7 @@ func TestBodiesByType(t *testing.T) {
 		{"XML", "application/xml", "<a>1</a>", "<a>1</a>"},
 		{"an SVG is text", "image/svg+xml", "<svg/>", "<svg/>"},
 		{"Markdown", "text/markdown; charset=utf-8", "# Hi\n", "# Hi\n"},
-		{"type not told", "", "just text", "just text"},
+		{"type not reported", "", "just text", "just text"},
 		{"octets that are text", "application/octet-stream", "a script\n", "a script\n"},
 		{"octets that are HTML", "application/octet-stream", "<!doctype html><p>Hi <b>you</b>", "Hi **you**"},
 		{"a parameter that cannot be read", "text/plain; charset", "text", "text"},

@@ -263,8 +263,8 @@ func TestCharsets(t *testing.T) {
 		{"UTF-16 by the header", "text/plain; charset=utf-16be", "\x00a\x00\xe4", "aä", "utf-16be"},
 		{"Windows-1252", "text/plain", "caf\xe9", "café", "windows-1252"},
 		{"Latin 1 is Windows-1252", "text/plain; charset=iso-8859-1", "\x93caf\xe9\x94", "“café”", "windows-1252"},
-		{"UTF-8 not told", "text/plain", "ä", "ä", "utf-8"},
-		{"UTF-8 in a page, not told", "text/html", "<p>ä", "ä", "utf-8"},
+		{"UTF-8 not reported", "text/plain", "ä", "ä", "utf-8"},
+		{"UTF-8 in a page, not reported", "text/html", "<p>ä", "ä", "utf-8"},
 		{"a charset that nobody knows", "text/plain; charset=klingon", "ä", "ä", "utf-8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

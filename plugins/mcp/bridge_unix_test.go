@@ -38,7 +38,7 @@ func TestToolsOfAServer(t *testing.T) {
 	}
 }
 
-// A plugin in a folder of plugins that nobody configured is no mistake.
+// A plugin in a folder of plugins that no one configured is no mistake.
 func TestNoConfiguration(t *testing.T) {
 	f := newFake(t)
 	f.MustConfigure(t, `{}`)
@@ -366,7 +366,7 @@ func TestIdleTimeout(t *testing.T) {
 		r.Error.Outcome != sdk.OutcomeUnknown {
 		t.Fatalf("%+v", r.Error)
 	}
-	eventually(t, "the server is told", func() bool { return len(f.lines("canceled")) == 1 })
+	eventually(t, "the server is notified", func() bool { return len(f.lines("canceled")) == 1 })
 	tools, err := f.Tools(t.Context())
 	if err != nil || tools[0].Timeout != 10*time.Minute {
 		t.Errorf("%+v %v", tools, err)
@@ -406,7 +406,7 @@ func TestMetaOfTheCaller(t *testing.T) {
 		}
 	}
 	if strings.Contains(r.Content[0].Text, `"elicitation"`) {
-		t.Errorf("the server is told of what the caller does not have: %s", r.Content[0].Text)
+		t.Errorf("the server learns what the caller does not have: %s", r.Content[0].Text)
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *fakeServer) release() string {
 	return string(text)
 }
 
-// has tells whether a file of the test is there, such as "modern".
+// has reports whether a file of the test is there, such as "modern".
 func (s *fakeServer) has(name string) bool {
 	_, err := os.Stat(filepath.Join(s.dir, name))
 	return err == nil

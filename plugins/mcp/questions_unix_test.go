@@ -255,7 +255,7 @@ func TestCancellationReachesTheServer(t *testing.T) {
 		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) > before })
 		cancel()
 		<-ended
-		eventually(t, "the server is told", func() bool { return len(f.lines("canceled")) > before })
+		eventually(t, "the server is notified", func() bool { return len(f.lines("canceled")) > before })
 	}
 }
 
@@ -313,7 +313,7 @@ func TestQuestionsThatMayBeForSeveralCallers(t *testing.T) {
 	}
 }
 
-// After a call was canceled nobody knows whose the next question is.
+// After a call was canceled it is not known whose the next question is.
 func TestQuestionsAfterACanceledCall(t *testing.T) {
 	f := newFake(t, "elicit", "hang")
 	f.start("")

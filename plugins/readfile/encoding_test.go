@@ -39,7 +39,7 @@ func encoded(t testing.TB, name, text string) string {
 	return out
 }
 
-// sees reads a file and compares its text, the encoding that is told, and parts of the notes.
+// sees reads a file and compares its text, the encoding that is reported, and parts of the notes.
 func (f *fixture) sees(t *testing.T, arguments, text, encoding string, notes ...string) {
 	t.Helper()
 	r := f.run(t, "read", "%s", arguments)

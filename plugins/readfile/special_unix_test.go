@@ -50,7 +50,7 @@ func TestLinksOutOfTheWorkspace(t *testing.T) {
 }
 
 // A hard link is the file itself; nothing distinguishes it from one that was made inside. That there are several names
-// is told.
+// is reported.
 func TestHardLink(t *testing.T) {
 	f, outside := start(t), filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(outside, []byte("outside"), 0o600))
@@ -61,7 +61,7 @@ func TestHardLink(t *testing.T) {
 	}
 	if !strings.Contains(r.Content[1].Text, "the file has 2 names (hard links)") ||
 		!strings.Contains(string(r.Structured), `"hard_links":2`) {
-		t.Errorf("the second name is not told: %q, %s", r.Content[1].Text, r.Structured)
+		t.Errorf("the second name is not reported: %q, %s", r.Content[1].Text, r.Structured)
 	}
 }
 

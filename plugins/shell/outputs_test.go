@@ -51,9 +51,9 @@ func TestLongOutputIsInAFile(t *testing.T) {
 			tr.close()
 			v := tr.since([2]int64{})
 			saved, _ := os.ReadFile(v.paths[stdout])
-			if told := v.where(); string(saved) != test.saved || !strings.HasPrefix(told, test.tells) ||
-				!strings.Contains(told, v.paths[stdout]) {
-				t.Errorf("%s by %d: it tells %q of a file with %q", test.name, step, told, saved)
+			if reported := v.where(); string(saved) != test.saved || !strings.HasPrefix(reported, test.tells) ||
+				!strings.Contains(reported, v.paths[stdout]) {
+				t.Errorf("%s by %d: it names %q of a file with %q", test.name, step, reported, saved)
 			}
 			files.outputStore.close()
 		}
@@ -124,9 +124,9 @@ func TestFolderThatCannotBeMade(t *testing.T) {
 	tr.add(stderr, []byte(strings.Repeat("x", 100)))
 	tr.close()
 	v := tr.since([2]int64{})
-	if told := v.where(); !strings.Contains(told, "The 100 bytes of stderr could not be saved: ") ||
-		!strings.Contains(told, "no such file") || v.streams[stderr] == "" {
-		t.Errorf("it tells %q", told)
+	if reported := v.where(); !strings.Contains(reported, "The 100 bytes of stderr could not be saved: ") ||
+		!strings.Contains(reported, "no such file") || v.streams[stderr] == "" {
+		t.Errorf("it names %q", reported)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestFolderIsWhereTheHostKeeps(t *testing.T) {
 		l := &outputStore{}
 		path, remove, err := l.script("script.sh", "true")
 		if err != nil || filepath.Dir(filepath.Dir(path)) != want {
-			t.Errorf("told %q: %q, %v; want it below %q", keep, path, err, want)
+			t.Errorf("reported %q: %q, %v; want it below %q", keep, path, err, want)
 		}
 		remove()
 		l.close()

@@ -366,7 +366,7 @@ var metadata = map[string]string{
 	"beside it":          `echo new > "$1.new"`,
 }
 
-// A read-only tree does not change at all, whoever owns it, and writable paths in it are unaffected.
+// A read-only tree does not change at all, whatever its owner, and writable paths in it are unaffected.
 func TestSealed(t *testing.T) {
 	if !allowed(t) || kernelCapabilities().NoReadOnlyMounts {
 		return

@@ -231,8 +231,8 @@ func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 				cancel() // then it takes a cancellation
 			}
 			exit, err := run.end(t, patience)
-			told := err == nil && exit.Signal == syscall.SIGKILL && exit.Killed == 1
-			if lost := errors.Is(err, ErrLost); !told && !(test.again && lost) {
+			reported := err == nil && exit.Signal == syscall.SIGKILL && exit.Killed == 1
+			if lost := errors.Is(err, ErrLost); !reported && !(test.again && lost) {
 				t.Errorf("Run: %#v, %v", exit, err)
 			}
 			o.w.Close()

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A trial is a test that may fail, and tells how.
+// A trial is a test that may fail, and says how.
 type trial struct {
 	*testing.T
 	failures []string

@@ -211,7 +211,7 @@ func TestRequestsOverTheLimit(t *testing.T) {
 	}
 }
 
-// Odd events are put right, dropped and told, or end their call; the table says which.
+// Odd events are corrected, dropped and reported, or end their call; the table says which.
 func TestOddEvents(t *testing.T) {
 	many := func(n int, e *pluginv1.CallEvent) *foreignPlugin {
 		return &foreignPlugin{call: func(send func(*pluginv1.CallEvent) error) error {
@@ -226,7 +226,7 @@ func TestOddEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		foreignPlugin *foreignPlugin
 		most          int      // events that come through, besides the last word on those that do not
-		told          bool     // that last word is there
+		reported      bool     // that last word is there
 		code          sdk.Code // of the call
 		words         string   // of the call's error
 	}{
@@ -262,9 +262,9 @@ func TestOddEvents(t *testing.T) {
 			if sdk.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("the call gives %v, want %q with %q", err, c.code, c.words)
 			}
-			told := len(got) > 0 && strings.Contains(got[len(got)-1].Message, "has too many events")
-			if told != c.told || len(got) > c.most && !told {
-				t.Errorf("%d events came, with a last word: %v", len(got), told)
+			reported := len(got) > 0 && strings.Contains(got[len(got)-1].Message, "has too many events")
+			if reported != c.reported || len(got) > c.most && !reported {
+				t.Errorf("%d events came, with a last word: %v", len(got), reported)
 			}
 		})
 	}
@@ -284,7 +284,7 @@ func TestTextOfAStatus(t *testing.T) {
 	}
 }
 
-// Strange questions and answers are numbers that make sense, and a plugin that cannot tell is known.
+// Strange questions and answers are numbers that make sense, and a plugin without an answer is recognized.
 func TestOverdueOfForeignPlugins(t *testing.T) {
 	if _, _, err := clientOf(t, pluginv1.UnimplementedPluginServiceServer{}).Overdue(t.Context(), 0); !errors.Is(err,
 		errors.ErrUnsupported) {
@@ -351,7 +351,7 @@ func TestLimitOfHeaders(t *testing.T) {
 	}
 }
 
-// A message tells its size first, and one over the limit is not read.
+// A message begins with its size, and one over the limit is not read.
 func TestAnnouncedSizeOfAMessage(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int

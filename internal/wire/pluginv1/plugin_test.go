@@ -94,7 +94,7 @@ func TestNothingShippedChanges(t *testing.T) {
 	}
 }
 
-// lines tells all that two ends of the wire must agree on, one thing a line, sorted.
+// lines lists all that two ends of the wire must agree on, one thing a line, sorted.
 func lines(file protoreflect.FileDescriptor) []string {
 	out := []string{fmt.Sprintf("file %s syntax %v", file.Package(), file.Syntax())}
 	for m := range each(file.Messages()) {

@@ -143,19 +143,19 @@ func TestObstacles(t *testing.T) {
 			if err := stand(filepath.Join(bin, r.sum)); err != nil {
 				t.Fatal(err)
 			}
-			var told strings.Builder
-			v := newStore(t, bin, &told)
+			var reported strings.Builder
+			v := newStore(t, bin, &reported)
 			if path := r.mustCopy(t, v); !strings.HasPrefix(path, v.private) ||
-				!strings.Contains(told.String(), "for this host only") {
-				t.Errorf("the copy is %s; told was %q", path, &told)
+				!strings.Contains(reported.String(), "for this host only") {
+				t.Errorf("the copy is %s; reported was %q", path, &reported)
 			}
 			left, err := filepath.Glob(filepath.Join(bin, r.sum, tempPattern))
 			if len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 			writeProgram(t, r.path, r.evil)
-			told.Reset()
-			if _, err := r.kept(newStore(t, bin, &told)); !errors.Is(err, errOther) {
+			reported.Reset()
+			if _, err := r.kept(newStore(t, bin, &reported)); !errors.Is(err, errOther) {
 				t.Errorf("another program: %v", err)
 			}
 		})
@@ -518,21 +518,21 @@ func TestLocksOfOthers(t *testing.T) {
 			r, bin := newRace(t), filepath.Join(t.TempDir(), "bin")
 			c.before(t, r, bin)
 			release := holder(t, bin, c.how)
-			var told strings.Builder
-			v := newStore(t, bin, &told)
+			var reported strings.Builder
+			v := newStore(t, bin, &reported)
 			began := time.Now()
 			path := r.mustCopy(t, v)
 			if took := time.Since(began); took > lockPatience+30*time.Second {
 				t.Errorf("it took %s", took)
 			}
 			if own := strings.HasPrefix(path, v.private); own != c.own ||
-				c.own != strings.Contains(told.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
-				t.Errorf("the copy is %s; told was %q", path, &told)
+				c.own != strings.Contains(reported.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
+				t.Errorf("the copy is %s; reported was %q", path, &reported)
 			}
-			told.Reset()
+			reported.Reset()
 			inode := inodeOf(t, path)
-			if again := r.mustCopy(t, v); again != path || inodeOf(t, again) != inode || told.Len() > 0 {
-				t.Errorf("the second time it is %s; told was %q", again, &told)
+			if again := r.mustCopy(t, v); again != path || inodeOf(t, again) != inode || reported.Len() > 0 {
+				t.Errorf("the second time it is %s; reported was %q", again, &reported)
 			}
 			release()
 			if path := r.mustCopy(t, newStore(t, bin)); path != filepath.Join(bin, r.sum, "plugin") {

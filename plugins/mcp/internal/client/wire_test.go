@@ -54,7 +54,7 @@ func (w *wire) fromServer(text, from string) {
 	w.coming <- client.Received{JSON: json.RawMessage(text), For: from}
 }
 
-// settle returns when the client has read all that it was told.
+// settle returns when the client has read all messages.
 func (w *wire) settle() {
 	w.t.Helper()
 	w.fromServer(`{"jsonrpc":"2.0","id":"settle","method":"ping"}`, "")
