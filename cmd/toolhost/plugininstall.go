@@ -174,8 +174,8 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 			return errInterrupted
 		}
 		if problem := i.Plugin.Problem; problem != nil {
-			return &exitError{exitUnavailable, fmt.Sprintf("nothing was installed: %v. If it only lacks its configuration, install "+
-				"it with --no-start", problem)}
+			return &exitError{exitUnavailable, fmt.Sprintf("nothing was installed: %v. If it only lacks its configuration, "+
+				"install it with --no-start", problem)}
 		}
 		g.showLock(i.Plugin)
 	}

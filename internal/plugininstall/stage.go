@@ -121,7 +121,7 @@ func (s *Staged) named(file string) error {
 
 // copy writes the program, which only its user may change.
 func (s *Staged) copy(ctx context.Context, from io.Reader) error {
-	to, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	to, err := os.OpenFile(s.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // a program
 	if err != nil {
 		return err
 	}
@@ -173,12 +173,14 @@ func (s *Staged) build(ctx context.Context, o Options) error {
 		return fmt.Errorf("go install %s: %w", o.Source, err)
 	}
 	built, err := os.ReadDir(bin)
-	if err != nil || len(built) != 1 {
-		return fmt.Errorf("%s is built to %d programs, not one; is it the path of a package main? (%v)", o.Source, len(built),
-			err)
+	if err != nil {
+		return err
+	} else if len(built) != 1 {
+		return fmt.Errorf("%s is built to %d programs, not one; is it the path of a package main?", o.Source, len(built))
 	}
 	program := filepath.Join(bin, built[0].Name())
-	if err := errors.Join(os.Rename(program, s.Path), os.Chmod(s.Path, 0o755)); err != nil {
+	err = errors.Join(os.Rename(program, s.Path), os.Chmod(s.Path, 0o755)) //nolint:gosec // a program
+	if err != nil {
 		return err
 	}
 	s.readVersion()
