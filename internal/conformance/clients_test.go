@@ -133,13 +133,18 @@ func TestInspectorUsesReferenceServers(t *testing.T) {
 // inspect runs the inspector's command line with `toolhost mcp` as its server. The flag --approve is toolhost's.
 func (b *bed) inspect(npm testutil.NPM, args ...string) []byte {
 	b.t.Helper()
-	server := []string{bin(b.t, "toolhost"), "mcp"}
+	server := []string{bin(b.t, "toolhost"), "--workdir", b.work, "mcp"}
 	if args[0] == "--approve" {
 		server, args = append(server, args[:2]...), args[2:]
 	}
 	launcher := npm.Module("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-	return b.node(npm, slices.Concat([]string{launcher, "--cli"}, server,
-		[]string{"-e", "TOOLHOST_CONFIG=" + b.config, "--format", "json", "-q"}, args)...)
+	flags := []string{"-e", "TOOLHOST_CONFIG=" + b.config, "--format", "json", "-q"}
+	for _, v := range b.environment() {
+		if strings.HasPrefix(v, "XDG_") { // what the inspector would not pass on, and the cached lists are found by
+			flags = append(flags, "-e", v)
+		}
+	}
+	return b.node(npm, slices.Concat([]string{launcher, "--cli"}, server, flags, args)...)
 }
 
 // The MCP client of Gemini CLI's core lists and calls through `toolhost mcp`, over both transports.
