@@ -28,7 +28,8 @@ import (
 // listenIn listens on a new socket in a folder, "" for that of temporary files.
 func listenIn(dir string) (net.Listener, error) {
 	const digits = 10 // the path of a socket may have 103 bytes on macOS, and 107 on Linux
-	return net.Listen("unix", filepath.Join(cmp.Or(dir, os.TempDir()), "plugin"+rand.Text()[:digits]))
+	path := filepath.Join(cmp.Or(dir, os.TempDir()), "plugin"+rand.Text()[:digits])
+	return (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 }
 
 // handshake is the line that tells a host where the plugin listens.
@@ -37,7 +38,8 @@ func handshake(lis net.Listener) string {
 	return fmt.Sprintf("%d|%d|unix|%s|grpc|", goPlugin, wire.ProtocolVersion, lis.Addr())
 }
 
-// serveOn serves hosts that have the server's token until one asks it to end, or ctx ends, which cuts their connections.
+// serveOn serves hosts that have the server's token until one asks it to end, or ctx ends, which cuts their
+// connections.
 func (s *server) serveOn(ctx context.Context, lis net.Listener) error {
 	s.cpus.own()
 	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user

@@ -119,7 +119,7 @@ func withFakeStandby(t *testing.T, script []error, f func(t *testing.T, p *Proce
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }

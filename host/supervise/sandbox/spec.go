@@ -99,10 +99,10 @@ func (s Spec) Requested() Level {
 	return s.Level
 }
 
-// confined reports whether at least Confined is requested.
 // HasNamespaces reports whether the program gets namespaces of its own on such a machine.
 func (s Spec) HasNamespaces(m proctree.Capabilities) bool { return s.confined() && m.Namespaces }
 
+// confined reports whether at least Confined is requested.
 func (s Spec) confined() bool { return s.Requested().AtLeast(Confined) }
 
 // HasNetwork reports whether the plugin may use the network.
