@@ -100,6 +100,31 @@ func TestDeferredCallIsApprovedAsItsTool(t *testing.T) {
 	}
 }
 
+// So are rules, of which a denied tool is not there, and limits.
+func TestDeferredCallKeepsToTheRulesOfItsTool(t *testing.T) {
+	rules, err := policy.New(policy.Layer{Name: "project", Rules: []policy.Rule{{Name: "no deletion",
+		Tools: []string{"p__delete"}, Effect: policy.Deny, Reason: "not here"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &fake{tools: []sdk.Tool{readOnly("read"), readOnly("delete")}}
+	w := (&setup{plugins: map[string]*fake{"p": p}, options: Options{Deferred: true}, host: host.Options{Policy: rules,
+		Tools: map[string]host.ToolOptions{"p__read": {Limits: host.Limits{MaxCalls: 2}}}}}).stdio(t)
+	w.handshake("2025-11-25", "{}")
+	for _, call := range []struct{ tool, code string }{
+		{"p__read", ""}, {"p__delete", "E_TOOL_NOT_FOUND"}, {"p__read", ""}, {"p__read", "E_LIMIT"},
+	} {
+		r := w.request("tools/call", `{"name":"toolhost__call","arguments":{"tool":"`+call.tool+`","arguments":{}}}`)
+		if got := string(r.Result); strings.Contains(got, `"isError":true`) != (call.code != "") ||
+			!strings.Contains(got, call.code) {
+			t.Errorf("%s: got %s, want %q", call.tool, got, call.code)
+		}
+	}
+	if p.made() != 2 {
+		t.Errorf("%d calls ran", p.made())
+	}
+}
+
 // records is a record of calls in memory.
 type records struct {
 	mu  sync.Mutex
