@@ -21,8 +21,8 @@ type latePlugin struct {
 func newLatePlugin(failed string) *latePlugin {
 	l := &latePlugin{come: make(chan struct{}), failed: failed}
 	l.fake = answering(sdk.Text("ran"), nil, tool("run"))
-	all := l.fake.list
-	l.fake.list = func(ctx context.Context) ([]sdk.Tool, error) {
+	all := l.list
+	l.list = func(ctx context.Context) ([]sdk.Tool, error) {
 		select {
 		case <-l.come:
 			return all(ctx)

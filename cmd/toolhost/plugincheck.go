@@ -48,7 +48,8 @@ func newPluginCheck(g *globals) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var((*callsFlag)(&o.Examples), "call", "a call that succeeds and may be made many times; more than once for more")
+	flags.Var((*callsFlag)(&o.Examples), "call",
+		"a call that succeeds and may be made many times; more than once for more")
 	flags.Var((*callsFlag)(&o.Wait), "wait", "a call that runs until it is canceled")
 	flags.Var((*callsFlag)(&o.Panic), "panic", "a call whose handler fails badly")
 	flags.Var((*callsFlag)(&o.Events), "events", "a call that sends very many events")
@@ -79,7 +80,8 @@ func (f *callsFlag) Set(text string) error {
 	}
 	raw := json.RawMessage(arguments)
 	if tool == "" || !json.Valid(raw) || raw[0] != '{' {
-		return fmt.Errorf("a call is the name of a tool and a JSON object, such as 'hello {\"name\": \"Ada\"}', not %.100q", text)
+		return fmt.Errorf("a call is the name of a tool and a JSON object, such as 'hello {\"name\": \"Ada\"}', not %.100q",
+			text)
 	}
 	*f = append(*f, plugincheck.Call{Tool: tool, Arguments: raw})
 	return nil

@@ -53,7 +53,8 @@ func newPluginInstall(g *globals) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return g.installPlugin(cmd.Context(), args[0], f) },
 	}
-	cmd.Flags().StringVar(&f.name, "name", "", "the plugin's `name`; by default that of the program without toolhost-plugin-")
+	cmd.Flags().StringVar(&f.name, "name", "",
+		"the plugin's `name`; by default that of the program without toolhost-plugin-")
 	f.add(cmd)
 	return cmd
 }

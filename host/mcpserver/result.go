@@ -50,8 +50,8 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	return to.complete(r)
 }
 
-// arrange adds the members of a result, own and those of its source, to which own belong in the places that it marks. Own
-// members without a place come first; isError without one is left out where it is false.
+// arrange adds the members of a result, own and those of its source, to which own belong in the places that it marks.
+// Own members without a place come first; isError without one is left out where it is false.
 func (r *result) arrange(source, own []member) {
 	for _, m := range own {
 		if !has(source, m.name) && (m.name != "isError" || string(m.value) == "true") {

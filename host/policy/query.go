@@ -151,7 +151,8 @@ func split(object json.RawMessage) *members {
 // unquote returns the text of a JSON string.
 func unquote(quoted []byte) (text []byte, ok bool) {
 	needsDecoder := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > unicode.MaxASCII }
-	if n := len(quoted) - 1; n > 0 && quoted[0] == '"' && quoted[n] == '"' && !bytes.ContainsFunc(quoted[1:n], needsDecoder) {
+	if n := len(quoted) - 1; n > 0 && quoted[0] == '"' && quoted[n] == '"' &&
+		!bytes.ContainsFunc(quoted[1:n], needsDecoder) {
 		return quoted[1:n:n], true
 	}
 	var decoded string

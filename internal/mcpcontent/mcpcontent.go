@@ -29,7 +29,8 @@ type Part struct {
 // members of one name, is Raw as a whole.
 func Read(raw json.RawMessage) Part {
 	r := parse(raw)
-	if !r.ok || r.body == inData && len(r.part.Data) == 0 { // without data the wire does not tell an image from a broken one
+	// without data the wire does not tell an image from a broken one
+	if !r.ok || r.body == inData && len(r.part.Data) == 0 {
 		return Part{Raw: bytes.Clone(raw)}
 	}
 	if r.usual && r.start == len(plainText) && r.end == len(raw)-1 && bytes.HasPrefix(raw, []byte(plainText)) {

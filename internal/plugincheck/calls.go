@@ -25,7 +25,8 @@ import (
 const unknown = "toolhost-check-no-such-tool"
 
 // call makes one call as a host does, and returns what goes wrong besides the tool's own failure.
-func (c *checker) call(ctx context.Context, p *process, tool string, arguments json.RawMessage, events func(sdk.Event)) (
+func (c *checker) call(ctx context.Context, p *process, tool string, arguments json.RawMessage,
+	events func(sdk.Event)) (
 	*sdk.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -61,7 +62,8 @@ func (c *checker) badArguments(ctx context.Context) *problem {
 	if bad != nil {
 		return bad
 	}
-	const fix = "A host checks arguments first, but decode them with care all the same: answer with a result whose error has the " +
+	const fix = "A host checks arguments first, but decode them with care all the same: answer with a result whose " +
+		"error has the " +
 		"code E_TOOL_INVALID_ARGS."
 	for _, t := range c.description.Tools {
 		r, err := c.call(ctx, p, t.Name, json.RawMessage(`{"`), nil)
@@ -135,7 +137,8 @@ func (c *checker) repeat(ctx context.Context) *problem {
 		return failed("", "%v", err)
 	}
 	if _, err := c.rawResult(ctx, p, r); status.Code(err) != codes.AlreadyExists {
-		return warned("Keep the run ids of the last 4096 calls, and end a repeat with ALREADY_EXISTS: gRPC may bring a request "+
+		return warned("Keep the run ids of the last 4096 calls, and end a repeat with ALREADY_EXISTS: gRPC may bring a "+
+			"request "+
 			"twice.", "a call that came twice ran twice (the status of the second is %v)", status.Code(err))
 	}
 	other := &pluginv1.CallRequest{CallId: id, RunId: rand.Text(), Tool: unknown, Arguments: []byte("{}")}
@@ -256,7 +259,8 @@ func (c *checker) parallel(ctx context.Context) *problem {
 	all.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return failed("Handlers run in parallel, also with themselves: guard what they share.", "%d of %d calls at once: %s: %v",
+			return failed("Handlers run in parallel, also with themselves: guard what they share.",
+				"%d of %d calls at once: %s: %v",
 				i+1, calls, c.harmless(i), err)
 		}
 	}
@@ -416,7 +420,8 @@ func (c *checker) longLine(ctx context.Context) *problem {
 }
 
 // survives makes calls that must succeed, and one after them.
-func (c *checker) survives(ctx context.Context, calls []Call, missing, fix string, more func(*sdk.Result) error) *problem {
+func (c *checker) survives(ctx context.Context, calls []Call, missing, fix string,
+	more func(*sdk.Result) error) *problem {
 	if len(calls) == 0 {
 		return skipped("%s", missing)
 	}

@@ -49,7 +49,8 @@ func (c *checker) byHand(ctx context.Context) *problem {
 func (c *checker) handshake(ctx context.Context) *problem {
 	p, err := start(ctx, c.Options)
 	if err != nil {
-		return failed("Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line on "+
+		return failed("Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line "+
+			"on "+
 			"standard output, and flush it. Print nothing before.", "%v", err)
 	}
 	c.process = p
@@ -107,7 +108,8 @@ func (c *checker) token(ctx context.Context) *problem {
 		_, err = pluginv1.NewPluginServiceClient(conn).Describe(ctx, &pluginv1.DescribeRequest{})
 		_ = conn.Close()
 		if status.Code(err) != codes.Unauthenticated {
-			return failed("Compare the metadata toolhost-token of each request with "+wire.EnvToken+", and answer UNAUTHENTICATED "+
+			return failed("Compare the metadata toolhost-token of each request with "+wire.EnvToken+
+				", and answer UNAUTHENTICATED "+
 				"when it is absent, another one, or there twice.",
 				"a request with the token %q got the status %v, and must get Unauthenticated", token, status.Code(err))
 		}
@@ -199,7 +201,8 @@ func (c *checker) descriptions(context.Context) *problem {
 		return nil
 	}
 	slices.Sort(wrong)
-	return warned("Say what the tool does, when to use it and what it returns; and what each argument means, with an example.",
+	return warned("Say what the tool does, when to use it and what it returns; and what each argument means, with an "+
+		"example.",
 		"%s", list(wrong))
 }
 
@@ -222,7 +225,8 @@ func (c *checker) vendors(context.Context) *problem {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return warned("The tool cannot be offered in that format; the message says which part of the schema is in the way.", "%s",
+	return warned("The tool cannot be offered in that format; the message says which part of the schema is in the way.",
+		"%s",
 		list(wrong))
 }
 

@@ -197,7 +197,7 @@ var hints = sync.OnceValue(func() *hintIndex {
 			text = strings.ToLower(text)
 			list := &index.lists[pair(text[0], text[1])]
 			if *list == 0 {
-				*list = uint16(len(index.hints)) //nolint:gosec // some hundreds
+				*list = uint16(len(index.hints)) // some hundreds
 				index.hints = append(index.hints, nil)
 			}
 			same := index.hints[*list]

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// OwnedString returns bytes as text, and makes it valid UTF-8. The text shares the memory of the bytes: the caller gives
-// them up, and nothing may change them afterwards.
+// OwnedString returns bytes as text, and makes it valid UTF-8. The text shares the memory of the bytes: the caller
+// gives them up, and nothing may change them afterwards.
 func OwnedString(b []byte) string {
 	if !utf8.Valid(b) {
 		return strings.ToValidUTF8(string(b), "\uFFFD")

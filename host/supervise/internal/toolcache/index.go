@@ -86,11 +86,11 @@ func (c *coder) indexedFile(f *indexedFile) {
 }
 
 func (c *coder) state(s *binaries.Identity) {
-	device, inode := int64(s.Device), int64(s.Inode) //nolint:gosec // comes back the same
+	device, inode := int64(s.Device), int64(s.Inode)
 	for _, n := range []*int64{&device, &inode, &s.Size, &s.Written, &s.Changed} {
 		c.number(n)
 	}
-	s.Device, s.Inode = uint64(device), uint64(inode) //nolint:gosec // was one
+	s.Device, s.Inode = uint64(device), uint64(inode)
 }
 
 // add puts a file into the index.
