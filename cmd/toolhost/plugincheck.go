@@ -15,7 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/plugincheck"
 )
 
-const checkLong = "Start a plugin as a host does, in any language, and test it against the plugin protocol, item by item:\n" +
+const checkLong = "Start a plugin as a host does, in any language, and test it against the plugin protocol, item by " +
+	"item:\n" +
 	"handshake, token, definitions, bad and large arguments, repeats, parallel calls, its end. Each finding\n" +
 	"says how to fix it.\n" +
 	"\n" +

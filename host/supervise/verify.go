@@ -102,12 +102,13 @@ func (s Spec) Verify() error {
 	}
 	var path string
 	var err error
-	if s.Attach {
+	switch {
+	case s.Attach:
 		_, err = s.attachment()
 		return err
-	} else if s.sum() == "" {
+	case s.sum() == "":
 		path, err = s.locate()
-	} else {
+	default:
 		var sum string
 		if path, sum, _, err = s.inspectFile(); err == nil {
 			err = s.checkSum(path, sum)

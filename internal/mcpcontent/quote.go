@@ -16,7 +16,7 @@ func quoted(b []byte, text string) []byte {
 	}
 	b = append(b, '"')
 	from := 0
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		c := text[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			continue

@@ -13,7 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a handler does not " +
+const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a handler " +
+	"does not " +
 	"return."
 
 func (c *checker) sigterm(ctx context.Context) *problem {
@@ -71,7 +72,8 @@ func (c *checker) sandboxed(ctx context.Context) *problem {
 	}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		if err := c.atLevel(ctx, level); err != nil {
-			return warned("Say in the README which level works, and which folders and hosts the plugin needs; its users name them "+
+			return warned("Say in the README which level works, and which folders and hosts the plugin needs; its users name "+
+				"them "+
 				"in a sandbox block.", "at the level %s: %v", level, err)
 		}
 	}

@@ -57,7 +57,7 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		return nil, err
 	}
 	p := &process{dir: dir, token: rand.Text(), done: make(chan struct{})}
-	p.cmd = exec.Command(o.Command[0], o.Command[1:]...)
+	p.cmd = exec.Command(o.Command[0], o.Command[1:]...) //nolint:noctx // it ends by the checks, and after them
 	p.cmd.Env = append(environment(dir, p.token), cookie)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = ownGroup()

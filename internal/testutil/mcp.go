@@ -1,3 +1,4 @@
+// Package testutil has what tests of several packages need.
 package testutil
 
 import (

@@ -80,8 +80,8 @@ func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
 	return f.add(&f.unsent, m, others)
 }
 
-// SendBulk sends a piece of a large result. It waits for the piece before it, and messages of Send go first: a small one
-// overtakes large results up to what the socket holds. Messages of SendBulk keep their order.
+// SendBulk sends a piece of a large result. It waits for the piece before it, and messages of Send go first: a small
+// one overtakes large results up to what the socket holds. Messages of SendBulk keep their order.
 func (f *Frames) SendBulk(ctx context.Context, m proto.Message) error {
 	f.mu.Lock()
 	if err := f.await(ctx, func() bool { return len(f.bulk) == 0 }); err != nil {

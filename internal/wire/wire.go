@@ -14,8 +14,8 @@ import (
 // ProtocolVersion is the version of the protocol in the handshake.
 const ProtocolVersion = 1
 
-// EnvCookie is the variable whose value says that a host has started the plugin, Cookie. It prevents people from running
-// a plugin by hand, and protects nothing. It never changes.
+// EnvCookie is the variable whose value says that a host has started the plugin, Cookie. It prevents people from
+// running a plugin by hand, and protects nothing. It never changes.
 const (
 	EnvCookie = "TOOLHOST_PLUGIN"
 	Cookie    = "9b1f3c5e-toolhost-plugin-v1"

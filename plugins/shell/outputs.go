@@ -179,7 +179,8 @@ type privateDir struct {
 
 const (
 	folderPrefix = "toolhost-shell-"
-	lockName     = "shell.lock" // not the name that a host uses, which removes folders with that lock that look like its own
+	// not the name that a host uses, which removes folders with that lock that look like its own
+	lockName = "shell.lock"
 	// emptyAge is the age at which a folder without a lock belongs to a process that died right after making it.
 	emptyAge = time.Hour
 

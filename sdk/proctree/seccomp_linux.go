@@ -217,8 +217,9 @@ func (p *code) only(number uint32, argument uint32, look func(*code)) {
 type table struct {
 	prlimit uint32
 	fcntl   []uint32
-	modes   [][2]uint32 // chmod and the like, and calls that create files: their numbers, and the index of the mode argument
-	opens   [][2]uint32 // open: its number, and the index of the flags argument, before the mode
+	// chmod and the like, and calls that create files: their numbers, and the index of the mode argument
+	modes [][2]uint32
+	opens [][2]uint32 // open: its number, and the index of the flags argument, before the mode
 	// metadata are the calls that change modes, owners, times and attributes.
 	metadata []uint32
 }

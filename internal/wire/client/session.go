@@ -92,7 +92,7 @@ func (s *session) run(dial Dialer, token string) {
 	conn, err := dial(ctx)
 	cancel()
 	if err == nil {
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		s.frames, err = wire.OpenSession(conn, token)
 	}
 	if err != nil {

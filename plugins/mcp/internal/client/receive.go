@@ -129,8 +129,8 @@ func (s *Session) dispatch(text []byte, from string) {
 	}
 }
 
-// openDeep reads the members of a message that is nested deeper than rawjson.MaxDepth. That is an error unless it answers a
-// list: there it costs only the items that are nested so deep.
+// openDeep reads the members of a message that is nested deeper than rawjson.MaxDepth. That is an error unless it
+// answers a list: there it costs only the items that are nested so deep.
 func (s *Session) openDeep(e *envelope, text []byte) error {
 	*e = envelope{}
 	if err := e.read(rawjson.DeepMembersOf(text)); err != nil {
