@@ -226,7 +226,7 @@ func (c *sessionCall) send(m *pluginv1.SessionEvent) error {
 	if c.bulk { // either waits for a host that does not read
 		err = c.session.frames.SendBulk(context.Background(), m)
 	} else {
-		err = c.session.frames.Send(context.Background(), m, c.session.busy())
+		err = c.session.frames.Send(context.Background(), nil, m, c.session.busy())
 	}
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())

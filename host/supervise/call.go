@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -48,7 +49,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		return nil, nil, p.notSent(err)
 	}
 	r.Attempt, r.Generation = number, g.number
-	result, err = g.client.Call(c.ctx, r)
+	result, err = g.client.Call(ctx, r)
 	if err == nil {
 		switch e := result.Error; {
 		case e == nil:
@@ -86,7 +87,7 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	}
 	defer c.end()
 	g := c.generation
-	preview, err := g.client.Preview(c.ctx, r)
+	preview, err := g.client.Preview(ctx, r)
 	if broken, ok := c.broken(err); ok {
 		_ = c.stopped() || g.hasDied()
 		return nil, p.lost(g, r, broken)
@@ -208,12 +209,12 @@ func sameDefinition(a, b *sdk.Tool) bool {
 // An inFlightCall is one call that runs in a generation.
 type inFlightCall struct {
 	generation *generation
-	ctx        context.Context // derived from the caller's; also ends when the process is stopped
-	cancel     context.CancelCauseFunc
+	ctx        context.Context // the caller's
 	process    *Process
+	cut        atomic.Bool // the process was stopped before ctx ended
 }
 
-// errStopping is the cause of the context of a call whose process is being stopped.
+// errStopping is why a call ends whose process is being stopped.
 var errStopping = errors.New("the plugin's process is being stopped")
 
 // beginCall registers a call in a generation that accepts calls, and starts one if necessary. The caller calls end.
@@ -239,26 +240,24 @@ func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
 		if !g.takesCalls(ctx) {
 			continue // with the next generation, or an error
 		}
-		c := &inFlightCall{generation: g, process: p}
-		c.ctx, c.cancel = context.WithCancelCause(ctx)
+		c := &inFlightCall{generation: g, process: p, ctx: ctx}
 		if g.calls.add(c) {
 			p.calls.Add(1)
 			return c, nil
 		}
-		c.cancel(nil) // it has just been replaced
+		// it has just been replaced
 	}
 }
 
 // end may be called more than once.
 func (c *inFlightCall) end() {
-	c.cancel(nil)
 	if c.generation.calls.remove(c) {
 		c.process.calls.Add(-1)
 	}
 }
 
 // stopped reports whether the call ended because its process is being stopped.
-func (c *inFlightCall) stopped() bool { return errors.Is(context.Cause(c.ctx), errStopping) }
+func (c *inFlightCall) stopped() bool { return c.cut.Load() }
 
 // broken reports whether the call got no answer because its plugin or connection ended, or its process is being
 // stopped.
@@ -273,14 +272,22 @@ func (c *inFlightCall) broken(err error) (*client.BrokenError, bool) {
 	return &client.BrokenError{Delivered: e == nil || e.Outcome != sdk.OutcomeNotSent, Err: errStopping}, true
 }
 
-// inFlightCalls are the calls that run in a generation. The zero value is empty and open.
+// inFlightCalls are the calls that run in a generation.
 type inFlightCalls struct {
 	mu         sync.Mutex
 	running    map[*inFlightCall]struct{}
 	lastAnswer time.Time     // when the process last answered something
 	closed     bool          // accepts no more calls
-	canceled   bool          // the running calls were canceled
 	empty      chan struct{} // made by close; closed when the last call has ended
+
+	life context.Context // of all running calls; one for each would be five allocations
+	end  context.CancelFunc
+}
+
+// newInFlightCalls returns an empty set that accepts calls.
+func newInFlightCalls() *inFlightCalls {
+	life, end := context.WithCancel(context.Background())
+	return &inFlightCalls{life: life, end: end}
 }
 
 func (s *inFlightCalls) add(c *inFlightCall) bool {
@@ -356,14 +363,10 @@ func (s *inFlightCalls) close(limit time.Duration) (empty <-chan struct{}, longe
 func (s *inFlightCalls) cancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.canceled = true
 	for c := range s.running {
-		c.cancel(errStopping)
+		c.cut.Store(c.ctx.Err() == nil)
 	}
+	s.end()
 }
 
-func (s *inFlightCalls) wereCanceled() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.canceled
-}
+func (s *inFlightCalls) wereCanceled() bool { return s.life.Err() != nil }

@@ -552,8 +552,7 @@ func TestErrorsOfCutCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &inFlightCall{}
-			v.ctx, v.cancel = context.WithCancelCause(t.Context())
-			v.cancel(errStopping)
+			v.cut.Store(true)
 			b, ok := v.broken(c.err)
 			if ok != c.broken || ok && b.Delivered != c.delivered {
 				t.Errorf("broken %t, %+v", ok, b)

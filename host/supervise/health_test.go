@@ -542,7 +542,7 @@ func TestTimeInAStuckProcess(t *testing.T) {
 		defer v.end()
 		began := time.Now()
 		getStuck(p, v.generation)
-		if <-v.ctx.Done(); !v.stopped() || time.Since(began) != stuckDrain {
+		if <-v.generation.calls.life.Done(); !v.stopped() || time.Since(began) != stuckDrain {
 			t.Errorf("it is cut: %t, after %s", v.stopped(), time.Since(began))
 		}
 	})

@@ -55,7 +55,7 @@ type generation struct {
 
 	described atomic.Pointer[sdk.Description]
 	cached    toolcache.Entry
-	calls     inFlightCalls
+	calls     *inFlightCalls
 	health    healthCheck
 	abandoned abandonedCalls
 	replaced  chan struct{} // closed when a standby has taken over from it
@@ -126,7 +126,8 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if !spec.Attach {
 		cached = s.cache.Entry(ctx, s.cacheKey(spec, path))
 	}
-	g = &generation{number: number, program: path, references: spec.References, cached: cached,
+	g = &generation{number: number, calls: newInFlightCalls(), program: path,
+		references: spec.References, cached: cached,
 		replaced: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -199,6 +200,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		return err
 	}
 	g.client, g.conn = raw.(*client.Client), protocol.(*goplugin.GRPCClient).Conn
+	g.client.EndCallsWith(g.calls.life)
 	g.client.UseSessions(func(ctx context.Context) (net.Conn, error) {
 		conn, err := dial(ctx, "")
 		if err != nil {

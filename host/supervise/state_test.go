@@ -42,7 +42,7 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: number, replaced: make(chan struct{}),
+	g := &generation{number: number, calls: newInFlightCalls(), replaced: make(chan struct{}),
 		child: &child{died: make(chan struct{}), exited: make(chan struct{}), tail: &tail{},
 			killReason: "it was asked to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})

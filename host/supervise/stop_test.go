@@ -372,7 +372,7 @@ func TestTimeToDrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // with fake time
-				var s inFlightCalls
+				s := newInFlightCalls()
 				for _, left := range c.calls {
 					ctx, cancel := t.Context(), context.CancelFunc(func() {})
 					if left != none {

@@ -69,12 +69,12 @@ func (f *Frames) Close() error { return f.conn.Close() }
 func (f *Frames) EndNext() { _ = f.conn.SetReadDeadline(time.Now()) }
 
 // Send sends a message. It writes at once if the other end reads, also what other goroutines have added meanwhile, and
-// else leaves that to a goroutine: it waits only while 128 KiB are unsent, until ctx ends. With others, it lets other
-// goroutines that can run add their messages first. An error means that nothing of the message was sent; when there is
-// none, Next tells if the connection broke.
-func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
+// else leaves that to a goroutine: it waits only while 128 KiB are unsent, until ctx ends or stop is closed (nil never
+// is). With others, it lets other goroutines that can run add their messages first. An error means that nothing of the
+// message was sent; when there is none, Next tells if the connection broke.
+func (f *Frames) Send(ctx context.Context, stop <-chan struct{}, m proto.Message, others bool) error {
 	f.mu.Lock()
-	if err := f.await(ctx, func() bool { return len(f.unsent) <= maxUnsent }); err != nil {
+	if err := f.await(ctx, stop, func() bool { return len(f.unsent) <= maxUnsent }); err != nil {
 		return err
 	}
 	return f.add(&f.unsent, m, others)
@@ -84,14 +84,16 @@ func (f *Frames) Send(ctx context.Context, m proto.Message, others bool) error {
 // one overtakes large results up to what the socket holds. Messages of SendBulk keep their order.
 func (f *Frames) SendBulk(ctx context.Context, m proto.Message) error {
 	f.mu.Lock()
-	if err := f.await(ctx, func() bool { return len(f.bulk) == 0 }); err != nil {
+	if err := f.await(ctx, nil, func() bool { return len(f.bulk) == 0 }); err != nil {
 		return err
 	}
 	return f.add(&f.bulk, m, false)
 }
 
+var errStopped = errors.New("the calls of the plugin are being ended")
+
 // await waits for room. The lock is held, and released after an error.
-func (f *Frames) await(ctx context.Context, hasRoom func() bool) error {
+func (f *Frames) await(ctx context.Context, stop <-chan struct{}, hasRoom func() bool) error {
 	for !hasRoom() && f.err == nil {
 		if f.room == nil {
 			f.room = make(chan struct{})
@@ -102,6 +104,8 @@ func (f *Frames) await(ctx context.Context, hasRoom func() bool) error {
 		case <-room:
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-stop:
+			return errStopped
 		}
 		f.mu.Lock()
 	}

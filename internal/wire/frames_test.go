@@ -53,7 +53,7 @@ func TestFramesArriveInOrder(t *testing.T) {
 				go func() {
 					for number := range each {
 						m := numbered(sender, number, sizes[(sender+number)%len(sizes)])
-						if err := from.Send(t.Context(), m, sender%2 == 0); err != nil {
+						if err := from.Send(t.Context(), nil, m, sender%2 == 0); err != nil {
 							t.Error(err)
 						}
 					}
@@ -102,7 +102,7 @@ func TestSmallMessagesOvertakeLargeOnes(t *testing.T) {
 			for !waits() { // until the connection is full
 				runtime.Gosched()
 			}
-			if err := from.Send(t.Context(), numbered(0, small, 1), false); err != nil {
+			if err := from.Send(t.Context(), nil, numbered(0, small, 1), false); err != nil {
 				t.Error(err)
 			}
 			var got []int
@@ -123,8 +123,8 @@ func TestSmallMessagesOvertakeLargeOnes(t *testing.T) {
 	}
 }
 
-// A sender waits for an end that does not read only once 128 KiB are unsent, and then until its ctx ends; what is
-// posted never waits. All that was sent arrives when the other end reads again.
+// A sender waits for an end that does not read only once 128 KiB are unsent, and then until its ctx ends or it is
+// stopped; what is posted never waits. All that was sent arrives when the other end reads again.
 func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 	for kind, ends := range connections(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 			defer cancel()
 			sent := 0
 			for ; sent < 100; sent++ {
-				err := f.Send(ctx, numbered(0, sent, 10_000), false)
+				err := f.Send(ctx, nil, numbered(0, sent, 10_000), false)
 				if errors.Is(err, context.DeadlineExceeded) {
 					break
 				}
@@ -143,6 +143,11 @@ func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 			}
 			if sent < 13 || sent > 60 {
 				t.Errorf("%d messages of 10 KB were taken", sent)
+			}
+			stopped := make(chan struct{})
+			close(stopped)
+			if err := f.Send(t.Context(), stopped, numbered(0, sent, 1), false); !errors.Is(err, errStopped) {
+				t.Errorf("a sender that is stopped: %v", err)
 			}
 			if err := f.Post(numbered(0, sent, 1)); err != nil {
 				t.Error(err)
@@ -165,7 +170,7 @@ func TestFramesOfABrokenConnection(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			f := NewFrames(ends[0])
 			_ = ends[1].Close()
-			err := f.Send(t.Context(), numbered(0, 0, 10), false)
+			err := f.Send(t.Context(), nil, numbered(0, 0, 10), false)
 			if kind == "unix socket" && !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("error %v", err)
 			}
@@ -175,7 +180,7 @@ func TestFramesOfABrokenConnection(t *testing.T) {
 			for f.Post(numbered(0, 0, 10)) == nil { // the goroutine that writes finds out
 				time.Sleep(time.Millisecond)
 			}
-			if err := f.Send(t.Context(), numbered(0, 0, 10), true); err == nil {
+			if err := f.Send(t.Context(), nil, numbered(0, 0, 10), true); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -272,7 +277,7 @@ func TestFramesShareSystemCalls(t *testing.T) {
 	from, to := &counting{UnixConn: a.(*net.UnixConn)}, &counting{UnixConn: b.(*net.UnixConn)}
 	f, g := NewFrames(from), NewFrames(to)
 	for i := range 50 {
-		if err := f.Send(t.Context(), numbered(0, i, 100), false); err != nil {
+		if err := f.Send(t.Context(), nil, numbered(0, i, 100), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +294,7 @@ func TestFramesShareSystemCalls(t *testing.T) {
 	ready.Add(together)
 	f.mu.Lock() // all wait for the one that will write
 	for i := range together {
-		all.Go(func() { ready.Done(); _ = f.Send(t.Context(), numbered(0, i, 100), true) })
+		all.Go(func() { ready.Done(); _ = f.Send(t.Context(), nil, numbered(0, i, 100), true) })
 	}
 	ready.Wait()
 	f.mu.Unlock()
@@ -319,7 +324,7 @@ func TestOpenSession(t *testing.T) {
 				go func() {
 					defer f.Close()
 					if frame, err := f.Next(); err == nil {
-						_ = f.Send(context.Background(), &pluginv1.SessionEvent{Id: uint64(len(frame))}, false)
+						_ = f.Send(context.Background(), nil, &pluginv1.SessionEvent{Id: uint64(len(frame))}, false)
 					}
 				}()
 			})))
@@ -405,7 +410,7 @@ func BenchmarkFrames(b *testing.B) {
 	m := numbered(0, 0, 200)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := f.Send(b.Context(), m, false); err != nil {
+		if err := f.Send(b.Context(), nil, m, false); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := f.Next(); err != nil {

@@ -188,6 +188,45 @@ func TestForeignPluginThatNeverEnds(t *testing.T) {
 	})
 }
 
+// All calls of a client end with the context that it was given for that, also those that begin later.
+func TestCallsEndTogether(t *testing.T) {
+	for _, over := range []string{"call", "session"} {
+		t.Run(over, func(t *testing.T) {
+			release, began := make(chan struct{}), make(chan struct{}, 2)
+			s := &foreignPlugin{call: func(func(*pluginv1.CallEvent) error) error {
+				began <- struct{}{}
+				<-release
+				return nil
+			}}
+			var c *Client
+			if over == "call" {
+				c = clientOf(t, s)
+			} else {
+				c = sessionClientOf(t, sessioned{s})
+			}
+			defer close(release) // before the server waits for its handlers
+			life, end := context.WithCancel(t.Context())
+			c.EndCallsWith(life)
+			for _, when := range []string{"during the call", "before the call"} {
+				ended := make(chan error, 1)
+				go func() {
+					_, err := c.Call(t.Context(), &sdk.Request{Tool: "x"})
+					ended <- err
+				}()
+				if when == "during the call" {
+					<-began
+					end()
+				}
+				err := <-ended
+				if _, broken := errors.AsType[*BrokenError](err); !broken && sdk.CodeOf(err) != sdk.CodeCanceled {
+					t.Errorf("%s: error %v", when, err)
+				}
+			}
+			end()
+		})
+	}
+}
+
 // What a client will not send does not reach the plugin, and a server holds to the same.
 func TestRequestsOverTheLimit(t *testing.T) {
 	large := &sdk.Request{Tool: "x", Arguments: json.RawMessage(`"` + strings.Repeat("x", sdk.MaxArguments) + `"`)}

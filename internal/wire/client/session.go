@@ -71,6 +71,8 @@ func (c *Client) session(ctx context.Context) (*session, error) {
 		return s, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-c.life.Done():
+		return nil, c.life.Err()
 	}
 }
 
@@ -310,17 +312,19 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 	if deadline, ok := ctx.Deadline(); ok {
 		m.TimeoutUs = max(1, time.Until(deadline).Microseconds())
 	}
-	if err := s.frames.Send(ctx, m, s.busy()); err != nil {
+	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
 		return nil, notSent(err)
 	}
 	for {
-		var end error // of the session, or of the caller; a result may have come before
+		var end error // of the session, the caller or all calls; a result may have come before
 		select {
 		case <-call.wake:
 		case <-s.ended:
 			end = s.err
 		case <-ctx.Done():
 			end = ctx.Err()
+		case <-c.life.Done():
+			end = c.life.Err()
 		}
 		if plain := call.takePlain(); plain.result != nil {
 			if plain.started && events != nil {
