@@ -86,28 +86,25 @@ func (c *checker) unknownFields(ctx context.Context) *problem {
 	later := protowire.AppendTag(nil, 1000, protowire.BytesType)
 	later = protowire.AppendString(later, "of a later version")
 	r.ProtoReflect().SetUnknown(later)
-	if _, err := c.rawResult(ctx, p, r); err != nil {
+	if err := c.rawCall(ctx, p, r); err != nil {
 		return failed("Decode messages with a protobuf library, which ignores unknown fields.",
 			"a request with a field of a later version: %v", err)
 	}
 	return nil
 }
 
-// rawResult makes a call of the method Call.
-func (c *checker) rawResult(ctx context.Context, p *process, r *pluginv1.CallRequest) (*pluginv1.Result, error) {
+// rawCall makes a call of the method Call, and returns when its result has come.
+func (c *checker) rawCall(ctx context.Context, p *process, r *pluginv1.CallRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	stream, err := p.raw.Call(ctx, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for {
 		e, err := stream.Recv()
-		if err != nil {
-			return nil, err
-		}
-		if e.GetResult() != nil {
-			return e.GetResult(), nil
+		if err != nil || e.GetResult() != nil {
+			return err
 		}
 	}
 }
@@ -133,16 +130,16 @@ func (c *checker) repeat(ctx context.Context) *problem {
 	}
 	id := rand.Text()
 	r := &pluginv1.CallRequest{CallId: id, RunId: id, Tool: unknown, Arguments: []byte("{}")}
-	if _, err := c.rawResult(ctx, p, r); err != nil {
+	if err := c.rawCall(ctx, p, r); err != nil {
 		return failed("", "%v", err)
 	}
-	if _, err := c.rawResult(ctx, p, r); status.Code(err) != codes.AlreadyExists {
+	if err := c.rawCall(ctx, p, r); status.Code(err) != codes.AlreadyExists {
 		return warned("Keep the run ids of the last 4096 calls, and end a repeat with ALREADY_EXISTS: gRPC may bring a "+
 			"request "+
 			"twice.", "a call that came twice ran twice (the status of the second is %v)", status.Code(err))
 	}
 	other := &pluginv1.CallRequest{CallId: id, RunId: rand.Text(), Tool: unknown, Arguments: []byte("{}")}
-	if _, err := c.rawResult(ctx, p, other); err != nil {
+	if err := c.rawCall(ctx, p, other); err != nil {
 		return failed("A call is known by its run_id; a call_id may come again.",
 			"a new call with the call_id of another one: %v", err)
 	}
@@ -165,7 +162,7 @@ func (c *checker) checkResult(e Call, r *sdk.Result, err error) error {
 		}
 		s, err := schema.Compile(t.OutputSchema)
 		if err != nil {
-			return nil // definitions says it
+			return nil //nolint:nilerr // definitions says it
 		}
 		if r.Structured == nil {
 			return errors.New("it has an output schema, and the result is not structured")
@@ -214,7 +211,7 @@ func (c *checker) fits(e Call) error {
 		}
 		s, err := schema.CompileForeign(t.InputSchema)
 		if err != nil {
-			return nil // definitions says it
+			return nil //nolint:nilerr // definitions says it
 		}
 		if err := s.Validate(e.Arguments); err != nil {
 			return err
@@ -321,7 +318,7 @@ func (c *checker) cancel(ctx context.Context) *problem {
 		go func() {
 			r, err := c.call(ctx, p, e.Tool, e.Arguments, func(sdk.Event) { once() })
 			if err == nil {
-				err = fmt.Errorf("it ended by itself: %+v", r.Error)
+				err = fmt.Errorf("it ended by itself: %+v", *r)
 			}
 			ended <- err
 		}()
@@ -338,7 +335,7 @@ func (c *checker) cancel(ctx context.Context) *problem {
 		case <-time.After(200 * time.Millisecond):
 		}
 		cancel()
-		<-ended
+		<-ended //nolint:errcheck // of a call that was canceled
 		if bad := c.handlersEnd(context.WithoutCancel(ctx), p, e, fix); bad != nil {
 			return bad
 		}
