@@ -71,7 +71,10 @@ func TestDeferredListIsSmall(t *testing.T) {
 
 // Approval is about the tool that is called, not about the call tool.
 func TestDeferredCallIsApprovedAsItsTool(t *testing.T) {
-	p := &fake{tools: []sdk.Tool{changing("write"), readOnly("read")},
+	write := changing("write")
+	write.Previews = true
+	p := &fake{tools: []sdk.Tool{write, readOnly("read")},
+		preview: func() *sdk.Preview { return &sdk.Preview{Content: sdk.Text("the diff of x").Content} },
 		call: func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 			return sdk.Text("did " + r.Tool), nil
 		}}
@@ -87,7 +90,7 @@ func TestDeferredCallIsApprovedAsItsTool(t *testing.T) {
 	const call = `"name":"toolhost__call","arguments":{"tool":"p__write","arguments":{"path":"x"}}`
 	id := w.begin("tools/call", "{"+call+"}")
 	if asked := string(w.answerNext("elicitation/create", yes)); !strings.Contains(asked, "p__write") ||
-		!strings.Contains(asked, `{\"path\":\"x\"}`) {
+		!strings.Contains(asked, `{\"path\":\"x\"}`) || !strings.Contains(asked, "the diff of x") {
 		t.Errorf("asked %s", asked)
 	}
 	if got := string(w.await(id).Result); !strings.Contains(got, "did write") {

@@ -49,6 +49,47 @@ func foreignTools(t *testing.T) (out []foreignTool) {
 	return out
 }
 
+// A schema of 60 KB, as some servers publish, is checked whole: blocks of a page, each of twenty kinds, in each other.
+func TestLargeForeignSchema(t *testing.T) {
+	var kinds []string
+	for i := range 20 {
+		var members []string
+		for j := range 31 {
+			members = append(members, fmt.Sprintf(
+				`"field_%d":{"type":["string","null"],"maxLength":2000,"description":"What block %d has at %d"}`, j, i, j))
+		}
+		kinds = append(kinds, fmt.Sprintf(`"kind_%d":{"type":"object","required":["type"],"additionalProperties":false,`+
+			`"properties":{"type":{"const":"kind_%d"},"children":{"type":"array","maxItems":100,"items":`+
+			`{"$ref":"#/$defs/block"}},%s}}`, i, i, strings.Join(members, ",")))
+	}
+	var choices []string
+	for i := range kinds {
+		choices = append(choices, fmt.Sprintf(`{"$ref":"#/$defs/kind_%d"}`, i))
+	}
+	text := fmt.Sprintf(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"page":`+
+		`{"$ref":"#/$defs/block"}},"$defs":{"block":{"anyOf":[%s]},%s}}`, strings.Join(choices, ","),
+		strings.Join(kinds, ","))
+	if len(text) < 60<<10 {
+		t.Fatalf("%d bytes", len(text))
+	}
+	s, err := CompileForeign(json.RawMessage(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Unchecked) > 0 {
+		t.Errorf("not checked: %q", s.Unchecked)
+	}
+	fit := `{"page":{"type":"kind_7","children":[{"type":"kind_19","field_3":"x"},{"type":"kind_0","field_29":null}]}}`
+	if invalid := s.Validate(json.RawMessage(fit)); invalid != nil {
+		t.Error(invalid)
+	}
+	for _, unfit := range []string{strings.Replace(fit, `"x"`, "5", 1), strings.Replace(fit, "kind_0", "kind_20", 1)} {
+		if s.Validate(json.RawMessage(unfit)) == nil {
+			t.Errorf("%s fits", unfit)
+		}
+	}
+}
+
 // Schemas in the form of those that servers of many kinds publish are used, and what of them cannot be is said.
 func TestSchemasOfTheWorld(t *testing.T) {
 	for _, tool := range foreignTools(t) {
