@@ -42,7 +42,7 @@ const (
 	CodeToolNotFound        Code = "E_TOOL_NOT_FOUND"       // no such tool
 	CodeInvalidArgs         Code = "E_TOOL_INVALID_ARGS"    // not JSON, or not what the schema asks; nothing was run
 	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // the tool exists, but not for this caller
-	CodeDenied              Code = "E_DENIED"               // by a rule, a pinned definition, or since the decision could not be recorded
+	CodeDenied              Code = "E_DENIED"               // by a rule, a pinned definition, or no record could be kept
 	CodeRejected            Code = "E_REJECTED"             // a person rejected the call
 	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // no one answered
 	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // no one can be asked here
