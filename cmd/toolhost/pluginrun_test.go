@@ -197,6 +197,8 @@ func TestPluginRunUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell", "--watch")
 	const builds, perBuild = 8, 50
+	r.enter("tell") // the first call opens the connection for calls
+	r.answer()
 	files := r.openFiles()
 	for b := range builds {
 		for i := range perBuild {

@@ -2,6 +2,7 @@ package idlemem
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +11,16 @@ import (
 // Memory is returned once, some time after the last piece of work, and only if there is much of it.
 func TestMemoryIsReturnedWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		held, freed := uint64(64<<20), 0
-		trimmer := &Trimmer{held: func() uint64 { return held }, free: func() { freed++; held = 10 << 20 }}
-		after := func(d time.Duration, want int, when string) {
+		var held atomic.Uint64
+		var freed atomic.Int64
+		held.Store(64 << 20)
+		trimmer := &Trimmer{held: held.Load, free: func() { freed.Add(1); held.Store(10 << 20) }}
+		after := func(d time.Duration, want int64, when string) {
 			t.Helper()
 			time.Sleep(d)
 			synctest.Wait()
-			if freed != want {
-				t.Errorf("%s: returned %d times, want %d", when, freed, want)
+			if got := freed.Load(); got != want {
+				t.Errorf("%s: returned %d times, want %d", when, got, want)
 			}
 		}
 		trimmer.Begin()
@@ -37,7 +40,7 @@ func TestMemoryIsReturnedWhenIdle(t *testing.T) {
 		trimmer.Begin()
 		trimmer.End()
 		after(10*idleTime, collections, "a small call")
-		held += worthwhile
+		held.Add(worthwhile)
 		trimmer.Begin()
 		trimmer.End()
 		after(10*idleTime, 2*collections, "a large call")
