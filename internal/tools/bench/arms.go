@@ -186,13 +186,13 @@ func (b *bench) open(plugins int, settings ...string) (*toolhost, error) {
 	return b.openWith(blocks.String())
 }
 
-// openBridge makes a host of the server of the MCP arm.
+// openBridge makes a host of the server of the MCP arm, without rules and record: the official client has neither.
 func (b *bench) openBridge() (*toolhost, error) {
-	return b.openWith(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
+	return b.openConfig(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
 		filepath.Join(b.bin, "toolhost-plugin-mcp"), os.Args[0], serveArgument))
 }
 
-// openWith makes a host of the plugins in these blocks of a configuration.
+// openWith makes a host of the plugins in these blocks, with ten rules and the record.
 func (b *bench) openWith(plugins string) (*toolhost, error) {
 	var config strings.Builder
 	fmt.Fprintf(&config, "audit {\n path = %q\n}\n%s", filepath.Join(b.dir, fmt.Sprintf("record%d", time.Now().UnixNano())), plugins)
@@ -209,8 +209,12 @@ func (b *bench) openWith(plugins string) (*toolhost, error) {
 		fmt.Fprintf(&config, "rule \"r%d\" {\n tools = %s\n %s\n effect = \"deny\"\n}\n", i, tools, when)
 	}
 	config.WriteString("}\n")
+	return b.openConfig(config.String())
+}
+
+func (b *bench) openConfig(config string) (*toolhost, error) {
 	path := filepath.Join(b.dir, fmt.Sprintf("config%d.hcl", time.Now().UnixNano()))
-	if err := os.WriteFile(path, []byte(config.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
 	i, err := bootstrap.Open(context.Background(), bootstrap.Options{Config: path, TrustNamed: true, Refresh: true,
@@ -224,7 +228,7 @@ func (b *bench) openWith(plugins string) (*toolhost, error) {
 func (h *toolhost) pids() (out []int) {
 	for _, p := range h.Processes() {
 		if pid := p.Status().PID; pid != 0 {
-			out = append(append(out, pid), childrenOf(pid)...)
+			out = append(out, pid)
 		}
 	}
 	return out

@@ -104,7 +104,16 @@ func (b *bench) bridge(ctx context.Context) error {
 			return err
 		}
 		defer direct.close()
-		all, err := b.compare(ctx, "MCP server, "+name, []*arm{h.arm(ours, "echo", payload.Arguments(size), 1, size), direct})
+		bridge := h.arm(ours, "echo", payload.Arguments(size), 1, size)
+		if err := bridge.call(0); err != nil { // which starts the server
+			return err
+		}
+		pids := h.pids()
+		for _, pid := range h.pids() {
+			pids = append(pids, childrenOf(pid)...)
+		}
+		bridge.pids = func() []int { return pids }
+		all, err := b.compare(ctx, "MCP server, "+name, []*arm{bridge, direct})
 		if err != nil {
 			return err
 		}
