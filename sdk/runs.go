@@ -60,8 +60,9 @@ func (m *runIDs) end(id string) {
 // overdue counts the running handlers, and those that still run though their context has ended. The zero value is
 // empty.
 type overdue struct {
-	mu      sync.Mutex
-	running map[*handlerRun]struct{}
+	mu       sync.Mutex
+	running  map[*handlerRun]struct{}
+	sessions map[*session]struct{} // which know their own calls
 }
 
 type handlerRun struct {
@@ -72,31 +73,38 @@ type handlerRun struct {
 // watch counts a handler from the end of its ctx until returned is called.
 func (o *overdue) watch(ctx context.Context) (returned func()) {
 	h := &handlerRun{ctx: ctx}
-	o.add(h)
-	stop := context.AfterFunc(ctx, func() { o.notice(h) })
-	return func() { stop(); o.remove(h) }
-}
-
-// add counts a handler until remove. Its owner calls notice when it ends the handler's ctx before the deadline.
-func (o *overdue) add(h *handlerRun) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.running == nil {
 		o.running = map[*handlerRun]struct{}{}
 	}
 	o.running[h] = struct{}{}
+	stop := context.AfterFunc(ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		h.notice()
+	})
+	return func() {
+		stop()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.running, h)
+	}
 }
 
-func (o *overdue) remove(h *handlerRun) {
+// addSession counts the handlers of a session until it is removed.
+func (o *overdue) addSession(s *session) (remove func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.running, h)
-}
-
-func (o *overdue) notice(h *handlerRun) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	h.notice()
+	if o.sessions == nil {
+		o.sessions = map[*session]struct{}{}
+	}
+	o.sessions[s] = struct{}{}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.sessions, s)
+	}
 }
 
 // notice records when ctx ended, which is now unless its deadline has passed.
@@ -110,20 +118,36 @@ func (h *handlerRun) notice() {
 	}
 }
 
+// late reports whether ctx has ended, and whether that was grace ago or longer.
+func (h *handlerRun) late(grace time.Duration) (ended, late int) {
+	if h.ctx.Err() == nil {
+		return 0, 0
+	}
+	h.notice()
+	if time.Since(h.ended) >= grace {
+		late = 1
+	}
+	return 1, late
+}
+
 // count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It
 // checks each ctx itself: the function that runs after its end may be late.
 func (o *overdue) count(grace time.Duration) (handlers, late int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	add := func(h *handlerRun) {
+		ended, isLate := h.late(grace)
+		handlers, late = handlers+ended, late+isLate
+	}
 	for h := range o.running {
-		if h.ctx.Err() == nil {
-			continue
+		add(h)
+	}
+	for s := range o.sessions {
+		s.mu.Lock()
+		for _, call := range s.running {
+			add(&call.handler)
 		}
-		h.notice()
-		handlers++
-		if time.Since(h.ended) >= grace {
-			late++
-		}
+		s.mu.Unlock()
 	}
 	return handlers, late
 }

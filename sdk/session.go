@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,14 +20,16 @@ type session struct {
 	server *server
 	frames *wire.Frames
 	ctx    context.Context // ends with the connection, and with the plugin
+	last   wire.Repeated   // of the goroutine that receives
 	calls  sync.WaitGroup
-	idle   chan *sessionCall // to goroutines that calls have left
+	idle   chan *sessionCall // to goroutines that calls have left; closed when no call follows
 	left   atomic.Int32      // such goroutines
+	count  atomic.Int32      // calls that run
 
 	mu      sync.Mutex
-	running map[uint64]*sessionCall // nil once no call may begin
-	begun   []*sessionCall          // whose first event may wait, oldest first
-	timer   *time.Timer             // runs while begun has some
+	running map[uint64]*sessionCall
+	begun   []*sessionCall // of which the host may not know yet that they have started, oldest first
+	timer   *time.Timer    // runs while begun has some
 }
 
 // serveSession serves calls until the connection or the plugin ends, and returns when their handlers have.
@@ -36,13 +39,12 @@ func (s *server) serveSession(frames *wire.Frames) {
 	c := &session{server: s, frames: frames, ctx: ctx, idle: make(chan *sessionCall), running: map[uint64]*sessionCall{}}
 	c.timer = time.AfterFunc(time.Hour, c.sendStarted)
 	s.cpus.start()
+	defer s.overdue.addSession(c)()
 	c.receive()
 	cancel()
-	c.mu.Lock()
-	c.running = nil
-	c.timer.Stop()
-	c.mu.Unlock()
+	close(c.idle)
 	c.calls.Wait()
+	c.timer.Stop()
 	_ = frames.Close()
 }
 
@@ -53,62 +55,81 @@ func (c *session) receive() {
 		if err != nil {
 			return
 		}
-		var m pluginv1.SessionRequest
-		if proto.Unmarshal(frame, &m) != nil {
-			return
+		call := &sessionCall{session: c}
+		m, plain := wire.DecodeSessionCall(frame, &call.plain, &c.last)
+		if !plain {
+			var other pluginv1.SessionRequest
+			if proto.Unmarshal(frame, &other) != nil {
+				return
+			}
+			if other.GetCall() == nil {
+				c.cancel(other.GetId())
+				continue
+			}
+			m = wire.SessionCall{ID: other.GetId(), Call: other.GetCall(),
+				Timeout: time.Duration(other.GetTimeoutUs()) * time.Microsecond}
 		}
-		c.mu.Lock()
-		call, known := c.running[m.GetId()]
-		switch r := m.GetCall(); {
-		case r == nil && known:
-			call.cancel()
-			c.server.overdue.notice(&call.handler)
-		case r != nil && known:
-			c.mu.Unlock()
+		call.id, call.request = m.ID, m.Call
+		if !c.begin(call, m.Timeout) {
 			return // two calls have one id
-		case r != nil:
-			c.begin(m.GetId(), r, time.Duration(m.GetTimeoutUs())*time.Microsecond)
 		}
-		c.mu.Unlock()
+	}
+}
+
+func (c *session) cancel(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call := c.running[id]; call != nil {
+		_ = call.ctx.Err() // if its deadline has passed, that is why it ends
+		call.ctx.end()
+		call.handler.notice()
 	}
 }
 
 // begin has a goroutine run a call.
-func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duration) {
-	call := &sessionCall{session: c, id: id, request: r}
+func (c *session) begin(call *sessionCall, timeout time.Duration) bool {
+	call.began = time.Now()
+	call.ctx.parent = c.ctx
 	if timeout > 0 {
-		call.ctx, call.cancel = context.WithTimeout(c.ctx, timeout)
-	} else {
-		call.ctx, call.cancel = context.WithCancel(c.ctx)
+		call.ctx.deadline = call.began.Add(timeout)
 	}
-	call.handler.ctx = call.ctx
-	c.server.overdue.add(&call.handler)
-	c.running[id] = call
+	call.handler.ctx = &call.ctx
+	c.mu.Lock()
+	_, known := c.running[call.id]
+	if !known {
+		c.running[call.id] = call
+		c.begun = append(c.begun, call)
+		if len(c.begun) == 1 {
+			c.timer.Reset(startedDelay)
+		}
+	}
+	c.mu.Unlock()
+	if known {
+		return false
+	}
+	c.count.Add(1)
 	select {
 	case c.idle <- call:
 	default:
 		c.calls.Go(func() { c.work(call) })
 	}
+	return true
 }
 
 // maxIdle is how many goroutines wait for the next call. The collector shrinks their stacks to a few KiB each.
-const maxIdle = 32
+const maxIdle = 64
 
 // work runs a call, and then waits for others: the stack of a goroutine that has run one need not grow again, which is
 // a tenth of the cost of a small call.
 func (c *session) work(call *sessionCall) {
-	for {
+	for more := true; more; {
 		call.run()
 		if c.left.Add(1) > maxIdle {
-			c.left.Add(-1)
-			return
+			more = false
+		} else {
+			call, more = <-c.idle
 		}
-		select {
-		case call = <-c.idle:
-			c.left.Add(-1)
-		case <-c.ctx.Done():
-			return
-		}
+		c.left.Add(-1)
 	}
 }
 
@@ -118,19 +139,24 @@ const startedDelay = time.Millisecond
 
 // sendStarted sends the first event of calls that began a while ago. One timer serves all calls.
 func (c *session) sendStarted() {
+	now := time.Now()
 	c.mu.Lock()
-	var late []*sessionCall
-	for len(c.begun) > 0 && time.Since(c.begun[0].began) >= startedDelay {
-		late = append(late, c.begun[0])
-		c.begun[0] = nil
-		c.begun = c.begun[1:]
+	n := 0
+	for n < len(c.begun) && now.Sub(c.begun[n].began) >= startedDelay {
+		n++
 	}
-	if len(c.begun) > 0 && c.running != nil {
-		c.timer.Reset(startedDelay)
-	}
+	late := c.begun[:n:n]
+	c.begun = slices.Clone(c.begun[n:])
 	c.mu.Unlock()
-	for _, call := range late {
-		call.flush()
+	waiting := slices.DeleteFunc(late, (*sessionCall).late)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range waiting {
+		call.began = now
+	}
+	c.begun = append(c.begun, waiting...)
+	if len(c.begun) > 0 && c.ctx.Err() == nil {
+		c.timer.Reset(startedDelay)
 	}
 }
 
@@ -139,104 +165,98 @@ type sessionCall struct {
 	session *session
 	id      uint64
 	request *pluginv1.CallRequest
-	ctx     context.Context
-	cancel  context.CancelFunc
+	plain   pluginv1.CallRequest // the request of most calls
+	ctx     callContext
 	handler handlerRun // in place of what server.begin does for other requests: one context for a call is enough
-	began   time.Time  // when the first event came
+	began   time.Time
 
 	mu   sync.Mutex // held to send
-	sent bool       // the first event, or it waits
-	bulk bool       // a piece of the result; the rest follows it
-	held *pluginv1.CallEvent
-	long bool // counted by processors
+	sent bool       // the first event, or it is held
+	held bool       // it waits for the next
+	over bool       // no event follows
+	long bool       // it has run for a while, and is counted by processors
+	bulk bool       // a piece of the result was sent; the rest follows it
+	next *pluginv1.CallEvent
 }
 
 func (c *sessionCall) run() {
 	s := c.session
 	s.server.running.RLock()
 	defer c.end() // also after runtime.Goexit
-	err := s.server.call(c.ctx, c.request, wire.NewSessionSender(c))
+	err := s.server.call(&c.ctx, c.request, wire.NewSessionSender(c))
 	if err != nil && s.ctx.Err() == nil {
 		st := status.Convert(err)
-		_ = c.send(&pluginv1.SessionEvent{Id: c.id, // a broken connection ends the call's context too
-			Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.held = false
+		_ = c.send(wire.Proto{Message: &pluginv1.SessionEvent{Id: c.id, // a broken connection ends the call's context too
+			Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}}})
 	}
 }
 
 func (c *sessionCall) end() {
 	s := c.session
-	c.cancel()
-	s.server.overdue.remove(&c.handler)
+	s.mu.Lock()
+	delete(s.running, c.id)
+	s.mu.Unlock()
+	c.ctx.end()
 	c.mu.Lock()
-	c.held = nil
+	c.held, c.over = false, true
 	if c.long {
 		s.server.cpus.end()
 	}
 	c.mu.Unlock()
-	s.mu.Lock()
-	delete(s.running, c.id)
-	s.mu.Unlock()
+	s.count.Add(-1)
 	s.server.running.RUnlock()
 }
 
-// Send sends an event with the one that waits.
+// Send sends an event with the first, if that is held.
 func (c *sessionCall) Send(e *pluginv1.CallEvent) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.sent {
-		c.sent, c.held = true, e
-		c.hold()
+	if !c.sent { // it says that the call has started
+		c.sent, c.held = true, true
 		return nil
 	}
 	c.bulk = c.bulk || e.GetPart() != nil
-	m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{e}}
-	if c.held != nil {
-		m.Events = []*pluginv1.CallEvent{c.held, e}
-		c.held = nil
-	}
-	return c.send(m)
+	c.next = e
+	return c.send(c)
 }
 
-// hold has the first event sent in time.
-func (c *sessionCall) hold() {
-	s := c.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.began = time.Now()
-	s.begun = append(s.begun, c)
-	if len(s.begun) == 1 {
-		s.timer.Reset(startedDelay)
-	}
-}
-
-// flush sends the event that waits.
-func (c *sessionCall) flush() {
+// late sends the event that is held, of a call that has run for a while. It reports false for a call that waits for a
+// processor.
+func (c *sessionCall) late() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held != nil {
-		m := &pluginv1.SessionEvent{Id: c.id, Events: []*pluginv1.CallEvent{c.held}}
-		c.held, c.long = nil, true
-		c.session.server.cpus.begin()
-		_ = c.send(m) // likewise
+	if !c.sent || c.over {
+		return c.over
 	}
+	c.long = true
+	c.session.server.cpus.begin()
+	if c.held {
+		c.held = false
+		c.next = startedEvent
+		_ = c.send(c) // a broken connection ends the call's context too
+	}
+	return true
 }
 
-func (c *sessionCall) send(m *pluginv1.SessionEvent) error {
+// AppendTo appends the message with the next event.
+func (c *sessionCall) AppendTo(out []byte) ([]byte, error) {
+	out, err := wire.AppendSessionEvent(out, c.id, c.held, c.next)
+	c.held, c.next = false, nil
+	return out, err
+}
+
+func (c *sessionCall) send(m wire.Appender) error {
 	var err error
 	if c.bulk { // either waits for a host that does not read
 		err = c.session.frames.SendBulk(context.Background(), m)
 	} else {
-		err = c.session.frames.Send(context.Background(), nil, m, c.session.busy())
+		err = c.session.frames.Send(context.Background(), nil, m, c.session.count.Load() > 1)
 	}
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
 	}
 	return nil
-}
-
-// busy reports whether other calls run, whose messages may go with this one's.
-func (c *session) busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.running) > 1
 }

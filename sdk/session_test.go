@@ -195,7 +195,7 @@ func TestAllocationsInASession(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n > 45 {
+	if n > 29 {
 		t.Errorf("%v allocations a call", n)
 	}
 }

@@ -72,7 +72,7 @@ func (f *Frames) EndNext() { _ = f.conn.SetReadDeadline(time.Now()) }
 // else leaves that to a goroutine: it waits only while 128 KiB are unsent, until ctx ends or stop is closed (nil never
 // is). With others, it lets other goroutines that can run add their messages first. An error means that nothing of the
 // message was sent; when there is none, Next tells if the connection broke.
-func (f *Frames) Send(ctx context.Context, stop <-chan struct{}, m proto.Message, others bool) error {
+func (f *Frames) Send(ctx context.Context, stop <-chan struct{}, m Appender, others bool) error {
 	f.mu.Lock()
 	if err := f.await(ctx, stop, func() bool { return len(f.unsent) <= maxUnsent }); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (f *Frames) Send(ctx context.Context, stop <-chan struct{}, m proto.Message
 
 // SendBulk sends a piece of a large result. It waits for the piece before it, and messages of Send go first: a small
 // one overtakes large results up to what the socket holds. Messages of SendBulk keep their order.
-func (f *Frames) SendBulk(ctx context.Context, m proto.Message) error {
+func (f *Frames) SendBulk(ctx context.Context, m Appender) error {
 	f.mu.Lock()
 	if err := f.await(ctx, nil, func() bool { return len(f.bulk) == 0 }); err != nil {
 		return err
@@ -113,19 +113,19 @@ func (f *Frames) await(ctx context.Context, stop <-chan struct{}, hasRoom func()
 }
 
 // Post is Send that never waits, for small messages of which there are few.
-func (f *Frames) Post(m proto.Message) error {
+func (f *Frames) Post(m Appender) error {
 	f.mu.Lock()
 	return f.add(&f.unsent, m, false)
 }
 
 // add appends a message to a queue, and writes unless another goroutine does. The lock is held, and released.
-func (f *Frames) add(queue *[]byte, m proto.Message, others bool) error {
+func (f *Frames) add(queue *[]byte, m Appender, others bool) error {
 	if f.err != nil {
 		defer f.mu.Unlock()
 		return f.err
 	}
 	begin := len(*queue)
-	framed, err := proto.MarshalOptions{}.MarshalAppend(append(*queue, 0, 0, 0, 0), m)
+	framed, err := m.AppendTo(append(*queue, 0, 0, 0, 0))
 	if err != nil {
 		*queue = framed[:begin]
 		f.mu.Unlock()

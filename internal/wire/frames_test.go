@@ -30,8 +30,8 @@ func output(size int) *pluginv1.CallEvent {
 	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Output{Output: &pluginv1.Output{Data: make([]byte, size)}}}
 }
 
-func numbered(sender, number, size int) *pluginv1.SessionEvent {
-	return &pluginv1.SessionEvent{Id: uint64(sender<<20 | number), Events: []*pluginv1.CallEvent{output(size)}}
+func numbered(sender, number, size int) Proto {
+	return Proto{&pluginv1.SessionEvent{Id: uint64(sender<<20 | number), Events: []*pluginv1.CallEvent{output(size)}}}
 }
 
 // connections are pairs of ends by their kinds.
@@ -324,7 +324,7 @@ func TestOpenSession(t *testing.T) {
 				go func() {
 					defer f.Close()
 					if frame, err := f.Next(); err == nil {
-						_ = f.Send(context.Background(), nil, &pluginv1.SessionEvent{Id: uint64(len(frame))}, false)
+						_ = f.Send(context.Background(), nil, Proto{&pluginv1.SessionEvent{Id: uint64(len(frame))}}, false)
 					}
 				}()
 			})))
@@ -338,7 +338,7 @@ func TestOpenSession(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if err == nil {
-				if err := f.Post(&pluginv1.SessionRequest{Id: 1}); err != nil {
+				if err := f.Post(Proto{&pluginv1.SessionRequest{Id: 1}}); err != nil {
 					t.Error(err)
 				}
 				var m pluginv1.SessionEvent

@@ -48,24 +48,27 @@ type meter struct {
 
 // newMeter makes a meter with limits multiplied by times.
 func newMeter(wider float64) meter {
-	return meter{last: time.Now(),
+	return meter{
 		count: bucket{rate: wider * eventRate, size: wider * eventBurst},
 		size:  bucket{rate: wider * eventBytes, size: wider * eventBytesMax}}
 }
 
 // pass reports whether an event is within the limits, and shortens one that is too long.
 func (m *meter) pass(e *pluginv1.CallEvent) bool {
+	_, starts := e.GetEvent().(*pluginv1.CallEvent_Started)
+	if starts && !m.started { // of each call, so it costs nothing
+		m.started = true
+		return true
+	}
 	size := m.shorten(e)
 	now := time.Now()
-	since := now.Sub(m.last)
+	since := now.Sub(m.last) // the first time longer than it takes to be empty, which it is
 	m.last = now
-	_, starts := e.GetEvent().(*pluginv1.CallEvent_Started)
-	if starts && m.started || !m.count.pour(1, since) || !m.size.pour(size, since) {
+	if starts || !m.count.pour(1, since) || !m.size.pour(size, since) {
 		m.droppedEvents++
 		m.droppedBytes += size
 		return false
 	}
-	m.started = m.started || starts
 	return true
 }
 

@@ -158,8 +158,10 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 		refusal.Outcome = sdk.OutcomeNotSent
 		return &sdk.Result{Error: refusal}, nil
 	}
-	if c.dial != nil && c.sessions.Load() && small(request) {
-		return c.callSession(ctx, request, r.Events)
+	if c.dial != nil && c.sessions.Load() {
+		if m := (&wire.SessionCall{Call: request}); m.Size() <= maxSessionRequest {
+			return c.callSession(ctx, m, r.Events)
+		}
 	}
 	ctx, cancel := c.withLife(ctx)
 	defer cancel() // ends the stream however the call ends

@@ -3,6 +3,7 @@ package client
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -37,7 +38,7 @@ func decodePlain(frame []byte) (out plainAnswer, ok bool) {
 	if len(frame) > maxPlain {
 		return out, false
 	}
-	ok = eachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+	ok = wire.EachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 		switch {
 		case number == fieldID && kind == protowire.VarintType:
 			out.id, _ = protowire.ConsumeVarint(value)
@@ -56,7 +57,7 @@ func (a *plainAnswer) decodeEvent(event []byte) bool {
 		return false
 	}
 	fields := 0
-	whole := eachField(event, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+	whole := wire.EachField(event, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 		fields++
 		switch {
 		case kind != protowire.BytesType || fields > 1:
@@ -66,7 +67,7 @@ func (a *plainAnswer) decodeEvent(event []byte) bool {
 			return true
 		case number == fieldResult:
 			a.result = &sdk.Result{}
-			return eachField(value, a.decodePart)
+			return wire.EachField(value, a.decodePart)
 		}
 		return false
 	})
@@ -79,7 +80,7 @@ func (a *plainAnswer) decodePart(number protowire.Number, kind protowire.Type, v
 		return false
 	}
 	part := sdk.Content{}
-	whole := eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+	whole := wire.EachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 		switch {
 		case kind != protowire.BytesType:
 			return false
@@ -99,16 +100,16 @@ func (a *plainAnswer) decodePart(number protowire.Number, kind protowire.Type, v
 // decodePiece returns the data of a message that is a piece of a result and nothing else. It is part of the frame.
 func decodePiece(frame []byte) (id uint64, data []byte, ok bool) {
 	pieces := 0
-	ok = eachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+	ok = wire.EachField(frame, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 		switch {
 		case number == fieldID && kind == protowire.VarintType:
 			id, _ = protowire.ConsumeVarint(value)
 			return true
 		case number == fieldEvents && kind == protowire.BytesType:
 			pieces++
-			return eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+			return wire.EachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 				return number == fieldMore && kind == protowire.BytesType &&
-					eachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
+					wire.EachField(value, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 						data = value
 						return number == fieldData && kind == protowire.BytesType
 					})
@@ -117,29 +118,4 @@ func decodePiece(frame []byte) (id uint64, data []byte, ok bool) {
 		return false
 	})
 	return id, data, ok && pieces == 1 && data != nil
-}
-
-// eachField calls take for each field of a message, with the bytes of one that has a length, and the rest of the
-// message from the value on for others. It reports whether take took all, and the message is whole.
-func eachField(message []byte, take func(protowire.Number, protowire.Type, []byte) bool) bool {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return false
-		}
-		message = message[n:]
-		size := protowire.ConsumeFieldValue(number, kind, message)
-		if size < 0 {
-			return false
-		}
-		value := message[:size]
-		if kind == protowire.BytesType {
-			value, _ = protowire.ConsumeBytes(value)
-		}
-		if !take(number, kind, value) {
-			return false
-		}
-		message = message[size:]
-	}
-	return true
 }

@@ -194,7 +194,7 @@ func (sessioned) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 type sessionStream struct{ frames *wire.Frames }
 
 func (s sessionStream) Send(m *pluginv1.SessionEvent) error {
-	return s.frames.Send(context.Background(), nil, m, false)
+	return s.frames.Send(context.Background(), nil, wire.Proto{Message: m}, false)
 }
 
 func (s sessionStream) Recv() (*pluginv1.SessionRequest, error) {

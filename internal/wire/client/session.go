@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -284,8 +283,8 @@ func (s *session) remove(c *sessionCall) {
 
 // cancel notifies the plugin that the caller has given up, and waits for nothing.
 func (s *session) cancel(c *sessionCall) {
-	_ = s.frames.Post(&pluginv1.SessionRequest{Id: c.id,
-		Request: &pluginv1.SessionRequest_Cancel{Cancel: &pluginv1.Cancel{}}}) // a broken connection ends the call as well
+	_ = s.frames.Post(wire.Proto{Message: &pluginv1.SessionRequest{Id: c.id,
+		Request: &pluginv1.SessionRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}) // a broken connection ends the call as well
 }
 
 // busy reports whether other calls run, whose requests may go with this one's.
@@ -296,8 +295,7 @@ func (s *session) busy() bool {
 }
 
 // callSession is Call for a small request to a plugin that has sessions.
-func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest, events func(sdk.Event)) (*sdk.Result,
-	error) {
+func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events func(sdk.Event)) (*sdk.Result, error) {
 	notSent := func(err error) error { return withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent) }
 	s, err := c.session(ctx)
 	if err != nil {
@@ -308,9 +306,9 @@ func (c *Client) callSession(ctx context.Context, request *pluginv1.CallRequest,
 	}
 	call := s.add()
 	defer s.remove(call)
-	m := &pluginv1.SessionRequest{Id: call.id, Request: &pluginv1.SessionRequest_Call{Call: request}}
+	m.ID = call.id
 	if deadline, ok := ctx.Deadline(); ok {
-		m.TimeoutUs = max(1, time.Until(deadline).Microseconds())
+		m.Timeout = max(time.Microsecond, time.Until(deadline))
 	}
 	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
 		return nil, notSent(err)
@@ -375,9 +373,4 @@ func receiveError(err error) error {
 		return errorFromWire(exceeded.Failure)
 	}
 	return &BrokenError{Delivered: true, Err: err}
-}
-
-// small reports whether a request may go over the session.
-func small(r *pluginv1.CallRequest) bool {
-	return len(r.GetArguments()) <= maxSessionRequest && proto.Size(r) <= maxSessionRequest
 }

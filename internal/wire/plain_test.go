@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// someRequest is a request of which each field may be there or not.
+func someRequest(r *rand.Rand) *pluginv1.CallRequest {
+	texts := []string{"", "x", "é", string(make([]byte, 200)), "{\"a\":1}"}
+	text := func() string { return texts[r.IntN(len(texts))] }
+	bytes := func() []byte {
+		if s := []string{"", "\xff\xfe", text()}[r.IntN(3)]; s != "" {
+			return []byte(s)
+		}
+		return nil
+	}
+	out := &pluginv1.CallRequest{CallId: text(), Tool: text(), Arguments: bytes(), Workdir: text(), SessionId: text(),
+		Attempt: []int32{0, 1, 300, -1}[r.IntN(4)], RunId: text(), SingleCall: r.IntN(2) == 0, RequestState: bytes(),
+		Capabilities: bytes(), Meta: bytes()}
+	if r.IntN(4) == 0 {
+		out.LeaveOut = [][]byte{[]byte("a"), []byte("b")}
+	}
+	if r.IntN(8) == 0 {
+		out.InputResponses = map[string][]byte{"k": []byte("v")}
+	}
+	return out
+}
+
+// What is written by hand is what the library reads, and the other way round.
+func TestCallsWrittenByHand(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var last Repeated
+	for range 3000 {
+		want := &pluginv1.SessionRequest{Id: r.Uint64N(1000), TimeoutUs: r.Int64N(1 << 40)}
+		m := &SessionCall{ID: want.GetId(), Call: someRequest(r),
+			Timeout: time.Duration(want.GetTimeoutUs()) * time.Microsecond}
+		want.Request = &pluginv1.SessionRequest_Call{Call: m.Call}
+		framed, err := m.AppendTo([]byte("head"))
+		var got pluginv1.SessionRequest
+		if err != nil || proto.Unmarshal(framed[4:], &got) != nil || !proto.Equal(&got, want) {
+			t.Fatalf("%v is read as %v, %v", want, &got, err)
+		}
+		if m.Size() != proto.Size(m.Call) {
+			t.Fatalf("%v takes %d bytes, not %d", m.Call, proto.Size(m.Call), m.Size())
+		}
+		whole, err := proto.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var call pluginv1.CallRequest
+		read, ok := DecodeSessionCall(whole, &call, &last)
+		switch {
+		case ok == hasLists(m.Call):
+			t.Fatalf("%v is plain: %v", want, ok)
+		case ok && (read.ID != m.ID || read.Timeout != m.Timeout || !proto.Equal(read.Call, m.Call)):
+			t.Fatalf("%v is read as %+v", want, read)
+		}
+	}
+}
+
+// What the library refuses, or reads in another way, is left to it.
+func TestMessagesThatAreNotPlain(t *testing.T) {
+	valid, err := proto.Marshal(&pluginv1.SessionRequest{Id: 7,
+		Request: &pluginv1.SessionRequest_Call{Call: &pluginv1.CallRequest{CallId: "id", Arguments: []byte("{}")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		frame := append([]byte{}, valid[:r.IntN(len(valid)+1)]...)
+		for range r.IntN(3) {
+			if len(frame) > 0 {
+				frame[r.IntN(len(frame))] = byte(r.Uint32())
+			}
+		}
+		var call pluginv1.CallRequest
+		var last Repeated
+		read, ok := DecodeSessionCall(frame, &call, &last)
+		var want pluginv1.SessionRequest
+		err := proto.Unmarshal(frame, &want)
+		if ok && (err != nil || read.ID != want.GetId() || read.Timeout.Microseconds() != want.GetTimeoutUs() ||
+			!proto.Equal(read.Call, want.GetCall())) {
+			t.Fatalf("%x is read as %+v; the library: %v, %v", frame, read, &want, err)
+		}
+	}
+}
+
+func TestEventsWrittenByHand(t *testing.T) {
+	text := &pluginv1.Content{Type: "text", Text: []byte("hello \xff")}
+	event := func(r *pluginv1.Result) *pluginv1.CallEvent {
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}}
+	}
+	started := &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+	for name, e := range map[string]*pluginv1.CallEvent{
+		"a text":       event(&pluginv1.Result{Content: []*pluginv1.Content{text}}),
+		"texts":        event(&pluginv1.Result{Content: []*pluginv1.Content{text, {}, {Type: "text"}, text}}),
+		"a large text": event(&pluginv1.Result{Content: []*pluginv1.Content{{Type: "text", Text: make([]byte, 300_000)}}}),
+		"nothing":      event(&pluginv1.Result{}),
+		"structured":   event(&pluginv1.Result{Structured: []byte("{}")}),
+		"an error":     event(&pluginv1.Result{Error: &pluginv1.Error{Message: "no"}}),
+		"an image":     event(&pluginv1.Result{Content: []*pluginv1.Content{text, {Type: "image", Data: []byte{1}}}}),
+		"no text": event(&pluginv1.Result{Content: []*pluginv1.Content{{Type: "text", Source: []byte("{}")}},
+			Truncated: true}),
+		"started":  started,
+		"progress": progressEvent("half"),
+		"a piece":  {Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: []byte("x")}}},
+	} {
+		for _, first := range []bool{false, true} {
+			want := &pluginv1.SessionEvent{Id: 9, Events: []*pluginv1.CallEvent{e}}
+			if first {
+				want.Events = []*pluginv1.CallEvent{started, e}
+			}
+			out, err := AppendSessionEvent([]byte("head"), 9, first, e)
+			var got pluginv1.SessionEvent
+			if err != nil || proto.Unmarshal(out[4:], &got) != nil || !proto.Equal(&got, want) {
+				t.Errorf("%s is read as %v, %v", name, &got, err)
+			}
+		}
+	}
+}
