@@ -23,6 +23,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -70,14 +71,22 @@ func New(name, version string) *Plugin {
 // AddTool adds a tool whose arguments are the Go struct In. Unless t has an InputSchema, it is inferred from In:
 // fields appear under their json names, in order; a field is required unless it is a pointer or has omitempty or
 // omitzero; other keys are refused. Further keywords of JSON Schema are tags of the same name: enum:"a|b",
-// minimum:"1", maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1",
-// maxItems:"9", default:"x"; the description is jsonschema:"text". On a list, keywords of single values apply to its
-// items. A default shows the model what an absent field means; the handler fills it in.
+// minimum:"1", maximum:"9", exclusiveMinimum:"0", exclusiveMaximum:"10", multipleOf:"5", minLength:"1",
+// maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1", maxItems:"9", uniqueItems:"true",
+// minProperties:"1", maxProperties:"9", default:"x", examples:"x|y", title:"text", deprecated:"true"; the description
+// is jsonschema:"text". On a list or a map, keywords of single values apply to its elements. A default shows the model
+// what an absent field means; the handler fills it in. A field of one of several types is a OneOf.
+//
+// Out is *Result, or a type whose JSON is an object: a struct, a pointer to one, or a map. Such a value is the
+// structured result, and the model reads its JSON, or what its ToolContent returns (see ContentMaker). Unless t has an
+// OutputSchema, it is inferred from Out; hosts check the value against it.
+//
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
-func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (*Result, error)) {
+func AddTool[In, Out any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (Out, error)) {
 	if t.InputSchema == nil {
-		t.InputSchema = must(inferSchema[In]("tool " + strconv.Quote(t.Name)))
+		t.InputSchema = must(inferSchema("tool "+strconv.Quote(t.Name), reflect.TypeFor[In](), ofInput))
 	}
+	t.OutputSchema = must(outputSchema(&t, reflect.TypeFor[Out]()))
 	if handle == nil {
 		p.AddRawTool(t, nil)
 		return
@@ -87,7 +96,12 @@ func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Requ
 		if err != nil {
 			return nil, err
 		}
-		return handle(ctx, r, in)
+		out, err := handle(ctx, r, in)
+		if result, ok := any(out).(*Result); ok || err != nil {
+			return result, err
+		}
+		value := out // only a value that is encoded escapes to the heap
+		return structured(&value)
 	})
 }
 
@@ -176,7 +190,7 @@ func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) er
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")
 	}
-	p.configSchema = must(inferSchema[C]("the configuration"))
+	p.configSchema = must(inferSchema("the configuration", reflect.TypeFor[C](), ofInput))
 	p.configure = func(ctx context.Context, r *Request) error {
 		c, err := decode[C](r.Arguments, "the configuration does not fit")
 		if err != nil {

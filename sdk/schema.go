@@ -8,30 +8,93 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// inferSchema returns the JSON Schema (2020-12) of a Go struct. Errors begin with subject, which is what the schema
-// is for. The output depends on the type alone, field by field in the order of the source, so that it is the same in
-// every build.
-func inferSchema[T any](subject string) (json.RawMessage, error) {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s: %v is not a struct; only structs have named fields", subject, t)
+// A direction says what a schema describes: what a type is decoded from, or what it is encoded to.
+type direction int
+
+const (
+	ofInput direction = iota
+	ofOutput
+)
+
+// inferSchema returns the JSON Schema (2020-12) of a Go type: of what it is decoded from, or encoded to. Errors begin
+// with subject, which is what the schema is for, and name the field. The output depends on the type alone, field by
+// field in the order of the source, so that it is the same in every build.
+func inferSchema(subject string, t reflect.Type, of direction) (json.RawMessage, error) {
+	i := &inferrer{of: of}
+	if t.Name() != "" {
+		i.path = []string{t.String()}
 	}
-	s, err := schemaOf(t, nil)
-	if err == nil && t.NumField() > 0 && knownSchema(t) == "" && !anyExported(t) {
-		err = fmt.Errorf(
-			"%v has no exported field, so encoding/json never fills it; begin the names of its fields with capitals",
-			t,
-		)
-	}
+	s, err := i.root(t)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
-	return json.RawMessage(s), nil
+	if i.checkValues(); len(i.faults) > 0 {
+		for n, fault := range i.faults {
+			i.faults[n] = fmt.Errorf("%s: %w", subject, fault)
+		}
+		return nil, errors.Join(i.faults...)
+	}
+	return json.RawMessage(s.text()), nil
+}
+
+// An inferrer makes the schema of one Go type.
+type inferrer struct {
+	of     direction
+	path   []string       // the field that is looked at, for errors
+	open   []reflect.Type // enclosing types
+	defs   []definition   // recursive types
+	values []value        // to check when all of defs is there
+	faults []error
+}
+
+// A definition is a type that contains itself. Others refer to it.
+type definition struct {
+	of     reflect.Type
+	name   string
+	schema *schema // nil while it is made
+}
+
+func (i *inferrer) fault(format string, a ...any) *schema {
+	if place := strings.Join(i.path, "."); place != "" {
+		format, a = "%s: "+format, append([]any{strings.ReplaceAll(place, ".[", "[")}, a...)
+	}
+	i.faults = append(i.faults, fmt.Errorf(format, a...))
+	return &schema{}
+}
+
+// root returns the schema of the whole. It stands for itself, also when it is in defs too: vendors ask for an object
+// at the top.
+func (i *inferrer) root(t reflect.Type) (*schema, error) {
+	if i.of == ofOutput {
+		t = pointed(t)
+	}
+	isMap := i.of == ofOutput && t.Kind() == reflect.Map
+	switch {
+	case isMap:
+	case t.Kind() != reflect.Struct:
+		return nil, fmt.Errorf("%v is not a struct; only structs have named fields", t)
+	case t.NumField() > 0 && i.known(t) == nil && !anyExported(t):
+		return nil, fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields "+
+			"with capitals", t)
+	}
+	s := i.schemaOf(t)
+	if ref := s.get("$ref"); ref != nil {
+		s = &schema{slices.Clone(i.defs[i.definition(t)].schema.keywords)}
+	}
+	if len(i.defs) > 0 {
+		defs := &schema{}
+		for _, d := range i.defs {
+			defs.keywords = append(defs.keywords, keyword{name: d.name, sub: d.schema})
+		}
+		s.add(keyword{name: "$defs", sub: defs})
+	}
+	return s, nil
 }
 
 func anyExported(t reflect.Type) bool {
@@ -44,132 +107,286 @@ func anyExported(t reflect.Type) bool {
 }
 
 var (
-	timeType   = reflect.TypeFor[time.Time]()
-	numberType = reflect.TypeFor[json.Number]()
-	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
-	jsonType   = reflect.TypeFor[json.Unmarshaler]()
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	numberType   = reflect.TypeFor[json.Number]()
+	errorType    = reflect.TypeFor[error]()
+	readsText    = reflect.TypeFor[encoding.TextUnmarshaler]()
+	readsJSON    = reflect.TypeFor[json.Unmarshaler]()
+	writesText   = reflect.TypeFor[encoding.TextMarshaler]()
+	writesJSON   = reflect.TypeFor[json.Marshaler]()
+	choosesType  = reflect.TypeFor[chooser]()
+	statesSchema = reflect.TypeFor[schemed]()
 )
 
-// schemaOf returns the schema of t. Parents are the enclosing types: a recursive type has no finite schema.
-func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
-	if s := knownSchema(t); s != "" {
-		return s, nil
+// schemaOf returns the schema of t. A type that contains itself goes to defs.
+func (i *inferrer) schemaOf(t reflect.Type) *schema {
+	if t.Kind() == reflect.Pointer {
+		return i.schemaOf(t.Elem())
 	}
-	if slices.Contains(parents, t) {
-		return "", fmt.Errorf("%v contains itself; use json.RawMessage there, or bring an InputSchema", t)
+	if s := i.known(t); s != nil {
+		return s
 	}
-	parents = append(parents, t)
-	switch t.Kind() {
-	case reflect.Pointer:
-		return schemaOf(t.Elem(), parents)
-	case reflect.Slice, reflect.Array:
-		return wrapped(`{"type":"array","items":`, t.Elem(), parents)
-	case reflect.Map:
-		return mapSchema(t, parents)
-	case reflect.Struct:
-		var o object
-		err := o.addFields(t, parents)
-		return o.schema(), err
+	if n := i.definition(t); n >= 0 {
+		return refTo(i.defs[n].name)
 	}
-	return "", fmt.Errorf("%v has no JSON Schema; use another type, or bring an InputSchema", t)
+	if slices.Contains(i.open, t) {
+		i.defs = append(i.defs, definition{of: t, name: i.nameFor(t)})
+		return refTo(i.defs[len(i.defs)-1].name)
+	}
+	i.open = append(i.open, t)
+	s := i.compound(t)
+	i.open = i.open[:len(i.open)-1]
+	if n := i.definition(t); n >= 0 {
+		i.defs[n].schema = s
+		return refTo(i.defs[n].name)
+	}
+	return s
 }
 
-// knownSchema returns the schema of a type that contains no others, or "". It describes what the type decodes from.
-func knownSchema(t reflect.Type) string {
+// compound returns the schema of a type that contains others.
+func (i *inferrer) compound(t reflect.Type) *schema {
 	switch {
-	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
-		return "" // encoding/json cannot decode into it
-	case t.Kind() == reflect.Interface:
-		return `{}`
-	case t == timeType:
-		return `{"type":"string","format":"date-time"}`
-	case t == numberType:
-		return `{"type":"number"}`
-	case implements(t, jsonType):
-		return `{}`
-	case implements(t, textType):
-		return `{"type":"string"}`
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		return `{"type":"string","contentEncoding":"base64"}`
+	case t.Implements(choosesType):
+		return i.choice(t)
+	case t.Kind() == reflect.Slice:
+		return typed("array").add(keyword{name: "items", sub: i.element(t.Elem(), "[]")})
+	case t.Kind() == reflect.Array:
+		count := strconv.Itoa(t.Len())
+		return typed("array").add(keyword{name: "items", sub: i.element(t.Elem(), "[]")},
+			keyword{name: "minItems", json: count}, keyword{name: "maxItems", json: count})
+	case t.Kind() == reflect.Map:
+		return i.mapOf(t)
+	case t.Kind() == reflect.Struct:
+		return i.structOf(t)
 	}
-	return scalarSchema(t.Kind())
+	return i.fault("%v has no JSON Schema; use another type, or bring an InputSchema", t)
+}
+
+// element returns the schema of the elements of a list or map.
+func (i *inferrer) element(t reflect.Type, step string) *schema {
+	i.path = append(i.path, step)
+	s := i.schemaOf(t)
+	i.path = i.path[:len(i.path)-1]
+	if i.of == ofOutput && canBeNil(t) {
+		s = s.orNull()
+	}
+	return s
+}
+
+func canBeNil(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+}
+
+// mapOf returns the schema of a map. Its keys are what encoding/json takes: texts, whole numbers, and what reads or
+// writes itself as text.
+func (i *inferrer) mapOf(t reflect.Type) *schema {
+	key := t.Key()
+	s := typed("object").add(keyword{name: "additionalProperties", sub: i.element(t.Elem(), "[key]")})
+	switch {
+	case key.Kind() == reflect.String, implements(key, i.pick(readsText, writesText)):
+	case key.Kind() >= reflect.Int && key.Kind() <= reflect.Int64:
+		s.add(keyword{name: "propertyNames", sub: (&schema{}).add(keyword{name: "pattern", json: `"^-?[0-9]+$"`})})
+	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
+		s.add(keyword{name: "propertyNames", sub: (&schema{}).add(keyword{name: "pattern", json: `"^[0-9]+$"`})})
+	default:
+		return i.fault("%v: the keys of a JSON object are texts; %v is neither a string nor a whole number, and does not "+
+			"read and write itself as text", t, key)
+	}
+	return s
+}
+
+// known returns the schema of a type that contains no others, or nil.
+func (i *inferrer) known(t reflect.Type) *schema {
+	switch {
+	case t.Kind() == reflect.Interface && t.NumMethod() == 0:
+		return &schema{}
+	case t.Kind() == reflect.Interface && i.of == ofOutput && t != errorType:
+		return &schema{}
+	case t.Kind() == reflect.Interface:
+		return nil // encoding/json cannot decode into it
+	case t == timeType:
+		return typed("string").add(keyword{name: "format", json: `"date-time"`})
+	case t == numberType:
+		return typed("number")
+	case t.Implements(choosesType):
+		return nil
+	case t.Implements(statesSchema):
+		return reflect.Zero(t).Interface().(schemed).schema()
+	case implements(t, i.pick(readsJSON, writesJSON)):
+		return &schema{}
+	case i.of == ofOutput && implements(t, writesText) && !t.Implements(writesText):
+		return &schema{} // text only where it is addressable
+	case implements(t, i.pick(readsText, writesText)):
+		return typed("string")
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		return typed("string").add(keyword{name: "contentEncoding", json: `"base64"`})
+	}
+	return scalar(t.Kind())
+}
+
+// schemed is a type of this package that knows its schema.
+type schemed interface{ schema() *schema }
+
+func (i *inferrer) pick(input, output reflect.Type) reflect.Type {
+	if i.of == ofOutput {
+		return output
+	}
+	return input
 }
 
 func implements(t, i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) }
 
-func scalarSchema(k reflect.Kind) string {
-	switch {
-	case k == reflect.String:
-		return `{"type":"string"}`
-	case k == reflect.Bool:
-		return `{"type":"boolean"}`
-	case k >= reflect.Int && k <= reflect.Int64:
-		return `{"type":"integer"}`
-	case k >= reflect.Uint && k <= reflect.Uint64:
-		return `{"type":"integer"` + notNegative + `}`
-	case k == reflect.Float32 || k == reflect.Float64:
-		return `{"type":"number"}`
-	}
-	return ""
-}
-
-func wrapped(head string, inner reflect.Type, parents []reflect.Type) (string, error) {
-	s, err := schemaOf(inner, parents)
-	return head + s + "}", err
-}
-
-func mapSchema(t reflect.Type, parents []reflect.Type) (string, error) {
-	if t.Key().Kind() != reflect.String {
-		return "", fmt.Errorf("%v: only maps with string keys are JSON objects", t)
-	}
-	return wrapped(`{"type":"object","additionalProperties":`, t.Elem(), parents)
-}
-
-// An object collects the properties of a struct, in order.
-type object struct {
-	names      []string
-	properties []string
-	required   []string
-}
-
-func (o *object) schema() string {
-	out := `{"type":"object","properties":{` + strings.Join(o.properties, ",") + `}`
-	if len(o.required) > 0 {
-		out += `,"required":[` + strings.Join(o.required, ",") + `]`
-	}
-	return out + `,"additionalProperties":false}`
-}
-
-func (o *object) addFields(t reflect.Type, parents []reflect.Type) error {
-	for f := range t.Fields() {
-		if err := o.addField(f, parents); err != nil {
-			return fmt.Errorf("%v.%s: %w", t, f.Name, err)
+// scalar returns the schema of a scalar, or nil. Bounds that a float64 does not hold exactly are left to decoding.
+func scalar(k reflect.Kind) *schema {
+	whole := func(low, high string) *schema {
+		s := typed("integer")
+		if low != "" {
+			s.add(keyword{name: "minimum", json: low})
 		}
+		if high != "" {
+			s.add(keyword{name: "maximum", json: high})
+		}
+		return s
+	}
+	switch k {
+	case reflect.String:
+		return typed("string")
+	case reflect.Bool:
+		return typed("boolean")
+	case reflect.Int, reflect.Int64:
+		return typed("integer")
+	case reflect.Int8:
+		return whole("-128", "127")
+	case reflect.Int16:
+		return whole("-32768", "32767")
+	case reflect.Int32:
+		return whole("-2147483648", "2147483647")
+	case reflect.Uint, reflect.Uint64:
+		return whole("0", "")
+	case reflect.Uint8:
+		return whole("0", "255")
+	case reflect.Uint16:
+		return whole("0", "65535")
+	case reflect.Uint32:
+		return whole("0", "4294967295")
+	case reflect.Float32, reflect.Float64:
+		return typed("number")
 	}
 	return nil
 }
 
-// addField adds the fields that encoding/json fills, under its names.
-func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
-	tag := f.Tag.Get("json")
-	name, options, _ := strings.Cut(tag, ",")
-	switch {
-	case tag == "-":
-		return nil
-	case f.Anonymous && name == "" && pointed(f.Type).Kind() == reflect.Struct:
-		return o.embed(f, parents)
-	case !f.IsExported() && !(f.Anonymous && f.Type.Kind() == reflect.Struct):
-		return hiddenField(f)
+// structOf returns the schema of a struct.
+func (i *inferrer) structOf(t reflect.Type) *schema {
+	properties, required := &schema{}, []string(nil)
+	for _, f := range i.visible(i.fields(nil, t, field{}, nil)) {
+		depth := len(i.path)
+		i.path = append(i.path, f.outer...)
+		i.path = append(i.path, f.Name)
+		properties.add(keyword{name: f.name, sub: i.property(f)})
+		i.path = i.path[:depth]
+		if f.required(i.of) {
+			required = append(required, quote(f.name))
+		}
 	}
-	return o.addProperty(f, cmp.Or(name, f.Name), strings.Split(options, ","), parents)
+	s := typed("object").add(keyword{name: "properties", sub: properties})
+	if len(required) > 0 {
+		s.add(keyword{name: "required", json: "[" + strings.Join(required, ",") + "]"})
+	}
+	s.add(keyword{name: "additionalProperties", json: "false"})
+	for f := range t.Fields() {
+		if f.Name == "_" {
+			i.aboutStruct(s, f)
+		}
+	}
+	return s
+}
+
+// property returns the schema of a field.
+func (i *inferrer) property(f field) *schema {
+	s := i.tagged(i.schemaOf(f.Type), f.StructField)
+	if i.of == ofOutput && canBeNil(f.Type) && !f.omitted() {
+		s = s.orNull()
+	}
+	return s
+}
+
+// A field is one that encoding/json fills, with its name in JSON.
+type field struct {
+	reflect.StructField
+	name     string
+	options  []string
+	outer    []string // names of the embedded structs that it is in
+	optional bool     // it is in an embedded pointer
+}
+
+func (f *field) omitted() bool {
+	return slices.Contains(f.options, "omitempty") || slices.Contains(f.options, "omitzero")
+}
+
+func (f *field) required(of direction) bool {
+	return !f.optional && !f.omitted() && (of == ofOutput || f.Type.Kind() != reflect.Pointer)
+}
+
+// fields appends the fields of t and of the structs that it embeds. Around are the structs that t is embedded in.
+func (i *inferrer) fields(out []field, t reflect.Type, in field, around []reflect.Type) []field {
+	around = append(around, t)
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		name, options, _ := strings.Cut(tag, ",")
+		inner := pointed(f.Type)
+		switch {
+		case tag == "-", f.Name == "_":
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct && i.known(inner) == nil &&
+			!inner.Implements(choosesType):
+			if err := mayEmbed(f, inner, around); err != nil {
+				i.faultAt(f.Name, err)
+				continue
+			}
+			out = i.fields(out, inner, field{outer: append(slices.Clip(in.outer), f.Name),
+				optional: in.optional || inner != f.Type}, around)
+		case !f.IsExported() && !(f.Anonymous && f.Type.Kind() == reflect.Struct):
+			if err := hiddenField(f); err != nil {
+				i.faultAt(f.Name, err)
+			}
+		default:
+			found := field{StructField: f, name: cmp.Or(name, f.Name), outer: in.outer, optional: in.optional}
+			if options != "" {
+				found.options = strings.Split(options, ",")
+			}
+			if err := found.checkName(); err != nil {
+				i.faultAt(f.Name, err)
+				continue
+			}
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+func (i *inferrer) faultAt(name string, err error) {
+	i.path = append(i.path, name)
+	i.fault("%w", err)
+	i.path = i.path[:len(i.path)-1]
+}
+
+func mayEmbed(f reflect.StructField, inner reflect.Type, around []reflect.Type) error {
+	switch {
+	case inner != f.Type && !f.IsExported():
+		return errors.New("encoding/json cannot fill an embedded pointer to an unexported struct")
+	case slices.Contains(around, inner):
+		return fmt.Errorf("%v embeds itself; give the field a name", inner)
+	}
+	return nil
 }
 
 // hiddenField refuses a field that was meant for JSON but is never filled. A field without tags is not meant for
 // JSON.
 func hiddenField(f reflect.StructField) error {
-	for _, name := range tagNames(f.Tag) {
+	names, _ := tagNames(f.Tag)
+	for _, name := range names {
 		if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
-			return fmt.Errorf(
+			return errors.New(
 				"the field has tags but is not exported, so encoding/json never fills it; begin its name with a capital",
 			)
 		}
@@ -177,46 +394,51 @@ func hiddenField(f reflect.StructField) error {
 	return nil
 }
 
-// embed adds the fields of an embedded struct. Those of a pointer are all optional.
-func (o *object) embed(f reflect.StructField, parents []reflect.Type) error {
-	t := pointed(f.Type)
-	switch {
-	case t != f.Type && !f.IsExported():
-		return errors.New("encoding/json cannot fill an embedded pointer to an unexported struct")
-	case slices.Contains(parents, t):
-		return fmt.Errorf("%v contains itself; use json.RawMessage there, or bring an InputSchema", t)
+func (f *field) checkName() error {
+	if strings.ContainsFunc(f.name, invalidInName) {
+		return fmt.Errorf("encoding/json does not accept the name %q", f.name)
 	}
-	before := len(o.required)
-	err := o.addFields(t, append(parents, t))
-	if t != f.Type {
-		o.required = o.required[:before]
-	}
-	return err
-}
-
-func (o *object) addProperty(f reflect.StructField, name string, options []string, parents []reflect.Type) error {
-	switch {
-	case slices.Contains(o.names, name):
-		return fmt.Errorf("two fields have the JSON name %q", name)
-	case strings.ContainsFunc(name, invalidInName):
-		return fmt.Errorf("encoding/json does not accept the name %q", name)
-	case slices.Contains(options, "string"):
-		return errors.New(`the json option "string" is not supported`)
-	}
-	s, err := schemaOf(f.Type, parents)
-	if err != nil {
-		return err
-	}
-	if s, err = tagged(s, f); err != nil {
-		return err
-	}
-	o.names = append(o.names, name)
-	o.properties = append(o.properties, quote(name)+":"+s)
-	if f.Type.Kind() != reflect.Pointer && !slices.Contains(options, "omitempty") &&
-		!slices.Contains(options, "omitzero") {
-		o.required = append(o.required, quote(name))
+	for _, option := range f.options {
+		switch option {
+		case "omitempty", "omitzero", "":
+		case "string":
+			return errors.New(`the json option "string" is not supported; use a string, or leave the option out`)
+		default:
+			return fmt.Errorf("the json option %q is not one of omitempty and omitzero, so encoding/json ignores it; a field "+
+				"without those is required", option)
+		}
 	}
 	return nil
+}
+
+// visible leaves out the fields that others hide, as encoding/json does: of two with one name the less embedded one is
+// filled. It fills none of two that are embedded equally deep, or only one with a tag, which is a mistake.
+func (i *inferrer) visible(fields []field) []field {
+	if len(fields) < 2 {
+		return fields
+	}
+	least := make(map[string]int, len(fields)) // the index of the field that is filled
+	for n, f := range fields {
+		m, there := least[f.name]
+		if !there || len(f.outer) < len(fields[m].outer) {
+			least[f.name] = n
+		}
+	}
+	if len(least) == len(fields) {
+		return fields
+	}
+	var out []field
+	for n, f := range fields {
+		m := least[f.name]
+		switch {
+		case m == n:
+			out = append(out, f)
+		case len(f.outer) == len(fields[m].outer):
+			i.faultAt(strings.Join(append(slices.Clone(f.outer), f.Name), "."), fmt.Errorf("two fields have the JSON name "+
+				"%q; the other is %s", f.name, strings.Join(append(slices.Clone(fields[m].outer), fields[m].Name), ".")))
+		}
+	}
+	return out
 }
 
 // invalidInName returns characters that make encoding/json silently ignore a name and use the field's.

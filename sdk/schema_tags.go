@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -18,8 +19,8 @@ type schemaTag struct {
 	literal      func(t reflect.Type, text string) (string, error)
 }
 
-// A target is the kind of value that a keyword constrains. On an array, keywords of strings, numbers or single values
-// constrain the items.
+// A target is the kind of value that a keyword constrains. On a list or a map, keywords of strings, numbers or single
+// values constrain the elements.
 type target int
 
 const (
@@ -28,103 +29,144 @@ const (
 	ofString
 	ofNumber
 	ofArray
+	ofMap
 )
 
 // schemaTags are in the order of their keywords in a schema.
 var schemaTags = []schemaTag{
-	{"jsonschema", "description", ofField, description},
+	{"title", "title", ofField, plainText},
+	{"jsonschema", "description", ofField, plainText},
 	{"minimum", "minimum", ofNumber, literalOf},
 	{"maximum", "maximum", ofNumber, literalOf},
+	{"exclusiveMinimum", "exclusiveMinimum", ofNumber, literalOf},
+	{"exclusiveMaximum", "exclusiveMaximum", ofNumber, literalOf},
+	{"multipleOf", "multipleOf", ofNumber, factorOf},
 	{"minLength", "minLength", ofString, countOf},
 	{"maxLength", "maxLength", ofString, countOf},
 	{"pattern", "pattern", ofString, patternOf},
 	{"format", "format", ofString, formatOf},
 	{"minItems", "minItems", ofArray, countOf},
 	{"maxItems", "maxItems", ofArray, countOf},
+	{"uniqueItems", "uniqueItems", ofArray, truthOf},
+	{"minProperties", "minProperties", ofMap, countOf},
+	{"maxProperties", "maxProperties", ofMap, countOf},
 	{"default", "default", ofField, literalOf},
+	{"examples", "examples", ofField, listOf},
 	{"enum", "enum", ofValue, listOf},
+	{"deprecated", "deprecated", ofField, truthOf},
 }
 
-// notNegative is in the schema of an unsigned number without a minimum tag.
-const notNegative = `,"minimum":0`
-
-// tagged adds the keywords of the field's tags to its schema, a JSON object.
-func tagged(schema string, f reflect.StructField) (string, error) {
+// tagged adds the keywords of the field's tags to its schema.
+func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
+	if f.Tag == "" && f.Type != durationType {
+		return s
+	}
 	if err := unknownTag(f); err != nil {
-		return "", err
+		i.fault("%w", err)
+		return s
 	}
 	t := pointed(f.Type)
-	own, items := "", ""
 	for _, k := range schemaTags {
 		text, ok := f.Tag.Lookup(k.tag)
 		if !ok {
 			continue
 		}
-		to, inner, err := k.of.in(t)
+		to, inner, err := k.of.in(i, t, s)
 		if err == nil {
 			var literal string
 			if literal, err = k.literal(to, text); err == nil {
-				member := "," + quote(k.keyword) + ":" + literal
-				if k.tag == "minimum" {
-					schema = strings.Replace(schema, notNegative, "", 1)
-				}
-				if inner {
-					items += member
-				} else {
-					own += member
-				}
+				inner.add(keyword{name: k.keyword, json: literal})
+				i.toCheck(k, inner, literal)
 			}
 		}
 		if err != nil {
-			return "", fmt.Errorf("tag %s: %w", k.tag, err)
+			i.fault("tag %s: %w", k.tag, err)
 		}
 	}
-	if err := contradiction(f, t); err != nil {
-		return "", err
+	if t == durationType {
+		nanoseconds(s)
 	}
-	if items != "" { // the schema of an array ends with that of its items
-		schema = with(strings.TrimSuffix(schema, "}"), items) + "}"
+	if err := contradiction(f); err != nil {
+		i.fault("%w", err)
 	}
-	return with(schema, own), nil
+	return s
 }
 
-// with adds members, each with a comma before it, to a JSON object.
-func with(schema, members string) string {
-	if schema == "{}" {
-		members = strings.TrimPrefix(members, ",")
+// nanoseconds says what the number of a time.Duration is.
+func nanoseconds(s *schema) {
+	text := "nanoseconds"
+	if k := s.get("description"); k != nil {
+		var said string
+		_ = json.Unmarshal([]byte(k.json), &said) // quote wrote it
+		if strings.Contains(strings.ToLower(said), "nanosecond") {
+			return
+		}
+		text = said + " (" + text + ")"
 	}
-	return strings.TrimSuffix(schema, "}") + members + "}"
+	s.add(keyword{name: "description", json: quote(text)})
 }
 
-// in returns the type that the keyword constrains: the field's, or that of its items.
-func (of target) in(t reflect.Type) (to reflect.Type, items bool, err error) {
-	array := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && knownSchema(t) == ""
-	if array && of != ofField && of != ofArray {
-		t, items = pointed(t.Elem()), true
+// aboutStruct adds the tags of a field with the name _, which are about the struct.
+func (i *inferrer) aboutStruct(s *schema, own reflect.StructField) {
+	names, _ := tagNames(own.Tag)
+	for _, name := range names {
+		switch name {
+		case "title":
+			s.add(keyword{name: "title", json: quote(own.Tag.Get(name))})
+		case "jsonschema":
+			s.add(keyword{name: "description", json: quote(own.Tag.Get(name))})
+		default:
+			i.faultAt("_", fmt.Errorf("the tag %s is not one of title and jsonschema, which describe the struct", name))
+		}
 	}
-	known := knownSchema(t)
-	fits := true
+}
+
+// in returns the type that the keyword constrains, and its schema: the field's, or that of its elements.
+func (of target) in(i *inferrer, t reflect.Type, s *schema) (reflect.Type, *schema, error) {
+	if of == ofField {
+		return t, s, nil
+	}
+	if of != ofArray && of != ofMap {
+		for holds := elements(s); holds != nil; holds = elements(s) {
+			t, s = pointed(t.Elem()), holds
+		}
+	}
+	fits := false
 	switch of {
 	case ofArray:
-		fits = array
+		fits = s.is("array")
+	case ofMap:
+		fits = s.is("object") && t.Kind() == reflect.Map
 	case ofNumber:
-		fits = t == numberType || t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64
+		fits = s.is("integer") || s.is("number")
 	case ofString:
-		fits = strings.HasPrefix(known, `{"type":"string"`)
+		fits = s.is("string")
 	case ofValue:
-		fits = known != ""
+		fits = s.is("string") || s.is("integer") || s.is("number") || s.is("boolean") || len(s.keywords) == 0
 	}
 	if !fits {
-		return nil, false, fmt.Errorf(
-			"%v is not %s",
-			t,
-			[...]string{"", "a string, a number or a bool", "a string", "a number", "a list"}[of],
-		)
+		return nil, nil, fmt.Errorf("%v is not %s", t,
+			[...]string{"", "a string, a number or a bool", "a string", "a number", "a list", "a map"}[of])
 	}
-	return t, items, nil
+	return t, s, nil
 }
 
-func description(_ reflect.Type, text string) (string, error) { return quote(text), nil }
+// elements returns the schema of the elements of a list or map, or nil.
+func elements(s *schema) *schema {
+	for _, name := range []string{"items", "additionalProperties"} {
+		if k := s.get(name); k != nil && k.sub != nil {
+			return k.sub
+		}
+	}
+	return nil
+}
+
+func plainText(_ reflect.Type, text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("it has no text")
+	}
+	return quote(text), nil
+}
 
 // countOf returns a whole number.
 func countOf(_ reflect.Type, text string) (string, error) {
@@ -132,6 +174,21 @@ func countOf(_ reflect.Type, text string) (string, error) {
 		return "", fmt.Errorf("%q is not a whole number of at least 0", text)
 	}
 	return text, nil
+}
+
+func truthOf(_ reflect.Type, text string) (string, error) {
+	if text != "true" && text != "false" {
+		return "", fmt.Errorf("%q is not true or false", text)
+	}
+	return text, nil
+}
+
+func factorOf(t reflect.Type, text string) (string, error) {
+	literal, err := literalOf(t, text)
+	if n, bad := strconv.ParseFloat(literal, 64); err == nil && (bad != nil || n <= 0) {
+		return "", fmt.Errorf("%q is not more than 0", text)
+	}
+	return literal, err
 }
 
 // patternOf returns a pattern that hosts can compile: RE2, as in package regexp.
@@ -151,41 +208,62 @@ func formatOf(_ reflect.Type, text string) (string, error) {
 	return quote(text), nil
 }
 
+// listOf returns a list of values: those of a JSON list, or what stands between vertical bars.
 func listOf(t reflect.Type, text string) (string, error) {
+	values := strings.Split(text, "|")
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(text), &list) == nil && fitAll(t, list) {
+		values = values[:0]
+		for _, v := range list {
+			values = append(values, string(v))
+		}
+		return joinUnique(values, func(text string) (string, error) { return text, nil })
+	}
+	return joinUnique(values, func(text string) (string, error) { return literalOf(t, text) })
+}
+
+func fitAll(t reflect.Type, list []json.RawMessage) bool {
+	for _, v := range list {
+		if string(v) == "null" || json.Unmarshal(v, reflect.New(t).Interface()) != nil {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+func joinUnique(values []string, literal func(string) (string, error)) (string, error) {
 	var out []string
-	for value := range strings.SplitSeq(text, "|") {
-		literal, err := literalOf(t, value)
+	for _, value := range values {
+		text, err := literal(value)
 		if err != nil {
 			return "", err
 		}
-		if slices.Contains(out, literal) {
+		if slices.Contains(out, text) {
 			return "", fmt.Errorf("%q is there twice", value)
 		}
-		out = append(out, literal)
+		out = append(out, text)
 	}
 	return "[" + strings.Join(out, ",") + "]", nil
 }
 
 // contradiction returns an error for tags that no value can satisfy.
-func contradiction(f reflect.StructField, t reflect.Type) error {
-	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
-		least, err := strconv.ParseFloat(f.Tag.Get(pair[0]), 64)
-		most, failed := strconv.ParseFloat(f.Tag.Get(pair[1]), 64)
-		if err == nil && failed == nil && least > most {
-			return fmt.Errorf(
-				"tag %s is %s, more than %s, which is %s",
-				pair[0],
-				f.Tag.Get(pair[0]),
-				pair[1],
-				f.Tag.Get(pair[1]),
-			)
+func contradiction(f reflect.StructField) error {
+	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"},
+		{"minProperties", "maxProperties"}, {"exclusiveMinimum", "maximum"}, {"minimum", "exclusiveMaximum"},
+		{"exclusiveMinimum", "exclusiveMaximum"}} {
+		low, high := f.Tag.Get(pair[0]), f.Tag.Get(pair[1])
+		if low == "" || high == "" {
+			continue
 		}
-	}
-	standard, hasDefault := f.Tag.Lookup("default")
-	enum, hasEnum := f.Tag.Lookup("enum")
-	if hasDefault && hasEnum && t.Kind() != reflect.Slice && t.Kind() != reflect.Array &&
-		!slices.Contains(strings.Split(enum, "|"), standard) {
-		return fmt.Errorf("tag default: %q is not one of the enum, %s", standard, strings.ReplaceAll(enum, "|", ", "))
+		least, err := strconv.ParseFloat(low, 64)
+		most, failed := strconv.ParseFloat(high, 64)
+		switch {
+		case err != nil || failed != nil:
+		case least > most:
+			return fmt.Errorf("tag %s is %s, more than %s, which is %s", pair[0], low, pair[1], high)
+		case least == most && strings.Contains(pair[0]+pair[1], "exclusive"):
+			return fmt.Errorf("tags %s and %s are both %s, and leave no value", pair[0], pair[1], low)
+		}
 	}
 	return nil
 }
@@ -203,106 +281,11 @@ func literalOf(t reflect.Type, text string) (string, error) {
 }
 
 // quote returns a JSON string.
-func quote(s string) string { return string(Encode(s)) }
-
-// otherTags are tags of other libraries, with what to write instead.
-var otherTags = map[string]string{
-	"description": `jsonschema:"…"`, "desc": `jsonschema:"…"`, "doc": `jsonschema:"…"`,
-	"jsonschema_description": `jsonschema:"…"`,
-	"required":               "no tag: a field is required unless it is a pointer or has omitempty or omitzero",
-	"jsonschema_extras":      "tags with the names of the keywords",
-}
-
-// otherKeywords are keywords in a jsonschema tag of github.com/invopop/jsonschema, with the tags that mean the same
-// here.
-var otherKeywords = map[string]string{
-	"description": "jsonschema", "title": "jsonschema", "minimum": "minimum", "maximum": "maximum",
-	"minLength": "minLength", "maxLength": "maxLength",
-	"pattern": "pattern", "format": "format", "minItems": "minItems", "maxItems": "maxItems", "default": "default",
-	"enum":             "enum",
-	"exclusiveMinimum": "", "exclusiveMaximum": "", "multipleOf": "", "uniqueItems": "", "example": "", "examples": "",
-	"nullable": "", "readOnly": "",
-	"writeOnly": "", "type": "", "anchor": "", "oneof_type": "", "oneof_required": "", "oneof_ref": "", "anyof_type": "",
-	"anyof_required": "",
-}
-
-// unknownTag returns an error for a tag that would silently be ignored, though its name looks like a keyword.
-func unknownTag(f reflect.StructField) error {
-	if err := otherStyle(f.Tag.Get("jsonschema")); err != nil {
-		return err
-	}
-	for name, instead := range otherTags {
-		if _, there := f.Tag.Lookup(name); there {
-			return fmt.Errorf("the tag %s is not used here; write %s", name, instead)
+func quote(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return string(Encode(s))
 		}
 	}
-	for _, name := range tagNames(f.Tag) {
-		plain := strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", "")
-		for _, known := range schemaTags {
-			if name != known.tag && (strings.EqualFold(plain, known.tag) || strings.EqualFold(plain, known.short())) {
-				return fmt.Errorf("the tag %s is not used here; did you mean %s?", name, known.tag)
-			}
-		}
-	}
-	return nil
-}
-
-// short is a common short form of a length keyword, such as minLen.
-func (k schemaTag) short() string { return strings.TrimSuffix(k.tag, "gth") }
-
-// tagNames returns the names of a field's tags.
-func tagNames(tag reflect.StructTag) (out []string) {
-	for rest := strings.TrimSpace(string(tag)); rest != ""; rest = strings.TrimSpace(rest) {
-		name, value, ok := strings.Cut(rest, ":")
-		quoted, err := strconv.QuotedPrefix(value)
-		if !ok || err != nil {
-			return out
-		}
-		out = append(out, name)
-		rest = value[len(quoted):]
-	}
-	return out
-}
-
-// otherStyle says how to replace a jsonschema tag that is a list of keywords, as in another library. A text that
-// begins with none of those keywords is a description.
-func otherStyle(text string) error {
-	parts := strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",")
-	for i, part := range parts {
-		parts[i] = strings.ReplaceAll(strings.TrimSpace(part), "\x00", ",")
-	}
-	first := parts[0]
-	bare := slices.Contains([]string{"required", "optional", "omitempty", "nullable", "-"}, first)
-	if !keyed(first) && !(bare && (len(parts) == 1 || keyed(parts[1]))) {
-		return nil
-	}
-	said := map[string][]string{}
-	for _, part := range parts {
-		word, value, _ := strings.Cut(part, "=")
-		if tag := otherKeywords[word]; keyed(part) && tag != "" {
-			said[tag] = append(said[tag], value)
-		}
-	}
-	var meant []string
-	for _, k := range schemaTags {
-		if values := said[k.tag]; len(values) > 0 {
-			meant = append(meant, k.tag+":"+strconv.Quote(strings.Join(values, "|")))
-		}
-	}
-	if len(meant) == 0 {
-		meant = []string{`jsonschema:"what the field means"`}
-	}
-	return fmt.Errorf(
-		"tag jsonschema: %q is a list of keywords, but here the whole tag is the description; write %s; a field without "+
-			"omitempty is required",
-		text,
-		strings.Join(meant, " "),
-	)
-}
-
-// keyed reports whether a part of a tag is a known keyword with a value.
-func keyed(part string) bool {
-	word, _, ok := strings.Cut(part, "=")
-	_, known := otherKeywords[word]
-	return ok && known
+	return `"` + s + `"`
 }

@@ -26,7 +26,7 @@ func TestTagsOfFields(t *testing.T) {
 		}](), of(`{"type":"array","items":{"type":"number","minimum":0,"maximum":1}}`)},
 		"items that are unsigned": {infer[struct {
 			F []uint8x `json:"f" minimum:"3"`
-		}](), of(`{"type":"array","items":{"type":"integer","minimum":3}}`)},
+		}](), of(`{"type":"array","items":{"type":"integer","minimum":3,"maximum":65535}}`)},
 		"a pattern of items": {infer[struct {
 			F []string `json:"f" pattern:"^a" maxLength:"3" default:"[\"a\"]"`
 		}](), of(`{"type":"array","items":{"type":"string","maxLength":3,"pattern":"^a"},"default":["a"]}`)},
@@ -61,7 +61,7 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		}](), `write jsonschema:"Who to greet" minLength:"1" enum:"a|b"; a field without omitempty is required`},
 		"another library, escaped": {infer[struct {
 			F string `json:"f" jsonschema:"title=x,description=One\\, two"`
-		}](), `is a list of keywords, but here the whole tag is the description; write jsonschema:"x|One, two"`},
+		}](), `is a list of keywords, but here the whole tag is the description; write title:"x" jsonschema:"One, two"`},
 		"required alone": {infer[struct {
 			F string `json:"f" jsonschema:"required"`
 		}](), `write jsonschema:"what the field means"`},
@@ -118,7 +118,7 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		}](), `"Date Time" is not the name of a format`},
 		"a default past the enum": {infer[struct {
 			F string `json:"f" enum:"a|b" default:"c"`
-		}](), `tag default: "c" is not one of the enum, a, b`},
+		}](), `tag default: "c" is not one of the enum, "a", "b"`},
 		"an enum twice": {infer[struct {
 			F string `json:"f" enum:"a|a"`
 		}](), `tag enum: "a" is there twice`},
@@ -139,7 +139,7 @@ func TestTagsOfAFieldThatIsNotExported(t *testing.T) {
 	for tag, wrong := range map[reflect.StructTag]bool{`json:"g"`: true, `jsonschema:"x"`: true, `minLength:"1"`: true,
 		`yaml:"g"`: false, "": false} {
 		f := reflect.StructField{Name: "g", PkgPath: "p", Type: reflect.TypeFor[string](), Tag: tag}
-		if err := (&object{}).addField(f, nil); (err != nil) != wrong {
+		if err := hiddenField(f); (err != nil) != wrong {
 			t.Errorf("%s gives %v", tag, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestMistakesOfPlugins(t *testing.T) {
 		"an underscore": {func() { New("my_plugin", "1.0.0") }, `sdk: plugin name "my_plugin" must match`},
 		"two settings": {func() { p := New("p", "1"); Configure[struct{}](p, nil); Configure[struct{}](p, nil) },
 			"sdk: Configure is called twice"},
-		"no description": {func() { AddTool[struct{}](New("p", "1"), Tool{Name: "x"}, nil) }, "no description"},
+		"no description": {func() { AddTool[struct{}, *Result](New("p", "1"), Tool{Name: "x"}, nil) }, "no description"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

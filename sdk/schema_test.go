@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/big"
 	"net/netip"
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,12 +27,16 @@ type (
 		ID   string `json:"id"`
 		Note string `json:"note,omitempty"`
 	}
+	pair[A, B any] struct {
+		A A `json:"a"`
+		B B `json:"b"`
+	}
 	stamped struct{ time.Time } // unmarshals itself from text, through the embedded type
 )
 
 // infer returns the schema, or the error's text.
 func infer[T any]() string {
-	s, err := inferSchema[T](`tool "t"`)
+	s, err := inferSchema(`tool "t"`, reflect.TypeFor[T](), ofInput)
 	if err != nil {
 		return err.Error()
 	}
@@ -59,13 +64,25 @@ func TestInferSchemaOfTypes(t *testing.T) {
 		}](), of(`{"type":"integer"}`)},
 		"uint8": {infer[struct {
 			F uint8 `json:"f"`
+		}](), of(`{"type":"integer","minimum":0,"maximum":255}`)},
+		"uint64": {infer[struct {
+			F uint64 `json:"f"`
 		}](), of(`{"type":"integer","minimum":0}`)},
+		"int32": {infer[struct {
+			F int32 `json:"f"`
+		}](), of(`{"type":"integer","minimum":-2147483648,"maximum":2147483647}`)},
 		"float32": {infer[struct {
 			F float32 `json:"f"`
 		}](), of(`{"type":"number"}`)},
 		"duration": {infer[struct {
 			F time.Duration `json:"f"`
-		}](), of(`{"type":"integer"}`)},
+		}](), of(`{"type":"integer","description":"nanoseconds"}`)},
+		"duration with a description": {infer[struct {
+			F time.Duration `json:"f" jsonschema:"How long"`
+		}](), of(`{"type":"integer","description":"How long (nanoseconds)"}`)},
+		"duration as text": {infer[struct {
+			F Duration `json:"f" default:"30s"`
+		}](), of(`{"type":"string","pattern":"` + durationPattern + `","examples":["1m30s","250ms"],"default":"30s"}`)},
 		"json.Number": {infer[struct {
 			F json.Number `json:"f"`
 		}](), of(`{"type":"number"}`)},
@@ -74,7 +91,7 @@ func TestInferSchemaOfTypes(t *testing.T) {
 		}](), of(`{"type":"array","items":{"type":"integer"}}`)},
 		"array": {infer[struct {
 			F [3]int `json:"f"`
-		}](), of(`{"type":"array","items":{"type":"integer"}}`)},
+		}](), of(`{"type":"array","items":{"type":"integer"},"minItems":3,"maxItems":3}`)},
 		"named slice": {infer[struct {
 			F tags `json:"f"`
 		}](), of(`{"type":"array","items":{"type":"string"}}`)},
@@ -87,6 +104,16 @@ func TestInferSchemaOfTypes(t *testing.T) {
 		"map of any": {infer[struct {
 			F map[color]any `json:"f"`
 		}](), of(`{"type":"object","additionalProperties":{}}`)},
+		"map of numbers": {infer[struct {
+			F map[int8]string `json:"f"`
+		}](), of(`{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^-?[0-9]+$"}}`)},
+		"map of what reads text": {infer[struct {
+			F map[netip.Addr]bool `json:"f"`
+		}](), of(`{"type":"object","additionalProperties":{"type":"boolean"}}`)},
+		"a generic type": {infer[struct {
+			F pair[int, color] `json:"f"`
+		}](), of(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a","b"],` +
+			`"additionalProperties":false}`)},
 		"time": {infer[struct {
 			F time.Time `json:"f"`
 		}](), of(`{"type":"string","format":"date-time"}`)},
@@ -253,57 +280,46 @@ func TestInferSchemaRefuses(t *testing.T) {
 		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields`},
 		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields`},
 		"a channel, deep inside": {infer[wrapper](),
-			`tool "t": sdk.wrapper.Inner: struct { C chan int "json:\"c\"" }.C: chan int has no JSON Schema; use another ` +
-				`type, or bring an InputSchema`},
+			`tool "t": sdk.wrapper.Inner.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
 		"a func": {infer[struct{ F func() }](),
-			`tool "t": struct { F func() }.F: func() has no JSON Schema; use another type, or bring an InputSchema`},
+			`tool "t": F: func() has no JSON Schema; use another type, or bring an InputSchema`},
 		"an interface": {infer[struct{ F io.Reader }](),
-			`tool "t": struct { F io.Reader }.F: io.Reader has no JSON Schema; use another type, or bring an InputSchema`},
-		"a map with other keys": {infer[struct{ F map[int]string }](),
-			`tool "t": struct { F map[int]string }.F: map[int]string: only maps with string keys are JSON objects`},
-		"a struct in itself": {infer[node](),
-			`tool "t": sdk.node.Next: sdk.node contains itself; use json.RawMessage there, or bring an InputSchema`},
-		"a map in itself": {infer[struct{ F forest }](),
-			`tool "t": struct { F sdk.forest }.F: sdk.forest contains itself; use json.RawMessage there, or bring an ` +
-				`InputSchema`},
-		"a slice in itself": {infer[struct{ F list }](),
-			`tool "t": struct { F sdk.list }.F: sdk.list contains itself; use json.RawMessage there, or bring an InputSchema`},
+			`tool "t": F: io.Reader has no JSON Schema; use another type, or bring an InputSchema`},
+		"a map with other keys": {infer[struct{ F map[bool]string }](), `tool "t": F: map[bool]string: the keys of a ` +
+			`JSON object are texts; bool is neither a string nor a whole number, and does not read and write itself as text`},
 		"a struct embedded itself": {infer[Loop](),
-			`tool "t": sdk.Loop.Loop: sdk.Loop contains itself; use json.RawMessage there, or bring an InputSchema`},
+			`tool "t": sdk.Loop.Loop: sdk.Loop embeds itself; give the field a name`},
 		"one name twice": {infer[struct {
 			A int `json:"B"`
 			B int
-		}](), `tool "t": struct { A int "json:\"B\""; B int }.B: two fields have the JSON name "B"`},
-		"an embedded name again": {infer[struct {
-			Shared
-			ID int `json:"id"`
-		}](), `tool "t": struct { sdk.Shared; ID int "json:\"id\"" }.ID: two fields have the JSON name "id"`},
+		}](), `tool "t": B: two fields have the JSON name "B"; the other is A`},
 		"a hidden embedded pointer": {infer[struct{ *hidden }](),
-			`tool "t": struct { *sdk.hidden }.hidden: encoding/json cannot fill an embedded pointer to an unexported struct`},
+			`tool "t": hidden: encoding/json cannot fill an embedded pointer to an unexported struct`},
 		"a name that is none": {infer[struct {
 			F int `json:"it's"`
-		}](), `tool "t": struct { F int "json:\"it's\"" }.F: encoding/json does not accept the name "it's"`},
+		}](), `tool "t": F: encoding/json does not accept the name "it's"`},
 		"numbers as strings": {infer[struct {
 			F int `json:"f,string"`
-		}](), `tool "t": struct { F int "json:\"f,string\"" }.F: the json option "string" is not supported`},
+		}](), `tool "t": F: the json option "string" is not supported; use a string, or ` +
+			`leave the option out`},
 		"enum of another type": {infer[struct {
 			F int `enum:"1|two"`
-		}](), `tool "t": struct { F int "enum:\"1|two\"" }.F: tag enum: "two" is not int`},
+		}](), `tool "t": F: tag enum: "two" is not int`},
 		"minimum of a string": {infer[struct {
 			F string `minimum:"1"`
-		}](), `tool "t": struct { F string "minimum:\"1\"" }.F: tag minimum: string is not a number`},
+		}](), `tool "t": F: tag minimum: string is not a number`},
 		"minimum without a number": {infer[struct {
 			F int `minimum:"low"`
-		}](), `tool "t": struct { F int "minimum:\"low\"" }.F: tag minimum: "low" is not int`},
+		}](), `tool "t": F: tag minimum: "low" is not int`},
 		"minimum below an unsigned": {infer[struct {
 			F uint `minimum:"-1"`
-		}](), `tool "t": struct { F uint "minimum:\"-1\"" }.F: tag minimum: "-1" is not uint`},
+		}](), `tool "t": F: tag minimum: "-1" is not uint`},
 		"maximum null": {infer[struct {
 			F int `maximum:"null"`
-		}](), `tool "t": struct { F int "maximum:\"null\"" }.F: tag maximum: "null" is not int`},
+		}](), `tool "t": F: tag maximum: "null" is not int`},
 		"default of another type": {infer[struct {
 			F bool `default:"yes"`
-		}](), `tool "t": struct { F bool "default:\"yes\"" }.F: tag default: "yes" is not bool`},
+		}](), `tool "t": F: tag default: "yes" is not bool`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.got); diff != "" {

@@ -28,7 +28,7 @@ func TestAddToolPanics(t *testing.T) {
 			sdk.AddTool(p, sdk.Tool{Name: "x"}, handle)
 		},
 		`sdk: tool "x" has no handler`: func(p *sdk.Plugin) {
-			sdk.AddTool[none](p, sdk.Tool{Name: "x", Description: "d"}, nil)
+			sdk.AddTool[none, *sdk.Result](p, sdk.Tool{Name: "x", Description: "d"}, nil)
 		},
 		`sdk: tool "x": the input schema must be a JSON object such as {"type":"object"}`: func(p *sdk.Plugin) {
 			p.AddRawTool(sdk.Tool{Name: "x", Description: "d"}, returns(nil, nil))

@@ -1,0 +1,54 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+)
+
+// A ContentMaker is a result type of AddTool that says itself what models read of it. Otherwise they read its JSON.
+type ContentMaker interface{ ToolContent() []Content }
+
+var (
+	resultType = reflect.TypeFor[*Result]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+)
+
+// outputSchema returns the schema of a tool's structured result: the tool's own, or that of its result type.
+func outputSchema(t *Tool, out reflect.Type) (json.RawMessage, error) {
+	if out == resultType || t.OutputSchema != nil {
+		return t.OutputSchema, nil
+	}
+	subject := "tool " + strconv.Quote(t.Name) + ": the result"
+	if kind := pointed(out).Kind(); out == rawType || pointed(out) == resultType.Elem() ||
+		kind != reflect.Struct && kind != reflect.Map {
+		return nil, fmt.Errorf("%s: %v is not an object in JSON; return a struct with it as a field, or *sdk.Result, such "+
+			"as "+
+			"sdk.Text of a text", subject, out)
+	}
+	return inferSchema(subject, out, ofOutput)
+}
+
+// structured returns the result of a typed handler, to which value points: methods that only a pointer has count too.
+func structured(value any) (*Result, error) {
+	data := Encode(value)
+	switch {
+	case data == nil:
+		_, err := json.Marshal(value)
+		return nil, &Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error(),
+			Outcome: OutcomeUnknown, Suggestion: "This is a bug in the plugin. Find out what the call has done before you " +
+				"make " +
+				"it again."}
+	case string(data) == "null":
+		return nil, nil //nolint:nilnil // run reports it
+	}
+	maker, ok := value.(ContentMaker)
+	if !ok {
+		maker, ok = reflect.ValueOf(value).Elem().Interface().(ContentMaker)
+	}
+	if ok {
+		return &Result{Structured: data, Content: maker.ToolContent()}, nil
+	}
+	return &Result{Structured: data, Content: []Content{TextContent(string(data))}}, nil
+}
