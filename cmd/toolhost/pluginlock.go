@@ -289,7 +289,7 @@ func newPlugin(g *globals) *cobra.Command {
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginRun(g), newPluginCheck(g), newPluginInstall(g), newPluginUpgrade(g),
+	cmd.AddCommand(newPluginNew(g), newPluginRun(g), newPluginCheck(g), newPluginInstall(g), newPluginUpgrade(g),
 		newPluginRemove(g), newPluginList(g), newPluginLock(g), newPluginLogs(g))
 	return cmd
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +19,13 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 type runFlags struct {
 	watch   bool
+	name    string
 	attach  string
 	format  string
 	approve string
@@ -55,6 +56,12 @@ func newPluginRun(g *globals) *cobra.Command {
 		Example: "  toolhost plugin run --watch ./bin/toolhost-plugin-greet\n" +
 			"  echo 'list {\"path\": \".\"}' | toolhost plugin run readfile --format json",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if f.name != "" && !toolname.IsPlugin(f.name) {
+				return fmt.Errorf("--name %.40q is no name of a plugin: lowercase letters, digits and dashes, at most %d, the first "+
+					"a letter", f.name, toolname.MaxPlugin)
+			} else if f.name != "" && (f.attach != "" || len(args) > 0 && !isPath(args[0])) {
+				return errors.New("--name goes with a program, by its path; other plugins have their names")
+			}
 			if f.attach != "" && len(args) > 0 {
 				return errors.New("--attach names the plugin by its file; leave out " + args[0])
 			} else if f.attach != "" {
@@ -74,6 +81,8 @@ func newPluginRun(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "restart the plugin when its program changes")
+	cmd.Flags().StringVar(&f.name, "name", "", "the plugin's `name`; by default that of the program, without "+
+		"toolhost-plugin- and its ending")
 	cmd.Flags().StringVar(&f.attach, "attach", "", "join the plugin that wrote this `file`, instead of starting one")
 	chooseFormat(cmd, &f.format, "%s: one object a line", "text", "json")
 	approveFlag(cmd, &f.approve)
@@ -219,7 +228,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 	if err != nil {
 		return nil, err
 	}
-	r.name = labelOf(program)
+	r.name = cmp.Or(r.f.name, labelOf(program))
 	spec := supervise.Spec{Name: r.name, Command: append([]string{program}, args[1:]...), Source: program}
 	return bootstrap.OpenProgram(ctx, spec, o)
 }
@@ -232,13 +241,9 @@ func orFile(word string, err error) error {
 	return fmt.Errorf("%w\nfor the program %s in this folder write ./%s", err, word, word)
 }
 
-var noLabel = regexp.MustCompile(`[^a-z0-9]+`)
-
 // labelOf derives the name of a plugin from that of its program.
 func labelOf(program string) string {
-	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(program), ".exe"), "toolhost-plugin-")
-	name = strings.TrimLeft(noLabel.ReplaceAllString(strings.ToLower(name), "-"), "-0123456789")
-	return cmp.Or(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
+	return cmp.Or(toolname.PluginOf(filepath.Base(program)), "plugin")
 }
 
 // A foregroundApprover refuses background calls that need approval: the terminal is read for the next line meanwhile.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/pluginnew"
+)
+
+const newLong = "Write the repository of a new plugin: a tool, tests of it in memory and under a host, a Makefile, a CI\n" +
+	"workflow, a README and a changelog. Its `make run` starts the plugin under a host and calls its tools as you\n" +
+	"type, `make test` tests it, `make install` offers it to every toolhost of yours.\n" +
+	"\n" +
+	"A plugin in Go gets the sdk as a module: of this program's version or, if that is not released, from the source\n" +
+	"code that --sdk names or that is beside this program. The kits for Node and Python are copied into the repository.\n" +
+	"\n" +
+	"The folder must not be there, or be empty except for .git. Nothing is started or downloaded; if anything fails,\n" +
+	"nothing is written."
+
+func newPluginNew(g *globals) *cobra.Command {
+	var o pluginnew.Options
+	var sdk string
+	cmd := &cobra.Command{
+		Use:     "new NAME",
+		Short:   "Write the repository of a new plugin, in Go, Node or Python",
+		Long:    newLong,
+		Example: "  toolhost plugin new weather && cd weather && make run\n  toolhost plugin new weather --lang node",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("name the plugin: toolhost plugin new NAME, such as toolhost plugin new weather")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			o.Name = args[0]
+			o.Taken = append(slices.Clone(config.ShippedPlugins), "toolhost")
+			if o.SDK, err = findSDK(sdk); err != nil && (o.Lang == "go" || sdk != "") {
+				return err
+			}
+			written, err := pluginnew.Create(o)
+			if err == nil {
+				g.printNext(o, written)
+			}
+			return err
+		},
+	}
+	o.Lang = pluginnew.Languages[0]
+	choose(cmd, &o.Lang, "lang", "the `language`: %s (default go)", pluginnew.Languages...)
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "the `folder` to write to (default: one of the plugin's name)")
+	cmd.Flags().StringVar(&o.Module, "module", "", "the `path` of the Go module (default example.com/toolhost-plugin-NAME)")
+	cmd.Flags().StringVar(&sdk, "sdk", "", "a `folder` with the source code of toolhost, for a Go module to use in place of a "+
+		"released version")
+	return cmd
+}
+
+// findSDK looks for toolhost's source code above this program and the current folder.
+func findSDK(named string) (pluginnew.SDK, error) {
+	var folders []string
+	if program, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(program); err == nil {
+			program = real
+		}
+		folders = append(folders, filepath.Dir(program))
+	}
+	if dir, err := os.Getwd(); err == nil {
+		folders = append(folders, dir)
+	}
+	info, _ := debug.ReadBuildInfo()
+	return pluginnew.FindSDK(named, version, info, folders...)
+}
+
+// makeNeeds are the programs that a plugin's Makefile runs.
+var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node", "npm"}, "python": {"make", "python3"}}
+
+// printNext says what was written, and the next commands.
+func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
+	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, visible(written.Dir))
+	fmt.Fprintln(g.out, "Next:")
+	rows := [][2]string{
+		{"cd " + commandWord(written.Dir), ""},
+		{"make run", `toolhost plugin run --watch: call its tool by typing hello {"name": "Ada"}`},
+		{"make test", "its tests, in memory and under a host"},
+		{"make install", "for you, from anywhere: toolhost call " + o.Name + "__hello name=Ada"},
+	}
+	for i, r := range rows {
+		switch {
+		case i == 0 && written.Dir == ".":
+		case r[1] == "":
+			fmt.Fprintf(g.out, "  %s\n", r[0])
+		default:
+			fmt.Fprintf(g.out, "  %-13s %s\n", r[0], r[1])
+		}
+	}
+	for _, program := range makeNeeds[o.Lang] {
+		if _, err := exec.LookPath(program); err != nil {
+			g.printError(fmt.Errorf("warning: there is no command %s in the PATH, which the Makefile needs", program))
+		}
+	}
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/+-]+$`)
+
+// commandWord quotes a word for a shell where it needs that.
+func commandWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(visible(word), "'", `'\''`) + "'"
+}

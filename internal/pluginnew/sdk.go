@@ -1,0 +1,111 @@
+package pluginnew
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+)
+
+// toolhost is the module that has the sdk.
+const toolhost = "github.com/toolhost/toolhost"
+
+// unreleased stands for a version in a go.mod that replaces the module by a folder.
+const unreleased = "v0.0.0"
+
+// An SDK is where a Go module gets the sdk from: a version that can be downloaded, or else a folder with the sources.
+type SDK struct {
+	Version string
+	Dir     string
+}
+
+// ErrNoSDK means that this program is no release, and that the sources that it was built from are not known.
+var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
+	"beside this program. Fix: add --sdk DIR, with DIR a checkout of " + toolhost)
+
+var release = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+(-(rc|beta|alpha)[.0-9]*)?)$`)
+
+// FindSDK returns the sdk that fits this program: of the named folder if there is one; of the program's own version if
+// that is released; otherwise of the sources in or above one of the folders. version is the one that a release was built
+// with.
+func FindSDK(named, version string, info *debug.BuildInfo, folders ...string) (SDK, error) {
+	if named != "" {
+		if !isSource(named) {
+			return SDK{}, fmt.Errorf("--sdk %s is no folder with the module %s: it has no go.mod that says so", named, toolhost)
+		}
+		return SDK{Dir: named}, nil
+	}
+	if m := release.FindStringSubmatch(version); m != nil {
+		return SDK{Version: "v" + m[1]}, nil
+	}
+	if info != nil && info.Main.Path == toolhost && info.Main.Sum != "" { // downloaded, and built by the go command
+		return SDK{Version: info.Main.Version}, nil
+	}
+	for _, folder := range folders {
+		for dir := folder; dir != ""; dir = filepath.Dir(dir) {
+			if isSource(dir) {
+				return SDK{Dir: dir}, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return SDK{}, ErrNoSDK
+}
+
+// isSource reports whether a folder has the sources of the module.
+func isSource(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if words := strings.Fields(lines.Text()); len(words) > 1 && words[0] == "module" {
+			return strings.Trim(words[1], `"`) == toolhost
+		}
+	}
+	return false
+}
+
+// replace is what a go.mod in a folder says of the sources; "" for a version that can be downloaded.
+func (s SDK) replace(dir string) (string, error) {
+	if s.Dir == "" {
+		return "", nil
+	}
+	source, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Rel(resolved(dir), resolved(source))
+	if err != nil { // on another drive
+		to = source
+	}
+	if to = filepath.ToSlash(to); !strings.HasPrefix(to, ".") && !filepath.IsAbs(to) {
+		to = "./" + to
+	}
+	if strings.ContainsAny(to, " \t\"'`()") {
+		to = fmt.Sprintf("%q", to)
+	}
+	return "\n// The toolhost that wrote this is not a release: the sdk comes from its source code. Before others use this\n" +
+		"// module, remove these lines and run: go get " + toolhost + "@latest\n" +
+		"replace " + toolhost + " => " + to + "\n", nil
+}
+
+// resolved follows the symbolic links in a path, as far as it exists.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolved(parent), filepath.Base(path))
+}
