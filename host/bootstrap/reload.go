@@ -205,8 +205,8 @@ func (s *snapshot) programs() map[string]string {
 	return out
 }
 
-// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs. Other
-// arguments may name files that the plugin writes.
+// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs, with the files
+// beside the script that it may import. Other arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	absolute := func(path string) string {
 		if !filepath.IsAbs(path) {
@@ -217,7 +217,7 @@ func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	}
 	program := spec.Command[0]
 	if strings.ContainsRune(filepath.ToSlash(program), '/') {
-		return []watchedFile{{absolute(program), !spec.Attach}}
+		return append([]watchedFile{{absolute(program), !spec.Attach}}, siblings(absolute(program))...)
 	}
 	var files []watchedFile
 	if found, err := exec.LookPath(program); err == nil {
@@ -225,8 +225,29 @@ func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	}
 	for _, word := range spec.Command[1:] {
 		if info, err := os.Stat(absolute(word)); err == nil && info.Mode().IsRegular() {
-			return append(files, watchedFile{path: absolute(word)})
+			return slices.Concat(files, []watchedFile{{path: absolute(word)}}, siblings(absolute(word)))
 		}
 	}
 	return files
 }
+
+// maxSiblings is how many files beside a script are watched.
+const maxSiblings = 200
+
+// siblings are the other files with the ending of a source file, such as .js, in its folder. A program has none.
+func siblings(path string) (out []watchedFile) {
+	ending := filepath.Ext(path)
+	if !slices.Contains(sourceEndings, ending) {
+		return nil
+	}
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if e.Type().IsRegular() && filepath.Ext(e.Name()) == ending && e.Name() != filepath.Base(path) {
+			out = append(out, watchedFile{path: filepath.Join(filepath.Dir(path), e.Name())})
+		}
+	}
+	return out[:min(len(out), maxSiblings)]
+}
+
+// sourceEndings are those of scripts that import the files beside them.
+var sourceEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb"}

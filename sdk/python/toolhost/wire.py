@@ -1,6 +1,6 @@
 """The messages of plugin.proto, and limits of the protocol that docs/protocol.md specifies."""
 
-import os
+import pkgutil
 import time
 
 from google.protobuf import descriptor_pool, message_factory
@@ -13,8 +13,7 @@ EVENT_DATA = 64 << 10  # bytes of output in one event
 KNOWN_RUNS = 4096  # calls that have ended and are recognized when they come again
 
 _pool = descriptor_pool.DescriptorPool()
-with open(os.path.join(os.path.dirname(__file__), "plugin.desc"), "rb") as f:
-    _pool.AddSerializedFile(f.read())
+_pool.AddSerializedFile(pkgutil.get_data(__package__, "plugin.desc"))  # also in a program that is one zip file
 _factory = message_factory.MessageFactory(_pool) if hasattr(message_factory.MessageFactory, "GetPrototype") else None
 
 
