@@ -160,7 +160,11 @@ func (i *inferrer) compound(t reflect.Type) *schema {
 	case t.Kind() == reflect.Struct:
 		return i.structOf(t)
 	}
-	return i.fault("%v has no JSON Schema; use another type, or bring an InputSchema", t)
+	if t == errorType && i.of == ofOutput {
+		return i.fault("error has no JSON form that says anything; use its text")
+	}
+	return i.fault("%v has no JSON Schema; use another type, or bring an %s", t,
+		map[direction]string{ofInput: "InputSchema", ofOutput: "OutputSchema"}[i.of])
 }
 
 // element returns the schema of the elements of a list or map.
