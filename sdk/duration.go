@@ -25,8 +25,8 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // String is the text of time.Duration, such as "1m30s".
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// durationPattern matches what time.ParseDuration reads, in which only 0 needs no unit.
-const durationPattern = `^[+-]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+// durationPattern is the form of a duration, short enough to be read in an error.
+const durationPattern = `^-?([0-9.]+(ns|us|µs|ms|s|m|h))+$`
 
 // schema has a pattern, by which hosts refuse other texts before the call. Its examples show models what to write.
 func (Duration) schema() *schema {
