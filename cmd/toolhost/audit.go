@@ -121,7 +121,8 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return err
 	}
 	if err = run(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no record yet: %w; a line `audit {}` in the configuration has calls recorded", err)
+		return fmt.Errorf("there is no record yet: %s does not exist; a line `audit {}` in the configuration has calls "+
+			"recorded", path)
 	}
 	return err
 }

@@ -122,9 +122,11 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	left := s.Plugins().Problems
 	g.printErrors(slices.Concat(left, problems, notices(s, f.plugins...))...)
 	if s.Config().Path == "" && f.format == "table" {
-		from := slices.Concat(s.Config().PluginDirs, []string{"those that are installed"})
-		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one "+
-			"is looked for\n", strings.Join(from, " and "))
+		from := "that are installed"
+		if dirs := s.Config().PluginDirs; len(dirs) > 0 {
+			from = "of " + strings.Join(dirs, ", ") + ", and those that are installed"
+		}
+		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins %s\n", from)
 	}
 	g.printErrors(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {
@@ -180,7 +182,7 @@ func (g *globals) explainNoTools(s *bootstrap.Instance, f discoverFlags) {
 // explainNoPlugins says how to get plugins.
 func (g *globals) explainNoPlugins(s *bootstrap.Instance) {
 	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
-		s.Config().Path, exampleDirs())
+		cmp.Or(s.Config().Path, "the folder of installed plugins"), exampleDirs())
 }
 
 // listTools lists the catalog by name, or what a search finds in it by rank.

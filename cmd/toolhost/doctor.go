@@ -314,6 +314,8 @@ type folderFinding struct {
 func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 	f := folderFinding{Name: "configuration", State: "none"}
 	switch path, err := bootstrap.ConfigPath(g.options()); {
+	case c != nil && c.Path == "":
+		f.State = "none: plugins that are installed are used"
 	case c != nil && c.Trusted():
 		f.Path, f.State = c.Path, "trusted"
 	case c != nil:

@@ -13,6 +13,8 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/plugininstall"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -90,10 +92,12 @@ func newPluginUpgrade(g *globals) *cobra.Command {
 }
 
 func newPluginRemove(g *globals) *cobra.Command {
-	return &cobra.Command{
+	yes := false
+	cmd := &cobra.Command{
 		Use:   "remove NAME...",
 		Short: "Remove installed plugins",
-		Long:  "Remove installed plugins and what is locked of them. Hosts that run them go on until they end.",
+		Long: "Remove installed plugins and what is locked of them. Hosts that run them go on until they end.\n\n" +
+			"Exit codes: 0 removed; 2 usage, or there is no terminal and no --yes; 3 a person refused.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("name the plugins to remove; `toolhost plugin list` lists them")
@@ -101,20 +105,57 @@ func newPluginRemove(g *globals) *cobra.Command {
 			return nil
 		},
 		ValidArgsFunction: g.completeInstalled,
-		RunE: func(_ *cobra.Command, args []string) error {
-			for _, name := range args {
-				there, err := bootstrap.OpenPluginFolder(g.options())
-				if err == nil {
-					err = there.Uninstall(name)
-				}
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(g.out, "%s is removed\n", name)
-			}
-			return nil
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return g.removePlugins(cmd.Context(), args, yes) },
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before they are removed")
+	return cmd
+}
+
+// removePlugins removes all of the named plugins or, if one is not installed or a person refuses, none.
+func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) error {
+	there, err := bootstrap.OpenPluginFolder(g.options())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !there.HasInstalled(name) {
+			return there.NotInstalled(name)
+		}
+		text := "plugin " + name
+		if p := there.Locked.Plugin(name); p != nil {
+			text = strings.TrimSpace(text+" "+visible(p.Version)) + ", from " + visible(p.Source)
+		}
+		fmt.Fprintln(g.err, text)
+	}
+	if !yes {
+		if err := g.agree(ctx, fmt.Sprintf("Remove %s? [y/N] ", textutil.Count(len(names), "plugin")), "removed"); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := there.Uninstall(name); err != nil {
+			return err
+		}
+		fmt.Fprintf(g.out, "%s is removed\n", name)
+	}
+	return nil
+}
+
+// agree asks the person at the terminal; done is the word for what was not done.
+func (g *globals) agree(ctx context.Context, question, done string) error {
+	person := g.prompterAt(false)
+	if person == nil {
+		return fmt.Errorf("there is no terminal to ask at, and nothing was %s. Look at what is shown, then repeat it with "+
+			"--yes", done)
+	}
+	yes, err := newPrompter(g, person).sure(ctx, question)
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil || !yes:
+		return &exitError{exitDenied, "nothing was " + done}
+	}
+	return nil
 }
 
 func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
@@ -175,8 +216,7 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 			return errInterrupted
 		}
 		if problem := i.Plugin.Problem; problem != nil {
-			return &exitError{exitUnavailable, fmt.Sprintf("nothing was installed: %v. If it only lacks its configuration, "+
-				"install it with --no-start", problem)}
+			return &exitError{exitUnavailable, "nothing was installed: " + notInstalled(problem)}
 		}
 		g.showLock(i.Plugin)
 	}
@@ -185,6 +225,15 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	}
 	fmt.Fprintf(g.out, "%s is installed; `toolhost discover` lists its tools\n", staged.Name)
 	return nil
+}
+
+// notInstalled says why a program does not start, and what to do.
+func notInstalled(problem error) string {
+	e, ok := errors.AsType[*sdk.Error](problem)
+	if ok && e.Name == "Invalid" && len(e.Details) > 0 {
+		return problem.Error() + "\n  If it only lacks its configuration, install it with --no-start."
+	}
+	return problem.Error() + "\n  toolhost plugin check BIN tests what makes a program a plugin."
 }
 
 // agreeToInstall shows what is going to be installed and locked, and asks.
@@ -210,6 +259,9 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	if err != nil {
 		return err
 	}
+	if f.noStart {
+		show("note", "it is not started, so nothing shows that it is a plugin")
+	}
 	show("sandbox", strings.TrimSuffix(sandboxWords(&got)+"; "+strings.Join(got.Missing, "; "), "; "))
 	if i.Plugin.Partial != "" {
 		show("note", i.Plugin.Partial)
@@ -217,21 +269,9 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	if f.yes {
 		return nil
 	}
-	person := g.prompterAt(false)
-	if person == nil {
-		return errors.New("there is no terminal to ask at, and nothing was installed. Look at what is shown, then repeat " +
-			"it with --yes")
-	}
 	question := "Install it? It is started once, for its tools. [y/N] "
 	if f.noStart {
 		question = "Install it? [y/N] "
 	}
-	yes, err := newPrompter(g, person).sure(ctx, question)
-	switch {
-	case ctx.Err() != nil:
-		return errInterrupted
-	case err != nil || !yes:
-		return &exitError{exitDenied, "nothing was installed"}
-	}
-	return nil
+	return g.agree(ctx, question, "installed")
 }

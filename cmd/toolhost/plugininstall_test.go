@@ -6,9 +6,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// A person is asked before plugins are removed, and all stay after any other answer than yes.
+func TestRemoveAsksAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p, _ := atTerminal(t, "XDG_DATA_HOME="+data)
+	p.enter(`toolhost plugin install ` + bin + `/toolhost-plugin-readfile --yes; echo "installed:$?:"`)
+	p.sees("installed:0:")
+	program := filepath.Join(data, "toolhost", "plugins", "toolhost-plugin-readfile")
+	for i, answer := range []struct{ word, exit string }{{"", "3"}, {"perhaps", "3"}, {"y", "0"}} {
+		p.enter(`toolhost plugin remove readfile; echo "` + answer.word + `:$?:"`)
+		p.shows("Remove 1 plugin? [y/N]", i+1)
+		p.enter(answer.word)
+		p.sees(answer.word + ":" + answer.exit + ":")
+		if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) != (answer.exit == "0") {
+			t.Errorf("%q: %v", answer.word, err)
+		}
+	}
+}
 
 // zipFolder packs a folder of a script, such as a module for a file proxy, with the folder's own name.
 func zipFolder(ts *testscript.TestScript, neg bool, args []string) {

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +43,13 @@ type listedPlugin struct {
 
 func (g *globals) listPlugins(ctx context.Context, format string) error {
 	c, err := bootstrap.Load(g.options())
-	if err != nil {
+	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && !none.Named {
+		if format == "json" {
+			return g.printJSON([]listedPlugin{})
+		}
+		fmt.Fprintln(g.err, "no plugins: none is installed, and there is no configuration"+adviceFor(err))
+		return nil
+	} else if err != nil {
 		return err
 	}
 	there := c.FindOffline(ctx)

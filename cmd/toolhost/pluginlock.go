@@ -64,6 +64,10 @@ func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) 
 	if err != nil {
 		return err
 	}
+	if c.Path == "" && len(names) == 0 {
+		fmt.Fprintln(g.err, "there is no configuration whose plugins could be locked; those that are installed are locked")
+		return nil
+	}
 	if err := c.Admit(ctx); err != nil {
 		return err
 	}

@@ -110,7 +110,10 @@ func (v *validation) check(ctx context.Context) error {
 		}
 		return errors.Join(found.Problems...)
 	}
-	checked := "is valid"
+	subject, checked := v.Path, "is valid"
+	if subject == "" {
+		subject, checked = "there is no configuration", "to check; the installed plugins are valid"
+	}
 	if !v.Trusted {
 		checked += ", as far as it was checked"
 		text := filepath.Base(c.Path) + " was found here and is not trusted, so nothing of it was started"
@@ -123,7 +126,7 @@ func (v *validation) check(ctx context.Context) error {
 	if found.Locked >= 0 {
 		locked = fmt.Sprintf(", %d locked", found.Locked)
 	}
-	v.printf("%s %s: %s%s\n", v.Path, checked, textutil.Count(len(v.Plugins), "plugin"), locked)
+	v.printf("%s %s: %s%s\n", subject, checked, textutil.Count(len(v.Plugins), "plugin"), locked)
 	v.printPlugins()
 	return nil
 }

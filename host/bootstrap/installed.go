@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
@@ -35,10 +37,17 @@ func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, 
 	return folder, lock, nil
 }
 
-// hasInstalled reports whether the options use installed plugins, and there are some.
+// hasInstalled reports whether the options use installed plugins, and there are some: in the lock of their folder, or as
+// programs that someone has put there.
 func hasInstalled(o Options) bool {
-	_, lock, err := (&Configuration{options: o}).installedPlugins()
-	return err != nil || len(lock.All()) > 0
+	folder, lock, err := (&Configuration{options: o}).installedPlugins()
+	if err != nil || len(lock.All()) > 0 {
+		return true
+	}
+	entries, _ := os.ReadDir(folder)
+	return folder != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), programPrefix)
+	})
 }
 
 // areInstalled are the plugins whose programs are in the folder and which the configuration's own lock does not have.
@@ -59,7 +68,11 @@ func (p *Plugins) lockInstalled(lock *lockfile.File) {
 		if !p.installed[s.Name] {
 			continue
 		}
-		p.Specs[i].Lock = lock.Program(s.Name, "toolhost plugin upgrade "+s.Name)
+		approve := "toolhost plugin upgrade " + s.Name
+		if lock.Plugin(s.Name) == nil {
+			approve = "toolhost plugin install " + s.Command[0]
+		}
+		p.Specs[i].Lock = lock.Program(s.Name, approve)
 		delete(p.unlocked, s.Name)
 		if tools := pins[s.Name]; tools != nil && !p.FreeTools[s.Name] {
 			if p.pins == nil {
@@ -170,13 +183,19 @@ func (i *Installation) Install() error {
 	return errors.Join(err, os.Rename(before, path))
 }
 
-// Uninstall removes an installed plugin and its lock. Running ones continue.
-func (p *Plugins) Uninstall(name string) error {
+// HasInstalled reports whether a plugin is in the folder of OpenPluginFolder, or in its lock.
+func (p *Plugins) HasInstalled(name string) bool {
 	path := filepath.Join(p.Dir, programPrefix+name)
 	_, err := os.Lstat(path)
-	if p.Locked.Plugin(name) == nil && (errors.Is(err, fs.ErrNotExist) || filepath.Base(path) != programPrefix+name) {
+	return p.Locked.Plugin(name) != nil || err == nil && filepath.Base(path) == programPrefix+name
+}
+
+// Uninstall removes an installed plugin and its lock. Running ones continue.
+func (p *Plugins) Uninstall(name string) error {
+	if !p.HasInstalled(name) {
 		return p.NotInstalled(name)
 	}
+	path := filepath.Join(p.Dir, programPrefix+name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
