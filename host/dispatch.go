@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -45,8 +46,9 @@ func (h *snapshot) timeout(c *Call) time.Duration {
 func (h *snapshot) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		timeout := h.timeout(c)
-		limited, cancel := withTimeout(ctx, timeout-c.previewTime)
-		defer cancel()
+		limited := &callctx.Context{}
+		limited.Init(ctx, time.Now().Add(timeout-c.previewTime))
+		defer limited.Cancel()
 		result, err := next(limited, c)
 		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !deadlinePassed(limited) || ctx.Err() != nil {
 			return result, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -68,7 +69,7 @@ type Host struct {
 	base      context.Context
 	end       context.CancelFunc
 	running   sync.WaitGroup // calls and watches
-	contexts  map[*callContext]struct{}
+	contexts  map[*callctx.Context]struct{}
 	watches   map[string]watch // by plugin
 }
 
@@ -78,7 +79,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{},
-		contexts: map[*callContext]struct{}{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
+		contexts: map[*callctx.Context]struct{}{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,8 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 // open refuses calls after Close, and has Close cancel the running ones.
 func (h *Host) open(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		own := &callContext{Context: ctx}
+		own := &callctx.Context{}
+		own.Init(ctx, time.Time{})
 		if !h.begin(own) {
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
 		}
@@ -219,7 +221,7 @@ func (h *Host) open(next CallFunc) CallFunc {
 	}
 }
 
-func (h *Host) begin(c *callContext) bool {
+func (h *Host) begin(c *callctx.Context) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.base.Err() != nil {
@@ -231,8 +233,8 @@ func (h *Host) begin(c *callContext) bool {
 }
 
 // leave also ends what was derived from the call's context.
-func (h *Host) leave(c *callContext) {
-	c.cancel()
+func (h *Host) leave(c *callctx.Context) {
+	c.Cancel()
 	h.mu.Lock()
 	delete(h.contexts, c)
 	h.mu.Unlock()
@@ -249,7 +251,7 @@ func (h *Host) Close() error {
 	first := h.base.Err() == nil
 	h.end()
 	for c := range h.contexts {
-		c.cancel()
+		c.Cancel()
 	}
 	h.mu.Unlock()
 	if !first {

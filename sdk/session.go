@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -81,7 +82,7 @@ func (c *session) cancel(id uint64) {
 	defer c.mu.Unlock()
 	if call := c.running[id]; call != nil {
 		_ = call.ctx.Err() // if its deadline has passed, that is why it ends
-		call.ctx.end()
+		call.ctx.Cancel()
 		call.handler.notice()
 	}
 }
@@ -89,10 +90,11 @@ func (c *session) cancel(id uint64) {
 // begin has a goroutine run a call.
 func (c *session) begin(call *sessionCall, timeout time.Duration) bool {
 	call.began = time.Now()
-	call.ctx.parent = c.ctx
+	deadline := time.Time{}
 	if timeout > 0 {
-		call.ctx.deadline = call.began.Add(timeout)
+		deadline = call.began.Add(timeout)
 	}
+	call.ctx.Init(c.ctx, deadline)
 	call.handler.ctx = &call.ctx
 	c.mu.Lock()
 	_, known := c.running[call.id]
@@ -166,7 +168,7 @@ type sessionCall struct {
 	id      uint64
 	request *pluginv1.CallRequest
 	plain   pluginv1.CallRequest // the request of most calls
-	ctx     callContext
+	ctx     callctx.Context
 	handler handlerRun // in place of what server.begin does for other requests: one context for a call is enough
 	began   time.Time
 
@@ -199,7 +201,7 @@ func (c *sessionCall) end() {
 	s.mu.Lock()
 	delete(s.running, c.id)
 	s.mu.Unlock()
-	c.ctx.end()
+	c.ctx.Cancel()
 	c.mu.Lock()
 	c.held, c.over = false, true
 	if c.long {

@@ -195,7 +195,7 @@ func TestAllocationsInASession(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n > 29 {
+	if n > 26 {
 		t.Errorf("%v allocations a call", n)
 	}
 }

@@ -83,6 +83,7 @@ var rules = []struct {
 		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},
 	{"internal/idlemem", nil, []string{foreign}, true, "every plugin links it"},
+	{"internal/callctx", nil, []string{foreign}, true, "contexts for both ends of the wire"},
 	{"internal/rawjson", nil, []string{foreign}, true, "all ends of a bridge read JSON with it, so it knows none"},
 	{"internal/mcpcontent", nil, []string{module + "/sdk", module + "/host", module + "/plugins", module + "/internal/wire"},
 		true, "one reader of parts for both ends of the wire"},

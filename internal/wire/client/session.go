@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -25,16 +26,18 @@ const (
 )
 
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
-// receives, and never waits for a caller.
+// receives, and never waits for a caller. A caller waits for one channel alone: what ends its call otherwise wakes it.
 type session struct {
 	opened chan struct{} // closed when it is open, or has ended
 	ended  chan struct{} // closed when err is set
 	err    error
 	frames *wire.Frames
 
-	mu    sync.Mutex
-	last  uint64
-	calls map[uint64]*sessionCall
+	mu     sync.Mutex
+	last   uint64
+	calls  map[uint64]*sessionCall
+	timer  *time.Timer // for the first deadline of all; nil before there is one
+	expiry time.Time   // when it fires; zero: it does not
 }
 
 // A Dialer opens another connection to the plugin, and knows who is at its other end.
@@ -62,9 +65,12 @@ func (c *Client) session(ctx context.Context) (*session, error) {
 	if s == nil || isClosed(s.ended) {
 		s = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{}}
 		c.current = s
-		go s.run(c.dial, c.token) //nolint:gosec // the session is not the first call's, and outlives it
+		go s.run(c.dial, c.token, c.life) //nolint:gosec // the session is not the first call's, and outlives it
 	}
 	c.mu.Unlock()
+	if isClosed(s.opened) {
+		return s, nil
+	}
 	select {
 	case <-s.opened:
 		return s, nil
@@ -88,7 +94,8 @@ func isClosed(c <-chan struct{}) bool {
 const openTime = 10 * time.Second
 
 // run opens the session, and receives until it ends, which is with its connection.
-func (s *session) run(dial Dialer, token string) {
+func (s *session) run(dial Dialer, token string, life context.Context) {
+	defer context.AfterFunc(life, s.wakeAll)()
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	conn, err := dial(ctx)
 	cancel()
@@ -108,6 +115,52 @@ func (s *session) run(dial Dialer, token string) {
 func (s *session) end(err error) {
 	s.err = err
 	close(s.ended)
+	s.wakeAll()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// wakeAll has all callers look why their calls end.
+func (s *session) wakeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		call.Wake()
+	}
+}
+
+// expire wakes the callers whose deadlines have passed. One timer serves all calls: a timer for each was a tenth of what
+// a small call takes.
+func (s *session) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expiry = time.Time{}
+	now := time.Now()
+	for _, call := range s.calls {
+		switch {
+		case call.deadline.IsZero():
+		case !now.Before(call.deadline):
+			call.Wake()
+		default:
+			s.expireAt(call.deadline)
+		}
+	}
+}
+
+// expireAt has expire called at a time, or before. The lock is held.
+func (s *session) expireAt(at time.Time) {
+	if !s.expiry.IsZero() && !at.Before(s.expiry) {
+		return
+	}
+	s.expiry = at
+	if s.timer == nil {
+		s.timer = time.AfterFunc(time.Until(at), s.expire)
+		return
+	}
+	s.timer.Reset(time.Until(at))
 }
 
 // receive hands out what the plugin sends. What is for no call that waits is late, and dropped.
@@ -160,20 +213,21 @@ func (s *session) deliverPlain(a plainAnswer) bool {
 		return false
 	}
 	call.begun, call.plain = true, a
-	call.wakeUp()
+	call.Wake()
 	return true
 }
 
 // A sessionCall is a call that waits for its events. The goroutine that receives puts its result together, so that a
 // result of many pieces wakes the caller once.
 type sessionCall struct {
-	id   uint64
-	wake chan struct{} // receives when there is something to take
+	id       uint64
+	deadline time.Time     // zero: none
+	wake     chan struct{} // receives when there is something to take, or to look for
 
 	mu     sync.Mutex
-	begun  bool        // a message has come
-	plain  plainAnswer // that was the first message, and all that the call takes, if it has a result
-	in     wire.Receiver
+	begun  bool                  // a message has come
+	plain  plainAnswer           // that was the first message, and all that the call takes, if it has a result
+	in     *wire.Receiver        // nil before any other message
 	events []*pluginv1.CallEvent // not taken yet
 	result *pluginv1.Result
 	failed error // why there is no result: what the plugin has sent
@@ -191,7 +245,7 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 		event, result, err := c.in.Take(e)
 		if event != nil && len(c.events) < maxEvents {
 			c.events = append(c.events, event)
-			c.wakeUp()
+			c.Wake()
 		}
 		c.finish(result, err)
 	}
@@ -200,7 +254,7 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 		if st.GetCode() == int32(codes.OK) {
 			c.ended = io.EOF
 		}
-		c.wakeUp()
+		c.Wake()
 	}
 }
 
@@ -215,22 +269,26 @@ func (c *sessionCall) deliverPiece(data []byte) {
 
 func (c *sessionCall) begin() {
 	if !c.begun {
-		c.begun, c.in = true, wire.NewReceiver()
+		in := wire.NewReceiver()
+		c.begun, c.in = true, &in
 	}
 }
 
 // over reports whether nothing of the call is expected any more.
-func (c *sessionCall) over() bool { return c.result != nil || c.failed != nil || c.ended != nil }
+func (c *sessionCall) over() bool {
+	return c.plain.result != nil || c.result != nil || c.failed != nil || c.ended != nil
+}
 
 func (c *sessionCall) finish(result *pluginv1.Result, err error) {
 	if result == nil && err == nil {
 		return
 	}
 	c.result, c.failed = result, err
-	c.wakeUp()
+	c.Wake()
 }
 
-func (c *sessionCall) wakeUp() {
+// Wake implements callctx.Waiter.
+func (c *sessionCall) Wake() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -241,9 +299,15 @@ func (c *sessionCall) wakeUp() {
 // caller's.
 func (c *sessionCall) take(ctx context.Context, events func(sdk.Event)) (*sdk.Result, error) {
 	c.mu.Lock()
-	waiting, result, failed, ended := c.events, c.result, c.failed, c.ended
+	plain, waiting, result, failed, ended := c.plain, c.events, c.result, c.failed, c.ended
 	c.events = nil
 	c.mu.Unlock()
+	if plain.result != nil {
+		if plain.started && events != nil {
+			events(sdk.Event{Type: sdk.EventStarted})
+		}
+		return plain.result, nil
+	}
 	for _, e := range waiting {
 		passOn(e, events)
 	}
@@ -258,27 +322,32 @@ func (c *sessionCall) take(ctx context.Context, events func(sdk.Event)) (*sdk.Re
 	return nil, nil
 }
 
-// takePlain returns the answer if it came in one message.
-func (c *sessionCall) takePlain() plainAnswer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.plain
-}
+// wakes are channels that are used again. One that is woken late, for the call before, does no harm: whoever waits for
+// it looks, and waits on.
+var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
-func (s *session) add() *sessionCall {
-	c := &sessionCall{wake: make(chan struct{}, 1)}
+func (s *session) add(deadline time.Time) *sessionCall {
+	c := &sessionCall{wake: wakes.Get().(chan struct{}), deadline: deadline}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
 	c.id = s.last
 	s.calls[c.id] = c
+	if !deadline.IsZero() {
+		s.expireAt(deadline)
+	}
 	return c
 }
 
 func (s *session) remove(c *sessionCall) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.calls, c.id)
+	s.mu.Unlock()
+	select {
+	case <-c.wake:
+	default:
+	}
+	wakes.Put(c.wake)
 }
 
 // cancel notifies the plugin that the caller has given up, and waits for nothing.
@@ -304,31 +373,27 @@ func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events fu
 	if s.frames == nil { // it could not be opened
 		return nil, notSent(s.err)
 	}
-	call := s.add()
+	deadline, _ := ctx.Deadline()
+	call := s.add(deadline)
 	defer s.remove(call)
 	m.ID = call.id
-	if deadline, ok := ctx.Deadline(); ok {
+	if !deadline.IsZero() {
 		m.Timeout = max(time.Microsecond, time.Until(deadline))
 	}
+	callerEnded := callctx.Watch(ctx, call)
+	defer callctx.Unwatch(ctx, call)
 	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
 		return nil, notSent(err)
 	}
-	for {
+	for woken := false; ; woken = true {
 		var end error // of the session, the caller or all calls; a result may have come before
-		select {
-		case <-call.wake:
-		case <-s.ended:
+		switch {
+		case isClosed(s.ended):
 			end = s.err
-		case <-ctx.Done():
-			end = ctx.Err()
-		case <-c.life.Done():
+		case isClosed(c.life.Done()):
 			end = c.life.Err()
-		}
-		if plain := call.takePlain(); plain.result != nil {
-			if plain.started && events != nil {
-				events(sdk.Event{Type: sdk.EventStarted})
-			}
-			return plain.result, nil
+		case woken:
+			end = ctx.Err()
 		}
 		result, err := call.take(ctx, events)
 		if result == nil && err == nil && end != nil {
@@ -340,6 +405,19 @@ func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events fu
 		if result != nil || err != nil {
 			return result, err
 		}
+		call.wait(callerEnded)
+	}
+}
+
+// wait returns when the call was woken, or the caller has ended.
+func (c *sessionCall) wait(callerEnded <-chan struct{}) {
+	if callerEnded == nil {
+		<-c.wake
+		return
+	}
+	select {
+	case <-c.wake:
+	case <-callerEnded:
 	}
 }
 
