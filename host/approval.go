@@ -26,6 +26,8 @@ var ErrNoApprover = errors.New("no one can be asked here")
 // An ApprovalRequest asks whether a call may run. It is the approver's own copy.
 type ApprovalRequest struct {
 	CallID, Caller, SessionID, Workdir string
+	// Via is the call on behalf of which a plugin makes this one; nil for a call of an agent or a person.
+	Via *Via
 	// Tool is the tool that would be called.
 	Tool *Tool
 	// Arguments are the bytes that the plugin would receive.
@@ -47,6 +49,10 @@ type ApprovalRequest struct {
 // Fresh requires a person's approval of this call alone: an automatic approver must not answer, and a Scope in the
 // answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
+
+// Once reports whether a Scope in the answer counts as ScopeOnce: the approval is Fresh, or of a call that a plugin
+// makes.
+func (r *ApprovalRequest) Once() bool { return r.Fresh() || r.Via != nil }
 
 // An Answer is the reply to an ApprovalRequest. The zero Answer rejects the call.
 type Answer struct {

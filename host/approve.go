@@ -156,8 +156,8 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 		Tool:      c.Definition.clone(),
 		Arguments: bytes.Clone(c.Arguments), Decision: c.Decision, Problem: c.problem}
 	r.Expires, _ = ctx.Deadline()
-	r.Decision.Trace = slices.Clone(r.Decision.Trace)
-	if c.Decision.Effect != policy.AlwaysAsk { // otherwise no answer is remembered
+	r.Decision.Trace, r.Via = slices.Clone(r.Decision.Trace), c.Via()
+	if !r.Once() { // otherwise no answer is remembered
 		r.Prefix = commandPrefix(c)
 	}
 	if c.preview != nil {
@@ -206,7 +206,7 @@ func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest
 	case err != nil || ctx.Err() != nil || a.Arguments != nil:
 		return a, err
 	case a.Approved:
-		if c.Decision.Effect == policy.AlwaysAsk { // the answer holds for this call only
+		if r.Once() { // the answer holds for this call only
 			a.Scope, a.Saved = ScopeOnce, false
 		}
 		return a, h.remember(c, a)

@@ -122,7 +122,11 @@ type missCounter struct {
 var missSeed = maphash.MakeSeed()
 
 func missKey(c *Call) uint64 {
-	return maphash.Comparable(missSeed, [2]string{c.SessionID, c.Definition.Name})
+	key := [3]string{c.SessionID, c.Definition.Name}
+	if c.nested != nil { // a plugin's mistakes are not the model's
+		key[2] = c.nested.via.Plugin
+	}
+	return maphash.Comparable(missSeed, key)
 }
 
 // add returns the number of such calls in a row, this one included.

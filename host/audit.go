@@ -46,6 +46,9 @@ func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, to
 			slog.String("name", e.Name),
 			slog.String("outcome", string(e.Outcome))}
 	}
+	if c.nested != nil {
+		attrs = append(attrs, slog.String("via_tool", c.nested.via.Tool), slog.String("via_call_id", c.nested.via.CallID))
+	}
 	attempts, generation := c.attempts()
 	h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(attrs,
 		slog.String("call_id", c.ID), slog.String("tool", cutText(c.Tool, 100)), slog.String("session_id", c.SessionID),
@@ -99,6 +102,9 @@ func (c *Call) decisionRecord() audit.Record {
 	}
 	if c.Definition != nil {
 		r.Plugin = c.Definition.Plugin
+	}
+	if c.nested != nil {
+		r.ViaTool, r.ViaCallID = c.nested.via.Tool, c.nested.via.CallID
 	}
 	return r
 }

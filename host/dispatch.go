@@ -76,7 +76,8 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 		return nil, err
 	}
 	r.RunID, r.Attempt, r.Events = h.newRunID(), 1, h.forwardEvents(ctx, c)
-	c.request = r
+	c.request, c.host = r, h.Host
+	r.Services = (*services)(c)
 	c.setStatus(Calling)
 	before := c.outcome
 	c.outcome = sdk.OutcomeUnknown // in case the plugin panics

@@ -75,6 +75,9 @@ func (c *Call) query() *policy.Query {
 	q := c.Definition.query()
 	q.Caller, q.Arguments, q.Workdir = c.Caller, c.Arguments, c.Workdir
 	q.Properties = c.Definition.siblings()
+	if c.nested != nil {
+		q.Via = "plugin:" + c.nested.via.Plugin
+	}
 	return q
 }
 

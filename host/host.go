@@ -103,6 +103,14 @@ func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
 	return now.finish(&c, result, err, time.Since(started))
 }
 
+// callNested runs a call that is part of another one, whose arguments are not shared.
+func (h *Host) callNested(ctx context.Context, c Call, n *nesting) *Result {
+	started, now := time.Now(), h.now.Load()
+	now.prepare(&c).nested = n
+	result, err := now.chain(ctx, &c)
+	return now.finish(&c, result, err, time.Since(started))
+}
+
 // Tools returns every tool of every plugin by full name, except those that the policy denies in any case, and errors
 // for plugins and tools that are left out. It lists the plugins that are not listed yet, concurrently, which starts
 // them. The tools belong to the host: do not change them.
@@ -154,7 +162,7 @@ func (h *snapshot) buildChain() {
 		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
 			[]Middleware{h.afterMiddleware})
 	}
-	known := []Middleware{h.lookup, h.admit}
+	known := []Middleware{h.permit, h.lookup, h.admit}
 	inside := []Middleware{h.renew, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
 		h.input, h.start, h.timed}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)

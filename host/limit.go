@@ -39,6 +39,10 @@ func (h *snapshot) join(c *Call, t *Tool) *sdk.Error {
 		return nil
 	}
 	refusal := h.joinQueues(c, t)
+	if p := c.slots.plugin; refusal == nil && p != nil && !p.Immediate() && c.waitsForItself(t.Plugin) {
+		c.leave()
+		return waitsForItself(c, t)
+	}
 	if refusal == nil {
 		return nil
 	}
@@ -54,6 +58,9 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 		if !c.slots.plugin.Immediate() { // a call that waits for its plugin takes no slot of the host
 			return h.calls.Check(t.Plugin, c.queueCaller())
 		}
+	}
+	if c.nested != nil { // the slot of the host is that of the call that it is part of
+		return nil
 	}
 	c.slots.host, refusal = h.calls.Join(t.Plugin, c.queueCaller())
 	return refusal
@@ -131,6 +138,9 @@ func (h *snapshot) wait(ctx context.Context, c *Call) *sdk.Error {
 			return notGranted(ctx, err)
 		}
 	}
+	if c.nested != nil {
+		return nil
+	}
 	if c.slots.host == nil {
 		var refusal *queue.Refusal
 		if c.slots.host, refusal = h.calls.Join(c.Definition.Plugin, c.queueCaller()); refusal != nil {
@@ -141,6 +151,13 @@ func (h *snapshot) wait(ctx context.Context, c *Call) *sdk.Error {
 		return notGranted(ctx, err)
 	}
 	return nil
+}
+
+func waitsForItself(c *Call, t *Tool) *sdk.Error {
+	e := fail(sdk.CodeLimit, "WaitsForItself", "%s is called by a call of plugin %q, which has reached its limit of calls "+
+		"at once, so that each would wait for the other; nothing was run", c.Tool, t.Plugin)
+	e.Suggestion = "The user can raise the plugin's or the tool's concurrency."
+	return e
 }
 
 func notGranted(ctx context.Context, err error) *sdk.Error {

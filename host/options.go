@@ -123,6 +123,9 @@ type PluginOptions struct {
 	Limits
 	// Timeout is for one call of any of the plugin's tools without a timeout in ToolOptions; it overrides the tools' own.
 	Timeout time.Duration
+	// MayCall are globs of full names of tools that the plugin may call during its own calls, as in Filter.Tools; none by
+	// default. Policy, limits and people decide about such calls as about others; see Via.
+	MayCall []string
 	// IgnoreHints drops what the plugin declares of its tools' behavior: their hints, category and cost tier.
 	IgnoreHints bool
 	// TrustForeignHints also trusts hints that the plugin does not vouch for (sdk.Tool.ForeignHints), such as those of

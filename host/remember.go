@@ -128,7 +128,7 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 // applyApprovals turns ask into allow when an earlier approval covers the call. If the preview requested approval,
 // only an approval of exactly these arguments does.
 func (h *Host) applyApprovals(c *Call, d policy.Decision) policy.Decision {
-	if d.Effect != policy.Ask {
+	if d.Effect != policy.Ask || c.nested != nil { // it is of calls that a model makes
 		return d
 	}
 	var tool *Remembered

@@ -53,8 +53,8 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 	}
 }
 
-func requestFromWire(r *pluginv1.CallRequest) *Request {
-	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+func requestFromWire(r *pluginv1.CallRequest) Request {
+	return Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
 		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots()),
 		InputResponses: objectsFromWire(r.GetInputResponses()), RequestState: string(r.GetRequestState()),
@@ -103,6 +103,27 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 			Uri:      clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
 	}
 	return out
+}
+
+// resultFromWire reads a result that the host sent, which has checked it.
+func resultFromWire(r *pluginv1.Result) *Result {
+	out := &Result{Structured: orNil(r.GetStructured()), Error: errorFromWire(r.GetError()), Truncated: r.GetTruncated(),
+		Extra: orNil(r.GetExtra())}
+	for _, c := range r.GetContent() {
+		out.Content = append(out.Content, Content{Type: c.GetType(), Text: string(c.GetText()), Data: c.GetData(),
+			MIMEType: c.GetMimeType(), URI: c.GetUri(), Name: c.GetName(), Raw: orNil(c.GetRaw()),
+			Extra: orNil(c.GetExtra()), Source: orNil(c.GetSource())})
+	}
+	return out
+}
+
+func errorFromWire(e *pluginv1.Error) *Error {
+	if e == nil {
+		return nil
+	}
+	return &Error{Code: Code(e.GetCode()), Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
+		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: Outcome(e.GetOutcome()),
+		Details: orNil(e.GetDetails())}
 }
 
 // resultToWire does not copy the texts of a result that is too large to send.

@@ -43,6 +43,8 @@ type Request struct {
 	// Remembered is for Configure: what the plugin gave to Remember then.
 	Remembered string
 
+	// Services is for hosts and tests: what the methods of Request that ask the host use; nil offers nothing.
+	Services Services
 	// Listed is for hosts: the definition on which the call was decided, or nil. The call is not made when the plugin has
 	// another one by then.
 	Listed *Tool

@@ -25,6 +25,8 @@ type server struct {
 	token    string          // that hosts send; "" accepts all
 	running  sync.RWMutex    // held for reading while a handler runs
 	runs     runIDs
+	replies  atomic.Bool // the host answers requests
+	requests hostRequests
 	sessions sync.WaitGroup
 	overdue  overdue
 	cpus     processors
@@ -45,7 +47,8 @@ func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
 	return ctx, func() { returned(); stop(); cancel(); s.running.RUnlock() }
 }
 
-func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+func (s *server) Describe(_ context.Context, r *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	s.replies.Store(r.GetReplies())
 	p := s.plugin
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +98,7 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 	if failure := wire.CheckRequest(call); failure != nil {
 		return &pluginv1.PreviewResponse{Error: failure}, nil
 	}
-	request := requestFromWire(call)
+	request := new(requestFromWire(call))
 	preview, failure := guard(
 		request,
 		"the preview of "+r.GetTool(),
@@ -135,7 +138,12 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	if failure := wire.CheckRequest(r); failure != nil {
 		return out.Result(&pluginv1.Result{Error: failure})
 	}
-	request := requestFromWire(r)
+	served := &struct { // one allocation for both
+		Request
+		hostEnd
+	}{requestFromWire(r), hostEnd{s, out, ctx}}
+	request := &served.Request
+	request.Services = &served.hostEnd
 	request.Events = func(e Event) {
 		if m := eventToWire(e); m != nil {
 			out.Event(m)

@@ -95,7 +95,7 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 func (p *prompter) menu(r *host.ApprovalRequest) {
 	lines := []string{"y  yes, this once", "n  no (the default); you may give the model a reason",
 		"e  change the arguments first"}
-	if !r.Fresh() {
+	if !r.Once() {
 		lines = append(lines, "a  always, for these very arguments in this folder")
 		if r.Prefix != nil {
 			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix,
@@ -122,6 +122,9 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 		return host.No(strings.TrimSpace(reason)), true, err
 	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
 		fmt.Fprintln(p.g.err, "A rule wants this asked each time: no answer to it is remembered.")
+		return host.Answer{}, false, nil
+	case r.Once() && (word == "a" || word == "t" || word == "p"):
+		fmt.Fprintln(p.g.err, "A plugin makes this call: no answer to it is remembered. A rule can allow it.")
 		return host.Answer{}, false, nil
 	case word == "a":
 		return always(host.ScopeArguments)
@@ -196,6 +199,9 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	p.field("why asked", r.Decision.Why())
 	if r.Caller != "" {
 		p.field("caller", r.Caller)
+	}
+	if r.Via != nil {
+		p.field("called by", "plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
 	}
 	if r.Tool.CostTier == sdk.Expensive {
 		p.field("cost", "the tool says that a call is expensive")

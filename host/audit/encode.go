@@ -34,6 +34,8 @@ func (r *Record) appendJSON(b []byte) ([]byte, error) {
 	e.member("caller", r.Caller)
 	e.member("session_id", r.SessionID)
 	e.member("workdir", r.Workdir)
+	e.member("via_tool", r.ViaTool)
+	e.member("via_call_id", r.ViaCallID)
 	e.member("arguments_sha256", r.ArgumentsSHA256)
 	e.number("arguments_bytes", r.ArgumentsBytes)
 	e.raw("arguments", r.Arguments)

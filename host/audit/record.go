@@ -39,6 +39,10 @@ type Record struct {
 	Caller    string `json:"caller,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
 	Workdir   string `json:"workdir,omitempty"`
+	// ViaTool is the tool of the plugin that made the call, and ViaCallID the call of it on behalf of which it did; empty
+	// for calls of agents and people.
+	ViaTool   string `json:"via_tool,omitempty"`
+	ViaCallID string `json:"via_call_id,omitempty"`
 
 	// ArgumentsSHA256 and ArgumentsBytes are of the arguments byte for byte, before any redaction. The log sets them when
 	// Arguments is given.
@@ -121,7 +125,8 @@ type Torn struct {
 
 // texts are the fields that hold text of others, to range over.
 func (r *Record) texts(yield func(*string) bool) {
-	for _, text := range [...]*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect,
+	for _, text := range [...]*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.ViaTool,
+		&r.ViaCallID, &r.Effect,
 		&r.Rule, &r.Layer, &r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256,
 		&r.ResultSHA256} {
 		if !yield(text) {

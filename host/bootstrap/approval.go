@@ -55,7 +55,7 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 type clientApprover struct{}
 
 func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	if r.Fresh() {
+	if r.Once() { // nor has the client's user seen a call that a plugin makes
 		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNoApprover)
 	}
 	return host.Yes(), nil

@@ -17,7 +17,11 @@ const roleVar = "TEST_PLAY_GREET"
 
 // TestMain gives tests their own user folders, and the examples a configuration in the current one.
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVar) != "" {
+	switch os.Getenv(roleVar) {
+	case "":
+	case "services":
+		serveServices()
+	default:
 		serveGreet()
 	}
 	dir, err := os.MkdirTemp("", "bootstrap-test")

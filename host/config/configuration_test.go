@@ -141,6 +141,8 @@ var keys = map[string]map[string]key{
 		"drain_timeout": {"the calls' own deadlines", "how long calls may go on in the old process after a reload"},
 		"trust_hints": {"the plugin's own", "`true` believes also hints that the plugin passes on, such as those of an MCP server; " +
 			"`false` ignores what the plugin says of its tools: hints, category and cost tier"},
+		"may_call": {"none", "patterns of full names of tools that the plugin may call during calls of its own; such calls have " +
+			"the caller, session, catalog and deadline of the call, and rules know them as the caller `plugin:NAME` too"},
 		"pin_tools": {"`true`", "`false` leaves the tools' definitions out of the lock file"},
 		"restart":   {"", "restarts after crashes"},
 		"limits":    {"", "limits for all tools of the plugin together"},

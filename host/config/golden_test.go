@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,7 @@ type limitsView struct {
 
 type pluginSettingsView struct {
 	Limits      limitsView `json:"limits,omitzero"`
+	MayCall     []string   `json:"may_call,omitempty"`
 	IgnoreHints bool       `json:"ignore_hints,omitzero"`
 	TrustHints  bool       `json:"trust_foreign_hints,omitzero"`
 	FreeTools   bool       `json:"free_tools,omitzero"`
@@ -262,8 +264,8 @@ func viewOf(c *Config) view {
 func (v *view) rules(c *Config) {
 	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
 	for name, p := range c.Host.Plugins {
-		s := pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, p.TrustForeignHints, c.FreeTools[name]}
-		if s != (pluginSettingsView{}) {
+		s := pluginSettingsView{limitsView(p.Limits), p.MayCall, p.IgnoreHints, p.TrustForeignHints, c.FreeTools[name]}
+		if !reflect.DeepEqual(s, pluginSettingsView{}) {
 			v.PluginSettings[name] = s
 		}
 	}

@@ -63,6 +63,9 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	if trust := in.OptionalBool("trust_hints"); trust != nil {
 		options.IgnoreHints, options.TrustForeignHints = !*trust, *trust
 	}
+	if globs, ok := in.Texts("may_call", checkToolGlob); ok {
+		options.MayCall = globs
+	}
 	if b := in.Block("limits"); b != nil {
 		limits := in.Inner(b)
 		options.Limits = readLimits(limits)

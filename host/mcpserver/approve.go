@@ -46,6 +46,9 @@ func (clientAsker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.A
 	if !c.declares(q) {
 		return host.Answer{}, cannotAsk(r)
 	}
+	if r.Via != nil && c.r.isModern() { // the client answers by making the first call again
+		return host.Answer{}, cannotAskWithin(r)
+	}
 	if !c.r.isModern() {
 		raw, err := c.ask(ctx, q)
 		if err != nil {
@@ -109,6 +112,14 @@ func cannotAsk(r *host.ApprovalRequest) error {
 	return e
 }
 
+func cannotAskWithin(r *host.ApprovalRequest) error {
+	return &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalUnavailable",
+		Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client can be asked about calls of its own "+
+			"only, not about one that plugin %s makes; nothing was run", r.Tool.Name, r.Decision.Why(), r.Via.Plugin),
+		Suggestion: fmt.Sprintf("Call %s directly, or ask the user to allow it with a rule for the caller %q.", r.Tool.Name,
+			"plugin:"+r.Via.Plugin)}
+}
+
 // Limits of what a person is shown, in characters.
 const (
 	maxShownArguments = 2000
@@ -121,6 +132,9 @@ const (
 func approvalForm(r *host.ApprovalRequest, changed bool) json.RawMessage {
 	lines := []string{"Allow the tool " + r.Tool.Name + " to run?", "Asked because: " + shown(r.Decision.Why(),
 		maxShownReason)}
+	if r.Via != nil {
+		lines = append(lines, "Called by: plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
+	}
 	if risk := risks(r.Tool.Hints); risk != "" {
 		lines = append(lines, "Risk: "+risk)
 	}
@@ -150,7 +164,7 @@ func approvalForm(r *host.ApprovalRequest, changed bool) json.RawMessage {
 }
 
 func decisions(r *host.ApprovalRequest) []string {
-	if r.Fresh() { // nothing is remembered
+	if r.Once() { // nothing is remembered
 		return []string{decideApprove, decideDeny}
 	}
 	out := []string{decideApprove, decideArguments}

@@ -41,7 +41,7 @@ func (clientAsker) Capabilities() json.RawMessage { return nil }
 // AnswerInput passes the questions of a tool on to the client, one after the other.
 func (clientAsker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 	c, ok := ctx.Value(callKey{}).(*toolCall)
-	if !ok {
+	if !ok || c.r.isModern() { // that answers by making its call again, not one that a plugin makes during it
 		return nil, host.ErrNoApprover
 	}
 	if missing := c.undeclared(r.Requests); missing != "" {

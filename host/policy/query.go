@@ -18,6 +18,9 @@ type Query struct {
 	Category, CostTier string
 	// Caller is who makes the call; it may be empty.
 	Caller string
+	// Via is the plugin that makes the call on behalf of the caller, as "plugin:NAME"; "" when none does. Rules about
+	// callers match either of the two.
+	Via string
 	// Arguments is a JSON object that fits the schema; Workdir is the absolute folder that the call runs in.
 	Arguments json.RawMessage
 	Workdir   string
@@ -57,7 +60,7 @@ func (q *Query) Unsure() bool { return q.unsure }
 // About is the same query about another path.
 func (q *Query) About(p Path) *Query {
 	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Unbelieved: q.Unbelieved,
-		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir,
+		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Via: q.Via, Arguments: q.Arguments, Workdir: q.Workdir,
 		Properties: q.Properties, Brief: q.Brief, Path: &p, fields: q.fields}
 }
 

@@ -128,7 +128,7 @@ func (r *Rule) differs(q *Query) string {
 		return fmt.Sprintf("the tool's category is %q", q.Category)
 	case len(r.CostTiers) > 0 && !slices.Contains(r.CostTiers, q.CostTier):
 		return fmt.Sprintf("the tool's cost tier is %q", q.CostTier)
-	case len(r.Callers) > 0 && !matchesAny(r.Callers, q.Caller):
+	case len(r.Callers) > 0 && !matchesAny(r.Callers, q.Caller) && (q.Via == "" || !matchesAny(r.Callers, q.Via)):
 		return fmt.Sprintf("the caller is %q", q.Caller)
 	}
 	return ""

@@ -207,6 +207,15 @@ func CheckPreview(p *pluginv1.PreviewResponse) *pluginv1.Error {
 	return w.check("preview")
 }
 
+// CheckReply returns an error that names the limit that the result of a Reply exceeds, or nil.
+func CheckReply(r *pluginv1.Result) *pluginv1.Error {
+	LimitDetails(r.GetError())
+	var w weight
+	w.add(r.GetContent()...)
+	w.addRest(r)
+	return w.check("result")
+}
+
 // JSONExcess says that JSON is too deeply nested or has too many values to be decoded, or returns "".
 func JSONExcess(raw []byte) string {
 	if len(raw) <= maxJSONDepth {

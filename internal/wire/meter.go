@@ -91,6 +91,8 @@ func (m *meter) shorten(e *pluginv1.CallEvent) int {
 			m.droppedBytes += n
 		}
 		return len(v.Output.GetData())
+	case *pluginv1.CallEvent_Request: // is never cut: it is not for people who watch
+		return len(v.Request.GetCall().GetArguments()) + len(v.Request.GetCall().GetTool())
 	}
 	return 0
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -16,9 +18,10 @@ type Sender struct {
 	stream eventStream
 	piece  int // bytes of a part in one message
 
-	mu    sync.Mutex
-	done  bool
-	meter meter
+	mu       sync.Mutex
+	done     bool
+	meter    meter
+	requests chan struct{} // a token for each open one; made for the first
 }
 
 type eventStream interface {
@@ -43,6 +46,56 @@ func (s *Sender) Event(e *pluginv1.CallEvent) {
 	if !s.done && s.meter.pass(e) {
 		_ = s.stream.Send(e)
 	}
+}
+
+// MaxRequests is how many requests of one call to its host may be open.
+const MaxRequests = 16
+
+// ErrEnded is the error of a request after the result.
+var ErrEnded = errors.New("the call has ended")
+
+// Request sends a request to the host when fewer than MaxRequests are open. The caller calls Answered when it waits for
+// it no longer.
+func (s *Sender) Request(ctx context.Context, r *pluginv1.HostRequest) error {
+	s.mu.Lock()
+	if s.requests == nil {
+		s.requests = make(chan struct{}, MaxRequests)
+	}
+	open := s.requests
+	s.mu.Unlock()
+	select {
+	case open <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := s.sendRequest(r)
+	if err != nil {
+		s.Answered()
+	}
+	return err
+}
+
+func (s *Sender) sendRequest(r *pluginv1.HostRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: r}}
+	switch {
+	case s.done:
+		return ErrEnded
+	case !s.meter.pass(e):
+		return fmt.Errorf("the call sends more than its host accepts: %d events, or %d bytes, a second", eventRate,
+			eventBytes)
+	}
+	return s.stream.Send(e)
+}
+
+// Answered ends a request.
+func (s *Sender) Answered() { <-s.requests }
+
+// Withdraw notifies the host that a request is not wanted any more.
+func (s *Sender) Withdraw(id uint64) {
+	s.Event(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
+		Request: &pluginv1.HostRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}})
 }
 
 // Result sends the result of the call, large parts first, piece by piece. A result over the limits is replaced by the

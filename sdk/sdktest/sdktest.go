@@ -29,6 +29,7 @@ type Plugin struct {
 	close     func() error
 	schemas   *schemas
 	unchecked bool
+	host      *Host // nil: none stands in
 }
 
 // Unchecked is the same plugin, whose Run, RunIn, Configure and MustConfigure check nothing: for tests of what it does
@@ -128,6 +129,12 @@ func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Resul
 	}
 	request := &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool,
 		Arguments: objectOf(json.RawMessage(arguments)), Workdir: workdir, Attempt: 1}
+	if p.host != nil {
+		request.Services = p.host
+		if _, err := p.Describe(t.Context()); err != nil { // which says that there are services
+			t.Fatalf("calling %s: %v", tool, err)
+		}
+	}
 	if definition != nil {
 		refusal, err := p.checkArguments(definition, request.Arguments)
 		if err != nil {

@@ -75,7 +75,7 @@ func (glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.Cli
 // Describe asks what the plugin is and which tools it has now. The definitions are not checked; texts for people are
 // cut to a line each. More than 16,384 tools, or 4 MiB of them, break the protocol.
 func (c *Client) Describe(ctx context.Context) (*sdk.Description, error) {
-	r, err := c.wire.Describe(ctx, &pluginv1.DescribeRequest{})
+	r, err := c.wire.Describe(ctx, &pluginv1.DescribeRequest{Replies: true})
 	if err != nil {
 		return nil, broken(ctx, err, false)
 	}
@@ -160,7 +160,7 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	}
 	if c.dial != nil && c.sessions.Load() {
 		if m := (&wire.SessionCall{Call: request}); m.Size() <= maxSessionRequest {
-			return c.callSession(ctx, m, r.Events)
+			return c.callSession(ctx, r, m)
 		}
 	}
 	ctx, cancel := c.withLife(ctx)
@@ -169,13 +169,14 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	if err != nil { // gRPC fails here only while no part of the request has been queued for the socket
 		return nil, withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
 	}
-	in := wire.NewReceiver()
+	in, out := wire.NewReceiver(), receiver{client: c, ctx: ctx, request: r}
+	defer out.end()
 	for {
 		m, err := stream.Recv()
 		if err != nil {
 			return nil, withOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
 		}
-		if result, err := takeEvent(&in, m, r.Events); result != nil || err != nil {
+		if result, err := takeEvent(&in, m, &out); result != nil || err != nil {
 			return result, err
 		}
 	}

@@ -231,13 +231,13 @@ func TestRequestCrossesTheWire(t *testing.T) {
 			}
 			return
 		}
-		got.Events = nil
+		got.Events, got.Services = nil, nil
 		same(t, want, *got)
 		in.Arguments = json.RawMessage(`{}`)
 		if _, err := p.Preview(context.Background(), &in); err != nil {
 			t.Fatal(err)
 		}
-		got.Events = nil
+		got.Events, got.Services = nil, nil
 		want.Arguments, want.Attempt, want.RunID, want.LeaveOut, want.Roots = in.Arguments, 0, "", nil, nil
 		same(t, want, *got)
 	})

@@ -48,12 +48,12 @@ func decodeWhole(t *testing.T, frame []byte) (id uint64, started int, r *sdk.Res
 	}
 	c := &sessionCall{wake: make(chan struct{}, 1)}
 	c.deliver(&m)
-	r, err := c.take(t.Context(), func(e sdk.Event) {
+	r, err := c.take(t.Context(), &receiver{request: &sdk.Request{Events: func(e sdk.Event) {
 		if e.Type != sdk.EventStarted {
 			t.Errorf("event %+v", e)
 		}
 		started++
-	})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

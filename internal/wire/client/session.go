@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"runtime"
@@ -297,19 +296,21 @@ func (c *sessionCall) Wake() {
 
 // take passes what has come since the last time on, and returns the result or the error once it is there. Ctx is the
 // caller's.
-func (c *sessionCall) take(ctx context.Context, events func(sdk.Event)) (*sdk.Result, error) {
+func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, error) {
 	c.mu.Lock()
 	plain, waiting, result, failed, ended := c.plain, c.events, c.result, c.failed, c.ended
 	c.events = nil
 	c.mu.Unlock()
 	if plain.result != nil {
-		if plain.started && events != nil {
-			events(sdk.Event{Type: sdk.EventStarted})
+		if plain.started && out.request.Events != nil {
+			out.request.Events(sdk.Event{Type: sdk.EventStarted})
 		}
 		return plain.result, nil
 	}
 	for _, e := range waiting {
-		passOn(e, events)
+		if err := out.take(e); err != nil {
+			return nil, receiveError(err)
+		}
 	}
 	switch {
 	case result != nil:
@@ -364,7 +365,7 @@ func (s *session) busy() bool {
 }
 
 // callSession is Call for a small request to a plugin that has sessions.
-func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events func(sdk.Event)) (*sdk.Result, error) {
+func (c *Client) callSession(ctx context.Context, r *sdk.Request, m *wire.SessionCall) (*sdk.Result, error) {
 	notSent := func(err error) error { return withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent) }
 	s, err := c.session(ctx)
 	if err != nil {
@@ -385,6 +386,8 @@ func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events fu
 	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
 		return nil, notSent(err)
 	}
+	out := receiver{client: c, ctx: ctx, request: r}
+	defer out.end()
 	for woken := false; ; woken = true {
 		var end error // of the session, the caller or all calls; a result may have come before
 		switch {
@@ -395,7 +398,7 @@ func (c *Client) callSession(ctx context.Context, m *wire.SessionCall, events fu
 		case woken:
 			end = ctx.Err()
 		}
-		result, err := call.take(ctx, events)
+		result, err := call.take(ctx, &out)
 		if result == nil && err == nil && end != nil {
 			err = withOutcome(broken(ctx, end, true), sdk.OutcomeUnknown)
 		}
@@ -422,10 +425,10 @@ func (c *sessionCall) wait(callerEnded <-chan struct{}) {
 }
 
 // takeEvent takes one event of a call over Call.
-func takeEvent(in *wire.Receiver, m *pluginv1.CallEvent, events func(sdk.Event)) (*sdk.Result, error) {
+func takeEvent(in *wire.Receiver, m *pluginv1.CallEvent, out *receiver) (*sdk.Result, error) {
 	event, result, err := in.Take(m)
-	if event != nil {
-		passOn(event, events)
+	if event != nil && err == nil {
+		err = out.take(event)
 	}
 	switch {
 	case err != nil:
@@ -434,21 +437,4 @@ func takeEvent(in *wire.Receiver, m *pluginv1.CallEvent, events func(sdk.Event))
 		return resultFromWire(result), nil
 	}
 	return nil, nil
-}
-
-func passOn(event *pluginv1.CallEvent, events func(sdk.Event)) {
-	if events == nil {
-		return
-	}
-	if e, known := eventFromWire(event); known {
-		events(e)
-	}
-}
-
-// receiveError is the error of a call whose messages are over a limit, or break the protocol.
-func receiveError(err error) error {
-	if exceeded, ok := errors.AsType[*wire.ExceededError](err); ok {
-		return errorFromWire(exceeded.Failure)
-	}
-	return &BrokenError{Delivered: true, Err: err}
 }

@@ -29,7 +29,9 @@ const (
 )
 
 type DescribeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The host answers HostRequests. Without it a plugin sends none.
+	Replies       bool `protobuf:"varint,1,opt,name=replies,proto3" json:"replies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -62,6 +64,13 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *DescribeRequest) GetReplies() bool {
+	if x != nil {
+		return x.Replies
+	}
+	return false
 }
 
 type DescribeResponse struct {
@@ -1174,6 +1183,7 @@ type CallEvent struct {
 	//	*CallEvent_Part
 	//	*CallEvent_More
 	//	*CallEvent_Result
+	//	*CallEvent_Request
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1279,6 +1289,15 @@ func (x *CallEvent) GetResult() *Result {
 	return nil
 }
 
+func (x *CallEvent) GetRequest() *HostRequest {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Request); ok {
+			return x.Request
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -1311,6 +1330,10 @@ type CallEvent_Result struct {
 	Result *Result `protobuf:"bytes,7,opt,name=result,proto3,oneof"`
 }
 
+type CallEvent_Request struct {
+	Request *HostRequest `protobuf:"bytes,8,opt,name=request,proto3,oneof"`
+}
+
 func (*CallEvent_Started) isCallEvent_Event() {}
 
 func (*CallEvent_Progress) isCallEvent_Event() {}
@@ -1325,6 +1348,247 @@ func (*CallEvent_More) isCallEvent_Event() {}
 
 func (*CallEvent_Result) isCallEvent_Event() {}
 
+func (*CallEvent_Request) isCallEvent_Event() {}
+
+// HostRequest asks the host for something while the call runs. The host answers each with Reply; the end of the call ends its
+// requests.
+type HostRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// New in the plugin's process.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Request:
+	//
+	//	*HostRequest_Call
+	//	*HostRequest_Cancel
+	Request       isHostRequest_Request `protobuf_oneof:"request"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostRequest) Reset() {
+	*x = HostRequest{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostRequest) ProtoMessage() {}
+
+func (x *HostRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostRequest.ProtoReflect.Descriptor instead.
+func (*HostRequest) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *HostRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *HostRequest) GetRequest() isHostRequest_Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *HostRequest) GetCall() *ToolCall {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *HostRequest) GetCancel() *Cancel {
+	if x != nil {
+		if x, ok := x.Request.(*HostRequest_Cancel); ok {
+			return x.Cancel
+		}
+	}
+	return nil
+}
+
+type isHostRequest_Request interface {
+	isHostRequest_Request()
+}
+
+type HostRequest_Call struct {
+	Call *ToolCall `protobuf:"bytes,2,opt,name=call,proto3,oneof"`
+}
+
+type HostRequest_Cancel struct {
+	// The request with this id is not wanted any more. It may be answered nevertheless.
+	Cancel *Cancel `protobuf:"bytes,3,opt,name=cancel,proto3,oneof"`
+}
+
+func (*HostRequest_Call) isHostRequest_Request() {}
+
+func (*HostRequest_Cancel) isHostRequest_Request() {}
+
+// ToolCall calls a tool of any plugin, on behalf of the call that runs. The host checks, decides and records it as any call.
+type ToolCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The full name, PLUGIN__TOOL.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// A JSON object.
+	Arguments     []byte `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolCall) Reset() {
+	*x = ToolCall{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolCall) ProtoMessage() {}
+
+func (x *ToolCall) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
+func (*ToolCall) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ToolCall) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolCall) GetArguments() []byte {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+type ReplyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the HostRequest.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Of a ToolCall; a refusal is a result with an error.
+	Result        *Result `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplyRequest) Reset() {
+	*x = ReplyRequest{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplyRequest) ProtoMessage() {}
+
+func (x *ReplyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplyRequest.ProtoReflect.Descriptor instead.
+func (*ReplyRequest) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ReplyRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *ReplyRequest) GetResult() *Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+type ReplyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplyResponse) Reset() {
+	*x = ReplyResponse{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplyResponse) ProtoMessage() {}
+
+func (x *ReplyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplyResponse.ProtoReflect.Descriptor instead.
+func (*ReplyResponse) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+}
+
 // Started says that the plugin has the call.
 type Started struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1334,7 +1598,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1346,7 +1610,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1359,7 +1623,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 type Progress struct {
@@ -1374,7 +1638,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1650,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1663,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1436,7 +1700,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1712,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1725,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Log) GetLevel() string {
@@ -1497,7 +1761,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1773,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1786,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Output) GetStream() string {
@@ -1552,7 +1816,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1828,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1841,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Part) GetContent() *Content {
@@ -1604,7 +1868,7 @@ type More struct {
 
 func (x *More) Reset() {
 	*x = More{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1880,7 @@ func (x *More) String() string {
 func (*More) ProtoMessage() {}
 
 func (x *More) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1893,7 @@ func (x *More) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use More.ProtoReflect.Descriptor instead.
 func (*More) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *More) GetData() []byte {
@@ -1656,7 +1920,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1932,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1945,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Result) GetContent() []*Content {
@@ -1740,7 +2004,7 @@ type InputRequired struct {
 
 func (x *InputRequired) Reset() {
 	*x = InputRequired{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +2016,7 @@ func (x *InputRequired) String() string {
 func (*InputRequired) ProtoMessage() {}
 
 func (x *InputRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +2029,7 @@ func (x *InputRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
 func (*InputRequired) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *InputRequired) GetRequests() map[string][]byte {
@@ -1806,7 +2070,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +2082,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +2095,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Content) GetType() string {
@@ -1909,13 +2173,15 @@ type Error struct {
 	Details []byte `protobuf:"bytes,7,opt,name=details,proto3" json:"details,omitempty"`
 	// The tool cannot tell whether it has done its work, or a part.
 	OutcomeUnknown bool `protobuf:"varint,8,opt,name=outcome_unknown,json=outcomeUnknown,proto3" json:"outcome_unknown,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// In a Reply: "not_sent", "failed" or "outcome_unknown".
+	Outcome       string `protobuf:"bytes,9,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1927,7 +2193,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1940,7 +2206,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Error) GetCode() string {
@@ -1999,6 +2265,13 @@ func (x *Error) GetOutcomeUnknown() bool {
 	return false
 }
 
+func (x *Error) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2007,7 +2280,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2019,7 +2292,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2032,7 +2305,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 type WatchEvent struct {
@@ -2047,7 +2320,7 @@ type WatchEvent struct {
 
 func (x *WatchEvent) Reset() {
 	*x = WatchEvent{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2059,7 +2332,7 @@ func (x *WatchEvent) String() string {
 func (*WatchEvent) ProtoMessage() {}
 
 func (x *WatchEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2072,7 +2345,7 @@ func (x *WatchEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEvent.ProtoReflect.Descriptor instead.
 func (*WatchEvent) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *WatchEvent) GetEvent() isWatchEvent_Event {
@@ -2109,7 +2382,7 @@ type ToolsChanged struct {
 
 func (x *ToolsChanged) Reset() {
 	*x = ToolsChanged{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2394,7 @@ func (x *ToolsChanged) String() string {
 func (*ToolsChanged) ProtoMessage() {}
 
 func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2407,7 @@ func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolsChanged.ProtoReflect.Descriptor instead.
 func (*ToolsChanged) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 type OverdueRequest struct {
@@ -2147,7 +2420,7 @@ type OverdueRequest struct {
 
 func (x *OverdueRequest) Reset() {
 	*x = OverdueRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +2432,7 @@ func (x *OverdueRequest) String() string {
 func (*OverdueRequest) ProtoMessage() {}
 
 func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +2445,7 @@ func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueRequest.ProtoReflect.Descriptor instead.
 func (*OverdueRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *OverdueRequest) GetGraceMs() int64 {
@@ -2194,7 +2467,7 @@ type OverdueResponse struct {
 
 func (x *OverdueResponse) Reset() {
 	*x = OverdueResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2479,7 @@ func (x *OverdueResponse) String() string {
 func (*OverdueResponse) ProtoMessage() {}
 
 func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2492,7 @@ func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueResponse.ProtoReflect.Descriptor instead.
 func (*OverdueResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *OverdueResponse) GetHandlers() int64 {
@@ -2240,8 +2513,9 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
-	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xe1\x02\n" +
+	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"+\n" +
+	"\x0fDescribeRequest\x12\x18\n" +
+	"\areplies\x18\x01 \x01(\bR\areplies\"\xe1\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2351,7 +2625,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\v2\x1a.toolhost.plugin.v1.StatusR\x06status\"6\n" +
 	"\x06Status\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\x82\x03\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\xbf\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +
@@ -2359,8 +2633,21 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06output\x18\x04 \x01(\v2\x1a.toolhost.plugin.v1.OutputH\x00R\x06output\x12.\n" +
 	"\x04part\x18\x05 \x01(\v2\x18.toolhost.plugin.v1.PartH\x00R\x04part\x12.\n" +
 	"\x04more\x18\x06 \x01(\v2\x18.toolhost.plugin.v1.MoreH\x00R\x04more\x124\n" +
-	"\x06result\x18\a \x01(\v2\x1a.toolhost.plugin.v1.ResultH\x00R\x06resultB\a\n" +
-	"\x05event\"\t\n" +
+	"\x06result\x18\a \x01(\v2\x1a.toolhost.plugin.v1.ResultH\x00R\x06result\x12;\n" +
+	"\arequest\x18\b \x01(\v2\x1f.toolhost.plugin.v1.HostRequestH\x00R\arequestB\a\n" +
+	"\x05event\"\x92\x01\n" +
+	"\vHostRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x122\n" +
+	"\x04call\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ToolCallH\x00R\x04call\x124\n" +
+	"\x06cancel\x18\x03 \x01(\v2\x1a.toolhost.plugin.v1.CancelH\x00R\x06cancelB\t\n" +
+	"\arequest\"<\n" +
+	"\bToolCall\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x1c\n" +
+	"\targuments\x18\x02 \x01(\fR\targuments\"R\n" +
+	"\fReplyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x122\n" +
+	"\x06result\x18\x02 \x01(\v2\x1a.toolhost.plugin.v1.ResultR\x06result\"\x0f\n" +
+	"\rReplyResponse\"\t\n" +
 	"\aStarted\"N\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
@@ -2404,7 +2691,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04name\x18\x06 \x01(\tR\x04name\x12\x10\n" +
 	"\x03raw\x18\a \x01(\fR\x03raw\x12\x14\n" +
 	"\x05extra\x18\b \x01(\fR\x05extra\x12\x16\n" +
-	"\x06source\x18\t \x01(\fR\x06source\"\xe5\x01\n" +
+	"\x06source\x18\t \x01(\fR\x06source\"\xff\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -2415,7 +2702,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bhelp_url\x18\x05 \x01(\tR\ahelpUrl\x12\x1c\n" +
 	"\tretryable\x18\x06 \x01(\bR\tretryable\x12\x18\n" +
 	"\adetails\x18\a \x01(\fR\adetails\x12'\n" +
-	"\x0foutcome_unknown\x18\b \x01(\bR\x0eoutcomeUnknown\"\x0e\n" +
+	"\x0foutcome_unknown\x18\b \x01(\bR\x0eoutcomeUnknown\x12\x18\n" +
+	"\aoutcome\x18\t \x01(\tR\aoutcome\"\x0e\n" +
 	"\fWatchRequest\"^\n" +
 	"\n" +
 	"WatchEvent\x12G\n" +
@@ -2426,14 +2714,15 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"A\n" +
 	"\x0fOverdueResponse\x12\x1a\n" +
 	"\bhandlers\x18\x01 \x01(\x03R\bhandlers\x12\x12\n" +
-	"\x04late\x18\x02 \x01(\x03R\x04late2\xff\x03\n" +
+	"\x04late\x18\x02 \x01(\x03R\x04late2\xcd\x04\n" +
 	"\rPluginService\x12U\n" +
 	"\bDescribe\x12#.toolhost.plugin.v1.DescribeRequest\x1a$.toolhost.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.toolhost.plugin.v1.ConfigureRequest\x1a%.toolhost.plugin.v1.ConfigureResponse\x12R\n" +
 	"\aPreview\x12\".toolhost.plugin.v1.PreviewRequest\x1a#.toolhost.plugin.v1.PreviewResponse\x12H\n" +
 	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12K\n" +
 	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01\x12R\n" +
-	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB5Z3github.com/toolhost/toolhost/internal/wire/pluginv1b\x06proto3"
+	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponse\x12L\n" +
+	"\x05Reply\x12 .toolhost.plugin.v1.ReplyRequest\x1a!.toolhost.plugin.v1.ReplyResponseB5Z3github.com/toolhost/toolhost/internal/wire/pluginv1b\x06proto3"
 
 var (
 	file_toolhost_plugin_v1_plugin_proto_rawDescOnce sync.Once
@@ -2447,7 +2736,7 @@ func file_toolhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: toolhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),  // 1: toolhost.plugin.v1.DescribeResponse
@@ -2463,66 +2752,76 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*SessionEvent)(nil),      // 11: toolhost.plugin.v1.SessionEvent
 	(*Status)(nil),            // 12: toolhost.plugin.v1.Status
 	(*CallEvent)(nil),         // 13: toolhost.plugin.v1.CallEvent
-	(*Started)(nil),           // 14: toolhost.plugin.v1.Started
-	(*Progress)(nil),          // 15: toolhost.plugin.v1.Progress
-	(*Log)(nil),               // 16: toolhost.plugin.v1.Log
-	(*Output)(nil),            // 17: toolhost.plugin.v1.Output
-	(*Part)(nil),              // 18: toolhost.plugin.v1.Part
-	(*More)(nil),              // 19: toolhost.plugin.v1.More
-	(*Result)(nil),            // 20: toolhost.plugin.v1.Result
-	(*InputRequired)(nil),     // 21: toolhost.plugin.v1.InputRequired
-	(*Content)(nil),           // 22: toolhost.plugin.v1.Content
-	(*Error)(nil),             // 23: toolhost.plugin.v1.Error
-	(*WatchRequest)(nil),      // 24: toolhost.plugin.v1.WatchRequest
-	(*WatchEvent)(nil),        // 25: toolhost.plugin.v1.WatchEvent
-	(*ToolsChanged)(nil),      // 26: toolhost.plugin.v1.ToolsChanged
-	(*OverdueRequest)(nil),    // 27: toolhost.plugin.v1.OverdueRequest
-	(*OverdueResponse)(nil),   // 28: toolhost.plugin.v1.OverdueResponse
-	nil,                       // 29: toolhost.plugin.v1.CallRequest.InputResponsesEntry
-	nil,                       // 30: toolhost.plugin.v1.InputRequired.RequestsEntry
+	(*HostRequest)(nil),       // 14: toolhost.plugin.v1.HostRequest
+	(*ToolCall)(nil),          // 15: toolhost.plugin.v1.ToolCall
+	(*ReplyRequest)(nil),      // 16: toolhost.plugin.v1.ReplyRequest
+	(*ReplyResponse)(nil),     // 17: toolhost.plugin.v1.ReplyResponse
+	(*Started)(nil),           // 18: toolhost.plugin.v1.Started
+	(*Progress)(nil),          // 19: toolhost.plugin.v1.Progress
+	(*Log)(nil),               // 20: toolhost.plugin.v1.Log
+	(*Output)(nil),            // 21: toolhost.plugin.v1.Output
+	(*Part)(nil),              // 22: toolhost.plugin.v1.Part
+	(*More)(nil),              // 23: toolhost.plugin.v1.More
+	(*Result)(nil),            // 24: toolhost.plugin.v1.Result
+	(*InputRequired)(nil),     // 25: toolhost.plugin.v1.InputRequired
+	(*Content)(nil),           // 26: toolhost.plugin.v1.Content
+	(*Error)(nil),             // 27: toolhost.plugin.v1.Error
+	(*WatchRequest)(nil),      // 28: toolhost.plugin.v1.WatchRequest
+	(*WatchEvent)(nil),        // 29: toolhost.plugin.v1.WatchEvent
+	(*ToolsChanged)(nil),      // 30: toolhost.plugin.v1.ToolsChanged
+	(*OverdueRequest)(nil),    // 31: toolhost.plugin.v1.OverdueRequest
+	(*OverdueResponse)(nil),   // 32: toolhost.plugin.v1.OverdueResponse
+	nil,                       // 33: toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	nil,                       // 34: toolhost.plugin.v1.InputRequired.RequestsEntry
 }
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.tools:type_name -> toolhost.plugin.v1.Tool
 	3,  // 1: toolhost.plugin.v1.Tool.hints:type_name -> toolhost.plugin.v1.Hints
 	2,  // 2: toolhost.plugin.v1.ConfigureRequest.known_tools:type_name -> toolhost.plugin.v1.Tool
-	23, // 3: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
-	22, // 4: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
-	23, // 5: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
-	29, // 6: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	27, // 3: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
+	26, // 4: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
+	27, // 5: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
+	33, // 6: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
 	8,  // 7: toolhost.plugin.v1.SessionRequest.call:type_name -> toolhost.plugin.v1.CallRequest
 	10, // 8: toolhost.plugin.v1.SessionRequest.cancel:type_name -> toolhost.plugin.v1.Cancel
 	13, // 9: toolhost.plugin.v1.SessionEvent.events:type_name -> toolhost.plugin.v1.CallEvent
 	12, // 10: toolhost.plugin.v1.SessionEvent.status:type_name -> toolhost.plugin.v1.Status
-	14, // 11: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
-	15, // 12: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
-	16, // 13: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
-	17, // 14: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
-	18, // 15: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
-	19, // 16: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
-	20, // 17: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
-	22, // 18: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
-	22, // 19: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
-	23, // 20: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
-	21, // 21: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
-	30, // 22: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
-	26, // 23: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
-	0,  // 24: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
-	4,  // 25: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
-	6,  // 26: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
-	8,  // 27: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
-	24, // 28: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	27, // 29: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
-	1,  // 30: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 31: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 32: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	13, // 33: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	25, // 34: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	28, // 35: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	18, // 11: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
+	19, // 12: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
+	20, // 13: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
+	21, // 14: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
+	22, // 15: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
+	23, // 16: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
+	24, // 17: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
+	14, // 18: toolhost.plugin.v1.CallEvent.request:type_name -> toolhost.plugin.v1.HostRequest
+	15, // 19: toolhost.plugin.v1.HostRequest.call:type_name -> toolhost.plugin.v1.ToolCall
+	10, // 20: toolhost.plugin.v1.HostRequest.cancel:type_name -> toolhost.plugin.v1.Cancel
+	24, // 21: toolhost.plugin.v1.ReplyRequest.result:type_name -> toolhost.plugin.v1.Result
+	26, // 22: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
+	26, // 23: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
+	27, // 24: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
+	25, // 25: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	34, // 26: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
+	30, // 27: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
+	0,  // 28: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
+	4,  // 29: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
+	6,  // 30: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
+	8,  // 31: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
+	28, // 32: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
+	31, // 33: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	16, // 34: toolhost.plugin.v1.PluginService.Reply:input_type -> toolhost.plugin.v1.ReplyRequest
+	1,  // 35: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 36: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 37: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	13, // 38: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	29, // 39: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	32, // 40: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	17, // 41: toolhost.plugin.v1.PluginService.Reply:output_type -> toolhost.plugin.v1.ReplyResponse
+	35, // [35:42] is the sub-list for method output_type
+	28, // [28:35] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_plugin_v1_plugin_proto_init() }
@@ -2543,8 +2842,13 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 		(*CallEvent_Part)(nil),
 		(*CallEvent_More)(nil),
 		(*CallEvent_Result)(nil),
+		(*CallEvent_Request)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[14].OneofWrappers = []any{
+		(*HostRequest_Call)(nil),
+		(*HostRequest_Cancel)(nil),
+	}
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[29].OneofWrappers = []any{
 		(*WatchEvent_ToolsChanged)(nil),
 	}
 	type x struct{}
@@ -2553,7 +2857,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolhost_plugin_v1_plugin_proto_rawDesc), len(file_toolhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

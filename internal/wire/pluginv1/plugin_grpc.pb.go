@@ -32,6 +32,7 @@ const (
 	PluginService_Call_FullMethodName      = "/toolhost.plugin.v1.PluginService/Call"
 	PluginService_Watch_FullMethodName     = "/toolhost.plugin.v1.PluginService/Watch"
 	PluginService_Overdue_FullMethodName   = "/toolhost.plugin.v1.PluginService/Overdue"
+	PluginService_Reply_FullMethodName     = "/toolhost.plugin.v1.PluginService/Reply"
 )
 
 // PluginServiceClient is the client API for PluginService service.
@@ -52,6 +53,9 @@ type PluginServiceClient interface {
 	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
 	// the host nothing about that. It may be left unimplemented.
 	Overdue(ctx context.Context, in *OverdueRequest, opts ...grpc.CallOption) (*OverdueResponse, error)
+	// Reply answers a HostRequest. It returns at once, also when the plugin waits for it no longer. A plugin that sends no such
+	// requests leaves it unimplemented.
+	Reply(ctx context.Context, in *ReplyRequest, opts ...grpc.CallOption) (*ReplyResponse, error)
 }
 
 type pluginServiceClient struct {
@@ -140,6 +144,16 @@ func (c *pluginServiceClient) Overdue(ctx context.Context, in *OverdueRequest, o
 	return out, nil
 }
 
+func (c *pluginServiceClient) Reply(ctx context.Context, in *ReplyRequest, opts ...grpc.CallOption) (*ReplyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplyResponse)
+	err := c.cc.Invoke(ctx, PluginService_Reply_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServiceServer is the server API for PluginService service.
 // All implementations must embed UnimplementedPluginServiceServer
 // for forward compatibility.
@@ -158,6 +172,9 @@ type PluginServiceServer interface {
 	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
 	// the host nothing about that. It may be left unimplemented.
 	Overdue(context.Context, *OverdueRequest) (*OverdueResponse, error)
+	// Reply answers a HostRequest. It returns at once, also when the plugin waits for it no longer. A plugin that sends no such
+	// requests leaves it unimplemented.
+	Reply(context.Context, *ReplyRequest) (*ReplyResponse, error)
 	mustEmbedUnimplementedPluginServiceServer()
 }
 
@@ -185,6 +202,9 @@ func (UnimplementedPluginServiceServer) Watch(*WatchRequest, grpc.ServerStreamin
 }
 func (UnimplementedPluginServiceServer) Overdue(context.Context, *OverdueRequest) (*OverdueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Overdue not implemented")
+}
+func (UnimplementedPluginServiceServer) Reply(context.Context, *ReplyRequest) (*ReplyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Reply not implemented")
 }
 func (UnimplementedPluginServiceServer) mustEmbedUnimplementedPluginServiceServer() {}
 func (UnimplementedPluginServiceServer) testEmbeddedByValue()                       {}
@@ -301,6 +321,24 @@ func _PluginService_Overdue_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PluginService_Reply_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServiceServer).Reply(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PluginService_Reply_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServiceServer).Reply(ctx, req.(*ReplyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PluginService_ServiceDesc is the grpc.ServiceDesc for PluginService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -323,6 +361,10 @@ var PluginService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Overdue",
 			Handler:    _PluginService_Overdue_Handler,
+		},
+		{
+			MethodName: "Reply",
+			Handler:    _PluginService_Reply_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

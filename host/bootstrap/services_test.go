@@ -1,0 +1,127 @@
+package bootstrap
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+type relayArgs struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Padding   string          `json:"padding,omitempty"`
+}
+
+// serveServices is a plugin that uses what a host does for plugins.
+func serveServices() {
+	p := sdk.New("services", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "relay", Description: "Calls a tool.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(ctx context.Context, r *sdk.Request, in relayArgs) (*sdk.Result, error) {
+			return r.CallTool(ctx, in.Tool, in.Arguments)
+		})
+	sdk.Serve(p)
+}
+
+// withServices opens a configuration with the plugins greet and services, each a process.
+func withServices(t *testing.T, block string, o Options) *Instance {
+	t.Helper()
+	dir := t.TempDir()
+	config := fmt.Sprintf(`
+plugin "greet" {
+  command = [%q]
+  env     = { %s = "yes" }
+}
+plugin "services" {
+  command = [%[1]q]
+  env     = { %[2]s = "services" }
+%s
+}
+audit {
+  path = %[4]q
+}
+policy "project" {
+  rule "no-letters" {
+    tools   = ["greet__send"]
+    callers = ["plugin:services"]
+    effect  = "deny"
+  }
+}
+`, os.Args[0], roleVar, block, filepath.Join(dir, "audit.jsonl"))
+	o.Config, o.TrustNamed, o.Workdir = filepath.Join(dir, "config.hcl"), true, dir
+	if err := os.WriteFile(o.Config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// A tool of one process calls a tool of another one through the host, over a session and, with large arguments, over a
+// call of its own.
+func TestPluginCallsATool(t *testing.T) {
+	i := withServices(t, `may_call = ["greet__*"]`, Options{})
+	for _, padding := range []int{0, 200 << 10} {
+		relay := func(id, tool string) *host.Result {
+			return i.Catalog().Call(t.Context(), host.Call{ID: id, SessionID: "s", Tool: "services__relay", Arguments: sdk.Encode(
+				relayArgs{tool, json.RawMessage(`{"name":"Ada"}`), strings.Repeat("x", padding)})})
+		}
+		id := fmt.Sprint("call-", padding)
+		if r := relay(id, "greet__hello"); r.Error != nil || r.Text() != "Hello, Ada." {
+			t.Fatalf("%+v %v", r, r.Error)
+		}
+		for tool, want := range map[string]string{"greet__send": "Denied", "other__x": "NotGranted"} {
+			if r := relay("refused", tool); r.Error == nil || r.Error.Name != want {
+				t.Errorf("%s gives %+v", tool, r.Error)
+			}
+		}
+		found := 0
+		for _, r := range records(t, i) {
+			if r.Tool == "greet__hello" && r.ViaCallID == id {
+				found++
+				if r.Plugin != "greet" || r.ViaTool != "services__relay" || r.SessionID != "s" || r.CallID == id {
+					t.Errorf("the record says %+v", r)
+				}
+			}
+		}
+		if found != 2 {
+			t.Errorf("%d records of the nested call, want its decision and its end", found)
+		}
+	}
+}
+
+func TestPluginsCallNoToolsByDefault(t *testing.T) {
+	i := withServices(t, "", Options{})
+	r := i.Catalog().Call(t.Context(), host.Call{Tool: "services__relay",
+		Arguments: json.RawMessage(`{"tool":"greet__hello","arguments":{"name":"Ada"}}`)})
+	if r.Error == nil || r.Error.Name != "NotGranted" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// records are those of an instance, once they are all written.
+func records(t *testing.T, i *Instance) []audit.Record {
+	t.Helper()
+	if err := i.record.Append(audit.Record{Kind: audit.KindStart, Sync: true}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := audit.Tail(filepath.Join(filepath.Dir(i.options.Config), "audit.jsonl"), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,160 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Via says which call a nested call is part of: a plugin may call other tools on behalf of a call of its own, as far as
+// PluginOptions.MayCall allows.
+type Via struct {
+	// Plugin is the label of the plugin that makes the nested call.
+	Plugin string
+	// Tool is the full name of its tool whose call makes it, CallID that call.
+	Tool, CallID string
+}
+
+// Limits of nested calls.
+const (
+	maxNesting      = 4    // calls in each other, below the first one
+	maxNestedAtOnce = 64   // that run below one call
+	maxNestedInAll  = 1000 // in the life of one call
+)
+
+// A nesting is what a nested call has beside others.
+type nesting struct {
+	parent *Call // as it was dispatched; it does not change any more
+	via    Via
+	depth  int // 1 for a call of a call that is not nested
+	family *family
+}
+
+// A family counts the nested calls below one call that is not nested.
+type family struct {
+	mu             sync.Mutex
+	running, total int
+}
+
+// Via returns the call on behalf of which a plugin makes this one, or nil for a call of an agent or a person.
+func (c *Call) Via() *Via {
+	if c.callState == nil || c.nested == nil {
+		return nil
+	}
+	return new(c.nested.via)
+}
+
+// services are what the host does for the handler of a call.
+type services Call
+
+// CallTool makes a nested call: it has the caller, the session, the work folder and the catalog of the call that makes
+// it, and passes the whole chain.
+func (s *services) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.Result, error) {
+	c := (*Call)(s)
+	n := &nesting{parent: c, via: Via{Plugin: c.Definition.Plugin, Tool: c.Tool, CallID: c.ID}, depth: 1}
+	if outer := c.nested; outer != nil {
+		n.depth, n.family = outer.depth+1, outer.family
+	} else {
+		n.family = c.ownFamily()
+	}
+	nested := Call{Tool: tool, Arguments: bytes.Clone(arguments), Caller: c.Caller, SessionID: c.SessionID,
+		Workdir: c.Workdir, Capabilities: c.Capabilities, catalog: c.catalog}
+	if c.ReturnInput { // the caller answers questions of the first call alone, by making it again
+		nested.Capabilities = json.RawMessage("{}")
+	}
+	r := c.host.callNested(ctx, nested, n)
+	return &sdk.Result{Content: r.Content, Structured: r.Structured, Error: r.Error, Truncated: r.Truncated,
+		Extra: r.Extra}, nil
+}
+
+// ownFamily returns the family of a call that is not nested.
+func (c *Call) ownFamily() *family {
+	c.events.Lock()
+	defer c.events.Unlock()
+	if c.family == nil {
+		c.family = &family{}
+	}
+	return c.family
+}
+
+// permit refuses nested calls that the configuration does not allow, and those that never end.
+func (h *snapshot) permit(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		n := c.nested
+		if n == nil {
+			return next(ctx, c)
+		}
+		if e := h.checkNesting(c, n); e != nil {
+			return nil, e
+		}
+		if e := n.family.begin(c); e != nil {
+			return nil, e
+		}
+		defer n.family.end()
+		return next(ctx, c)
+	}
+}
+
+func (h *snapshot) checkNesting(c *Call, n *nesting) *sdk.Error {
+	if !matchesAny(h.options.Plugins[n.via.Plugin].MayCall, c.Tool) {
+		e := fail(sdk.CodeDenied, "NotGranted", "plugin %q may not call %.100q; nothing was run", n.via.Plugin, c.Tool)
+		e.Suggestion = fmt.Sprintf("The user can allow it in the configuration: plugin %q { may_call = [%q] }.", n.via.Plugin,
+			cutText(c.Tool, 100))
+		return e
+	}
+	for p := n.parent; ; p = p.nested.parent {
+		if p.Tool == c.Tool {
+			e := fail(sdk.CodeLimit, "CallCycle", "%s was called by a call that it made itself, by way of %s; nothing was run",
+				c.Tool, n.via.Tool)
+			e.Suggestion = "This is a bug in one of the plugins, or arguments that lead in a circle."
+			return e
+		}
+		if p.nested == nil {
+			break
+		}
+	}
+	if n.depth > maxNesting {
+		return fail(sdk.CodeLimit, "NestedTooDeep", "%s is called by a call that is %d deep already, at most %d are "+
+			"allowed; nothing was run", c.Tool, n.depth-1, maxNesting)
+	}
+	return nil
+}
+
+func (f *family) begin(c *Call) *sdk.Error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.total >= maxNestedInAll:
+		return fail(sdk.CodeLimit, "TooManyNested", "plugins have made %d calls on behalf of one call, which is the most; %s "+
+			"was not run", maxNestedInAll, c.Tool)
+	case f.running >= maxNestedAtOnce:
+		e := fail(sdk.CodeLimit, "TooManyNested", "%d calls run on behalf of one call, which is the most; %s was not run",
+			maxNestedAtOnce, c.Tool)
+		e.Retryable = true
+		return e
+	}
+	f.running++
+	f.total++
+	return nil
+}
+
+func (f *family) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running--
+}
+
+// waitsForItself reports whether one of the calls that a nested call is part of runs in the plugin: it may hold the slot
+// that the nested call would wait for.
+func (c *Call) waitsForItself(plugin string) bool {
+	for n := c.nested; n != nil; n = n.parent.nested {
+		if n.via.Plugin == plugin {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// Services are what a host does for the handler of a call. Hosts implement them, and sdktest has one for tests; handlers
+// use the methods of Request.
+type Services interface {
+	// CallTool calls a tool by its full name. A call that fails or is refused is a result with an Error; the error is an
+	// *Error that says why there is none. It returns soon after ctx ends, which is at the end of the handler's call at the
+	// latest, and may be called concurrently.
+	CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error)
+}
+
+// CallTool calls a tool of any plugin, by its full name (PLUGIN__TOOL), on behalf of this call: it has the session, the
+// work folder, the catalog and the deadline of this call, and ends with it and with ctx. Arguments are a json.RawMessage,
+// or a value that encodes as a JSON object. The host checks, decides and records the call as any other; configuration
+// must name the tool in may_call of the plugin's block. A call that fails or is refused is a result with an Error. The
+// error of CallTool itself is an *Error that says why there is no result: the host has no services (Name
+// "NoHostServices"), ctx or the call has ended, or the arguments are too large. At most 16 calls of one handler run at
+// once; more wait.
+func (r *Request) CallTool(ctx context.Context, tool string, arguments any) (*Result, error) {
+	raw, given := arguments.(json.RawMessage)
+	if !given {
+		if raw = Encode(arguments); raw == nil {
+			return nil, &Error{Code: CodeInvalidArgs, Name: "InvalidArguments",
+				Message: fmt.Sprintf("the arguments of %s, a %T, have no JSON form; nothing was run", tool, arguments)}
+		}
+	}
+	if bytes.Equal(raw, []byte("null")) {
+		raw = nil
+	}
+	switch {
+	case len(raw) > MaxArguments:
+		return nil, &Error{Code: CodeInvalidArgs, Name: "ArgumentsTooLarge",
+			Message: fmt.Sprintf("the arguments of %s have %d bytes; the limit is %d (1 MiB); nothing was run", tool, len(raw),
+				MaxArguments)}
+	case r.Services == nil:
+		return nil, noServices(tool)
+	}
+	return r.Services.CallTool(ctx, tool, raw)
+}
+
+func noServices(tool string) *Error {
+	return &Error{Name: "NoHostServices", Outcome: OutcomeNotSent,
+		Message:    "this host does not let plugins call tools, so " + tool + " was not called",
+		Suggestion: "Reach the goal without it, or use a newer host."}
+}
+
+// A hostEnd is the way from a handler to its host over the wire.
+type hostEnd struct {
+	server *server
+	out    *wire.Sender
+	ctx    context.Context // of the call
+}
+
+// CallTool sends the request, and waits for the reply.
+func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
+	if !h.server.replies.Load() {
+		return nil, noServices(tool)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
+	id, reply := h.server.requests.add()
+	defer h.server.requests.remove(id)
+	err := h.out.Request(ctx, &pluginv1.HostRequest{Id: id,
+		Request: &pluginv1.HostRequest_Call{Call: &pluginv1.ToolCall{Tool: clean(tool), Arguments: arguments}}})
+	if err != nil {
+		return nil, h.notAsked(ctx, tool, err)
+	}
+	defer h.out.Answered()
+	select {
+	case m := <-reply:
+		return resultFromWire(m.GetResult()), nil
+	case <-ctx.Done():
+		h.out.Withdraw(id)
+		e := h.ended(ctx)
+		e.Message += " while it waited for " + tool
+		e.Outcome = OutcomeUnknown
+		return nil, e
+	}
+}
+
+// notAsked is the error of a request that was not sent.
+func (h *hostEnd) notAsked(ctx context.Context, tool string, err error) *Error {
+	e := &Error{Name: "NotSent"}
+	switch {
+	case ctx.Err() != nil:
+		e = h.ended(ctx)
+	case errors.Is(err, wire.ErrEnded):
+		e.Code, e.Name = CodeCanceled, "CallEnded"
+	}
+	e.Message = fmt.Sprintf("%s was not called: %s", tool, err)
+	e.Outcome = OutcomeNotSent
+	return e
+}
+
+// ended is EndedError of the call's context, if that has ended, or else of ctx.
+func (h *hostEnd) ended(ctx context.Context) *Error {
+	if h.ctx.Err() != nil {
+		ctx = h.ctx
+	}
+	return EndedError(ctx)
+}
+
+// hostRequests are the requests of all calls that wait for a reply.
+type hostRequests struct {
+	last    atomic.Uint64
+	mu      sync.Mutex
+	waiting map[uint64]chan *pluginv1.ReplyRequest // with room for one
+}
+
+func (h *hostRequests) add() (id uint64, reply <-chan *pluginv1.ReplyRequest) {
+	c := make(chan *pluginv1.ReplyRequest, 1)
+	id = h.last.Add(1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting == nil {
+		h.waiting = map[uint64]chan *pluginv1.ReplyRequest{}
+	}
+	h.waiting[id] = c
+	return id, c
+}
+
+func (h *hostRequests) remove(id uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiting, id)
+}
+
+// Reply hands a reply to the handler that waits for it, if one does.
+func (s *server) Reply(_ context.Context, m *pluginv1.ReplyRequest) (*pluginv1.ReplyResponse, error) {
+	s.requests.mu.Lock()
+	defer s.requests.mu.Unlock()
+	if c := s.requests.waiting[m.GetId()]; c != nil {
+		c <- m
+		delete(s.requests.waiting, m.GetId()) // a second one is dropped
+	}
+	return &pluginv1.ReplyResponse{}, nil
+}
