@@ -63,7 +63,8 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 // configuration. New panics unless the name matches ^[a-z][a-z0-9-]{0,31}$, as labels do.
 func New(name, version string) *Plugin {
 	if !pluginName.MatchString(name) {
-		panic(fmt.Sprintf("sdk: plugin name %q must match %s", name, pluginName))
+		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, pluginName,
+			strings.ReplaceAll(strings.ToLower(suchAs(name)), "_", "-")))
 	}
 	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}
 }
@@ -148,7 +149,7 @@ func (n toolNames) add(e *entry) error {
 		return err
 	}
 	if e.handle == nil {
-		return fmt.Errorf("tool %q has no handler", e.Name)
+		return fmt.Errorf("tool %q has no handler; pass the function that makes the call", e.Name)
 	}
 	lower := strings.ToLower(e.Name)
 	switch other, taken := n[lower]; {
@@ -156,7 +157,7 @@ func (n toolNames) add(e *entry) error {
 		n[lower] = e.Name
 		return nil
 	case other == e.Name:
-		return fmt.Errorf("tool %q is there twice", e.Name)
+		return fmt.Errorf("tool %q is there twice; rename one of them, or leave it out", e.Name)
 	default:
 		return fmt.Errorf("tools %q and %q have names that differ only by letter case; rename one of them", other, e.Name)
 	}
@@ -188,7 +189,7 @@ func (p *Plugin) tool(name string) *entry {
 // KnownTools and Remembered are set. Configure panics when it is called twice.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
-		panic("sdk: Configure is called twice; the second would replace the first")
+		panic("sdk: Configure is called twice; the second would replace the first. Take all settings in one struct")
 	}
 	p.configSchema = must(inferSchema("the configuration", reflect.TypeFor[C](), ofInput))
 	p.configure = func(ctx context.Context, r *Request) error {
@@ -308,7 +309,7 @@ func (p *Plugin) addPreview(tool string, f PreviewHandler) {
 	defer p.mu.Unlock()
 	i := index(p.tools, tool)
 	if i < 0 {
-		panic(fmt.Sprintf("sdk: AddPreview: there is no tool %q", tool))
+		panic(fmt.Sprintf("sdk: AddPreview: there is no tool %q; add the tool before its preview", tool))
 	}
 	e := *p.tools[i]
 	e.Previews, e.preview = true, f

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 )
 
@@ -73,12 +76,29 @@ func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *
 				log = slog.Default()
 			}
 			log.Error(who+" panicked", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			failure = &Error{Name: "Panic", Message: fmt.Sprintf("%s panicked: %v", who, cause),
+			failure = &Error{Name: "Panic", Message: fmt.Sprintf("%s panicked: %v%s", who, cause, panicPlace()),
 				Suggestion: "This is a bug in the plugin; other arguments may avoid it."}
 		}
 	}()
 	out, err := f()
 	return out, asError(err)
+}
+
+// panicPlace returns where the panic is that a deferred function recovers, such as " (main.go:12)": the innermost line
+// that is not of the standard library.
+func panicPlace() string {
+	stack := make([]uintptr, 32)
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack)])
+	for {
+		f, more := frames.Next()
+		path, name := filepath.Split(f.Function)
+		if strings.Contains(path, ".") || strings.HasPrefix(name, "main.") {
+			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // A jsonDecoder is a decoder that is used again: its buffers are half of what it costs to decode a small call.

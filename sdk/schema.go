@@ -78,7 +78,7 @@ func (i *inferrer) root(t reflect.Type) (*schema, error) {
 	switch {
 	case isMap:
 	case t.Kind() != reflect.Struct:
-		return nil, fmt.Errorf("%v is not a struct; only structs have named fields", t)
+		return nil, fmt.Errorf("%v is not a struct; only structs have named fields. Make it a field of one", t)
 	case t.NumField() > 0 && i.known(t) == nil && !anyExported(t):
 		return nil, fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields "+
 			"with capitals", t)

@@ -106,6 +106,8 @@ func bound(t reflect.Type, word string) string {
 		return word + "Items"
 	case reflect.Map:
 		return word + "Properties"
+	case reflect.Struct, reflect.Interface, reflect.Bool:
+		return ""
 	}
 	return word + "imum"
 }

@@ -80,7 +80,7 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 			}
 		}
 		if err != nil {
-			i.fault("tag %s: %w", k.tag, err)
+			i.fault("tag %s: %w%s", k.tag, err, k.instead(t))
 		}
 	}
 	if t == durationType {
@@ -244,6 +244,14 @@ func joinUnique(values []string, literal func(string) (string, error)) (string, 
 		out = append(out, text)
 	}
 	return "[" + strings.Join(out, ",") + "]", nil
+}
+
+// instead suggests the tag for the bound of a type that this one is not for.
+func (k schemaTag) instead(t reflect.Type) string {
+	if fits := bound(t, k.tag[:min(3, len(k.tag))]); fits != "" && fits != k.tag {
+		return "; did you mean " + fits + "?"
+	}
+	return ""
 }
 
 // contradiction returns an error for tags that no value can satisfy.

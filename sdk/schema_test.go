@@ -277,8 +277,8 @@ type (
 
 func TestInferSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
-		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields`},
-		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields`},
+		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields. Make it a field of one`},
+		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields. Make it a field of one`},
 		"a channel, deep inside": {infer[wrapper](),
 			`tool "t": sdk.wrapper.Inner.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
 		"a func": {infer[struct{ F func() }](),
@@ -307,7 +307,7 @@ func TestInferSchemaRefuses(t *testing.T) {
 		}](), `tool "t": F: tag enum: "two" is not int`},
 		"minimum of a string": {infer[struct {
 			F string `minimum:"1"`
-		}](), `tool "t": F: tag minimum: string is not a number`},
+		}](), `tool "t": F: tag minimum: string is not a number; did you mean minLength?`},
 		"minimum without a number": {infer[struct {
 			F int `minimum:"low"`
 		}](), `tool "t": F: tag minimum: "low" is not int`},

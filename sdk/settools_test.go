@@ -48,7 +48,7 @@ func TestAddToolPanics(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			defer func() {
-				if got := fmt.Sprint(recover()); got != want {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, want) {
 					t.Errorf("it panics with %s", got)
 				}
 			}()
@@ -88,7 +88,7 @@ func TestSetTools(t *testing.T) {
 		`tool name "É" must match ^[A-Za-z0-9][A-Za-z0-9_-]*$`: {bound("d"), bound("É")},
 		`tools "getWeather" and "getweather" have names that differ only by letter case; rename one of them`: {bound("getWeather"), bound("d"), bound("getweather")},
 	} {
-		if err := p.SetTools(tools); err == nil || err.Error() != want {
+		if err := p.SetTools(tools); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error is %v, want %s", err, want)
 		}
 	}

@@ -169,11 +169,23 @@ func (t *Tool) checkName() error {
 	case len(t.Name) > maxToolName:
 		return fmt.Errorf("tool name %.70q has %d characters; the limit is %d", t.Name, len(t.Name), maxToolName)
 	case !toolName.MatchString(t.Name):
-		return fmt.Errorf("tool name %q must match %s", t.Name, toolName)
+		return fmt.Errorf("tool name %q must match %s: letters, digits, _ and -%s", t.Name, toolName, suchAs(t.Name))
 	case strings.Contains(t.Name, "__"):
-		return fmt.Errorf("tool name %q must not contain \"__\", which stands between plugin and tool", t.Name)
+		return fmt.Errorf("tool name %q must not contain \"__\", which stands between plugin and tool%s", t.Name,
+			suchAs(t.Name))
 	}
 	return nil
+}
+
+// suchAs suggests a name like the one given, if there is one.
+func suchAs(name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool {
+		return r != '-' && !(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+	})
+	if near := strings.TrimLeft(strings.Join(parts, "_"), "-"); near != "" && len(near) <= maxToolName {
+		return fmt.Sprintf(", such as %q", near)
+	}
+	return ""
 }
 
 func (t *Tool) checkText() error {
@@ -182,10 +194,10 @@ func (t *Tool) checkText() error {
 		wire.Bounded{What: "original name", Text: t.OriginalName, Most: maxOriginal})
 	switch {
 	case strings.TrimSpace(t.Description) == "":
-		return fmt.Errorf("tool %q has no description; models need one to choose it", t.Name)
+		return fmt.Errorf("tool %q has no description; models need one to choose it. Say what it does and when to use it", t.Name)
 	case len(t.Description) > MaxDescription:
 		return fmt.Errorf(
-			"tool %q: the description has %d bytes; the limit is %d",
+			"tool %q: the description has %d bytes; the limit is %d. Say only what a model needs to choose the tool",
 			t.Name,
 			len(t.Description),
 			MaxDescription,
@@ -227,7 +239,8 @@ func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 		return fmt.Errorf("tool %q: the %s schema must be a JSON object such as {\"type\":\"object\"}", t.Name, which)
 	}
 	if kind, ok := object["type"]; which == "input" && ok && string(kind) != `"object"` && !t.mayBeObject(kind) {
-		return fmt.Errorf("tool %q: the input schema must have \"type\":\"object\", not %.40s", t.Name, kind)
+		return fmt.Errorf("tool %q: the input schema must have \"type\":\"object\", not %.40s; make that a property of an object",
+			t.Name, kind)
 	}
 	return nil
 }

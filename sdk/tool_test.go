@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		"bad output schema": {func(t *sdk.Tool) { t.OutputSchema = []byte(`true`) },
 			`tool "x": the output schema must be a JSON object`},
 		"two things": {func(t *sdk.Tool) { t.Description, t.InputSchema = "", nil },
-			"no description; models need one to choose it\ntool \"x\": the input"},
+			"Say what it does and when to use it\ntool \"x\": the input"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := tool("x")

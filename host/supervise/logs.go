@@ -199,6 +199,8 @@ type tail struct {
 	lines    []tailLine // a ring, once it has tailLines
 	next     int        // where in the ring the next line goes
 	panicked string     // first line of the panic whose trace the newest lines may be; or ""
+	place    string     // the innermost line of the trace that is not of Go or the sdk, such as main.go:12; or ""
+	function []byte     // whose line in the trace comes next
 	since    int        // lines since then, or since the newest goroutine of the trace
 }
 
@@ -221,11 +223,13 @@ func (t *tail) add(line []byte, cut bool) {
 	defer t.mu.Unlock()
 	switch t.since++; { // remember where a panic began during its trace, which may take thousands of lines
 	case beginsTrace(line):
-		t.panicked, t.since = tailLine{text: line}.String(), 0
+		t.panicked, t.since, t.place = tailLine{text: line}.String(), 0, ""
 	case bytes.HasPrefix(line, []byte("goroutine ")):
 		t.since = 0
 	case t.since > traceGap:
 		t.panicked = ""
+	case t.panicked != "" && t.place == "":
+		t.findPlace(line)
 	}
 	if len(line) > 4*tailWidth && line[0] != '{' { // tailWidth bytes are displayed; some may not be printable
 		line = line[:4*tailWidth]
@@ -238,6 +242,27 @@ func (t *tail) add(line []byte, cut bool) {
 	l.text, l.cut = append(l.text[:0], line...), cut
 	t.next = (t.next + 1) % tailLines
 }
+
+// goFrame matches the line with the place of a function in the trace of a Go program.
+var goFrame = regexp.MustCompile(`^\s+(?:\S*/)?([^\s/:]+\.go:[0-9]+)(?: \+0x|$)`)
+
+// findPlace looks for the first line of a trace that its author wrote. A package that is neither main nor on a host is
+// of the standard library.
+func (t *tail) findPlace(line []byte) {
+	at := goFrame.FindSubmatch(line)
+	if at == nil {
+		t.function = append(t.function[:0], line[:min(len(line), tailWidth)]...)
+		return
+	}
+	first, _, _ := bytes.Cut(t.function, []byte("/"))
+	inMain := bytes.HasPrefix(t.function, []byte("main."))
+	onHost := len(first) < len(t.function) && bytes.ContainsRune(first, '.')
+	if (inMain || onHost) && !bytes.HasPrefix(t.function, []byte(sdkFunction)) {
+		t.place = printable(string(at[1]))
+	}
+}
+
+const sdkFunction = "github.com/toolhost/toolhost/sdk."
 
 // ignores is true if no line of the text belongs to a panic's trace. A nil tail ignores all.
 func (t *tail) ignores(text []byte) bool {
@@ -261,6 +286,9 @@ func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.panicked != "" {
+		if t.place != "" {
+			return []string{t.panicked + " (" + t.place + ")"}
+		}
 		return []string{t.panicked}
 	}
 	if cause := t.beforeTrace(); cause != "" {

@@ -121,6 +121,35 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// The place of a panic is the innermost line that the author wrote.
+func TestPlaceOfAPanic(t *testing.T) {
+	for name, c := range map[string]struct{ trace, want string }{
+		"of a tool, with a path": {"panic: boom\n\ngoroutine 7 [running]:\nruntime.gopanic()\n\t/usr/local/go/src/runtime/panic.go:8 " +
+			"+0x1\nmain.forecast(...)\n\t/home/a/weather/main.go:31\nmain.main()\n\t/home/a/weather/main.go:9 +0x1", "main.go:31"},
+		"of a package, trimmed": {"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select (no cases)]:\n" +
+			"example.com/weather/city.Find(0x1)\n\texample.com/weather/city/city.go:5 +0x1", "city.go:5"},
+		"through the sdk": {"panic: sdk: no\n\ngoroutine 1 [running]:\ngithub.com/toolhost/toolhost/sdk.must[...](...)\n" +
+			"\tgithub.com/toolhost/toolhost/sdk/plugin.go:70\nmain.main()\n\tmain.go:12 +0x1", "main.go:12"},
+		"of the standard library": {"panic: strings: negative Repeat count\n\ngoroutine 1 [running]:\nstrings.Repeat({0x1, 0x1}, " +
+			"0xff)\n\t/usr/local/go/src/strings/strings.go:624 +0x5\nmain.pad()\n\t./pad.go:3 +0x1", "pad.go:3"},
+		"in no file": {"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\tat home", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tl tail
+			for line := range strings.SplitSeq(c.trace, "\n") {
+				tl.add([]byte(line), false)
+			}
+			first, _, _ := strings.Cut(c.trace, "\n")
+			if c.want != "" {
+				first += " (" + c.want + ")"
+			}
+			if got := tl.summary(); !cmp.Equal(got, []string{first}) {
+				t.Errorf("%q, want %q", got, first)
+			}
+		})
+	}
+}
+
 // The trace of a panic may be longer than the kept lines.
 // Programs in other languages print what is wrong before the stack, and some print more behind it.
 func TestTailOfStackTraces(t *testing.T) {
