@@ -102,6 +102,11 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 			fmt.Fprintf(g.out, "  %-13s %s\n", r[0], r[1])
 		}
 	}
+	if own, err := os.Executable(); err == nil && filepath.IsAbs(own) {
+		if _, err := exec.LookPath("toolhost"); err != nil { // the Makefile would build one, or not find it
+			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n", commandWord(own))
+		}
+	}
 	for _, program := range makeNeeds[o.Lang] {
 		if _, err := exec.LookPath(program); err != nil {
 			g.printError(fmt.Errorf("warning: there is no command %s in the PATH, which the Makefile needs", program))

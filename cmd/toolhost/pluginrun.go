@@ -75,7 +75,8 @@ func newPluginRun(g *globals) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("log-level") {
-				g.logLevel = "info"
+				// What the plugin says is printed at any level; lines below this one would only repeat the answers.
+				g.logLevel = "warn"
 			}
 			return g.runPlugin(cmd.Context(), args, f)
 		},
