@@ -14,8 +14,8 @@ import (
 // nothing.
 func adviceFor(err error) string {
 	if missing, ok := errors.AsType[*bootstrap.NotFoundError](err); ok {
-		text := "\n  No plugin is installed either: `toolhost plugin install PROGRAM` installs one, and `toolhost plugin new NAME` " +
-			"writes\n  one. A configuration of this line uses all plugins of a folder:\n    "
+		text := "\n  No plugin is installed either: `toolhost plugin install PROGRAM` installs one, and\n" +
+			"  `toolhost plugin new NAME` writes one. A configuration of this line uses all plugins of a folder:\n    "
 		if missing.Named {
 			text = "\n  Write one, or name another with --config. This line is enough for one:\n    "
 		}

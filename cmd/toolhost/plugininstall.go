@@ -128,7 +128,8 @@ func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) e
 		fmt.Fprintln(g.err, text)
 	}
 	if !yes {
-		if err := g.agree(ctx, fmt.Sprintf("Remove %s? [y/N] ", textutil.Count(len(names), "plugin")), "removed"); err != nil {
+		question := fmt.Sprintf("Remove %s? [y/N] ", textutil.Count(len(names), "plugin"))
+		if err := g.agree(ctx, question, "removed"); err != nil {
 			return err
 		}
 	}

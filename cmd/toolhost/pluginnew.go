@@ -17,15 +17,16 @@ import (
 	"github.com/toolhost/toolhost/internal/pluginnew"
 )
 
-const newLong = "Write the repository of a new plugin: a tool, tests of it in memory and under a host, a Makefile, a CI\n" +
-	"workflow, a README and a changelog. Its `make run` starts the plugin under a host and calls its tools as you\n" +
+const newLong = "Write the repository of a new plugin: a tool, tests of it in memory and under a host, a Makefile,\n" +
+	"a CI workflow, a README and a changelog. `make run` starts the plugin under a host and calls its tools as you\n" +
 	"type, `make test` tests it, `make install` offers it to every toolhost of yours.\n" +
 	"\n" +
-	"A plugin in Go gets the sdk as a module: of this program's version or, if that is not released, from the source\n" +
-	"code that --sdk names or that is beside this program. The kits for Node and Python are copied into the repository.\n" +
+	"A plugin in Go gets the sdk as a module: of this program's version or, if that is not released, from the\n" +
+	"source code that --sdk names or that is beside this program. The kits for Node and Python are copied into\n" +
+	"the repository.\n" +
 	"\n" +
-	"The folder must not be there, or be empty except for .git. Nothing is started or downloaded; if anything fails,\n" +
-	"nothing is written."
+	"The folder must not be there, or be empty except for .git. Nothing is started or downloaded; if anything\n" +
+	"fails, nothing is written."
 
 func newPluginNew(g *globals) *cobra.Command {
 	var o pluginnew.Options
@@ -58,9 +59,10 @@ func newPluginNew(g *globals) *cobra.Command {
 	o.Lang = pluginnew.Languages[0]
 	choose(cmd, &o.Lang, "lang", "the `language`: %s (default go)", pluginnew.Languages...)
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "the `folder` to write to (default: one of the plugin's name)")
-	cmd.Flags().StringVar(&o.Module, "module", "", "the `path` of the Go module (default example.com/toolhost-plugin-NAME)")
-	cmd.Flags().StringVar(&sdk, "sdk", "", "a `folder` with the source code of toolhost, for a Go module to use in place of a "+
-		"released version")
+	cmd.Flags().StringVar(&o.Module, "module", "",
+		"the `path` of the Go module (default example.com/toolhost-plugin-NAME)")
+	cmd.Flags().StringVar(&sdk, "sdk", "",
+		"a `folder` with toolhost's source code, for a Go module to use in place of a released version")
 	return cmd
 }
 
@@ -68,8 +70,8 @@ func newPluginNew(g *globals) *cobra.Command {
 func findSDK(named string) (pluginnew.SDK, error) {
 	var folders []string
 	if program, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(program); err == nil {
-			program = real
+		if resolved, err := filepath.EvalSymlinks(program); err == nil {
+			program = resolved
 		}
 		folders = append(folders, filepath.Dir(program))
 	}
@@ -81,7 +83,8 @@ func findSDK(named string) (pluginnew.SDK, error) {
 }
 
 // makeNeeds are the programs that a plugin's Makefile runs.
-var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node", "npm"}, "python": {"make", "python3"}}
+var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node", "npm"},
+	"python": {"make", "python3"}}
 
 // printNext says what was written, and the next commands.
 func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
@@ -104,7 +107,8 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	}
 	if own, err := os.Executable(); err == nil && filepath.IsAbs(own) {
 		if _, err := exec.LookPath("toolhost"); err != nil { // the Makefile would build one, or not find it
-			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n", commandWord(own))
+			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n",
+				commandWord(own))
 		}
 	}
 	for _, program := range makeNeeds[o.Lang] {

@@ -1,5 +1,5 @@
-// Package pluginnew writes the repository of a new plugin: a tool, its tests, a Makefile, a CI workflow and a README. It
-// runs no program and uses no network.
+// Package pluginnew writes the repository of a new plugin: a tool, its tests, a Makefile, a CI workflow and a README.
+// It runs no program and uses no network.
 package pluginnew
 
 import (
@@ -82,13 +82,13 @@ func Create(o Options) (r Repository, err error) {
 }
 
 // module has at least one path element; each begins and ends with a letter or digit.
-var module = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?)*$`)
+var module = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/` +
+	`[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?)*$`)
 
 func (o Options) check() error {
 	switch {
 	case !toolname.IsPlugin(o.Name):
-		text := fmt.Sprintf("%.60q is no name of a plugin: lowercase letters, digits and dashes, at most %d, the first a letter",
-			o.Name, toolname.MaxPlugin)
+		text := fmt.Sprintf("%.60q is no name of a plugin: %s", o.Name, toolname.PluginRule)
 		if fit := toolname.PluginOf(o.Name); fit != "" {
 			text += fmt.Sprintf("; %s is one", fit)
 		}
@@ -167,7 +167,8 @@ func checkEmpty(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != ".git" {
-			return fmt.Errorf("%s is not empty: it has %s. Fix: name a new folder with --dir; nothing was written", dir, e.Name())
+			return fmt.Errorf("%s is not empty: it has %s; nothing was written. Fix: name a new folder with --dir", dir,
+				e.Name())
 		}
 	}
 	return nil

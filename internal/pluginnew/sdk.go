@@ -30,8 +30,8 @@ var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod mus
 var release = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+(-(rc|beta|alpha)[.0-9]*)?)$`)
 
 // FindSDK returns the sdk that fits this program: of the named folder if there is one; of the program's own version if
-// that is released; otherwise of the sources in or above one of the folders. version is the one that a release was built
-// with.
+// that is released; otherwise of the sources in or above one of the folders. version is the one that a release was
+// built with.
 func FindSDK(named, version string, info *debug.BuildInfo, folders ...string) (SDK, error) {
 	if named != "" {
 		if !isSource(named) {
@@ -93,15 +93,15 @@ func (s SDK) replace(dir string) (string, error) {
 	if strings.ContainsAny(to, " \t\"'`()") {
 		to = fmt.Sprintf("%q", to)
 	}
-	return "\n// The toolhost that wrote this is not a release: the sdk comes from its source code. Before others use this\n" +
-		"// module, remove these lines and run: go get " + toolhost + "@latest\n" +
+	return "\n// The toolhost that wrote this is not a release: the sdk comes from its source code.\n" +
+		"// Before others use this module, remove these lines and run: go get " + toolhost + "@latest\n" +
 		"replace " + toolhost + " => " + to + "\n", nil
 }
 
 // resolved follows the symbolic links in a path, as far as it exists.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		return to
 	}
 	parent := filepath.Dir(path)
 	if parent == path {
