@@ -15,7 +15,8 @@ import (
 )
 
 // A Recorder keeps the record of decisions and calls. *audit.Log implements it. An error of Append means that the
-// record was not written.
+// record was not written. One that has a method LeavesArguments does not change the arguments that it is given, and
+// gets no copy of its own.
 type Recorder interface {
 	Append(r audit.Record) error
 }
@@ -23,9 +24,10 @@ type Recorder interface {
 // audit writes a log line and a record for each call, also for refused ones.
 func (h *snapshot) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		started, in := time.Now(), len(c.Arguments)
+		in := len(c.Arguments)
 		result, err := next(ctx, c)
-		took := time.Since(started)
+		took := time.Since(c.began)
+		c.took = took
 		e := failure(result, err)
 		about := c.recorded()
 		h.logEnd(ctx, about, e, in, took)
@@ -87,7 +89,7 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 		}
 	}()
 	record := r()
-	if _, ours := h.options.Audit.(*audit.Log); !ours { // audit.Log does not change the arguments
+	if _, leaves := h.options.Audit.(interface{ LeavesArguments() }); !leaves {
 		record.Arguments = bytes.Clone(record.Arguments)
 	}
 	return h.options.Audit.Append(record)
@@ -99,6 +101,7 @@ func (c *Call) decisionRecord() audit.Record {
 	r := audit.Record{
 		CallID: c.ID, Tool: c.Tool, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Arguments: c.Arguments,
 		Effect: string(d.Effect), Rule: d.Rule, Layer: d.Layer, Source: d.Source, Reason: d.Reason, Approval: c.approval,
+		ArgumentsSHA256: c.argumentsHash(),
 	}
 	if c.Definition != nil {
 		r.Plugin = c.Definition.Plugin
@@ -109,9 +112,22 @@ func (c *Call) decisionRecord() audit.Record {
 	return r
 }
 
+// argumentsHash returns the hash of the arguments, which both records of a call have.
+func (c *Call) argumentsHash() string {
+	n := len(c.Arguments)
+	if n == 0 {
+		return ""
+	}
+	if h := &c.hashed; len(h.arguments) != n || &h.arguments[0] != &c.Arguments[0] { // others than before
+		h.arguments, h.hash = c.Arguments, audit.Hash(c.Arguments)
+	}
+	return c.hashed.hash
+}
+
 // endRecord is the record of a call that has ended.
 func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
 	r := c.decisionRecord()
+	r.Time = c.began.Add(took)
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.attempts()
 	r.Later = true // its effects are in the record since its decision

@@ -184,7 +184,7 @@ func (i *batchItem) run(ctx context.Context) {
 		c := now.prepare(&i.call)
 		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.audit, now.outcome)
 		result, err := refuse(ctx, c)
-		i.result = now.finish(c, result, err, 0)
+		i.result = now.finish(c, result, err)
 	} else {
 		i.result = b.host.call(ctx, i.call, i)
 	}

@@ -92,6 +92,13 @@ type callState struct {
 	leaveOut []string   // paths that the tool must not show
 	roots    []string   // folders outside the work folder that the tool may read in
 
+	began  time.Time     // when the host received the call
+	took   time.Duration // until its record
+	hashed struct {
+		arguments json.RawMessage // of which hash is
+		hash      string
+	}
+
 	preview     *sdk.Preview
 	previewTime time.Duration // counts against the call's timeout
 	previewAsks bool          // the preview requests approval

@@ -97,18 +97,18 @@ func (h *Host) Call(ctx context.Context, c Call) *Result {
 
 // call runs a call, with or without a batch, whose arguments are not shared.
 func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
-	started, now := time.Now(), h.now.Load()
+	now := h.now.Load()
 	now.prepare(&c).item = item
 	result, err := now.chain(ctx, &c)
-	return now.finish(&c, result, err, time.Since(started))
+	return now.finish(&c, result, err)
 }
 
 // callNested runs a call that is part of another one, whose arguments are not shared.
 func (h *Host) callNested(ctx context.Context, c Call, n *nesting) *Result {
-	started, now := time.Now(), h.now.Load()
+	now := h.now.Load()
 	now.prepare(&c).nested = n
 	result, err := now.chain(ctx, &c)
-	return now.finish(&c, result, err, time.Since(started))
+	return now.finish(&c, result, err)
 }
 
 // Tools returns every tool of every plugin by full name, except those that the policy denies in any case, and errors
@@ -175,7 +175,7 @@ func (h *snapshot) buildChain() {
 func (h *snapshot) prepare(c *Call) *Call {
 	h.fillIn(c)
 	c.Definition, c.Decision = nil, policy.Decision{}
-	c.callState = &callState{id: c.ID, called: c.Tool}
+	c.callState = &callState{id: c.ID, called: c.Tool, began: time.Now()}
 	if tool, ok := h.aliases[c.Tool]; ok {
 		c.Tool = tool
 	}
@@ -196,8 +196,8 @@ func (h *snapshot) fillIn(c *Call) {
 }
 
 // finish makes the result of a call, and reports its final status.
-func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration) *Result {
-	out := &Result{CallID: c.id, Tool: c.called, Status: StatusOK, Error: failure(r, err), Duration: took}
+func (h *snapshot) finish(c *Call, r *sdk.Result, err error) *Result {
+	out := &Result{CallID: c.id, Tool: c.called, Status: StatusOK, Error: failure(r, err), Duration: c.took}
 	if out.Error != nil {
 		out.Status = StatusError
 	}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -223,8 +225,12 @@ func (l *Log) prepare(r *Record) error {
 		r.Approval = new(*r.Approval) // the caller's own does not change
 	}
 	for text := range r.texts { // before the hashes are set, which are half of it
-		if *text != "" {
-			*text = textutil.Cut(l.redact.Text(*text), maxText)
+		switch {
+		case *text == "" || text == &r.ArgumentsSHA256 && isHash(*text):
+		case text == &r.CallID:
+			*text = l.redacted(*text)
+		default:
+			*text = l.texts.redacted(*text, l.redacted)
 		}
 	}
 	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
@@ -234,6 +240,30 @@ func (l *Log) prepare(r *Record) error {
 	}
 	r.Note = textutil.Cut(r.Note, maxText)
 	return nil
+}
+
+func (l *Log) redacted(text string) string { return textutil.Cut(l.redact.Text(text), maxText) }
+
+// recentTexts are short texts of the last records, as they are written: names of tools and rules, folders and reasons
+// are those of the record before, and looking for secrets in them is a tenth of the record's cost.
+type recentTexts [64]atomic.Pointer[recentText]
+
+type recentText struct{ given, written string }
+
+var textSeed = maphash.MakeSeed()
+
+func (t *recentTexts) redacted(text string, redact func(string) string) string {
+	const longest = 256
+	if len(text) > longest {
+		return redact(text)
+	}
+	slot := &t[maphash.String(textSeed, text)%uint64(len(t))]
+	if found := slot.Load(); found != nil && found.given == text {
+		return found.written
+	}
+	fresh := &recentText{text, redact(text)}
+	slot.Store(fresh)
+	return fresh.written
 }
 
 // A hasher hashes what is written to it, in pieces that are not copied one by one.
@@ -285,7 +315,10 @@ func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string
 	if *content == nil {
 		return
 	}
-	*sum, *size = hashOf(*content), int64(len(*content))
+	if *sum == "" {
+		*sum = hashOf(*content)
+	}
+	*size = int64(len(*content))
 	if !l.content {
 		*content = nil
 		return

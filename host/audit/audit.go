@@ -34,6 +34,7 @@ type Log struct {
 	path    string
 	content bool
 	redact  *redact.Redactor
+	texts   recentTexts
 
 	queue queue
 
@@ -116,6 +117,9 @@ func openFile(path string, flags int) (*os.File, error) {
 	}
 	return os.OpenFile(path, flags, 0o600)
 }
+
+// LeavesArguments says that Append does not change the arguments that it is given.
+func (l *Log) LeavesArguments() {}
 
 // Close writes the records that wait, and closes the files. A second Close does nothing.
 func (l *Log) Close() error {

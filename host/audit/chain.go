@@ -51,6 +51,9 @@ func (c *chain) add(r *Record) error {
 	return nil
 }
 
+// Hash returns the hash of content as records have it.
+func Hash(content []byte) string { return hashOf(content) }
+
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hexOf(sum[:])

@@ -45,7 +45,7 @@ type Record struct {
 	ViaCallID string `json:"via_call_id,omitempty"`
 
 	// ArgumentsSHA256 and ArgumentsBytes are of the arguments byte for byte, before any redaction. The log sets them when
-	// Arguments is given.
+	// Arguments is given without them.
 	ArgumentsSHA256 string `json:"arguments_sha256,omitempty"`
 	ArgumentsBytes  int64  `json:"arguments_bytes,omitempty"`
 	// Arguments are written only with Options.Content: redacted, and as a string if they are no JSON or over 64 KiB.

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
@@ -13,8 +14,8 @@ type record struct {
 	path    string // "" is the default
 	options audit.Options
 
+	log     atomic.Pointer[audit.Log] // nil before it is open
 	opening sync.Mutex
-	log     *audit.Log
 	err     error     // of the last attempt to open it
 	tried   time.Time // when that attempt ended
 
@@ -56,17 +57,24 @@ func (r *record) Append(a audit.Record) error {
 	return log.Append(a)
 }
 
+// LeavesArguments says that Append does not change the arguments, as audit.Log does not.
+func (r *record) LeavesArguments() {}
+
 // opened opens the log, again if the last attempt failed: the cause, such as a lock, may be gone. Callers that waited
 // for an attempt share its result.
 func (r *record) opened() (*audit.Log, error) {
+	if log := r.log.Load(); log != nil {
+		return log, nil
+	}
 	asked := time.Now()
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	if r.log == nil && !r.tried.After(asked) {
-		r.log, r.err = r.open()
-		r.tried = time.Now()
+	if r.log.Load() == nil && !r.tried.After(asked) {
+		log, err := r.open()
+		r.log.Store(log)
+		r.err, r.tried = err, time.Now()
 	}
-	return r.log, r.err
+	return r.log.Load(), r.err
 }
 
 func (r *record) open() (*audit.Log, error) {
@@ -108,8 +116,8 @@ func (r *record) close() error {
 	r.writer.Wait()
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	if r.log == nil {
-		return nil
+	if log := r.log.Load(); log != nil {
+		return log.Close()
 	}
-	return r.log.Close()
+	return nil
 }

@@ -311,9 +311,11 @@ func (s *inFlightCalls) remove(c *inFlightCall) bool {
 		return false
 	}
 	delete(s.running, c)
-	s.lastAnswer = time.Now()
-	if s.closed && len(s.running) == 0 {
-		close(s.empty)
+	if len(s.running) == 0 { // while others run, the process is not idle
+		s.lastAnswer = time.Now()
+		if s.closed {
+			close(s.empty)
+		}
 	}
 	return true
 }

@@ -143,6 +143,14 @@ func (of limiters) full() *limiter {
 	return nil
 }
 
+// now is the time if a rate needs it.
+func (of limiters) now() (now time.Time) {
+	if of[0].rate != nil || of[1].rate != nil {
+		now = time.Now()
+	}
+	return now
+}
+
 // tooEarly refuses a call that exceeds a rate; nil when it may run now.
 func (of limiters) tooEarly(now time.Time) (r *Refusal) {
 	for _, l := range of {
@@ -188,7 +196,10 @@ func (of limiters) begin() {
 
 // end also records how long calls take, mostly the last eight or so. began is zero for a call that has not run.
 func (of limiters) end(began time.Time) {
-	took := time.Since(began)
+	var took time.Duration
+	if !began.IsZero() {
+		took = time.Since(began)
+	}
 	for _, l := range of {
 		switch {
 		case began.IsZero():

@@ -93,12 +93,12 @@ const (
 // call takes up nothing. In a full queue the last call of the caller with most waiting gives way to a caller with
 // fewer.
 func (q *Queue) Join(member string, by Caller) (*Waiter, *Refusal) {
-	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
 		return nil, refusal
 	}
 	defer q.mu.Unlock()
 	of := q.limiters(member)
+	now := of.now()
 	if refusal := of.tooEarly(now); refusal != nil {
 		return nil, refusal
 	}
@@ -127,12 +127,12 @@ func (q *Queue) Join(member string, by Caller) (*Waiter, *Refusal) {
 
 // Check returns why Join would refuse a call now; nil when it would not.
 func (q *Queue) Check(member string, by Caller) *Refusal {
-	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
 		return refusal
 	}
 	defer q.mu.Unlock()
 	of := q.limiters(member)
+	now := of.now()
 	if refusal := of.tooEarly(now); refusal != nil {
 		return refusal
 	}
