@@ -36,6 +36,7 @@ type Plugin struct {
 	name, version string
 	configure     func(context.Context, *Request) error
 	configSchema  json.RawMessage
+	stateDir      string // of a test
 
 	mu        sync.Mutex
 	tools     []*entry

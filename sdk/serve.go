@@ -137,6 +137,7 @@ func init() {
 	wire.ServeListener = func(ctx context.Context, p any, lis net.Listener) error {
 		return p.(*Plugin).serveListener(ctx, lis)
 	}
+	wire.UseStateDir = func(p any, dir string) { p.(*Plugin).stateDir = dir }
 }
 
 // serveListener serves the plugin over plain gRPC, without go-plugin, until ctx ends, for tests. It returns when all
@@ -162,6 +163,13 @@ func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 // KeepDir is a folder for temporary files that outlive the plugin for a while, unlike those in os.TempDir, which a
 // host removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
 func KeepDir() string { return cmp.Or(os.Getenv(wire.EnvKeepDir), os.TempDir()) }
+
+// StateDir is a private folder in which the plugin may keep small files between its starts, such as a cursor or a cache;
+// "" when its host gives it none. There is one for each plugin of a configuration and each work folder of a host, so what
+// one project makes the plugin keep does not reach another. It is removed with an installed plugin. Two processes of the
+// plugin may use it at once, such as during a reload: write a file under another name, then rename it. Its size has no
+// limit of its own: keep it to some megabytes, and no secrets there, since other programs of the user can read them.
+func (p *Plugin) StateDir() string { return cmp.Or(p.stateDir, os.Getenv(wire.EnvStateDir)) }
 
 // Instance is the plugin's label in the host's configuration, for messages that say what to run; "" if the program
 // was not started by a host.

@@ -148,7 +148,9 @@ func Open(ctx context.Context, o Options) (*Instance, error) {
 // OpenProgram runs one plugin without a configuration, such as one that is being developed.
 func OpenProgram(ctx context.Context, spec supervise.Spec, o Options) (*Instance, error) {
 	c := &Configuration{Config: &config.Config{}, options: o, redactor: &redactor{}, builtin: true}
-	return (&Plugins{Configuration: c, Specs: []supervise.Spec{spec}}).Open(ctx)
+	p := &Plugins{Configuration: c, Specs: []supervise.Spec{spec}}
+	p.giveStateFolders()
+	return p.Open(ctx)
 }
 
 // Open makes the host. Plugins start when they are first needed, unless they are eager.

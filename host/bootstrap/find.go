@@ -143,6 +143,7 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 	checked, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
 	p.Specs, p.unlocked = checked, unlocked
 	p.lockInstalled(lock)
+	p.giveStateFolders()
 	return p
 }
 

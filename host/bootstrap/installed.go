@@ -190,7 +190,7 @@ func (p *Plugins) HasInstalled(name string) bool {
 	return p.Locked.Plugin(name) != nil || err == nil && filepath.Base(path) == programPrefix+name
 }
 
-// Uninstall removes an installed plugin and its lock. Running ones continue.
+// Uninstall removes an installed plugin, its lock and what it has kept. Running ones continue.
 func (p *Plugins) Uninstall(name string) error {
 	if !p.HasInstalled(name) {
 		return p.NotInstalled(name)
@@ -199,10 +199,11 @@ func (p *Plugins) Uninstall(name string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return lockfile.Update(filepath.Join(p.Dir, lockfile.Name), func(f *lockfile.File) error {
+	err := lockfile.Update(filepath.Join(p.Dir, lockfile.Name), func(f *lockfile.File) error {
 		f.Remove(name)
 		return nil
 	})
+	return errors.Join(err, removeState(name))
 }
 
 // NotInstalled is the error of a name that no installed plugin has.

@@ -125,3 +125,85 @@ func records(t *testing.T, i *Instance) []audit.Record {
 	}
 	return all
 }
+
+// What a plugin keeps in one work folder, or for one configuration, is not there in another. Plugins that are installed
+// keep theirs apart, and it goes with them.
+func TestStateFolders(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	folder, err := PluginFolder()
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, programPrefix+"kept"), []byte("#!/bin/sh\n"), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := map[string]string{}
+	find := func(what, config, workdir string, o Options) {
+		o.Config, o.TrustNamed, o.Workdir, o.Installed = filepath.Join(config, "config.hcl"), true, workdir, true
+		if err := os.WriteFile(o.Config, []byte(`plugin "own" { command = ["/bin/true"] }`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range c.Find(t.Context()).Specs {
+			dirs[what+" "+s.Name] = s.StateDir
+		}
+	}
+	a, b := t.TempDir(), t.TempDir()
+	find("a", a, a, Options{})
+	find("again", a, a, Options{})
+	find("other folder", a, b, Options{})
+	find("other file", b, a, Options{})
+	find("remote", a, a, Options{Remote: true})
+	seen := map[string]string{}
+	for what, dir := range dirs {
+		switch {
+		case strings.HasPrefix(what, "remote"):
+			if dir != "" {
+				t.Errorf("%s has %s", what, dir)
+			}
+			continue
+		case strings.HasPrefix(what, "again"):
+			if other := dirs["a"+strings.TrimPrefix(what, "again")]; dir != other {
+				t.Errorf("%s has %s, before it had %s", what, dir, other)
+			}
+			continue
+		case what == "other file kept": // an installed plugin is the same whatever the configuration
+			if dir != dirs["a kept"] {
+				t.Errorf("%s has %s", what, dir)
+			}
+			continue
+		}
+		if other, twice := seen[dir]; twice || !filepath.IsAbs(dir) {
+			t.Errorf("%s has %q, and so has %s", what, dir, other)
+		}
+		seen[dir] = what
+	}
+	if len(dirs) != 10 {
+		t.Fatalf("%v", dirs)
+	}
+	for _, dir := range dirs {
+		if dir != "" {
+			if err := os.MkdirAll(filepath.Join(dir, "deep"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p, err := OpenPluginFolder(Options{})
+	if err == nil {
+		err = p.Uninstall("kept")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, dir := range dirs {
+		if _, err := os.Stat(dir); dir != "" && (err == nil) != strings.HasSuffix(what, " own") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

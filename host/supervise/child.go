@@ -320,10 +320,11 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 
 // environment is the environment of a plugin's process: the allow-list, a folder for temporary files, the spec's
 // variables, then go-plugin's and the host's, which nothing overrides.
-func environment(spec Spec, temp string, protocol []string) []string {
+func environment(spec Spec, temp, state string, protocol []string) []string {
 	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
 	return append(append(append(out, ownEnvironment(spec)...), protocol...),
 		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
+		wire.EnvStateDir+"="+state,
 		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 

@@ -222,6 +222,7 @@ func TestEveryLevel(t *testing.T) {
 		"PLUGIN_UNIX_SOCKET_DIR " +
 		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR TOOLHOST_INSTANCE " +
+		"TOOLHOST_STATE_DIR " +
 		"PROCTREE_ID")
 	for _, level := range allLevels {
 		for _, memory := range []int64{0, 1 << 30} { // they have a confiner

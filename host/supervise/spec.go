@@ -57,6 +57,9 @@ type Spec struct {
 	Idempotent []string
 	// Sandbox limits what the plugin may use of the machine.
 	Sandbox sandbox.Spec
+	// StateDir is the absolute path of a folder for what the plugin keeps between starts: it is made, and the plugin may
+	// write to it at every level; "" gives it none.
+	StateDir string
 	// Refused is why the plugin must not be started at all, such as a secret that is missing; "" if it may be.
 	Refused string
 	// Source is where the spec is from, for display, such as "config.hcl:12".

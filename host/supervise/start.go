@@ -419,9 +419,15 @@ func (r *runner) launch() (c *child, stdout *os.File, err error) {
 }
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
-	s := r.supervisor
-	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, r.env), Temp: temp,
-		Socket: r.socketDir}
+	s, state := r.supervisor, ""
+	if dir := r.spec.StateDir; dir != "" {
+		var err error
+		if state, err = makeStateDir(dir); err != nil { // it may not need it
+			s.log.Warn("plugin has no folder for its state", "plugin", r.spec.Name, "error", err)
+		}
+	}
+	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, state, r.env), Temp: temp,
+		Socket: r.socketDir, State: state}
 	std, err := openStdio(r.spec, r.spec.Sandbox.HasNamespaces(s.capabilities()))
 	if err != nil {
 		return nil, nil, err

@@ -45,6 +45,7 @@ type process struct {
 func environment(dir, token string) []string {
 	return append(supervise.Spec{}.Environment(), "TMPDIR="+dir, "PLUGIN_UNIX_SOCKET_DIR="+dir,
 		"PLUGIN_PROTOCOL_VERSIONS=1", wire.EnvToken+"="+token, wire.EnvLifeline+"=stdin", wire.EnvKeepDir+"="+dir,
+		wire.EnvStateDir+"="+dir,
 		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
 }
 

@@ -32,6 +32,8 @@ const (
 	EnvHostPID = "TOOLHOST_HOST_PID"
 	// EnvKeepDir is a folder for temporary files that outlive the plugin, unlike those in TMPDIR. See sdk.KeepDir.
 	EnvKeepDir = "TOOLHOST_KEEP_DIR"
+	// EnvStateDir is a private folder that the plugin may keep files in; empty when it has none. See sdk.Plugin.StateDir.
+	EnvStateDir = "TOOLHOST_STATE_DIR"
 	// EnvInstance is the label of the plugin in the host's configuration. See sdk.Instance.
 	EnvInstance = "TOOLHOST_INSTANCE"
 	// EnvToken is the token that the host sends with each request, see WithToken; without it no request needs one.
@@ -68,3 +70,6 @@ func ServerOptions() []grpc.ServerOption {
 // ServeListener serves an *sdk.Plugin on a listener over plain gRPC, without go-plugin, until ctx ends, and returns
 // when all calls have ended. Package sdk sets it for package sdktest, so that it is not part of sdk's API.
 var ServeListener func(ctx context.Context, plugin any, lis net.Listener) error
+
+// UseStateDir gives an *sdk.Plugin another state folder than that in EnvStateDir. Package sdk sets it, likewise.
+var UseStateDir func(plugin any, dir string)

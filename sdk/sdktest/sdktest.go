@@ -40,8 +40,8 @@ func (p *Plugin) Unchecked() *Plugin {
 	return &out
 }
 
-// Start serves p over gRPC in memory until the test ends, with the limits that it has as a process. The test fails if a
-// handler runs on after that, though its ctx has ended.
+// Start serves p over gRPC in memory until the test ends, with the limits that it has as a process, and with an empty
+// state folder. The test fails if a handler runs on after that, though its ctx has ended.
 func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
@@ -51,6 +51,7 @@ func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wire.UseStateDir(p, t.TempDir())
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- ServeListener(ctx, p, lis) }()

@@ -34,6 +34,7 @@ type Program struct {
 	Argv         []string
 	Env          []string
 	Temp, Socket string // its folders for temporary files and for its socket, or ""
+	State        string // its folder for what it keeps, or ""
 }
 
 // A Prepared program can be run in its sandbox. Call Release when the program and all that it started have ended.
@@ -65,6 +66,7 @@ type request struct {
 	Host
 	spec         Spec
 	temp, socket string
+	state        string
 }
 
 // Evaluate returns the effect of a sandbox on this host, without a start. It fails when a start would be refused.
@@ -95,7 +97,7 @@ func (r request) evaluate() (c Confinement, p protection, err error) {
 
 // Prepare creates what the sandbox of a program needs, such as placeholders.
 func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
-	r := request{h, s, p.Temp, p.Socket}
+	r := request{h, s, p.Temp, p.Socket, p.State}
 	c, protects, err := r.evaluate()
 	if err != nil {
 		return Prepared{}, err
@@ -229,7 +231,7 @@ func (r request) writable() []string {
 // ownFolders are all folders that the plugin may write to, except for shared memory and terminals. A folder that is
 // reached through another of them is covered by that one.
 func (r request) ownFolders() []string {
-	own := slices.DeleteFunc([]string{r.temp, r.socket}, func(path string) bool { return path == "" })
+	own := slices.DeleteFunc([]string{r.temp, r.socket, r.state}, func(path string) bool { return path == "" })
 	return withoutNested(slices.Concat(own, r.writable()), r.writable())
 }
 
