@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,9 @@ import (
 )
 
 func main() {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = installedVersion(version, info)
+	}
 	os.Exit(named(os.Args[0])(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

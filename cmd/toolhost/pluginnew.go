@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -78,8 +77,11 @@ func findSDK(named string) (pluginnew.SDK, error) {
 	if dir, err := os.Getwd(); err == nil {
 		folders = append(folders, dir)
 	}
-	info, _ := debug.ReadBuildInfo()
-	return pluginnew.FindSDK(named, version, info, folders...)
+	released := "v" + version
+	if version == unreleased {
+		released = ""
+	}
+	return pluginnew.FindSDK(named, released, folders...)
 }
 
 // makeNeeds are the programs that a plugin's Makefile runs.

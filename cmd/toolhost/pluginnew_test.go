@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -87,4 +88,24 @@ func missing(programs ...string) string {
 		}
 	}
 	return ""
+}
+
+// A program that the go command has downloaded and built has the version of its module; any other one that of its
+// Makefile.
+func TestInstalledVersion(t *testing.T) {
+	local := debug.BuildInfo{Main: debug.Module{Version: "v0.3.1"}}
+	downloaded := local
+	downloaded.Main.Sum = "h1:x"
+	for _, c := range []struct {
+		version string
+		info    *debug.BuildInfo
+		want    string
+	}{
+		{unreleased, nil, unreleased}, {unreleased, &local, unreleased}, {unreleased, &downloaded, "0.3.1"},
+		{"0.2.0", &downloaded, "0.2.0"},
+	} {
+		if got := installedVersion(c.version, c.info); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +12,18 @@ import (
 )
 
 // version is set by the Makefile for releases.
-var version = "0.1.0-dev"
+var version = unreleased
+
+// unreleased is the version of a program that was built from sources of any state.
+const unreleased = "0.1.0-dev"
+
+// installedVersion is version, or that of the module where the go command has downloaded and built this program.
+func installedVersion(version string, info *debug.BuildInfo) string {
+	if version == unreleased && info != nil && info.Main.Sum != "" {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return version
+}
 
 func newVersion(g *globals) *cobra.Command {
 	var format string

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -124,24 +123,19 @@ func TestFindSDK(t *testing.T) {
 		}
 	}
 	below := filepath.Join(source, "a", "b")
-	downloaded := &debug.BuildInfo{Main: debug.Module{Path: toolhost, Version: "v0.3.1", Sum: "h1:x"}}
-	local := &debug.BuildInfo{Main: debug.Module{Path: toolhost, Version: "v0.3.1"}}
 	for _, c := range []struct {
-		named, version string
-		info           *debug.BuildInfo
-		folders        []string
-		want           SDK
-		fails          string
+		named, released string
+		folders         []string
+		want            SDK
+		fails           string
 	}{
-		{source, "0.2.0", downloaded, nil, SDK{Dir: source}, ""},
-		{other, "0.2.0", downloaded, nil, SDK{}, "is no folder with the module"},
-		{"", "0.2.0", nil, []string{source}, SDK{Version: "v0.2.0"}, ""},
-		{"", "0.2.0-rc.1", nil, nil, SDK{Version: "v0.2.0-rc.1"}, ""},
-		{"", "0.1.0-dev", downloaded, []string{source}, SDK{Version: "v0.3.1"}, ""},
-		{"", "0.1.0-dev", local, []string{other, below}, SDK{Dir: source}, ""},
-		{"", "0.1.0-dev", nil, []string{other, filepath.Join(other, "no")}, SDK{}, ErrNoSDK.Error()},
+		{source, "v0.2.0", nil, SDK{Dir: source}, ""},
+		{other, "v0.2.0", nil, SDK{}, "is no folder with the module"},
+		{"", "v0.2.0", []string{source}, SDK{Version: "v0.2.0"}, ""},
+		{"", "", []string{other, below}, SDK{Dir: source}, ""},
+		{"", "", []string{other, filepath.Join(other, "no")}, SDK{}, ErrNoSDK.Error()},
 	} {
-		got, err := FindSDK(c.named, c.version, c.info, c.folders...)
+		got, err := FindSDK(c.named, c.released, c.folders...)
 		if got != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}

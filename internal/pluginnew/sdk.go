@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime/debug"
 	"strings"
 )
 
@@ -27,23 +25,17 @@ type SDK struct {
 var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
 	"beside this program. Fix: add --sdk DIR, with DIR a checkout of " + toolhost)
 
-var release = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+(-(rc|beta|alpha)[.0-9]*)?)$`)
-
 // FindSDK returns the sdk that fits this program: of the named folder if there is one; of the program's own version if
-// that is released; otherwise of the sources in or above one of the folders. version is the one that a release was
-// built with.
-func FindSDK(named, version string, info *debug.BuildInfo, folders ...string) (SDK, error) {
-	if named != "" {
-		if !isSource(named) {
-			return SDK{}, fmt.Errorf("--sdk %s is no folder with the module %s: it has no go.mod that says so", named, toolhost)
-		}
+// that is released; otherwise of the sources in or above one of the folders. released is the version, such as v0.1.0, or
+// "".
+func FindSDK(named, released string, folders ...string) (SDK, error) {
+	switch {
+	case named != "" && !isSource(named):
+		return SDK{}, fmt.Errorf("--sdk %s is no folder with the module %s: it has no go.mod that says so", named, toolhost)
+	case named != "":
 		return SDK{Dir: named}, nil
-	}
-	if m := release.FindStringSubmatch(version); m != nil {
-		return SDK{Version: "v" + m[1]}, nil
-	}
-	if info != nil && info.Main.Path == toolhost && info.Main.Sum != "" { // downloaded, and built by the go command
-		return SDK{Version: info.Main.Version}, nil
+	case released != "":
+		return SDK{Version: released}, nil
 	}
 	for _, folder := range folders {
 		for dir := folder; dir != ""; dir = filepath.Dir(dir) {
