@@ -26,13 +26,14 @@ type program struct {
 	launcher *Launcher     // or nil
 	started  func(pid int) // or nil
 	exited   func(Exit)    // or nil
+	ended    func()        // or nil
 }
 
 // resolve finds the program's file. It does not check it further: execve reports whether it can be run.
 func (c *Cmd) resolve() (program, error) {
 	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...),
 		env: c.environ(), terminal: c.Terminal != nil, sandbox: c.Sandbox, launcher: c.Launcher, started: c.Started,
-		exited: c.Exited}
+		exited: c.Exited, ended: c.Ended}
 	s := &p.sandbox
 	paths := slices.Concat(s.Writable, s.Pinned, s.ReadOnly, s.Masked, s.PinnedLinks)
 	refused := NamespacesRefused()

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -399,14 +400,26 @@ func BenchmarkOSExec(b *testing.B) {
 	}
 }
 
-// The end of the program itself is reported once, before the end of what it has left.
+// The end of the program itself is reported once, before the end of what it has left, and that before Run returns.
 func TestExitedComesBeforeTheSweep(t *testing.T) {
 	var exits []Exit
-	c := Command("/bin/sh", "-c", "sleep 1000 & exit 3")
+	left := t.TempDir() + "/left"
+	c := Command("/bin/sh", "-c", "sleep 1000 & echo $! >"+left+"; exit 3")
 	c.Exited = func(e Exit) { exits = append(exits, e) }
+	ended := 0
+	c.Ended = func() {
+		ended++
+		text, _ := os.ReadFile(left)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || syscall.Kill(pid, 0) == nil || len(exits) != 1 {
+			t.Errorf("process %d is left after the end, or that came before the program's: %v", pid, exits)
+		}
+	}
 	exit, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := map[bool]int{true: 1}[containment == inTree]; ended != want {
+		t.Errorf("the end of the tree was reported %d times, not %d", ended, want)
 	}
 	if len(exits) != 1 || exits[0].Code != 3 || exits[0].Duration != exit.Duration || exits[0].Killed != 0 {
 		t.Errorf("reported %+v, then %+v", exits, exit)

@@ -137,6 +137,9 @@ func (t *tree) watch() {
 		go func() { _, _ = t.proc.Wait() }()
 	} else {
 		_ = t.proc.Kill()
+		if t.report.Ended && t.program.ended != nil {
+			t.program.ended() // the kernel may take a millisecond to end a launcher and its namespaces
+		}
 		t.state, _ = t.proc.Wait()
 	}
 	close(t.done)
