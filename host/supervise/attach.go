@@ -136,7 +136,8 @@ func follow(pid int) (*child, error) {
 	left := make(chan struct{})
 	leave := sync.OnceFunc(func() { close(left) })
 	c := &child{pid: pid, handle: handle, containment: "none", attached: true, died: make(chan struct{}),
-		exited: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{}, killAll: leave}
+		exited: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
+		killAll: leave}
 	close(c.stderrRead)
 	go func() {
 		poll := time.NewTicker(attachPoll)
@@ -155,6 +156,7 @@ func follow(pid int) (*child, error) {
 		c.mu.Unlock()
 		_ = handle.Release()
 		close(c.exited)
+		close(c.released)
 	}()
 	return c, nil
 }

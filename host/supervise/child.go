@@ -32,6 +32,8 @@ type child struct {
 	killAll     func()        // kills the process and everything it has started
 	died        chan struct{} // closed when the program itself has ended: before exited
 	exited      chan struct{} // closed when no process of it is left and its output has been read
+	reaped      chan struct{} // closed when its launcher has ended too
+	released    chan struct{} // closed after exited and reaped, when its sandbox holds nothing: no start waits for it
 	tail        *tail
 	stdin       *os.File // the plugin ends when this is closed
 	attached    bool     // it was started by hand: the host never ends it, and leaves it instead
@@ -85,7 +87,8 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, lo
 	cmd := how.Command(spec.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Launcher = std.stdin.r, std.stdout.w, std.stderr.w, std.launcher
 	c = &child{containment: cmd.Containment(), died: make(chan struct{}), exited: make(chan struct{}),
-		stderrRead: make(chan struct{}), tail: &tail{}, stdin: std.stdin.w,
+		reaped: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
+		stdin:  std.stdin.w,
 		output: [2]*os.File{std.stdout.r, std.stderr.r}}
 	ended, err := c.run(ctx, cmd)
 	if err != nil {
@@ -102,7 +105,7 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, lo
 	return c, std.stdout.r, nil
 }
 
-// run returns when the program runs; ended closes when no process of it is left.
+// run returns when the program runs; ended closes when no process of it is left, but for its launcher.
 func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -110,6 +113,7 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 	life, kill := context.WithCancel(context.Background())
 	defer context.AfterFunc(ctx, kill)()
 	c.killAll, ended = kill, make(chan struct{})
+	end := sync.OnceFunc(func() { close(ended) })
 	started := make(chan error, 1)
 	cmd.Started = func(pid int) { // before another process can get its number
 		var err error
@@ -119,9 +123,10 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 		}
 		started <- err
 	}
-	cmd.Exited = func(e proctree.Exit) { c.setExit(e, nil) }
+	cmd.Exited, cmd.Ended = func(e proctree.Exit) { c.setExit(e, nil) }, end
 	go func() {
-		defer close(ended)
+		defer close(c.reaped)
+		defer end()
 		defer kill()
 		c.setExit(cmd.Run(life))
 	}()
@@ -164,8 +169,10 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 		_ = f.SetReadDeadline(time.Now()) // a process that could not be killed may hold the pipe open
 	}
 	c.readers.Wait()
-	how.Release()
 	close(c.exited)
+	how.Release()
+	<-c.reaped
+	close(c.released)
 	_ = removal.All(how.Temp, backgroundRemovalTime)
 }
 

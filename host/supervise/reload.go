@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
@@ -229,7 +230,7 @@ func (m *stateMachine) replaceSpec(r reload) {
 // reloadFailed changes nothing, and counts no crash.
 func (m *stateMachine) reloadFailed(r *reload, err error) {
 	m.lastError = fmt.Errorf("not reloaded: %w", err)
-	m.p.log.Warn("plugin was not reloaded", "error", err)
+	m.log(slog.LevelWarn, "plugin was not reloaded", "error", err)
 	if m.current == nil { // it died meanwhile, and calls may wait
 		refused := m.mayStart()
 		switch {

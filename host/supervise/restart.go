@@ -3,6 +3,7 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -73,7 +74,7 @@ func (m *stateMachine) countCrash() {
 		m.setState(Crashed, "it crashed")
 	}
 	m.scheduleEager()
-	m.p.log.Warn("plugin crashed", "generation", m.generation, "state", string(m.state), "error", m.lastError)
+	m.log(slog.LevelWarn, "plugin crashed", "generation", m.generation, "state", string(m.state), "error", m.lastError)
 }
 
 func (m *stateMachine) quarantine() {

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
@@ -89,7 +90,7 @@ func (m *stateMachine) standbyStarted(r standbyStart) {
 	if r.err != nil {
 		s.of = nil
 		s.failures++
-		m.p.log.Warn("the standby of a plugin could not be started", "error", r.err)
+		m.log(slog.LevelWarn, "the standby of a plugin could not be started", "error", r.err)
 		return
 	}
 	s.g, s.program, s.failures = r.g, r.program, 0
@@ -101,7 +102,7 @@ func (m *stateMachine) standbyStarted(r standbyStart) {
 
 func (m *stateMachine) standbyDied() {
 	m.standby.failures++
-	m.p.log.Warn("the standby of a plugin ended", "error", m.standby.g.describeEnd())
+	m.log(slog.LevelWarn, "the standby of a plugin ended", "error", m.standby.g.describeEnd())
 	m.dropStandby()
 }
 

@@ -59,6 +59,8 @@ type generation struct {
 	health    healthCheck
 	abandoned abandonedCalls
 	replaced  chan struct{} // closed when a standby has taken over from it
+	released  chan struct{} // closed, once, when its resources are about to be released
+	releasing sync.Once
 	stopWatch context.CancelFunc
 }
 
@@ -122,13 +124,8 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
-	var cached toolcache.Entry
-	if !spec.Attach {
-		cached = s.cache.Entry(ctx, s.cacheKey(spec, path))
-	}
-	g = &generation{number: number, calls: newInFlightCalls(), program: path,
-		references: spec.References, cached: cached,
-		replaced: make(chan struct{})}
+	g = &generation{number: number, calls: newInFlightCalls(), program: path, references: spec.References,
+		replaced: make(chan struct{}), released: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			g, err = nil, g.cleanUp(ctx, err)
@@ -141,7 +138,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return g, fmt.Errorf("it did not describe itself: %w", err)
 	}
-	if err := g.configure(ctx, d, spec, s.workdir, cached.Cacheable()); err != nil {
+	if err := g.configure(ctx, d, spec, s.workdir, g.cached.Cacheable()); err != nil {
 		return g, err
 	}
 	if len(d.ConfigSchema) > 0 { // its tools may depend on its configuration
@@ -150,12 +147,17 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 		}
 	}
 	g.described.Store(d)
-	cached.Store(ctx, d)
+	if d.Dynamic { // it is stored before any later one
+		g.cached.Store(ctx, d)
+	} else {
+		// what waits for the plugin does not for a file
+		s.storing.Go(func() { g.cached.Store(context.WithoutCancel(ctx), d) })
+	}
 	return g, nil
 }
 
 // connect launches the process and connects to it with go-plugin's client. That has no context: the end of ctx kills
-// the process, which makes it return. It may panic at a plugin's input.
+// the process, which makes it return. It may panic at a plugin's input. The launcher comes up beside all else.
 func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -164,6 +166,17 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	}()
 	r := &runner{ctx: ctx, spec: spec, supervisor: s, generation: g, log: s.log.With("plugin", spec.Name),
 		prepared: func(how sandbox.Prepared) { g.confinement, g.sandboxHint = &how.Confinement, how.Hint }}
+	defer func() {
+		if r.stdio != nil { // it was not launched
+			r.stdio.close()
+		}
+	}()
+	if !spec.Attach {
+		if r.stdio, err = openStdio(spec, spec.Sandbox.HasNamespaces(s.capabilities())); err != nil {
+			return err
+		}
+		g.cached = s.cache.Entry(ctx, s.cacheKey(spec, g.program))
+	}
 	config := &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
@@ -359,6 +372,7 @@ type runner struct {
 	spec       Spec
 	supervisor *Supervisor
 	generation *generation
+	stdio      *stdio // of the first launch, nil after it
 	log        *slog.Logger
 	prepared   func(sandbox.Prepared) // called before a launch
 
@@ -428,9 +442,12 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 	}
 	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, state, r.env), Temp: temp,
 		Socket: r.socketDir, State: state}
-	std, err := openStdio(r.spec, r.spec.Sandbox.HasNamespaces(s.capabilities()))
-	if err != nil {
-		return nil, nil, err
+	std := r.stdio
+	if r.stdio = nil; std == nil {
+		var err error
+		if std, err = openStdio(r.spec, r.spec.Sandbox.HasNamespaces(s.capabilities())); err != nil {
+			return nil, nil, err
+		}
 	}
 	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
 	if err != nil {
@@ -457,9 +474,10 @@ func (r *runner) Stdout() io.ReadCloser { return io.NopCloser(strings.NewReader(
 // Stderr is empty.
 func (r *runner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Wait returns when the process has ended.
+// Wait returns when the process has ended and is released: go-plugin then has standard error written to the disk, and
+// a next start would wait for that.
 func (r *runner) Wait(context.Context) error {
-	<-r.generation.child.exited
+	<-r.generation.released
 	return nil
 }
 

@@ -43,12 +43,19 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 		return nil, err
 	}
 	g := &generation{number: number, calls: newInFlightCalls(), replaced: make(chan struct{}),
-		child: &child{died: make(chan struct{}), exited: make(chan struct{}), tail: &tail{},
+		released: make(chan struct{}),
+		child: &child{died: make(chan struct{}), exited: make(chan struct{}), released: closed, tail: &tail{},
 			killReason: "it was asked to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live, a.all = g, append(a.all, g)
 	return g, nil
 }
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // starts are the times of its starts.
 func (a *fakeProcess) starts() []time.Time {

@@ -125,6 +125,10 @@ func (g *generation) stop() {
 // release frees go-plugin's resources of a process that has ended. It must not be called before: go-plugin's Kill
 // waits without limit for a plugin that does not answer.
 func (g *generation) release() {
+	if g.child != nil {
+		within(killTime, g.child.released)
+	}
+	g.releasing.Do(func() { close(g.released) })
 	if g.stopWatch != nil {
 		g.stopWatch()
 	}

@@ -72,6 +72,7 @@ type Supervisor struct {
 	log       *slog.Logger
 	binaries  *binaries.Store
 	cache     *toolcache.Cache // or nil
+	storing   sync.WaitGroup   // of descriptions in it
 	starts    chan struct{}    // holds one token for each running start
 	reloading chan struct{}    // holds a token during a reload
 	offline   bool
@@ -187,6 +188,7 @@ func (s *Supervisor) Close() error {
 	wg.Wait()
 	s.events.close()
 	s.binaries.Close()
+	s.storing.Wait()
 	s.cache.Close()
 	if s.tempDir != s.runDir {
 		_ = s.tempDir.remove()
