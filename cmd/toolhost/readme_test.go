@@ -58,7 +58,8 @@ func checkGo(t *testing.T, text string) {
 		text = body
 	}
 	for _, file := range []string{"../../sdk/example_test.go", "../../host/example_test.go",
-		"../../sdk/sdktest/example_test.go",
+		"../../sdk/sdktest/example_test.go", "../../sdk/sdktest/guide_test.go",
+		"../../sdk/sdktest/fake_test.go",
 		"../../sdk/proctree/example_test.go",
 		"../../host/bootstrap/example_test.go"} {
 		source, err := os.ReadFile(file)
