@@ -97,7 +97,13 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 }
 
 // newRunID numbers the runs of a host, which costs a tenth of another random text.
-func (h *Host) newRunID() string { return h.runPrefix + strconv.FormatUint(h.runs.Add(1), 36) }
+func (h *Host) newRunID() string {
+	n := h.runs.Add(1)
+	if n == ballastCalls {
+		h.addBallast()
+	}
+	return h.runPrefix + strconv.FormatUint(n, 36)
+}
 
 // toRequest makes the plugin's request, with its own copy of the arguments.
 func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {

@@ -62,6 +62,7 @@ type Host struct {
 	misses    missCounter
 	runPrefix string        // of RunIDs, new for each host
 	runs      atomic.Uint64 // calls of plugins
+	kept      atomic.Pointer[[ballast]byte]
 	changes   atomic.Uint64 // counts changes of any plugin's tools
 
 	reloading sync.Mutex

@@ -2,6 +2,8 @@ package host
 
 import (
 	"path"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -116,4 +118,28 @@ func TestGlobsAndNames(t *testing.T) {
 			r.Errorf("%q does not match %s__%s, and covers %s", glob, plugin, tool, plugin)
 		}
 	})
+}
+
+// A busy host gets its ballast, unless the embedder has set how the collector runs.
+func TestBallast(t *testing.T) {
+	has := func() bool {
+		runtime.GC() // of the last one
+		var h Host
+		h.runs.Store(ballastCalls - 1)
+		h.newRunID()
+		return h.kept.Load() != nil
+	}
+	if !has() {
+		t.Error("a busy host has none")
+	}
+	func() {
+		defer debug.SetGCPercent(debug.SetGCPercent(50))
+		if has() {
+			t.Error("there is one beside another percentage")
+		}
+	}()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
+	if has() {
+		t.Error("there is one beside a limit of memory")
+	}
 }

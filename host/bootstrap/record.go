@@ -20,13 +20,13 @@ type record struct {
 	tried   time.Time // when that attempt ended
 
 	mu     sync.Mutex // held to queue for the writer, and to end it
-	later  chan audit.Record
+	later  chan *audit.Record
 	writer sync.WaitGroup
 }
 
 // newRecord begins a record; close ends it.
 func newRecord(path string, o audit.Options) *record {
-	later := make(chan audit.Record, 1000)
+	later := make(chan *audit.Record, 1000)
 	r := &record{path: path, options: o, later: later}
 	r.writer.Go(func() { r.write(later) })
 	return r
@@ -34,9 +34,9 @@ func newRecord(path string, o audit.Options) *record {
 
 // write appends queued records. When that fails, a call that needs the record gets the error itself, and close does
 // not wait for the rest: each attempt may take as long as a lock is waited for.
-func (r *record) write(later <-chan audit.Record) {
+func (r *record) write(later <-chan *audit.Record) {
 	for a := range later {
-		if r.Append(a) != nil && r.closing() {
+		if r.Append(*a) != nil && r.closing() {
 			return
 		}
 	}
@@ -87,7 +87,7 @@ func (r *record) open() (*audit.Log, error) {
 
 // plugin records a plugin's start or end, without waiting until it is written.
 func (r *record) plugin(s supervise.Status) {
-	a := audit.Record{Plugin: s.Name, Generation: s.Generation, Reason: s.LastError}
+	a := &audit.Record{Plugin: s.Name, Generation: s.Generation, Reason: s.LastError}
 	switch s.State {
 	case supervise.Ready:
 		a.Kind = audit.KindStart
