@@ -41,7 +41,7 @@ func setOutcome(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	}
 	if n := len(e.Message); n > 0 {
 		switch e.Message[n-1] {
-		case '.', '!', '?', ')', '\n':
+		case '.', '!', '?', '\n':
 			e.Message += " "
 		default:
 			e.Message += ". "

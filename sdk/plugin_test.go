@@ -52,6 +52,11 @@ func TestResultOfAHandler(t *testing.T) {
 	tooled := func(name, message string) *sdk.Result {
 		return &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: name, Message: message, Outcome: sdk.OutcomeFailed}}
 	}
+	mute := func(name, said string) *sdk.Result {
+		r := tooled(name, "the tool x failed with "+said+" and no message")
+		r.Error.Suggestion = "This is a bug in the plugin: its error needs a text."
+		return r
+	}
 	_, missing := os.Open("/nowhere/at/all")
 	for name, c := range map[string]struct {
 		result *sdk.Result
@@ -62,16 +67,14 @@ func TestResultOfAHandler(t *testing.T) {
 			Message:    "the tool x has run, but returned neither a result nor an error",
 			Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
 			Outcome:    sdk.OutcomeUnknown}}},
-		"an empty result": {&sdk.Result{}, nil, &sdk.Result{}},
-		"an empty error": {nil, &sdk.Error{}, tooled("",
-			"the tool x failed with an error without a name and no message")},
-		"a bare name": {nil, &sdk.Error{Name: "Lost"}, tooled("Lost", "the tool x failed with Lost and no message")},
-		"an empty one inside": {&sdk.Result{Error: &sdk.Error{}}, nil, tooled("",
-			"the tool x failed with an error without a name and no message")},
-		"content":           {sdk.Text("a"), nil, sdk.Text("a")},
-		"a nil *Error":      {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
-		"content and error": {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
-		"an error inside":   {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
+		"an empty result":     {&sdk.Result{}, nil, &sdk.Result{}},
+		"an empty error":      {nil, &sdk.Error{}, mute("", "an error without a name")},
+		"a bare name":         {nil, &sdk.Error{Name: "Lost"}, mute("Lost", "Lost")},
+		"an empty one inside": {&sdk.Result{Error: &sdk.Error{}}, nil, mute("", "an error without a name")},
+		"content":             {sdk.Text("a"), nil, sdk.Text("a")},
+		"a nil *Error":        {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
+		"content and error":   {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
+		"an error inside":     {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
 		"its own code": {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"},
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd", Outcome: sdk.OutcomeFailed}}},
 		"an unknown outcome": {nil, &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost",

@@ -64,6 +64,7 @@ func withMessage(failure *Error, tool string) *Error {
 		tool,
 		cmp.Or(failure.Name, "an error without a name"),
 	)
+	failure.Suggestion = cmp.Or(failure.Suggestion, "This is a bug in the plugin: its error needs a text.")
 	return failure
 }
 

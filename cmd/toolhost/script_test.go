@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if marker := os.Getenv(faultyVar); marker != "" {
 		serveFaulty(marker)
 	}
+	if len(os.Args) == 3 && os.Args[1] == mistakeWord {
+		serveMistake(os.Args[2])
+	}
 	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 

@@ -239,6 +239,14 @@ func (c *child) endText() string {
 	return exitText(c.exit)
 }
 
+// exitedSilently reports whether the process ended by itself and had printed nothing on standard error.
+func (c *child) exitedSilently() bool {
+	c.mu.Lock()
+	ended := c.killReason == "" && c.lost == nil && c.exit.Signal == 0
+	c.mu.Unlock()
+	return ended && len(c.tail.last(1)) == 0
+}
+
 func exitText(e proctree.Exit) string {
 	if e.Signal != 0 {
 		return "killed by " + e.SignalName()

@@ -99,6 +99,8 @@ func (g *generation) earlyExit(err error) error {
 	case exited && (c.exit.Code == 126 || c.exit.Code == 127):
 		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run",
 			exit)
+	case exited && c.exitedSilently():
+		return fmt.Errorf("%w, and printed no reason on standard error; it must serve until the host ends it", exit)
 	}
 	return exit
 }
@@ -239,8 +241,12 @@ func otherMachine(system, arch string) string {
 	if system == runtime.GOOS && arch == runtime.GOARCH {
 		return ""
 	}
-	return fmt.Sprintf("it was built for %s/%s, this machine is %s; build it with GOOS=%s GOARCH=%s",
-		system, arch, thisMachine(), runtime.GOOS, runtime.GOARCH)
+	return otherSystem(system + "/" + arch)
+}
+
+func otherSystem(builtFor string) string {
+	return fmt.Sprintf("it was built for %s, this machine is %s; build it with GOOS=%s GOARCH=%s", builtFor, thisMachine(),
+		runtime.GOOS, runtime.GOARCH)
 }
 
 var elfArchs = map[elf.Machine]string{
@@ -315,13 +321,13 @@ func machOProblem(r io.ReaderAt) string {
 	case runtime.GOOS == "darwin": // a universal binary
 		return ""
 	}
-	return "it was built for darwin, this machine is " + thisMachine()
+	return otherSystem("darwin")
 }
 
 func peProblem(r io.ReaderAt) string {
 	f, err := pe.NewFile(r)
 	if err != nil {
-		return "it was built for windows, this machine is " + thisMachine()
+		return otherSystem("windows")
 	}
 	archs := map[uint16]string{
 		pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_I386: "386", pe.IMAGE_FILE_MACHINE_ARM64: "arm64",

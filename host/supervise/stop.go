@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"crypto/rand"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,5 +174,9 @@ func (g *generation) hasEnded() bool {
 
 // describeEnd says how the process ended, with its last lines on standard error; it has died.
 func (g *generation) describeEnd() string {
-	return g.withSandboxHint(g.child.withStderr(g.child.exitError(""))).Error()
+	err := g.child.exitError("")
+	if g.child.exitedSilently() {
+		err = fmt.Errorf("%w, and printed no reason on standard error; a tool must return an error, not call os.Exit", err)
+	}
+	return g.withSandboxHint(g.child.withStderr(err)).Error()
 }
