@@ -332,16 +332,22 @@ func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 // folders are those in use; c is nil when there is no valid configuration.
 func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	out := []folderFinding{g.configuration(c)}
+	own := func(dir func() (string, error)) func() (string, error) {
+		return func() (string, error) {
+			path, err := dir()
+			return filepath.Join(path, "toolhost"), err
+		}
+	}
 	for _, f := range []struct {
 		name string
 		dir  func() (string, error)
-	}{{"user's configuration", os.UserConfigDir}, {"cache", os.UserCacheDir}} {
+	}{{"user's configuration", own(os.UserConfigDir)}, {"installed plugins", bootstrap.PluginFolder},
+		{"cache", own(os.UserCacheDir)}} {
 		dir, err := f.dir()
 		if err != nil {
 			out = append(out, folderFinding{f.name, "", "not known: " + err.Error()})
 			continue
 		}
-		dir = filepath.Join(dir, "toolhost")
 		out = append(out, folderFinding{f.name, dir, writable(dir)})
 	}
 	run := supervise.Options{}.SocketDir()

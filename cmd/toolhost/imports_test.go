@@ -79,6 +79,9 @@ var rules = []struct {
 		"the protocol knows messages; each end converts its own types"},
 	{"internal/schema", nil, []string{module + "/host", module + "/sdk", module + "/plugins", module + "/cmd", module +
 		"/internal/wire"}, true, "both sides of the wire validate with it, so it knows neither"},
+	{"", []string{"internal/pluginnew"}, []string{module + "/sdk/node", module + "/sdk/python"}, false,
+		"only what writes new plugins carries the kits of other languages"},
+	{"internal/pluginnew", nil, []string{module + "/host", "os/exec", "net"}, true, "it writes files, and starts nothing"},
 	{"internal/redact", nil, []string{module + "/host", module + "/sdk", module + "/cmd", module + "/plugins"}, true,
 		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},

@@ -78,7 +78,10 @@ func Create(o Options) (r Repository, err error) {
 		return r, err
 	}
 	r.Files = len(files)
-	return r, write(dir, files)
+	if err := write(dir, files); err != nil {
+		return r, fmt.Errorf("%s cannot be written: %w", r.Dir, err)
+	}
+	return r, nil
 }
 
 // module has at least one path element; each begins and ends with a letter or digit.
