@@ -95,6 +95,9 @@ func (m *stateMachine) standbyStarted(r standbyStart) {
 	}
 	s.g, s.program, s.failures = r.g, r.program, 0
 	s.g.calls.recordAnswer()
+	if c := s.g.client; c != nil {
+		c.OpenSession() // the first call after a death does not wait for that either
+	}
 	if m.current == nil { // it died meanwhile: the next start is as good
 		m.dropStandby()
 	}

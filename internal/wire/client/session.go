@@ -57,16 +57,27 @@ func (c *Client) Close() {
 	}
 }
 
-// session returns the one session of the client, which is opened at the first call, and again after it has ended.
-func (c *Client) session(ctx context.Context) (*session, error) {
-	c.mu.Lock()
-	s := c.current
-	if s == nil || isClosed(s.ended) {
-		s = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{}}
-		c.current = s
-		go s.run(c.dial, c.token, c.life) //nolint:gosec // the session is not the first call's, and outlives it
+// OpenSession begins to open the session of a plugin that accepts sessions, ahead of the first call.
+func (c *Client) OpenSession() {
+	if c.dial != nil && c.sessions.Load() {
+		c.openSession()
 	}
-	c.mu.Unlock()
+}
+
+// openSession returns the one session of the client, which may still be opening: a new one when the last has ended.
+func (c *Client) openSession() *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || isClosed(c.current.ended) {
+		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{}}
+		go c.current.run(c.dial, c.token, c.life) // it is not the first call's, and outlives it
+	}
+	return c.current
+}
+
+// session returns the session, which is opened at the first call at the latest.
+func (c *Client) session(ctx context.Context) (*session, error) {
+	s := c.openSession()
 	if isClosed(s.opened) {
 		return s, nil
 	}

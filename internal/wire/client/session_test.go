@@ -181,3 +181,32 @@ func TestInboxIsBounded(t *testing.T) {
 		t.Errorf("%d events, %+v, %v", events, r, err)
 	}
 }
+
+// A session that was opened ahead is that of the first call.
+func TestSessionIsOpenedAhead(t *testing.T) {
+	opened := make(chan struct{}, 9)
+	echo := func(stream sessionStream) error {
+		opened <- struct{}{}
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			if err := stream.Send(result(m.GetId(), "mine")); err != nil {
+				return err
+			}
+		}
+	}
+	s := raw{sessioned: sessioned{&foreignPlugin{}}, serve: echo}
+	early := clientOf(t, s)
+	early.OpenSession() // the plugin has not said that it has sessions
+	if _, err := early.Describe(t.Context()); err != nil || len(opened) != 0 {
+		t.Fatal("a session of a plugin that may not know sessions, or ", err)
+	}
+	early.OpenSession()
+	early.OpenSession()
+	<-opened
+	if _, err := early.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || len(opened) != 0 {
+		t.Errorf("the call opened %d sessions, error %v", len(opened), err)
+	}
+}

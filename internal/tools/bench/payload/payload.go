@@ -11,11 +11,20 @@ import (
 	"sync"
 )
 
-// filler is made at its first use: starts are measured too, and it takes a millisecond.
-var filler = sync.OnceValue(func() []byte { return bytes.Repeat([]byte("0123456789"), 1<<20/10+1) })
+// The filler of large results is made at its first use: starts are measured too, and it takes a millisecond.
+var (
+	digits = []byte("0123456789")
+	small  = bytes.Repeat(digits, 100)
+	large  = sync.OnceValue(func() []byte { return bytes.Repeat(digits, 1<<20/10+1) })
+)
 
 // Text is so many bytes.
-func Text(size int) []byte { return filler()[:size] }
+func Text(size int) []byte {
+	if size <= len(small) {
+		return small[:size]
+	}
+	return large()[:size]
+}
 
 // RequestSize is that of a request without JSON.
 const RequestSize = 108
