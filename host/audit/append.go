@@ -315,7 +315,7 @@ func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string
 	if *content == nil {
 		return
 	}
-	if *sum == "" {
+	if !isHash(*sum) {
 		*sum = hashOf(*content)
 	}
 	*size = int64(len(*content))

@@ -15,7 +15,8 @@ import (
 func TestRecordIsWrittenAsItsTagsSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string {
-			return rapid.OneOf(rapid.Just(""), rapid.String(), rapid.SampledFrom([]string{"<a&b>", "\u2028", "\"\\\n\x00", "\xff"})).
+			return rapid.OneOf(rapid.Just(""), rapid.String(),
+				rapid.SampledFrom([]string{"<a&b>", "\u2028", "\"\\\n\x00", "\xff"})).
 				Draw(t, name)
 		}
 		raw := func(name string) json.RawMessage {
