@@ -5,5 +5,5 @@ import "embed"
 
 // Kit is what a plugin needs to use the kit without a package registry.
 //
-//go:embed index.js index.d.ts server.js plugin.proto package.json LICENSE
+//go:embed index.js index.d.ts server.js proto.js package.json LICENSE
 var Kit embed.FS

@@ -3,10 +3,11 @@
 import { timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import loader from "@grpc/proto-loader";
+import protobuf from "protobufjs";
 import { Result, ToolError, text } from "./index.js";
+import proto from "./proto.js";
 
 const cookie = ["TOOLHOST_PLUGIN", "9b1f3c5e-toolhost-plugin-v1"];
 const kit = "node/0.1.0";
@@ -50,8 +51,7 @@ class Server {
       plugin.dynamic = true;
       for (const w of this.watchers) w.write({ toolsChanged: {} });
     };
-    const definition = loader.loadSync(fileURLToPath(new URL("plugin.proto", import.meta.url)),
-      { longs: Number, defaults: true, oneofs: true });
+    const definition = loader.fromJSON(protobuf.parse(proto).root.toJSON(), { longs: Number, defaults: true, oneofs: true });
     this.grpc = new grpc.Server({ "grpc.max_receive_message_length": 64 << 20, "grpc.max_send_message_length": -1 });
     this.grpc.addService(definition["toolhost.plugin.v1.PluginService"], {
       Describe: this.unary(() => this.describe()),

@@ -14,7 +14,7 @@ import loader from "@grpc/proto-loader";
 import { Plugin } from "toolhost";
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
-const definition = loader.loadSync(file("../plugin.proto"), { longs: Number, defaults: true, oneofs: true });
+const definition = loader.loadSync(file("../../proto/plugin.proto"), { longs: Number, defaults: true, oneofs: true });
 const Client = grpc.makeClientConstructor(definition["toolhost.plugin.v1.PluginService"], "PluginService");
 const token = (...values) => {
   const m = new grpc.Metadata();

@@ -25,8 +25,9 @@ const (
 	source = "plugin.proto"
 	// goCode is where Go's code goes.
 	goCode = "internal/wire/pluginv1"
-	// nodeCopy is read by the Node kit when it starts, pythonCopy, a serialized FileDescriptorProto, by the Python kit.
-	nodeCopy   = "sdk/node/plugin.proto"
+	// nodeCopy has the text as a module, so that a plugin can be bundled into one file; pythonCopy, a serialized
+	// FileDescriptorProto, is read by the Python kit.
+	nodeCopy   = "sdk/node/proto.js"
 	pythonCopy = "sdk/python/toolhost/plugin.desc"
 	// registered is the file's name in the process-wide registry of descriptors, where two equal names are a panic.
 	registered = "toolhost/plugin/v1/plugin.proto"
@@ -63,7 +64,11 @@ func copyForKits(file *descriptorpb.FileDescriptorProto) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(nodeCopy, text, 0o644); err != nil {
+	if bytes.ContainsAny(text, "`$\\") {
+		return fmt.Errorf("%s has a character that JavaScript reads in a text: `, $ or \\", source)
+	}
+	module := fmt.Sprintf("// sdk/proto/plugin.proto, by make gen.\nexport default `%s`;\n", text)
+	if err := os.WriteFile(nodeCopy, []byte(module), 0o644); err != nil {
 		return err
 	}
 	file = proto.CloneOf(file)

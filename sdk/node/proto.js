@@ -1,4 +1,5 @@
-// The protocol between a host and a plugin, version 1. docs/protocol.md says what is around it: the handshake, the
+// sdk/proto/plugin.proto, by make gen.
+export default `// The protocol between a host and a plugin, version 1. docs/protocol.md says what is around it: the handshake, the
 // environment, limits. Within v1 changes are additive only: no field, number, type or method that has shipped changes or
 // goes, and both ends accept that new ones are absent. Copy this file freely.
 //
@@ -354,3 +355,4 @@ message OverdueResponse {
   // Those of them that are late.
   int64 late = 2;
 }
+`;
