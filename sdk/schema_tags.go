@@ -71,7 +71,7 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 		if !ok {
 			continue
 		}
-		to, inner, err := k.of.in(i, t, s)
+		to, inner, err := k.of.in(t, s)
 		if err == nil {
 			var literal string
 			if literal, err = k.literal(to, text); err == nil {
@@ -122,7 +122,7 @@ func (i *inferrer) aboutStruct(s *schema, own reflect.StructField) {
 }
 
 // in returns the type that the keyword constrains, and its schema: the field's, or that of its elements.
-func (of target) in(i *inferrer, t reflect.Type, s *schema) (reflect.Type, *schema, error) {
+func (of target) in(t reflect.Type, s *schema) (reflect.Type, *schema, error) {
 	if of == ofField {
 		return t, s, nil
 	}

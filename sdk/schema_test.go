@@ -262,11 +262,7 @@ func TestInferSchemaOfTags(t *testing.T) {
 }
 
 type (
-	node struct {
-		Next *node `json:"next"`
-	}
 	forest  map[string]forest
-	list    []list
 	Loop    struct{ *Loop }
 	wrapper struct {
 		Inner struct {

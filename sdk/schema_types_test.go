@@ -99,7 +99,7 @@ func TestEmbeddedFieldsHideEachOtherAsInEncodingJSON(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in, err := decode[hides](json.RawMessage(`{"id":1,"only":2,"own":"x"}`), "bad")
-	if err != nil || in.Other.Only != 2 || in.Below.Only != "" {
+	if err != nil || in.Only != 2 || in.Below.Only != "" {
 		t.Errorf("decoded %+v, %v", in, err)
 	}
 	equallyDeep := reflect.StructOf([]reflect.StructField{

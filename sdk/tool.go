@@ -194,7 +194,8 @@ func (t *Tool) checkText() error {
 		wire.Bounded{What: "original name", Text: t.OriginalName, Most: maxOriginal})
 	switch {
 	case strings.TrimSpace(t.Description) == "":
-		return fmt.Errorf("tool %q has no description; models need one to choose it. Say what it does and when to use it", t.Name)
+		return fmt.Errorf("tool %q has no description; models need one to choose it. Say what it does and when to use it",
+			t.Name)
 	case len(t.Description) > MaxDescription:
 		return fmt.Errorf(
 			"tool %q: the description has %d bytes; the limit is %d. Say only what a model needs to choose the tool",
@@ -239,8 +240,8 @@ func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 		return fmt.Errorf("tool %q: the %s schema must be a JSON object such as {\"type\":\"object\"}", t.Name, which)
 	}
 	if kind, ok := object["type"]; which == "input" && ok && string(kind) != `"object"` && !t.mayBeObject(kind) {
-		return fmt.Errorf("tool %q: the input schema must have \"type\":\"object\", not %.40s; make that a property of an object",
-			t.Name, kind)
+		return fmt.Errorf("tool %q: the input schema must have \"type\":\"object\", not %.40s; make that a property of an "+
+			"object", t.Name, kind)
 	}
 	return nil
 }

@@ -394,11 +394,41 @@ func (n *node) hasBounds() bool {
 
 // unsupportedByAccept reports keywords that accept does not know, or knows only within bounds.
 func (n *node) unsupportedByAccept() bool {
-	return n.never || n.oneOf != nil || n.not != nil || n.cond != nil ||
+	return n.never || n.oneOf != nil && !disjoint(n.oneOf) || n.not != nil || n.cond != nil ||
 		n.patternProperties != nil || n.propertyNames != nil || n.unevaluatedProperties != nil ||
 		n.dependentSchemas != nil || n.dependentRequired != nil || n.minProperties != nil || n.maxProperties != nil ||
 		n.prefixItems != nil || n.contains != nil || n.unevaluatedItems != nil || n.uniqueItems ||
 		n.multipleOf != nil || n.format != nil || len(n.properties) > 256
+}
+
+// disjoint reports whether no value fits two of the schemas: all are of objects with one required property, whose texts
+// are others in each. So are the types that a plugin tells apart by a member.
+func disjoint(list []*node) bool {
+	alternative := func(i int) *node {
+		n := list[i]
+		for n.ref != nil {
+			n = n.ref
+		}
+		return n
+	}
+	return slices.ContainsFunc(alternative(0).required, func(name string) bool {
+		var seen []string
+		for i := range list {
+			n := alternative(i)
+			tag := n.byName[name]
+			if n.types != kindObject || tag == nil || tag.enum == nil || !slices.Contains(n.required, name) {
+				return false
+			}
+			for _, v := range tag.enum {
+				if text, ok := v.(string); !ok || slices.Contains(seen, text) {
+					return false
+				} else {
+					seen = append(seen, text)
+				}
+			}
+		}
+		return true
+	})
 }
 
 func (m *ruleMaker) fill(r *rule, n *node) {
@@ -423,6 +453,9 @@ func (m *ruleMaker) fill(r *rule, n *node) {
 	}
 	if n.anyOf != nil {
 		r.any = append(r.any, m.rules(n.anyOf))
+	}
+	if n.oneOf != nil {
+		r.any = append(r.any, m.rules(n.oneOf)) // of which at most one accepts a value
 	}
 	r.open = n.bare() && len(r.all)+len(r.any) > 0
 }

@@ -6,12 +6,21 @@ import (
 	"testing"
 )
 
+// unionOfTypes are objects that a member tells apart.
+const unionOfTypes = `{"type":"object","properties":{"shapes":{"type":"array","items":{"$ref":"#/$defs/shape"}}},"$defs":{` +
+	`"shape":{"oneOf":[{"type":"object","properties":{"kind":{"const":"circle"},"radius":{"type":"number"}},"required":["kind"],` +
+	`"additionalProperties":false},{"type":"object","properties":{"kind":{"const":"box"},"size":{"type":"integer"}},"required":[` +
+	`"kind"]},{"type":"object","properties":{"kind":{"const":"group"},"shapes":{"type":"array","items":{"$ref":"#/$defs/shape"}}},` +
+	`"required":["kind","shapes"]}]}}}`
+
 func TestAcceptAllocatesNothing(t *testing.T) {
 	forty, valid, _ := fortyFields()
 	for _, c := range []struct{ name, schema, doc string }{
 		{"5 fields", fiveFields, fiveValid}, {"40 fields", forty, valid},
 		{"a tree", `{"type":"object","properties":{"v":{"anyOf":[{"type":"string","pattern":"^[a-z]*$"},{"type":"null"}]},` +
 			`"next":{"$ref":"#"}}}`, `{"v":"abc","next":{"v":null,"next":{}}}`},
+		{"one of several types", unionOfTypes, `{"shapes":[{"kind":"box","size":2},{"kind":"group","shapes":[{"radius":1,` +
+			`"kind":"circle"}]}]}`},
 		{"free form", `{"type":"object"}`, `{"a":[1,2,{"b":"\u00e9\n"}],"c":{"d":null}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +100,15 @@ func TestAcceptKnows(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{}`: true, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"},"unused":{"oneOf":[{}]}}}`: true,
 		`{"properties":{"a":{"oneOf":[{}]}}}`: false,
-		`{"items":{"uniqueItems":true}}`:      false, `{"uniqueItems":false}`: true,
+		`{"oneOf":[{"type":"object","properties":{"a":{"const":"x"}},"required":["a"]},` +
+			`{"type":"object","properties":{"a":{"const":"y"}},"required":["a"]}]}`: true,
+		`{"oneOf":[{"type":"object","properties":{"a":{"const":"x"}},"required":["a"]},` +
+			`{"type":"object","properties":{"a":{"enum":["y","x"]}},"required":["a"]}]}`: false,
+		`{"oneOf":[{"type":"object","properties":{"a":{"const":"x"}},"required":["a"]},` +
+			`{"type":"object","properties":{"a":{"const":"y"}}}]}`: false,
+		`{"oneOf":[{"properties":{"a":{"const":"x"}},"required":["a"]},` +
+			`{"properties":{"a":{"const":"y"}},"required":["a"]}]}`: false,
+		`{"items":{"uniqueItems":true}}`: false, `{"uniqueItems":false}`: true,
 		`{"additionalProperties":{"not":{"type":"null"}}}`: false, `{"multipleOf":1}`: false,
 		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","uniqueItems":true,` +
 			`"definitions":{"a":{}}}`: true,

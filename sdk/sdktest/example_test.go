@@ -154,7 +154,7 @@ func TestOneOfSeveralTypes(t *testing.T) {
 		`{"within":{"kind":"circle","radius":2,"width":1}}`: `within: unknown property "width"`,
 	} {
 		r := c.Run(t, "count", arguments)
-		got := ""
+		var got string
 		if r.Error != nil {
 			got = r.Error.Message
 		} else {
