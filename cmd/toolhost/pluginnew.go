@@ -65,23 +65,17 @@ func newPluginNew(g *globals) *cobra.Command {
 	return cmd
 }
 
-// findSDK looks for toolhost's source code above this program and the current folder.
+// findSDK returns the sdk that a new plugin uses.
 func findSDK(named string) (pluginnew.SDK, error) {
-	var folders []string
-	if program, err := os.Executable(); err == nil {
-		if resolved, err := filepath.EvalSymlinks(program); err == nil {
-			program = resolved
-		}
-		folders = append(folders, filepath.Dir(program))
-	}
-	if dir, err := os.Getwd(); err == nil {
-		folders = append(folders, dir)
+	program, err := os.Executable()
+	if err != nil {
+		return pluginnew.SDK{}, err
 	}
 	released := "v" + version
 	if version == unreleased {
 		released = ""
 	}
-	return pluginnew.FindSDK(named, released, folders...)
+	return pluginnew.FindSDK(named, released, program)
 }
 
 // makeNeeds are the programs that a plugin's Makefile runs.
@@ -112,6 +106,9 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n",
 				commandWord(own))
 		}
+	}
+	if o.Lang == "go" && o.SDK.Dir != "" {
+		fmt.Fprintf(g.out, "\nThis toolhost is not a release, so go.mod takes the sdk from %s\n", visible(o.SDK.Dir))
 	}
 	for _, program := range makeNeeds[o.Lang] {
 		if _, err := exec.LookPath(program); err != nil {

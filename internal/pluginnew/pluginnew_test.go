@@ -116,29 +116,41 @@ func TestReplace(t *testing.T) {
 }
 
 func TestFindSDK(t *testing.T) {
-	source, other := t.TempDir(), t.TempDir()
+	source, other := resolved(t.TempDir()), t.TempDir()
 	for dir, text := range map[string]string{source: "// x\nmodule " + toolhost + "\n", other: "module example.com/x\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	below := filepath.Join(source, "a", "b")
+	for _, dir := range []string{source, filepath.Dir(source)} { // the second is the test's own folder
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := func(parts ...string) string { return filepath.Join(append(parts, "toolhost")...) }
 	for _, c := range []struct {
-		named, released string
-		folders         []string
-		want            SDK
-		fails           string
+		named, released, program string
+		want                     SDK
+		fails                    string
 	}{
-		{source, "v0.2.0", nil, SDK{Dir: source}, ""},
-		{other, "v0.2.0", nil, SDK{}, "is no folder with the module"},
-		{"", "v0.2.0", []string{source}, SDK{Version: "v0.2.0"}, ""},
-		{"", "", []string{other, below}, SDK{Dir: source}, ""},
-		{"", "", []string{other, filepath.Join(other, "no")}, SDK{}, ErrNoSDK.Error()},
+		{source, "v0.2.0", "", SDK{Dir: source}, ""},
+		{other, "v0.2.0", "", SDK{}, "is no folder with the module"},
+		{"", "v0.2.0", program(source), SDK{Version: "v0.2.0"}, ""},
+		{"", "", program(source), SDK{Dir: source}, ""},
+		{"", "", program(source, "bin"), SDK{Dir: source}, ""},
+		{"", "", program(source, "a", "bin"), SDK{}, ErrNoSDK.Error()},
+		{"", "", program(other, "bin"), SDK{}, ErrNoSDK.Error()},
 	} {
-		got, err := FindSDK(c.named, c.released, c.folders...)
+		got, err := FindSDK(c.named, c.released, c.program)
 		if got != c.want || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
+	}
+	if err := os.Chmod(source, 0o777); err != nil { //nolint:gosec // others could put another go.mod there
+		t.Fatal(err)
+	}
+	if got, err := FindSDK("", "", program(source)); err == nil {
+		t.Errorf("sources that others can change are taken: %+v", got)
 	}
 }
 

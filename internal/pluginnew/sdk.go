@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // toolhost is the module that has the sdk.
@@ -25,10 +27,10 @@ type SDK struct {
 var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
 	"beside this program. Fix: add --sdk DIR, with DIR a checkout of " + toolhost)
 
-// FindSDK returns the sdk that fits this program: of the named folder if there is one; of the program's own version if
-// that is released; otherwise of the sources in or above one of the folders. released is the version, such as v0.1.0, or
-// "".
-func FindSDK(named, released string, folders ...string) (SDK, error) {
+// FindSDK returns the sdk that fits this program: of the named folder if there is one; of the released version, such as
+// v0.1.0, unless that is ""; otherwise of the sources in or above the folder of the program, where those are this user's
+// alone to change.
+func FindSDK(named, released, program string) (SDK, error) {
 	switch {
 	case named != "" && !isSource(named):
 		return SDK{}, fmt.Errorf("--sdk %s is no folder with the module %s: it has no go.mod that says so", named, toolhost)
@@ -37,14 +39,10 @@ func FindSDK(named, released string, folders ...string) (SDK, error) {
 	case released != "":
 		return SDK{Version: released}, nil
 	}
-	for _, folder := range folders {
-		for dir := folder; dir != ""; dir = filepath.Dir(dir) {
-			if isSource(dir) {
-				return SDK{Dir: dir}, nil
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
+	beside := filepath.Dir(resolved(program))
+	for _, dir := range []string{beside, filepath.Dir(beside)} { // make build puts it into bin
+		if isSource(dir) && fsutil.CheckOwnership(filepath.Join(dir, "go.mod")) == nil {
+			return SDK{Dir: dir}, nil
 		}
 	}
 	return SDK{}, ErrNoSDK
