@@ -171,6 +171,9 @@ func encodeOneOf(of reflect.Type, value any) ([]byte, error) {
 
 // choice returns the schema of a OneOf: the object of each type, with the discriminator as its first member.
 func (i *inferrer) choice(t reflect.Type) *schema {
+	if !strings.HasPrefix(t.Name(), "OneOf[") || t.PkgPath() != durationTextType.PkgPath() {
+		return i.fault("%v embeds a sdk.OneOf, whose JSON replaces that of the whole struct; give that field a name", t)
+	}
 	u, err := unionOf(reflect.Zero(t).Interface().(chooser).interfaceType())
 	if err != nil {
 		return i.fault("%w", err)

@@ -109,14 +109,16 @@ func anyExported(t reflect.Type) bool {
 var (
 	timeType     = reflect.TypeFor[time.Time]()
 	durationType = reflect.TypeFor[time.Duration]()
-	numberType   = reflect.TypeFor[json.Number]()
-	errorType    = reflect.TypeFor[error]()
-	readsText    = reflect.TypeFor[encoding.TextUnmarshaler]()
-	readsJSON    = reflect.TypeFor[json.Unmarshaler]()
-	writesText   = reflect.TypeFor[encoding.TextMarshaler]()
-	writesJSON   = reflect.TypeFor[json.Marshaler]()
-	choosesType  = reflect.TypeFor[chooser]()
-	statesSchema = reflect.TypeFor[schemed]()
+
+	durationTextType = reflect.TypeFor[Duration]()
+
+	numberType  = reflect.TypeFor[json.Number]()
+	errorType   = reflect.TypeFor[error]()
+	readsText   = reflect.TypeFor[encoding.TextUnmarshaler]()
+	readsJSON   = reflect.TypeFor[json.Unmarshaler]()
+	writesText  = reflect.TypeFor[encoding.TextMarshaler]()
+	writesJSON  = reflect.TypeFor[json.Marshaler]()
+	choosesType = reflect.TypeFor[chooser]()
 )
 
 // schemaOf returns the schema of t. A type that contains itself goes to defs.
@@ -215,8 +217,10 @@ func (i *inferrer) known(t reflect.Type) *schema {
 		return typed("number")
 	case t.Implements(choosesType):
 		return nil
-	case t.Implements(statesSchema):
-		return reflect.Zero(t).Interface().(schemed).schema()
+	case t == durationType:
+		return typed("integer").add(keyword{name: "description", json: `"nanoseconds"`})
+	case t == durationTextType:
+		return durationSchema()
 	case implements(t, i.pick(readsJSON, writesJSON)):
 		return &schema{}
 	case i.of == ofOutput && implements(t, writesText) && !t.Implements(writesText):
@@ -228,9 +232,6 @@ func (i *inferrer) known(t reflect.Type) *schema {
 	}
 	return scalar(t.Kind())
 }
-
-// schemed is a type of this package that knows its schema.
-type schemed interface{ schema() *schema }
 
 func (i *inferrer) pick(input, output reflect.Type) reflect.Type {
 	if i.of == ofOutput {

@@ -58,7 +58,7 @@ var schemaTags = []schemaTag{
 
 // tagged adds the keywords of the field's tags to its schema.
 func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
-	if f.Tag == "" && f.Type != durationType {
+	if f.Tag == "" {
 		return s
 	}
 	if err := unknownTag(f); err != nil {
@@ -92,18 +92,12 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 	return s
 }
 
-// nanoseconds says what the number of a time.Duration is.
+// nanoseconds adds what the number of a time.Duration is to a description that does not say so.
 func nanoseconds(s *schema) {
-	text := "nanoseconds"
-	if k := s.get("description"); k != nil {
-		var said string
-		_ = json.Unmarshal([]byte(k.json), &said) // quote wrote it
-		if strings.Contains(strings.ToLower(said), "nanosecond") {
-			return
-		}
-		text = said + " (" + text + ")"
+	said := decoded(s.get("description").json).(string)
+	if !strings.Contains(strings.ToLower(said), "nanosecond") {
+		s.add(keyword{name: "description", json: quote(said + " (nanoseconds)")})
 	}
-	s.add(keyword{name: "description", json: quote(text)})
 }
 
 // aboutStruct adds the tags of a field with the name _, which are about the struct.

@@ -80,6 +80,9 @@ func TestInferSchemaOfTypes(t *testing.T) {
 		"duration with a description": {infer[struct {
 			F time.Duration `json:"f" jsonschema:"How long"`
 		}](), of(`{"type":"integer","description":"How long (nanoseconds)"}`)},
+		"durations": {infer[struct {
+			F []time.Duration `json:"f" jsonschema:"Waits"`
+		}](), of(`{"type":"array","items":{"type":"integer","description":"nanoseconds"},"description":"Waits"}`)},
 		"duration as text": {infer[struct {
 			F Duration `json:"f" default:"30s"`
 		}](), of(`{"type":"string","pattern":"` + durationPattern + `","examples":["1m30s","250ms"],"default":"30s"}`)},

@@ -191,6 +191,12 @@ func TestMistakesOfRegisterOneOf(t *testing.T) {
 			`"b": *sdk.circle is "a" already`},
 		"an interface twice": {func() { RegisterOneOf("kind", map[string]shape{"a": circle{}}) },
 			"sdk.shape is registered twice; register all its types in one call"},
+		"embedded": {func() {
+			must(inferSchema("tool", reflect.TypeFor[struct {
+				OneOf[shape]
+				N int
+			}](), ofInput))
+		}, "embeds a sdk.OneOf, whose JSON replaces that of the whole struct; give that field a name"},
 		"not registered": {func() { must(inferSchema("tool", reflect.TypeFor[struct{ F OneOf[unknownShape] }](), ofInput)) },
 			"sdk: tool: F: no types are registered for sdk.unknownShape; call sdk.RegisterOneOf with them before sdk.AddTool"},
 	} {

@@ -253,6 +253,7 @@ var inFiles = []mistake{
 
 // elsewhere are mistakes that other tests show, since they take long, or need a configuration or a sandbox.
 var elsewhere = map[string]string{
+	"an sdk of an earlier or a later version":     "sdk/versions_test.go TestPluginsOfOtherVersions",
 	"slow work before sdk.Serve":                  "host/supervise/hostile_test.go TestBadStarts",
 	"a handler that ignores its context":          "sdk/calls_test.go TestOverdue",
 	"a line of 1 MiB without an end":              "internal/plugincheck/plugincheck_test.go TestEachBrokenRuleIsFound",
