@@ -107,18 +107,16 @@ func anyExported(t reflect.Type) bool {
 }
 
 var (
-	timeType     = reflect.TypeFor[time.Time]()
-	durationType = reflect.TypeFor[time.Duration]()
-
+	timeType         = reflect.TypeFor[time.Time]()
+	durationType     = reflect.TypeFor[time.Duration]()
 	durationTextType = reflect.TypeFor[Duration]()
-
-	numberType  = reflect.TypeFor[json.Number]()
-	errorType   = reflect.TypeFor[error]()
-	readsText   = reflect.TypeFor[encoding.TextUnmarshaler]()
-	readsJSON   = reflect.TypeFor[json.Unmarshaler]()
-	writesText  = reflect.TypeFor[encoding.TextMarshaler]()
-	writesJSON  = reflect.TypeFor[json.Marshaler]()
-	choosesType = reflect.TypeFor[chooser]()
+	numberType       = reflect.TypeFor[json.Number]()
+	errorType        = reflect.TypeFor[error]()
+	readsText        = reflect.TypeFor[encoding.TextUnmarshaler]()
+	readsJSON        = reflect.TypeFor[json.Unmarshaler]()
+	writesText       = reflect.TypeFor[encoding.TextMarshaler]()
+	writesJSON       = reflect.TypeFor[json.Marshaler]()
+	choosesType      = reflect.TypeFor[chooser]()
 )
 
 // schemaOf returns the schema of t. A type that contains itself goes to defs.

@@ -420,11 +420,11 @@ func disjoint(list []*node) bool {
 				return false
 			}
 			for _, v := range tag.enum {
-				if text, ok := v.(string); !ok || slices.Contains(seen, text) {
+				text, ok := v.(string)
+				if !ok || slices.Contains(seen, text) {
 					return false
-				} else {
-					seen = append(seen, text)
 				}
+				seen = append(seen, text)
 			}
 		}
 		return true
