@@ -24,7 +24,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,13 +57,11 @@ type entry struct {
 	preview PreviewHandler
 }
 
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-
 // New returns a plugin without tools. The name and version describe it to people; a host calls it by the label in its
 // configuration. New panics unless the name matches ^[a-z][a-z0-9-]{0,31}$, as labels do.
 func New(name, version string) *Plugin {
-	if !pluginName.MatchString(name) {
-		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, pluginName,
+	if !isPluginName(name) {
+		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, pluginNameRule,
 			strings.ReplaceAll(strings.ToLower(suchAs(name)), "_", "-")))
 	}
 	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}

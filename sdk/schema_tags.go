@@ -193,10 +193,8 @@ func patternOf(_ reflect.Type, text string) (string, error) {
 	return quote(text), nil
 }
 
-var formatName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-
 func formatOf(_ reflect.Type, text string) (string, error) {
-	if !formatName.MatchString(text) {
+	if !isFormatName(text) {
 		return "", fmt.Errorf("%q is not the name of a format, such as date-time, email, uri or uuid", text)
 	}
 	return quote(text), nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -156,8 +155,6 @@ const (
 	maxMemory   = 4 << 10
 )
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
-
 // Check returns all that is wrong with a definition, or nil. Hosts check the definitions of plugins with it.
 func (t *Tool) Check() error {
 	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput(),
@@ -168,8 +165,8 @@ func (t *Tool) checkName() error {
 	switch {
 	case len(t.Name) > maxToolName:
 		return fmt.Errorf("tool name %.70q has %d characters; the limit is %d", t.Name, len(t.Name), maxToolName)
-	case !toolName.MatchString(t.Name):
-		return fmt.Errorf("tool name %q must match %s: letters, digits, _ and -%s", t.Name, toolName, suchAs(t.Name))
+	case !isToolName(t.Name):
+		return fmt.Errorf("tool name %q must match %s: letters, digits, _ and -%s", t.Name, toolNameRule, suchAs(t.Name))
 	case strings.Contains(t.Name, "__"):
 		return fmt.Errorf("tool name %q must not contain \"__\", which stands between plugin and tool%s", t.Name,
 			suchAs(t.Name))

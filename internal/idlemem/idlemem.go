@@ -4,8 +4,8 @@
 package idlemem
 
 import (
+	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync/atomic"
 	"time"
 )
@@ -82,15 +82,10 @@ func (t *Trimmer) trim() {
 	t.kept = held()
 }
 
-// heldBytes is the memory of the heap that the system does not have back.
-func heldBytes() (sum uint64) {
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}}
-	metrics.Read(samples)
-	for _, s := range samples {
-		if s.Value.Kind() == metrics.KindUint64 {
-			sum += s.Value.Uint64()
-		}
-	}
-	return sum
+// heldBytes is the memory of the heap that the system does not have back. It stops the process for some microseconds,
+// which has been idle; package runtime/metrics would not, and takes a part of each start to prepare for that.
+func heldBytes() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.HeapIdle - m.HeapReleased
 }
