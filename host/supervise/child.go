@@ -284,7 +284,8 @@ func (c *child) withStderr(err error) error {
 // copyOutput reads a stream to its end, so that the plugin never blocks on a full pipe.
 func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	defer c.readers.Done()
-	_, _ = io.Copy(to, in)        // ends with the process
+	// It ends with the process. Each process has two for as long as it lives: io.Copy would take 32 KB for each.
+	_, _ = io.CopyBuffer(to, struct{ io.Reader }{in}, make([]byte, maxLine))
 	_, _ = to.Write([]byte("\n")) // the last line may not be terminated
 	_ = f.Close()
 }

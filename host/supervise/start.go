@@ -187,7 +187,9 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		StartTimeout:     spec.StartTimeout + time.Second, // our timeout comes first
 		SyncStdout:       newOutputLog(r.log, "stdout", nil, spec.References),
 		SyncStderr:       newOutputLog(r.log, "stderr", nil, spec.References),
-		Logger:           hclog.NewNullLogger(), // go-plugin does not parse the plugin's output; logs.go does
+		// go-plugin does not parse the plugin's output; logs.go does.
+		Logger:              hclog.NewNullLogger(),
+		PluginLogBufferSize: 1,
 	}
 	g.goPlugin = goplugin.NewClient(config)
 	_, err = g.goPlugin.Start()

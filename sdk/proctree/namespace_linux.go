@@ -160,6 +160,11 @@ func addNamespaces(sys *syscall.SysProcAttr) {
 
 // outside returns the pid in our namespace of a child of the launcher that has another inside, or 0.
 func (t *tree) outside(inner int) int {
+	// The launcher has one thread that starts processes, and one program: that is all to look at as a rule.
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", t.proc.Pid))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && innerPID(pid) == inner {
+		return pid
+	}
 	for _, pid := range launcher.Children(t.proc.Pid) {
 		if innerPID(pid) == inner {
 			return pid

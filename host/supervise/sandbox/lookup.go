@@ -167,11 +167,12 @@ func withoutNested(paths, folders []string) []string {
 // through returns the first of the folders that a path leads through, "" for none. It looks from the top, so that it
 // never follows a path that the plugin could have replaced. The ends are the folders without links.
 func through(path string, folders, ends []string) string {
+	at := ""
 	for i, c := range path {
 		if c != filepath.Separator {
 			continue
 		}
-		at := resolved(path[:max(i, 1)])
+		at = resolvedBelow(at, path[:max(i, 1)])
 		for n, f := range folders {
 			if f != path && within(at, ends[n]) {
 				return f
@@ -198,6 +199,19 @@ func resolved(path string) string {
 		return cmp.Or(to, path)
 	}
 	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+// resolvedBelow is resolved, for a path whose folder is resolved to parent, or "": it then looks at its last element
+// alone, which makes a look at all the parents of a path linear.
+func resolvedBelow(parent, path string) string {
+	if parent == "" || filepath.Clean(path) != path { // the folder of a/link/.. is not a
+		return resolved(path)
+	}
+	at := filepath.Join(parent, filepath.Base(path))
+	if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return resolved(path)
+	}
+	return at
 }
 
 func allResolved(paths []string) (ends []string) {

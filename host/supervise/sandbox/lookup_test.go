@@ -30,3 +30,33 @@ func TestLookupsOfAStart(t *testing.T) {
 		}
 	}
 }
+
+// The last element of a path is looked at alone, with the same result.
+func TestResolvedBelow(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{"a/b/c", "other/deep"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"a/link": "../other", "a/b/up": "..", "dangling": "nowhere/at/all", "loop": "loop",
+		"other/deep/abs": filepath.Join(dir, "a")} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"a/b/c/none/x", "a/link/deep/abs/b", "a/link/../b/c", "a/./b//c", "dangling/x/y", "loop/x",
+		"a/b/up/up/x", "a/link/deep/../../a"} {
+		path = dir + "/" + path
+		at := ""
+		for i := range len(path) + 1 {
+			if i < len(path) && path[i] != '/' || i == 0 {
+				continue
+			}
+			prefix := path[:i]
+			if at = resolvedBelow(at, prefix); at != resolved(prefix) {
+				t.Errorf("%s is %s, and %s from its folder", prefix, resolved(prefix), at)
+			}
+		}
+	}
+}
