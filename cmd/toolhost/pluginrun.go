@@ -38,10 +38,10 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	"\n" +
 	runHelp + "\n\n" +
 	"Answers go to standard output; what the plugin prints, how it is, and what has changed go to standard error.\n\n" +
-	"With --watch the plugin is restarted when its program changes, or the script that it runs, and with a NAME\n" +
-	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is " +
-	"ready; calls that run\n" +
-	"end on the old one. If it does not start, the old one stays in use, and the reason is printed.\n\n" +
+	"With --watch the plugin is restarted when its program changes, or the script that it runs or one with the\n" +
+	"same ending beside it, and with a NAME when the configuration does; SIGHUP and the line reload do so at any\n" +
+	"time. The new process takes over once it is ready; calls that run end on the old one. If it does not start,\n" +
+	"the old one stays in use, and the reason is printed.\n\n" +
 	"With --attach it joins a plugin that was started by hand, such as under a debugger, with TOOLHOST_ATTACH=1: the\n" +
 	"plugin prints the file to name. Calls may take an hour, and the plugin runs on when this command ends.\n\n" +
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // Each way to change a file is reported once it is complete, with the system's events or without.
@@ -192,5 +194,28 @@ func writeText(t *testing.T, path, format string, a ...any) {
 	t.Helper()
 	if err := os.WriteFile(path, fmt.Appendf(nil, format, a...), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A script has changed when a file has that it may import: one beside it, with its ending.
+func TestFilesOfAScript(t *testing.T) {
+	dir := t.TempDir()
+	makeFolder(t, filepath.Join(dir, "sub"))
+	for _, name := range []string{"plugin.js", "hello.js", ".hidden.js", "notes.txt", "prog", "hello.py", "sub/more.js"} {
+		writeText(t, filepath.Join(dir, name), "")
+	}
+	for command, want := range map[string]string{
+		filepath.Join(dir, "plugin.js"): "plugin.js hello.js",
+		filepath.Join(dir, "prog"):      "prog",
+		"sh plugin.js":                  "sh plugin.js hello.js",
+		"sh prog":                       "sh prog",
+	} {
+		var got []string
+		for _, f := range filesOf(supervise.Spec{Command: strings.Fields(command), Dir: dir}, "") {
+			got = append(got, filepath.Base(f.path))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", command, got, want)
+		}
 	}
 }

@@ -234,7 +234,8 @@ func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 // maxSiblings is how many files beside a script are watched.
 const maxSiblings = 200
 
-// siblings are the other files with the ending of a source file, such as .js, in its folder. A program has none.
+// siblings are the other files with the ending of a script, such as .js, in its folder, without hidden ones. A program
+// has none.
 func siblings(path string) (out []watchedFile) {
 	ending := filepath.Ext(path)
 	if !slices.Contains(sourceEndings, ending) {
@@ -242,8 +243,9 @@ func siblings(path string) (out []watchedFile) {
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {
-		if e.Type().IsRegular() && filepath.Ext(e.Name()) == ending && e.Name() != filepath.Base(path) {
-			out = append(out, watchedFile{path: filepath.Join(filepath.Dir(path), e.Name())})
+		name := e.Name()
+		if e.Type().IsRegular() && filepath.Ext(name) == ending && name[0] != '.' && name != filepath.Base(path) {
+			out = append(out, watchedFile{path: filepath.Join(filepath.Dir(path), name)})
 		}
 	}
 	return out[:min(len(out), maxSiblings)]

@@ -146,7 +146,7 @@ func TestFindSDK(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
 	}
-	if err := os.Chmod(source, 0o777); err != nil { //nolint:gosec // others could put another go.mod there
+	if err := os.Chmod(source, 0o777); err != nil { // others could put another go.mod there
 		t.Fatal(err)
 	}
 	if got, err := FindSDK("", "", program(source)); err == nil {

@@ -27,9 +27,9 @@ type SDK struct {
 var ErrNoSDK = errors.New("this toolhost is not a release, so the new go.mod must name its source code, which is not " +
 	"beside this program. Fix: add --sdk DIR, with DIR a checkout of " + toolhost)
 
-// FindSDK returns the sdk that fits this program: of the named folder if there is one; of the released version, such as
-// v0.1.0, unless that is ""; otherwise of the sources in or above the folder of the program, where those are this user's
-// alone to change.
+// FindSDK returns the sdk that fits this program: of the named folder if there is one; of the released version, such
+// as v0.1.0, unless that is ""; otherwise of the sources in or above the folder of the program, if no other user can
+// change them.
 func FindSDK(named, released, program string) (SDK, error) {
 	switch {
 	case named != "" && !isSource(named):
