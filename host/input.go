@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/toolhost/toolhost/internal/elicit"
+	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -29,8 +31,10 @@ type InputHandler interface {
 // An InputRequest has the questions of one call. It is the handler's own copy.
 type InputRequest struct {
 	CallID, Caller, SessionID string
-	// Tool is the tool that asks.
+	// Tool is the tool that asks. Show it, so that no question passes for another plugin's, or for the host's own.
 	Tool *Tool
+	// Via is the call on behalf of which a plugin makes this one; nil for a call of an agent or a person.
+	Via *Via
 	// Requests are MCP's input requests by their keys, JSON objects: {"method":"elicitation/create","params":{…}}.
 	Requests map[string]json.RawMessage
 }
@@ -44,10 +48,16 @@ func (h *snapshot) input(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		for round := 1; ; round++ {
 			result, err := next(ctx, c)
-			if err != nil || result == nil || result.InputRequired == nil || result.Error != nil || c.ReturnInput {
+			if err != nil || result == nil || result.InputRequired == nil || result.Error != nil {
 				return result, err
 			}
 			questions := result.InputRequired
+			if e := checkQuestions(c, questions); e != nil {
+				return nil, e
+			}
+			if c.ReturnInput {
+				return result, nil
+			}
 			if round > maxRounds {
 				return nil, fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
 					c.Tool, maxRounds)
@@ -65,7 +75,7 @@ func (h *snapshot) input(next CallFunc) CallFunc {
 func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (answers map[string]json.RawMessage,
 	err error) {
 	r := &InputRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Tool: c.Definition.clone(),
-		Requests: map[string]json.RawMessage{}}
+		Via: c.Via(), Requests: map[string]json.RawMessage{}}
 	for key, request := range in.Requests {
 		r.Requests[key] = bytes.Clone(request)
 	}
@@ -74,6 +84,9 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	err = ErrNoApprover
 	if h.options.Input != nil {
 		answers, err = h.callInputHandler(limited, c, r)
+	}
+	if err == nil {
+		err = checkAnswers(in, answers)
 	}
 	switch {
 	case err == nil:
@@ -88,6 +101,55 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	}
 	e.Suggestion = "Give in the arguments what it asks for, if it has arguments for that, or let a person make the call."
 	return nil, e
+}
+
+// maxQuestions is how many questions a call may ask at once.
+const maxQuestions = 16
+
+// checkQuestions refuses questions to a person that are over a limit, or ask for a secret: what is typed into a form goes
+// to the plugin, and into what it keeps.
+func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
+	refuse := func(name, format string, a ...any) *sdk.Error {
+		return fail(sdk.CodeTool, name, "%s asks a question that is not passed on: %s; the call was ended", c.Tool,
+			fmt.Sprintf(format, a...))
+	}
+	if len(in.Requests) > maxQuestions {
+		return refuse("TooManyQuestions", "there are %d at once; the limit is %d", len(in.Requests), maxQuestions)
+	}
+	for _, key := range slices.Sorted(maps.Keys(in.Requests)) {
+		q, is, err := elicit.Read(in.Requests[key])
+		if err == nil && !is {
+			continue
+		}
+		if err == nil {
+			err = q.Check()
+		}
+		if err != nil {
+			return refuse("BadQuestion", "%s", err)
+		}
+		form, err := elicit.ParseForm(q.RequestedSchema)
+		if err != nil { // its maker checks the answer
+			continue
+		}
+		if name := form.Secret(redact.Name); name != "" {
+			e := refuse("SecretAsked", "its field %.60q is for a secret, which would go to the plugin as plain text", name)
+			e.Suggestion = "Secrets belong in the plugin's configuration or environment. Ask the user to set it there."
+			return e
+		}
+	}
+	return nil
+}
+
+// checkAnswers checks answers to questions to a person: their action, and what fills in the form.
+func checkAnswers(in *sdk.InputRequired, answers map[string]json.RawMessage) error {
+	for key, request := range in.Requests {
+		if q, is, err := elicit.Read(request); err == nil && is {
+			if _, err := q.ReadAnswer(answers[key]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // callInputHandler returns when ctx ends, whether or not the handler does.

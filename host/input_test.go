@@ -45,13 +45,13 @@ func TestQuestionsOfAToolAreAnswered(t *testing.T) {
 	h := single(t, askingPlugin(t, 2), host.Options{Input: inputFunc(
 		func(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 			asked = append(asked, r.Tool.Name+" "+string(r.Requests["q"]))
-			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"round":%d}`, len(asked)))}, nil
+			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"action":"accept","round":%d}`, len(asked)))}, nil
 		})})
 	c := call("test__ask", "")
 	c.Meta = json.RawMessage(`{"traceparent":"00-1"}`)
 	r := h.Call(t.Context(), c)
 	succeeded(t, r)
-	if want := `{"round":2} {"elicitation":{}} {"traceparent":"00-1"}`; r.Text() != want {
+	if want := `{"action":"accept","round":2} {"elicitation":{}} {"traceparent":"00-1"}`; r.Text() != want {
 		t.Errorf("the tool got %s, want %s", r.Text(), want)
 	}
 	diff(t, []string{"test__ask " + elicitation, "test__ask " + elicitation}, asked)
@@ -94,7 +94,7 @@ func TestUnansweredQuestions(t *testing.T) {
 		"no handler":   {nil, 1, `test__ask asks "Which branch?", and got no answer: no one can be asked here`},
 		"an error":     {returning("", errors.New("the phone is off")), 1, "got no answer: the phone is off"},
 		"no JSON":      {returning("{", nil), 1, `left the question "q" without a valid answer`},
-		"no end of it": {returning("{}", nil), 1000, "test__ask has asked 10 times and asks again"},
+		"no end of it": {returning(`{"action":"decline"}`, nil), 1000, "test__ask has asked 10 times and asks again"},
 		"a panic": {inputFunc(func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
 			panic("oh no")
 		}), 1, "input handler panicked"},

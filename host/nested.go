@@ -158,3 +158,18 @@ func (c *Call) waitsForItself(plugin string) bool {
 	}
 	return false
 }
+
+// Ask asks for plugins in the host's own process. Others end their call with the question, and are called again with the
+// answer, see input.
+func (s *services) Ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	const key = "question"
+	c, in := (*Call)(s), &sdk.InputRequired{Requests: map[string]json.RawMessage{key: question}}
+	if e := checkQuestions(c, in); e != nil {
+		return nil, e
+	}
+	if c.ReturnInput {
+		return nil, fail(sdk.CodeTool, "NoOneToAsk", "%s asks a question, and its caller answers none during a call", c.Tool)
+	}
+	answers, err := c.host.now.Load().answer(ctx, c, in)
+	return answers[key], err
+}

@@ -68,6 +68,7 @@ type overdue struct {
 type handlerRun struct {
 	ctx   context.Context
 	ended time.Time // when ctx ended; zero until that is noticed
+	freed bool      // it does not end with ctx any more
 }
 
 // watch counts a handler from the end of its ctx until returned is called.
@@ -120,7 +121,7 @@ func (h *handlerRun) notice() {
 
 // late reports whether ctx has ended, and whether that was grace ago or longer.
 func (h *handlerRun) late(grace time.Duration) (ended, late int) {
-	if h.ctx.Err() == nil {
+	if h.freed || h.ctx.Err() == nil {
 		return 0, 0
 	}
 	h.notice()
@@ -128,6 +129,27 @@ func (h *handlerRun) late(grace time.Duration) (ended, late int) {
 		late = 1
 	}
 	return 1, late
+}
+
+// release stops counting the handler with this ctx: another one carries it from now on.
+func (o *overdue) release(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	free := func(h *handlerRun) {
+		if h.ctx == ctx {
+			h.freed = true
+		}
+	}
+	for h := range o.running {
+		free(h)
+	}
+	for s := range o.sessions {
+		s.mu.Lock()
+		for _, call := range s.running {
+			free(&call.handler)
+		}
+		s.mu.Unlock()
+	}
 }
 
 // count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It

@@ -20,19 +20,20 @@ import (
 // A server is the plugin's end of the wire. It has one method for each rpc of plugin.proto.
 type server struct {
 	pluginv1.UnimplementedPluginServiceServer
-	plugin   *Plugin
-	base     context.Context // ends when the plugin stops
-	token    string          // that hosts send; "" accepts all
-	running  sync.RWMutex    // held for reading while a handler runs
-	runs     runIDs
-	replies  atomic.Bool // the host answers requests
-	requests hostRequests
-	sessions sync.WaitGroup
-	overdue  overdue
-	cpus     processors
-	memory   *idlemem.Trimmer // nil in a process that is not the plugin's own
-	calls    atomic.Int64     // that began
-	kept     []byte           // see ballast
+	plugin    *Plugin
+	base      context.Context // ends when the plugin stops
+	token     string          // that hosts send; "" accepts all
+	running   sync.RWMutex    // held for reading while a handler runs
+	runs      runIDs
+	replies   atomic.Bool // the host answers requests
+	requests  hostRequests
+	suspended suspensions
+	sessions  sync.WaitGroup
+	overdue   overdue
+	cpus      processors
+	memory    *idlemem.Trimmer // nil in a process that is not the plugin's own
+	calls     atomic.Int64     // that began
+	kept      []byte           // see ballast
 }
 
 // kitVersion is the Go sdk's identification on the wire.
@@ -138,10 +139,13 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	if failure := wire.CheckRequest(r); failure != nil {
 		return out.Result(&pluginv1.Result{Error: failure})
 	}
+	if continues, err := s.continues(ctx, r, out); continues {
+		return err
+	}
 	served := &struct { // one allocation for both
 		Request
 		hostEnd
-	}{requestFromWire(r), hostEnd{s, out, ctx}}
+	}{requestFromWire(r), hostEnd{s, out, ctx, nil}}
 	request := &served.Request
 	request.Services = &served.hostEnd
 	request.Events = func(e Event) {
@@ -149,11 +153,20 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 			out.Event(m)
 		}
 	}
+	if mayAsk(request.Capabilities) {
+		asks := newSuspension(s, r, &leg{ctx: ctx, out: out, done: make(chan struct{})})
+		served.asks, ctx = asks, &asks.ctx
+		request.Events = asks.event
+	}
 	var result *Result
 	defer func() { // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
 		if result == nil {
 			result = failed(&Error{Name: "Exited",
 				Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
+		}
+		if served.asks != nil {
+			err = served.asks.finish(resultToWire(result))
+			return
 		}
 		err = out.Result(resultToWire(result))
 	}()

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,9 @@ type Services interface {
 	// *Error that says why there is none. It returns soon after ctx ends, which is at the end of the handler's call at the
 	// latest, and may be called concurrently.
 	CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error)
+	// Ask has a person answer a question, MCP's input request elicitation/create, and returns MCP's answer, both JSON
+	// objects. The error is an *Error.
+	Ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error)
 }
 
 // CallTool calls a tool of any plugin, by its full name (PLUGIN__TOOL), on behalf of this call: it has the session, the
@@ -62,12 +66,21 @@ type hostEnd struct {
 	server *server
 	out    *wire.Sender
 	ctx    context.Context // of the call
+	asks   *suspension     // nil when the caller answers no questions
 }
 
 // CallTool sends the request, and waits for the reply.
 func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
 	if !h.server.replies.Load() {
 		return nil, noServices(tool)
+	}
+	if h.asks != nil {
+		carries, err := h.asks.enter(ctx)
+		if err != nil || carries == nil {
+			return nil, h.notAsked(ctx, tool, cmp.Or(err, wire.ErrEnded))
+		}
+		defer h.asks.leave()
+		h = &hostEnd{h.server, carries.out, carries.ctx, nil}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,6 +103,14 @@ func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawM
 		e.Outcome = OutcomeUnknown
 		return nil, e
 	}
+}
+
+// Ask suspends the handler until its question is answered.
+func (h *hostEnd) Ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	if h.asks == nil {
+		return nil, &Error{Name: "NoOneToAsk", Message: "no one can be asked here"}
+	}
+	return h.asks.ask(ctx, question)
 }
 
 // notAsked is the error of a request that was not sent.

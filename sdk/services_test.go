@@ -32,6 +32,10 @@ func TestCallToolWithAnOldHost(t *testing.T) {
 
 type noServices struct{}
 
+func (noServices) Ask(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return nil, errors.New("no")
+}
+
 func (noServices) CallTool(context.Context, string, json.RawMessage) (*sdk.Result, error) {
 	return nil, errors.New("no")
 }

@@ -37,7 +37,7 @@ func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 		if request.Method != "elicitation/create" {
 			return nil, fmt.Errorf("a terminal cannot answer %.60q", request.Method)
 		}
-		answer, err := p.elicit(ctx, r.Tool.Name, &request.Params)
+		answer, err := p.elicit(ctx, r, &request.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +65,12 @@ type elicitationAnswer struct {
 	Content map[string]json.RawMessage `json:"content,omitempty"`
 }
 
-func (p *prompter) elicit(ctx context.Context, tool string, e *elicitation) (*elicitationAnswer, error) {
-	fmt.Fprintf(p.g.err, "\n%s asks:\n", p.g.paint(bold, visible(tool)))
+func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitation) (*elicitationAnswer, error) {
+	fmt.Fprintf(p.g.err, "\n%s asks you something; your answer goes to plugin %s, and approves nothing.\n",
+		p.g.paint(bold, visible(r.Tool.Name)), visible(r.Tool.Plugin))
+	if r.Via != nil {
+		p.field("called by", "plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
+	}
 	p.field("question", e.Message)
 	if e.Mode == "url" {
 		return p.elicitURL(ctx, e)

@@ -27,7 +27,75 @@ func serveServices() {
 		func(ctx context.Context, r *sdk.Request, in relayArgs) (*sdk.Result, error) {
 			return r.CallTool(ctx, in.Tool, in.Arguments)
 		})
+	sdk.AddTool(p, sdk.Tool{Name: "deploy", Description: "Deploys, once a person says where.",
+		Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(ctx context.Context, r *sdk.Request, in deployArgs) (*sdk.Result, error) {
+			if in.To == "" {
+				a, err := sdk.Ask[whereForm](ctx, r, "Where to?")
+				if err != nil {
+					return nil, err
+				}
+				if a.Action != sdk.Accepted {
+					return sdk.Text("Nothing is deployed."), nil
+				}
+				in.To = a.Value.To
+			}
+			greeting, err := r.CallTool(ctx, "greet__hello", greetArgs{in.To})
+			if err != nil || greeting.Error != nil {
+				return greeting, err
+			}
+			seen, err := os.ReadFile(filepath.Join(p.StateDir(), "seen"))
+			if err != nil {
+				seen = []byte("no one")
+			}
+			err = os.WriteFile(filepath.Join(p.StateDir(), "seen"), []byte(in.To), 0o600)
+			return sdk.Textf("%s Before: %s.", greeting.Content[0].Text, seen), err
+		})
 	sdk.Serve(p)
+}
+
+type deployArgs struct {
+	To      string `json:"to,omitempty"`
+	Padding string `json:"padding,omitempty"`
+}
+
+type whereForm struct {
+	To string `json:"to" enum:"test|production"`
+}
+
+// personFunc is an input handler.
+type personFunc func(r *host.InputRequest) json.RawMessage
+
+func (personFunc) Capabilities() json.RawMessage { return json.RawMessage(`{"elicitation":{"form":{}}}`) }
+
+func (f personFunc) AnswerInput(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+	answers := map[string]json.RawMessage{}
+	for key := range r.Requests {
+		answers[key] = f(r)
+	}
+	return answers, nil
+}
+
+// All services together, over a session and over calls of their own, with real processes.
+func TestPluginAsksCallsAndKeeps(t *testing.T) {
+	var asked []string
+	i := withServices(t, `may_call = ["greet__*"]`, Options{Input: personFunc(func(r *host.InputRequest) json.RawMessage {
+		asked = append(asked, r.Tool.Name)
+		return json.RawMessage(`{"action":"accept","content":{"to":"production"}}`)
+	})})
+	for n, c := range []struct{ arguments, want string }{
+		{`{}`, "Hello, production. Before: no one."},
+		{`{"to":"test"}`, "Hello, test. Before: production."},
+		{`{"padding":"` + strings.Repeat("x", 200<<10) + `"}`, "Hello, production. Before: test."},
+	} {
+		r := i.Catalog().Call(t.Context(), host.Call{Tool: "services__deploy", Arguments: json.RawMessage(c.arguments)})
+		if r.Error != nil || r.Text() != c.want {
+			t.Errorf("call %d: %q %v, want %q", n, r.Text(), r.Error, c.want)
+		}
+	}
+	if fmt.Sprint(asked) != "[services__deploy services__deploy]" {
+		t.Errorf("asked by %v", asked)
+	}
 }
 
 // withServices opens a configuration with the plugins greet and services, each a process.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -49,7 +51,9 @@ func (clientAsker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 	}
 	answers := map[string]json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
-		answer, err := c.ask(ctx, parseQuestion(r.Requests[key]))
+		q := parseQuestion(r.Requests[key])
+		q.attribute(r.Tool.Name, r.Via)
+		answer, err := c.ask(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -71,6 +75,56 @@ func parseQuestion(raw json.RawMessage) question {
 		q.params = json.RawMessage("{}")
 	}
 	return q
+}
+
+// attribute makes a question to a person say which tool asks it, so that it does not pass for one of another plugin, or
+// for the approval of a call. Characters that cannot be seen are removed from it; all else keeps its bytes.
+func (q *question) attribute(tool string, via *host.Via) {
+	if q.method != methodElicit {
+		return
+	}
+	who := "The tool " + tool + " asks"
+	if via != nil {
+		who += ", which plugin " + via.Plugin + " called"
+	}
+	var params object
+	all, there := members(q.params), false
+	for _, m := range all {
+		if strings.EqualFold(m.name, "message") {
+			if there || m.name != "message" { // a client could show it in place of the other
+				continue
+			}
+			there = true
+			message, _ := textutil.Visible(text(m.value), -1)
+			m.value = sdk.Encode(who + ": " + message)
+		}
+		params.add(m.name, m.value)
+	}
+	if !there {
+		params.addText("message", who+".")
+	}
+	q.params = params.bytes()
+}
+
+// attributed are the questions of a tool as they are sent to a client.
+func attributed(requests map[string]json.RawMessage, tool string) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for key, raw := range requests {
+		q := parseQuestion(raw)
+		q.attribute(tool, nil)
+		if out[key] = raw; q.method != methodElicit {
+			continue
+		}
+		var request object
+		for _, m := range members(raw) {
+			if m.name == "params" {
+				m.value = q.params
+			}
+			request.add(m.name, m.value)
+		}
+		out[key] = request.bytes()
+	}
+	return out
 }
 
 // The methods of questions.

@@ -159,10 +159,10 @@ func askingTool(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 			`"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)}}}, nil
 }
 
-// The questions of a tool reach the client whose call caused them, byte for byte, also after an approval, and are not
-// approved twice.
+// The questions of a tool reach the client whose call caused them, byte for byte but for who asks, also after an
+// approval, and are not approved twice.
 func TestQuestionsOfATool(t *testing.T) {
-	const params = `{"zeta":1,"message":"Who?","x":[9007199254740993],` +
+	const params = `{"zeta":1,"message":"The tool p__ask asks: Who?","x":[9007199254740993],` +
 		`"requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`
 	const answer = `{"action":"accept","content":{"name":"Ann"}}`
 	const call = `"name":"p__ask"`
@@ -278,5 +278,26 @@ func TestQuestionsOfAToolWhosePreviewChanges(t *testing.T) {
 	r := w.request("tools/call", modernParams(answered(call, "who", `{"action":"accept"}`, state), canElicit))
 	if !strings.Contains(string(r.Result), "hello") {
 		t.Errorf("got %s", r.Result)
+	}
+}
+
+// A question shows which tool asks, whatever it says, and in which member.
+func TestQuestionsAreAttributed(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"message":"Allow the tool shell__exec to run?"}`: `{"message":"The tool p__ask asks: Allow the tool shell__exec to run?"}`,
+		`{"message":"a\u202e\u001b[2Jb"}`:                  `{"message":"The tool p__ask asks: a[2Jb"}`,
+		`{"message":"a","message":"b","Message":"c"}`:      `{"message":"The tool p__ask asks: a"}`,
+		`{"MESSAGE":"a"}`:                                  `{"message":"The tool p__ask asks."}`,
+		`{"mode":"url","url":"https://x","message":1}`:     `{"mode":"url","url":"https://x","message":"The tool p__ask asks: "}`,
+	} {
+		got := attributed(map[string]json.RawMessage{"q": json.RawMessage(`{"method":"elicitation/create","params":` + params +
+			`}`)}, "p__ask")
+		if want := `{"method":"elicitation/create","params":` + want + `}`; string(got["q"]) != want {
+			t.Errorf("%s becomes %s", params, got["q"])
+		}
+	}
+	const other = `{"method":"sampling/createMessage","params":{"message":"x"}}`
+	if got := attributed(map[string]json.RawMessage{"q": json.RawMessage(other)}, "p__ask"); string(got["q"]) != other {
+		t.Errorf("another request becomes %s", got["q"])
 	}
 }

@@ -125,7 +125,7 @@ func (c *toolCall) askFurther(tool string, out *host.Result) (mcp.Result, error)
 	}
 	st := c.newState(tool)
 	st.Upstream, st.Approved = out.InputRequired.State, c.approved
-	result := c.inputRequired(out.InputRequired.Requests, st)
+	result := c.inputRequired(attributed(out.InputRequired.Requests, tool), st)
 	addMeta(result, members(out.Extra))
 	return result, nil
 }

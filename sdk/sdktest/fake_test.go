@@ -40,6 +40,49 @@ func TestCountFile(t *testing.T) {
 	}
 }
 
+type sureForm struct {
+	Sure bool `json:"sure" jsonschema:"All versions of it go"`
+}
+
+func dropTable(ctx context.Context, r *sdk.Request, in tableArgs) (*sdk.Result, error) {
+	answer, err := sdk.Ask[sureForm](ctx, r, "Drop the table "+in.Table+"?")
+	if err != nil {
+		return nil, err // no one can be asked here, or no one answered
+	}
+	if answer.Action != sdk.Accepted || !answer.Value.Sure {
+		return sdk.Text("The person said no; nothing was dropped."), nil
+	}
+	return sdk.Text("Dropped " + in.Table + "."), nil
+}
+
+type tableArgs struct {
+	Table string `json:"table"`
+}
+
+func TestDropTable(t *testing.T) {
+	p := sdk.New("database", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "drop", Description: "Drops a table."}, dropTable)
+	c := sdktest.Start(t, p)
+
+	yes := c.With(sdktest.Host{Answer: func(q sdk.Question) sdk.Answer[json.RawMessage] {
+		return sdktest.Accept(sureForm{Sure: strings.Contains(q.Message, "logs")})
+	}})
+	for table, want := range map[string]string{"logs": "Dropped logs.", "users": "The person said no; nothing was dropped."} {
+		if r := yes.Run(t, "drop", `{"table":"`+table+`"}`); r.Error != nil || r.Content[0].Text != want {
+			t.Errorf("%+v %v, want %s", r, r.Error, want)
+		}
+	}
+	no := c.With(sdktest.Host{Answer: func(sdk.Question) sdk.Answer[json.RawMessage] {
+		return sdk.Answer[json.RawMessage]{Action: sdk.Canceled}
+	}})
+	if r := no.Run(t, "drop", `{"table":"logs"}`); r.Error != nil || strings.HasPrefix(r.Content[0].Text, "Dropped") {
+		t.Errorf("%+v %v", r, r.Error)
+	}
+	if r := c.Run(t, "drop", `{"table":"logs"}`); r.Error == nil || r.Error.Name != "NoOneToAsk" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestHostStandsIn(t *testing.T) {
 	var got string
 	p := sdktest.Start(t, counter())

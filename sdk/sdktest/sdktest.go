@@ -145,7 +145,16 @@ func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Resul
 			return refusal
 		}
 	}
+	if p.host != nil && p.host.Answer != nil {
+		request.Capabilities = json.RawMessage(`{"elicitation":{"form":{}}}`)
+	}
 	result, err := p.Call(t.Context(), request)
+	for err == nil && result.InputRequired != nil && request.Capabilities != nil {
+		request.RunID, request.RequestState = rand.Text(), result.InputRequired.State
+		if request.InputResponses, err = p.host.answerAll(t.Context(), result.InputRequired); err == nil {
+			result, err = p.Call(t.Context(), request)
+		}
+	}
 	if err != nil {
 		t.Fatalf("calling %s: %v", tool, err)
 	}

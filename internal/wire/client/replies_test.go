@@ -18,6 +18,10 @@ import (
 // servicesFunc are Services that answer calls of tools.
 type servicesFunc func(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.Result, error)
 
+func (servicesFunc) Ask(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return nil, errors.New("no")
+}
+
 func (f servicesFunc) CallTool(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.Result, error) {
 	return f(ctx, tool, arguments)
 }

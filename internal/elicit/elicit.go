@@ -1,0 +1,108 @@
+// Package elicit reads questions to a person, in the form of MCP's elicitation, and checks them and their answers. Both
+// ends use it: the sdk before a tool asks, the host before a person is asked and before a tool gets the answer.
+package elicit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Method is that of a question to a person among MCP's input requests.
+const Method = "elicitation/create"
+
+// Limits of a question, in bytes.
+const (
+	MaxMessage = 4 << 10
+	MaxForm    = 32 << 10 // its schema
+	MaxAnswer  = 64 << 10
+)
+
+// The actions of an answer.
+const (
+	Accept  = "accept"
+	Decline = "decline"
+	Cancel  = "cancel"
+)
+
+// A Question is one to a person.
+type Question struct {
+	Mode            string          `json:"mode,omitempty"` // "form", which is the same as "", or "url"
+	Message         string          `json:"message"`
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
+}
+
+// Read returns the question of an input request, and false for one that is no question to a person.
+func Read(request json.RawMessage) (q *Question, is bool, err error) {
+	var in struct {
+		Method string
+		Params Question
+	}
+	if err := json.Unmarshal(request, &in); err != nil {
+		return nil, false, fmt.Errorf("it cannot be read: %w", err)
+	}
+	if in.Method != Method {
+		return nil, false, nil
+	}
+	return &in.Params, true, nil
+}
+
+// Request is the input request of a question in the mode "form".
+func (q *Question) Request() json.RawMessage {
+	out, _ := json.Marshal(map[string]any{"method": Method, "params": map[string]any{"mode": "form",
+		"message": q.Message, "requestedSchema": q.RequestedSchema}}) // the schema was checked
+	return out
+}
+
+// Check returns what is wrong with a question: it is over a limit.
+func (q *Question) Check() error {
+	switch {
+	case len(q.Message) > MaxMessage:
+		return fmt.Errorf("the question has %d bytes; the limit is %d (4 KiB)", len(q.Message), MaxMessage)
+	case len(q.RequestedSchema) > MaxForm:
+		return fmt.Errorf("the form of the question has %d bytes; the limit is %d (32 KiB)", len(q.RequestedSchema), MaxForm)
+	}
+	return nil
+}
+
+// An Answer is a person's.
+type Answer struct {
+	Action  string          `json:"action"`
+	Content json.RawMessage `json:"content,omitempty"` // a JSON object, of an accepted form
+}
+
+// ReadAnswer reads an answer to a question, and checks it against the form if that can be used: the form of a third party
+// may be one that only its maker can check.
+func (q *Question) ReadAnswer(raw json.RawMessage) (a Answer, err error) {
+	if len(raw) > MaxAnswer {
+		return a, fmt.Errorf("the answer has %d bytes; the limit is %d (64 KiB)", len(raw), MaxAnswer)
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return a, fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	switch a.Action {
+	case Accept:
+	case Decline, Cancel:
+		a.Content = nil
+		return a, nil
+	default:
+		return a, fmt.Errorf("the answer has the action %.40q, which is none of accept, decline, cancel", a.Action)
+	}
+	if q.Mode == "url" {
+		return a, nil
+	}
+	form, err := ParseForm(q.RequestedSchema)
+	if err != nil {
+		return a, nil //nolint:nilerr // see above
+	}
+	if len(a.Content) == 0 || string(a.Content) == "null" {
+		a.Content = json.RawMessage("{}")
+	}
+	if a.Content, err = form.Check(a.Content); err != nil {
+		return a, fmt.Errorf("the answer does not fit the question: %w", err)
+	}
+	return a, nil
+}
+
+// errForm is of a schema that is no form.
+var errForm = errors.New("it is no form: a form is an object of texts, numbers, yes or no, and choices")

@@ -1,0 +1,371 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// A handler that asks a person is suspended: its call ends with the question, as input_required, the host asks, and
+// makes the call again with the answer, which continues the handler. So the time that an answer takes counts against no
+// deadline, and hosts that answer in a request of their own need no more than that. A call of a host whose caller can
+// be asked has a suspension; it costs others nothing.
+
+// Limits of suspended handlers.
+const (
+	maxSuspended  = 64 // of a plugin
+	maxQuestions  = 10 // of a call
+	suspendedTime = 30 * time.Minute
+
+	questionKey   = "question"
+	questionState = "toolhost-question:" // begins the state of a suspended call
+)
+
+// A suspension is a handler that may be suspended. The calls that carry it, one after the other, are its legs.
+type suspension struct {
+	server  *server
+	request *pluginv1.CallRequest // the first
+	ctx     handlerContext
+	asking  chan struct{} // has a token while a question is open
+	resumed chan *leg     // has room for one
+
+	mu    sync.Mutex
+	leg   *leg          // nil while the handler is suspended
+	open  int           // requests to the host that run
+	clear chan struct{} // closed when there are none; nil when no question waits for that
+	again chan struct{} // closed when the handler continues; nil when it is not about to be suspended
+	asked int
+}
+
+// A leg is one call that carries a handler.
+type leg struct {
+	ctx     context.Context
+	out     *wire.Sender
+	answers map[string][]byte
+	done    chan struct{} // closed when the leg has its result
+	err     error         // of sending that
+}
+
+func newSuspension(s *server, r *pluginv1.CallRequest, first *leg) *suspension {
+	out := &suspension{server: s, request: r, asking: make(chan struct{}, 1), resumed: make(chan *leg, 1), leg: first}
+	out.ctx.plugin = s.base
+	out.ctx.attach(first.ctx)
+	return out
+}
+
+// event sends an event of the handler, unless it is suspended.
+func (s *suspension) event(e Event) {
+	if m, of := eventToWire(e), s.current(); m != nil && of != nil {
+		of.out.Event(m)
+	}
+}
+
+// current returns the leg; nil while the handler is suspended.
+func (s *suspension) current() *leg {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leg
+}
+
+// enter counts a request to the host, which needs a leg, until leave.
+func (s *suspension) enter(ctx context.Context) (*leg, error) {
+	for {
+		s.mu.Lock()
+		again := s.again
+		if again == nil {
+			defer s.mu.Unlock()
+			s.open++
+			return s.leg, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *suspension) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open--; s.open == 0 && s.clear != nil {
+		close(s.clear)
+		s.clear = nil
+	}
+}
+
+// ask suspends the handler until its question is answered.
+func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return nil, EndedError(ctx)
+	}
+	if s.asked++; s.asked > maxQuestions {
+		return nil, &Error{Name: "TooManyQuestions", Message: "the call has asked ten questions, which is the most"}
+	}
+	again := make(chan struct{})
+	defer close(again)
+	clear := s.hold(again)
+	defer s.release()
+	select {
+	case <-clear: // nothing runs in the host for this leg
+	case <-ctx.Done():
+		return nil, EndedError(ctx)
+	}
+	if s.ctx.Err() != nil || s.current() == nil {
+		return nil, EndedError(&s.ctx)
+	}
+	id := rand.Text()
+	if !s.server.suspended.add(id, s) {
+		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
+			Message: "too many calls of this plugin wait for answers"}
+	}
+	s.detach(&pluginv1.Result{InputRequired: &pluginv1.InputRequired{
+		Requests: map[string][]byte{questionKey: question}, State: []byte(questionState + id)}})
+	timer := time.NewTimer(suspendedTime)
+	defer timer.Stop()
+	var next *leg
+	select {
+	case next = <-s.resumed:
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+	if next == nil && s.server.suspended.take(id) == nil { // it was answered at this moment
+		next = <-s.resumed
+	}
+	if next == nil {
+		for _, of := range []context.Context{ctx, &s.ctx} {
+			if of.Err() != nil {
+				return nil, EndedError(of)
+			}
+		}
+		s.ctx.end(context.Canceled)
+		return nil, &Error{Code: CodeTimeout, Name: "NoAnswer", Message: "no one answered the question within " +
+			suspendedTime.String()}
+	}
+	s.mu.Lock()
+	s.leg = next
+	s.mu.Unlock()
+	s.ctx.attach(next.ctx)
+	return next.answers[questionKey], nil
+}
+
+// hold lets no further request begin, and returns a channel that closes when none runs.
+func (s *suspension) hold(again chan struct{}) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again = again
+	clear := make(chan struct{})
+	if s.open == 0 {
+		close(clear)
+	} else {
+		s.clear = clear
+	}
+	return clear
+}
+
+func (s *suspension) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.again, s.clear = nil, nil
+}
+
+// detach ends the leg with a result. Its context ends with it, and is not the handler's any more.
+func (s *suspension) detach(r *pluginv1.Result) {
+	s.mu.Lock()
+	of := s.leg
+	s.leg = nil
+	s.mu.Unlock()
+	s.ctx.attach(nil)
+	s.server.overdue.release(of.ctx)
+	of.err = of.out.Result(r)
+	close(of.done)
+}
+
+// finish ends the last leg with the handler's result, if there is one.
+func (s *suspension) finish(r *pluginv1.Result) error {
+	of := s.current()
+	if of == nil {
+		return nil // no one waits for it any more
+	}
+	of.err = of.out.Result(r)
+	close(of.done)
+	return of.err
+}
+
+// continues reports whether a call continues a suspended handler. If it does, it is the handler's until its end, or the
+// next question.
+func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wire.Sender) (is bool, err error) {
+	if len(r.GetRequestState()) == 0 { // of most calls
+		return false, nil
+	}
+	id, is := strings.CutPrefix(string(r.GetRequestState()), questionState)
+	if !is {
+		return false, nil
+	}
+	of := s.suspended.get(id)
+	switch {
+	case of == nil:
+		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Name: "QuestionExpired", OutcomeUnknown: true,
+			Message: "the call that asked no longer waits: it was answered before, waited for too long, or its plugin has " +
+				"ended", Suggestion: "A part of the call may have run. Find out before you make it again, without state."}})
+	case !of.sameCall(r):
+		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Code: string(CodeInvalidArgs), Name: "UnknownState",
+			Message: "the state that came with the answers belongs to another call; nothing was run"}})
+	case s.suspended.take(id) == nil: // another one was faster
+		return s.continues(ctx, r, out)
+	}
+	next := &leg{ctx: ctx, out: out, answers: r.GetInputResponses(), done: make(chan struct{})}
+	of.resumed <- next
+	<-next.done
+	return true, next.err
+}
+
+// sameCall reports whether a call is the same as that of the handler, but for its answers.
+func (s *suspension) sameCall(r *pluginv1.CallRequest) bool {
+	return s.request.GetTool() == r.GetTool() && s.request.GetSessionId() == r.GetSessionId() &&
+		bytes.Equal(s.request.GetArguments(), r.GetArguments())
+}
+
+// suspensions are those of a plugin whose question is open.
+type suspensions struct {
+	mu   sync.Mutex
+	byID map[string]*suspension
+}
+
+func (all *suspensions) add(id string, s *suspension) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.byID) >= maxSuspended {
+		return false
+	}
+	if all.byID == nil {
+		all.byID = map[string]*suspension{}
+	}
+	all.byID[id] = s
+	return true
+}
+
+// get returns a suspended handler, which stays suspended; take ends that. Nil if there is none.
+func (all *suspensions) get(id string) *suspension {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byID[id]
+}
+
+func (all *suspensions) take(id string) *suspension {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	s := all.byID[id]
+	delete(all.byID, id)
+	return s
+}
+
+// A handlerContext is the context of a handler that may be suspended: it ends with the leg that carries the handler, and
+// with the plugin.
+type handlerContext struct {
+	plugin context.Context
+
+	mu   sync.Mutex
+	leg  context.Context // nil while the handler is suspended
+	stop func() bool     // of watching the leg
+	done chan struct{}   // made by the first Done
+	err  error
+}
+
+// attach makes the context end with another leg; nil is none.
+func (c *handlerContext) attach(leg context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stop != nil {
+		c.stop()
+		c.stop = nil
+	}
+	c.leg = leg
+	c.watch()
+}
+
+// watch has the context end with what it ends with, if anything waits for that. The lock is held.
+func (c *handlerContext) watch() {
+	of := c.leg
+	if c.done == nil || c.err != nil || c.stop != nil {
+		return
+	}
+	if of == nil {
+		of = c.plugin
+	}
+	c.stop = context.AfterFunc(of, func() {
+		c.mu.Lock()
+		current := c.leg == of || c.leg == nil && of == c.plugin
+		c.mu.Unlock()
+		if current {
+			c.end(of.Err())
+		}
+	})
+}
+
+// end ends the context.
+func (c *handlerContext) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	if c.done != nil {
+		close(c.done)
+	}
+}
+
+// Deadline implements context.Context: the leg's.
+func (c *handlerContext) Deadline() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leg == nil {
+		return time.Time{}, false
+	}
+	return c.leg.Deadline()
+}
+
+// Done implements context.Context.
+func (c *handlerContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.err != nil {
+			close(c.done)
+		}
+		c.watch()
+	}
+	return c.done
+}
+
+// Err implements context.Context.
+func (c *handlerContext) Err() error {
+	c.mu.Lock()
+	err, of := c.err, c.leg
+	if of == nil {
+		of = c.plugin
+	}
+	c.mu.Unlock()
+	if err == nil && of.Err() != nil {
+		c.end(of.Err())
+		return of.Err()
+	}
+	return err
+}
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any { return c.plugin.Value(key) }
