@@ -37,8 +37,8 @@ func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, 
 	return folder, lock, nil
 }
 
-// hasInstalled reports whether the options use installed plugins, and there are some: in the lock of their folder, or as
-// programs that someone has put there.
+// hasInstalled reports whether the options use installed plugins, and there are some: in the lock of their folder, or
+// as programs that someone has put there.
 func hasInstalled(o Options) bool {
 	folder, lock, err := (&Configuration{options: o}).installedPlugins()
 	if err != nil || len(lock.All()) > 0 {

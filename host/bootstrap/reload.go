@@ -205,8 +205,8 @@ func (s *snapshot) programs() map[string]string {
 	return out
 }
 
-// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs, with the files
-// beside the script that it may import. Other arguments may name files that the plugin writes.
+// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs, with the
+// files beside the script that it may import. Other arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	absolute := func(path string) string {
 		if !filepath.IsAbs(path) {
