@@ -61,6 +61,9 @@ func TestNewPlugin(t *testing.T) {
 			want(run(at, "hello {\"name\": \"Ada\", \"language\": \"es\"}\n", "make", "run"), name+": ready with 1 tool",
 				"Hola, Ada.")
 			want(run(at, "", "make"), "make install")
+			if lang == "go" && os.Getenv("TOOLHOST_TEST_KITS") == "required" { // it takes a while
+				run(at, "", "make", "test", "TOOLHOST=bin/host/toolhost")
+			}
 		})
 	}
 }
