@@ -83,6 +83,7 @@ func wrap(f CallFunc, around ...Middleware) CallFunc {
 // A callState is the host's own data about one call, from its entry to its result. Copies of a Call share it, so an
 // embedder's changes to a Call change nothing here.
 type callState struct {
+	snapshot *snapshot  // that began the call
 	id       string     // as the caller gave it
 	called   string     // the name that the caller used
 	item     *batchItem // of the call's batch, if any
@@ -111,6 +112,7 @@ type callState struct {
 	request     *sdk.Request // once dispatched
 	outcome     sdk.Outcome  // the worst of all attempts; "" before the first
 	keptFiles   []string     // with the parts of the result that were cut
+	wasLarge    bool         // some went to files as they came
 
 	// the call as decided on and run, after middleware; nil before that, and without middleware
 	ran          *Call

@@ -114,7 +114,8 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	return &sdk.Request{CallID: c.ID, SessionID: c.SessionID, Workdir: c.Workdir, SingleCall: h.options.SingleCall,
 		Tool: c.Definition.declared.Name, Listed: c.Definition.declared,
 		Arguments: bytes.Clone(c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots,
-		Meta: c.Meta, Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
+		Large: (*largeParts)(c), MaxLarge: max(h.options.MaxLargeResultBytes, 0), Meta: c.Meta,
+		Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }
 
 // maxLogText is the most characters that are kept of a plugin's log line, and of its attributes.

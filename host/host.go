@@ -176,7 +176,7 @@ func (h *snapshot) buildChain() {
 func (h *snapshot) prepare(c *Call) *Call {
 	h.fillIn(c)
 	c.Definition, c.Decision = nil, policy.Decision{}
-	c.callState = &callState{id: c.ID, called: c.Tool, began: time.Now()}
+	c.callState = &callState{snapshot: h, id: c.ID, called: c.Tool, began: time.Now()}
 	if tool, ok := h.aliases[c.Tool]; ok {
 		c.Tool = tool
 	}

@@ -73,6 +73,9 @@ type Options struct {
 	ErrorMessageLimit int
 	// MaxResultBytes is how much text of a result is kept, for tools without a limit; zero is 128 KiB.
 	MaxResultBytes int64
+	// MaxLargeResultBytes is how many bytes the large parts of a result over 4 MiB may have, which the host writes to
+	// files as they come; zero is 64 MiB, and 1 GiB the most. Below zero such results are refused.
+	MaxLargeResultBytes int64
 	// ResultDir is the folder for the full text of results that were cut; "" is a new folder in the system's temporary
 	// folder. Nothing is removed from it.
 	ResultDir string
@@ -145,6 +148,7 @@ func (o *Options) fillIn() (err error) {
 	o.MaxConcurrency = firstPositive(o.MaxConcurrency, 256)
 	o.ErrorMessageLimit = firstPositive(o.ErrorMessageLimit, 1000)
 	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
+	o.MaxLargeResultBytes = cmp.Or(o.MaxLargeResultBytes, 64<<20)
 	o.ApprovalTimeout = firstPositive(o.ApprovalTimeout, defaultApprovalTimeout)
 	if o.Policy == nil {
 		o.Policy = hintsOnly

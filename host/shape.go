@@ -24,6 +24,7 @@ func (h *snapshot) shape(next CallFunc) CallFunc {
 		if result != nil {
 			out := *result // the plugin may keep a reference to its own
 			out.Error = h.shapeError(out.Error)
+			out.Truncated = out.Truncated || c.wasLarge
 			h.newCutter(c).cut(&out)
 			result = &out
 		}
@@ -149,15 +150,25 @@ func replaceTexts(parts []sdk.Content, text string) (out []sdk.Content) {
 
 // middleCut keeps the beginning and the end of a text, its most informative parts, and says what is missing.
 func middleCut(text string, limit int, note string) string {
-	head, tail := limit-limit/4, len(text)-limit/4
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
+	return joinEnds(text[:limit-limit/4], text[len(text)-limit/4:], int64(len(text)), note)
+}
+
+// joinEnds joins the ends of a text of so many bytes, without the characters that are cut in two.
+func joinEnds(head, tail string, size int64, note string) string {
+	for i := 1; i <= utf8.UTFMax && i <= len(head); i++ {
+		if last := head[len(head)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRuneInString(last) {
+				head = head[:len(head)-i]
+			}
+			break
+		}
 	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
 	}
-	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", text[:head], tail-head, len(text), note,
-		text[tail:])
+	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", head, size-int64(len(head)+len(tail)),
+		size,
+		note, tail)
 }
 
 // A resultStore writes results that are cut to files that only this user can read.
@@ -177,12 +188,17 @@ func (x cutter) save(suffix string, whole []byte) string {
 	return "the whole is in " + path
 }
 
-func (s *resultStore) write(pattern string, whole []byte) (path string, err error) {
+// create makes a new file that only this user can read.
+func (s *resultStore) create(pattern string) (*os.File, error) {
 	dir, err := s.makeDir()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	f, err := os.CreateTemp(dir, pattern) // mode 0600
+	return os.CreateTemp(dir, pattern) // mode 0600
+}
+
+func (s *resultStore) write(pattern string, whole []byte) (path string, err error) {
+	f, err := s.create(pattern)
 	if err != nil {
 		return "", err
 	}

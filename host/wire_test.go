@@ -1,15 +1,19 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
@@ -128,7 +132,7 @@ var lineNumber = regexp.MustCompile(`\.go:[0-9]+`)
 
 func TestFailuresOverTheWire(t *testing.T) {
 	t.Parallel()
-	h := single(t, overWire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{MaxLargeResultBytes: -1})
 	cases := map[string]struct {
 		want    sdk.Error
 		content string
@@ -228,5 +232,76 @@ func TestSdktestErrorsAreThoseOfTheHost(t *testing.T) {
 				author.Error.Message != strings.Replace(model.Error.Message, "p__x", "x", 1)) {
 			t.Errorf("%s:\n%s\n%s", arguments, author.Error.Message, model.Error.Message)
 		}
+	}
+}
+
+func largeOverWire(t *testing.T, handle sdk.Handler) host.Plugin {
+	p := sdk.New("wired", "1.0.0")
+	p.AddRawTool(tool("large"), handle)
+	return sdktest.Start(t, p)
+}
+
+// The large parts of a result over 4 MiB are in files, and the model reads their ends.
+func TestLargeResults(t *testing.T) {
+	t.Parallel()
+	whole := "first " + strings.Repeat("é", 5<<20) + " last"
+	blob := bytes.Repeat([]byte{0xff, 0}, 1<<20)
+	p := largeOverWire(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(whole), {Type: "image", Data: blob, MIMEType: "image/png"},
+			sdk.TextContent("small")}}, nil
+	})
+	h := single(t, p, host.Options{MaxResultBytes: 20_000, ResultDir: t.TempDir()})
+	r := h.Call(t.Context(), call("test__large", ""))
+	succeeded(t, r)
+	text := r.Text()
+	if !strings.HasPrefix(text, "first é") || !strings.Contains(text, "é last") || !utf8.ValidString(text) ||
+		len(text) > 20_000 {
+		t.Errorf("the model reads %d bytes: %.50q ... %q", len(text), text, text[max(0, len(text)-400):])
+	}
+	if !r.Truncated || len(r.KeptFiles) != 2 || !strings.Contains(text, r.KeptFiles[0]) ||
+		!strings.Contains(text, r.KeptFiles[1]) {
+		t.Fatalf("kept in %v; truncated: %t", r.KeptFiles, r.Truncated)
+	}
+	for i, want := range []string{whole, string(blob)} {
+		if got, err := os.ReadFile(r.KeptFiles[i]); err != nil || string(got) != want {
+			t.Errorf("file %d has %d bytes, %v; want %d", i, len(got), err, len(want))
+		}
+	}
+}
+
+// What cannot be written to a file is said, and the call has its result.
+func TestLargeResultWithoutAFolder(t *testing.T) {
+	t.Parallel()
+	p := largeOverWire(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(strings.Repeat("x", 5<<20)), nil
+	})
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := single(t, p, host.Options{ResultDir: filepath.Join(file, "results")}).Call(t.Context(), call("test__large", ""))
+	succeeded(t, r)
+	if !strings.Contains(r.Text(), "the whole could not be kept") || len(r.KeptFiles) > 0 || !r.Truncated {
+		t.Errorf("%d bytes, kept in %v", len(r.Text()), r.KeptFiles)
+	}
+}
+
+// A large part whose plugin ends in the middle leaves no file.
+func TestLargeResultThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		part := r.Large.OpenLarge(sdk.Content{Type: "text"}, 5<<20)
+		part.Write([]byte("the beginning"))
+		if kept, _ := os.ReadDir(dir); len(kept) != 1 {
+			t.Errorf("%d files while it comes", len(kept))
+		}
+		part.Discard()
+		return nil, errors.New("died")
+	})
+	h := single(t, p, host.Options{ResultDir: dir})
+	h.Call(t.Context(), call("test__run", ""))
+	if kept, err := os.ReadDir(dir); len(kept) != 0 || err != nil {
+		t.Errorf("left: %v, %v", kept, err)
 	}
 }

@@ -126,13 +126,13 @@ func errorFromWire(e *pluginv1.Error) *Error {
 		Details: orNil(e.GetDetails())}
 }
 
-// resultToWire does not copy the texts of a result that is too large to send.
-func resultToWire(r *Result) *pluginv1.Result {
+// resultToWire does not copy the texts of a result that is too large to send, also with so many bytes of large parts.
+func resultToWire(r *Result, large int64) *pluginv1.Result {
 	size := len(r.Structured) + len(r.Extra)
 	for _, c := range r.Content {
 		size += len(c.Text) + len(c.Data) + len(c.Raw) + len(c.Extra)
 	}
-	if size > MaxResult {
+	if int64(size) > MaxResult+large {
 		return &pluginv1.Result{Error: wire.PayloadTooLarge("result", size)}
 	}
 	return &pluginv1.Result{

@@ -48,8 +48,27 @@ type Request struct {
 	// Listed is for hosts: the definition on which the call was decided, or nil. The call is not made when the plugin has
 	// another one by then.
 	Listed *Tool
+	// Large is for hosts: it takes the large parts of a result over MaxResult, MaxLarge bytes together, so that they do
+	// not have to fit in memory. When it is nil such a result is refused.
+	Large    LargeParts
+	MaxLarge int64
 	// Generation is for hosts: the number of the plugin's start that ran the call.
 	Generation int
 	// Events receives the events of the call; nil drops them. It must not block, and is never called concurrently.
 	Events func(Event)
+}
+
+// LargeParts is for hosts: it begins a part of so many bytes, which has no text and data yet.
+type LargeParts interface {
+	OpenLarge(part Content, size int64) LargePart
+}
+
+// A LargePart is for hosts: it takes a part of a result that is too large for memory.
+type LargePart interface {
+	// Write takes the next bytes. They are not used after it returns.
+	Write(b []byte)
+	// Done ends the part, and returns the text that stands in the result for it.
+	Done() Content
+	// Discard ends a part that stays incomplete.
+	Discard()
 }

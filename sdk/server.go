@@ -135,6 +135,8 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 		s.memory.Begin()
 		defer s.memory.End()
 	}
+	large := max(0, min(r.GetMaxLargeBytes(), wire.MaxLarge))
+	out.TakesLarge(large)
 	out.Event(eventToWire(Event{Type: EventStarted}))
 	if failure := wire.CheckRequest(r); failure != nil {
 		return out.Result(&pluginv1.Result{Error: failure})
@@ -165,10 +167,10 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 				Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
 		}
 		if served.asks != nil {
-			err = served.asks.finish(resultToWire(result))
+			err = served.asks.finish(resultToWire(result, large))
 			return
 		}
-		err = out.Result(resultToWire(result))
+		err = out.Result(resultToWire(result, large))
 	}()
 	result = s.plugin.run(ctx, request)
 	return nil

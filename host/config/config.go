@@ -213,6 +213,9 @@ const atTop = "at the top level of config.hcl"
 // maxResult is the largest max_result_bytes.
 const maxResult = 64 << 20
 
+// maxLargeResult is the largest max_large_result_bytes, that of the wire.
+const maxLargeResult = 1 << 30
+
 var (
 	modes     = []string{string(host.ModeAsk), string(host.ModeAutoEdit), string(host.ModePlan), string(host.ModeNeverAsk)}
 	costTiers = []string{string(sdk.Free), string(sdk.Cheap), string(sdk.Expensive)}
@@ -227,6 +230,7 @@ func (r *reader) file(top *hclfile.Body) {
 	c.Host.MaxCostTier = sdk.CostTier(top.OneOf("max_cost_tier", costTiers))
 	c.Host.DefaultTimeout = top.Duration("default_timeout", time.Hour)
 	c.Host.MaxResultBytes = int64(top.Int("max_result_bytes", maxResult))
+	c.Host.MaxLargeResultBytes = int64(top.Int("max_large_result_bytes", maxLargeResult))
 	c.Host.ErrorMessageLimit = top.Int("error_message_limit", 100_000)
 	c.Host.MaxConcurrency = top.Int("max_concurrency", 10_000)
 	r.pluginDirs(top)

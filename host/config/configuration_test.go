@@ -106,6 +106,9 @@ var keys = map[string]map[string]key{
 		"default_timeout": {"2m", "for tools that have no timeout of their own"},
 		"max_result_bytes": {"131072",
 			"bytes of text that are kept of a result, for tools without a limit of their own; the rest goes to a file"},
+		"max_large_result_bytes": {"67108864",
+			"bytes of a result over 4 MiB, which goes to a file as it comes; a larger one is refused, as are all over 4 MiB " +
+				"with 4194304"},
 		"error_message_limit": {"1000", "characters that are kept of an error message"},
 		"max_concurrency":     {"256", "calls at once, of all plugins together"},
 		"plugin":              {"", "a plugin to run"},
@@ -127,21 +130,25 @@ var keys = map[string]map[string]key{
 		"command": {"`toolhost-plugin-NAME` from `plugin_dirs`",
 			"program and arguments, never through a shell; arguments that name files beside the configuration are made " +
 				"absolute"},
-		"attach": {"none", "the file of a plugin that was started by hand with `TOOLHOST_ATTACH`: the host joins that process " +
+		"attach": {"none", "the file of a plugin that was started by hand with `TOOLHOST_ATTACH`: the host joins that " +
+			"process " +
 			"instead of starting one, see [plugins.md](plugins.md)"},
 		"dir":         {"the work folder", "the folder that the plugin starts in"},
 		"env":         {"none", "variables, besides the few that every plugin gets"},
 		"inherit_env": {"`false`", "`true` passes on the host's whole environment"},
 		"sha256":      {"any program", "checksum of the program, 64 hex digits"},
 		"eager":       {"`false`", "`true` starts the plugin at once instead of with the first call"},
-		"standby": {"`false`", "`true` keeps a second process ready, which takes over when the first dies: for plugins that keep no " +
+		"standby": {"`false`", "`true` keeps a second process ready, which takes over when the first dies: for plugins " +
+			"that keep no " +
 			"state between calls and can run twice; it takes their memory twice"},
 		"start_timeout": {hclfile.Short(supervise.Defaults.StartTimeout),
 			"from the start until the plugin has described its tools"},
 		"drain_timeout": {"the calls' own deadlines", "how long calls may go on in the old process after a reload"},
-		"trust_hints": {"the plugin's own", "`true` believes also hints that the plugin passes on, such as those of an MCP server; " +
-			"`false` ignores what the plugin says of its tools: hints, category and cost tier"},
-		"may_call": {"none", "patterns of full names of tools that the plugin may call during calls of its own; such calls have " +
+		"trust_hints": {"the plugin's own",
+			"`true` believes also hints that the plugin passes on, such as those of an MCP server; " +
+				"`false` ignores what the plugin says of its tools: hints, category and cost tier"},
+		"may_call": {"none", "patterns of full names of tools that the plugin may call during calls of its own; such calls " +
+			"have " +
 			"the caller, session, catalog and deadline of the call, and rules know them as the caller `plugin:NAME` too"},
 		"pin_tools": {"`true`", "`false` leaves the tools' definitions out of the lock file"},
 		"restart":   {"", "restarts after crashes"},

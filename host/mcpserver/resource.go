@@ -1,10 +1,13 @@
 package mcpserver
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +35,14 @@ func (e *endpoint) keptPath(uri string) (path string, ok bool) {
 	return path, ok && err == nil && e.keptURI(path) == uri
 }
 
+// missing says what of a file was not read.
+func missing(f *os.File, read int) string {
+	if info, err := f.Stat(); err == nil && info.Size() > int64(read) {
+		return fmt.Sprintf("\n[... the other %d of %d bytes are left out here ...]", info.Size()-int64(read), info.Size())
+	}
+	return ""
+}
+
 // readResource serves such a file; others do not exist, whatever is wrong with them.
 func (e *endpoint) readResource(r *request) (mcp.Result, error) {
 	uri := text(find(r.params, "uri"))
@@ -51,7 +62,11 @@ func (e *endpoint) readResource(r *request) (mcp.Result, error) {
 	var content object
 	content.addText("uri", uri)
 	content.addText("mimeType", keptType(path))
-	content.addText("text", string(whole))
+	if strings.HasSuffix(path, ".bin") {
+		content.addText("blob", base64.StdEncoding.EncodeToString(whole))
+	} else {
+		content.addText("text", string(whole)+missing(f, len(whole)))
+	}
 	out := &result{}
 	out.body.add("contents", append(append(json.RawMessage("["), content.bytes()...), ']'))
 	if r.isModern() {

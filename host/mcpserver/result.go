@@ -124,8 +124,11 @@ func (e *endpoint) keptLink(path string) sdk.Content {
 }
 
 func keptType(path string) string {
-	if filepath.Ext(path) == ".json" {
+	switch filepath.Ext(path) {
+	case ".json":
 		return "application/json"
+	case ".bin":
+		return "application/octet-stream"
 	}
 	return "text/plain"
 }

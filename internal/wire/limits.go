@@ -15,6 +15,7 @@ import (
 const (
 	MaxArguments  = 1 << 20 // the arguments of a call, a JSON object
 	MaxResult     = 4 << 20 // all parts of a result and its structured JSON, together
+	MaxLarge      = 1 << 30 // of large parts together, which go to files; hosts allow less
 	MaxPaths      = 10_000  // paths to leave out, or roots, of a request
 	maxPathsBytes = 1 << 20 // of both together
 	maxID         = 256     // of the ids of a call and a session, and of a tool's name
@@ -26,6 +27,7 @@ const (
 	maxPiece     = 256 << 10               // a part larger than this travels in pieces
 	sessionPiece = 60 << 10                // the same in a session: with its head it fits the buffer that Frames keep
 	maxPieces    = 1 << 16                 // pieces that follow the first of their parts
+	leastPiece   = 16 << 10                // bytes of a large part for which there may be one more
 
 	maxType = 64 // of one part
 	maxMIME = 255

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -17,6 +18,7 @@ import (
 type Sender struct {
 	stream eventStream
 	piece  int // bytes of a part in one message
+	large  int // bytes that the large parts of the result may have
 
 	mu       sync.Mutex
 	done     bool
@@ -37,6 +39,10 @@ func NewSender(stream eventStream) *Sender {
 func NewSessionSender(stream eventStream) *Sender {
 	return &Sender{stream: stream, piece: sessionPiece, meter: newMeter(1)}
 }
+
+// TakesLarge says how many bytes the large parts of the result may have together, as the request of the call does. It
+// is called before the first event.
+func (s *Sender) TakesLarge(most int64) { s.large = int(most) }
 
 // Event sends an event, unless it is over the limits. A broken stream also ends the call's context, so it is no error
 // here.
@@ -113,12 +119,23 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 	w.add(r.GetContent()...)
 	inPieces := w.payload > s.piece
 	w.addRest(r)
-	if e := w.check("result"); e != nil {
+	large := 0
+	if s.large > 0 && w.payload > MaxResult {
+		for _, c := range r.GetContent() {
+			large += largeSize(c)
+		}
+		w.payload -= large
+	}
+	e := w.check("result")
+	if e == nil && large > s.large {
+		e = largeExcess(large, s.large)
+	}
+	if e != nil {
 		r, inPieces = &pluginv1.Result{Error: e}, false
 	}
 	if inPieces {
 		for _, c := range r.GetContent() {
-			if err := s.part(c); err != nil {
+			if err := s.part(c, large > 0 && largeSize(c) > 0); err != nil {
 				return err
 			}
 		}
@@ -129,18 +146,33 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 }
 
 // part sends a part; its size is sent before its bytes.
-func (s *Sender) part(c *pluginv1.Content) error {
+func (s *Sender) part(c *pluginv1.Content, large bool) error {
 	size := int64(len(c.GetText()) + len(c.GetData()))
 	body := body(c)
 	rest := cut(body, s.piece)
 	err := s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c,
-		Size: size}}})
+		Size: size, Large: large}}})
 	for err == nil && len(rest) > 0 {
 		piece := rest
 		rest = cut(&piece, s.piece)
 		err = s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: piece}}})
 	}
 	return err
+}
+
+// leastLarge is how large a large part is at least: many small ones would be many files.
+const leastLarge = 1 << 20
+
+// largeSize is the bytes of a part that may be sent as a large one, else 0.
+func largeSize(c *pluginv1.Content) int {
+	if n := len(c.GetText()) + len(c.GetData()); n > leastLarge {
+		return n
+	}
+	return 0
+}
+
+func largeExcess(large, most int) *pluginv1.Error {
+	return TooLarge("the large parts of the result have %d bytes; the limit is %d", large, most)
 }
 
 // body is the one of a part's two bodies that is cut, to which later pieces belong.
@@ -169,6 +201,37 @@ type Receiver struct {
 	tail    []byte // the body of the last part, while it is incomplete
 	missing int    // bytes still missing from the tail
 	pieces  int    // pieces after the first of their parts
+
+	open  OpenLarge
+	most  int       // bytes of large parts
+	large int       // those of the parts that began
+	sink  LargePart // of the last part, while it is incomplete; nil for one in memory
+}
+
+// A LargePart takes the bytes of a part that is too large for memory. It is used by one goroutine at a time.
+type LargePart interface {
+	// Write takes the next bytes. They are not used after it returns.
+	Write(b []byte)
+	// Done ends the part, and returns what stands in the result for it.
+	Done() *pluginv1.Content
+	// Discard ends a part that stays incomplete.
+	Discard()
+}
+
+// OpenLarge begins a large part of so many bytes. The content has its head, without a body.
+type OpenLarge func(c *pluginv1.Content, size int64) LargePart
+
+// TakeLarge has the receiver take large parts of so many bytes together. Close follows when the call has ended.
+func (in *Receiver) TakeLarge(most int64, open OpenLarge) {
+	in.most, in.open = int(max(0, min(most, MaxLarge))), open
+}
+
+// Close discards a part that is incomplete. Nothing is taken after it.
+func (in *Receiver) Close() {
+	if in.sink != nil {
+		in.sink.Discard()
+		in.sink = nil
+	}
 }
 
 // growth is by how much the memory of a part grows while its bytes arrive, or twice that if all of it fits then. A part
@@ -217,6 +280,9 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 		c = &pluginv1.Content{}
 	}
 	had := len(c.GetText()) + len(c.GetData())
+	if p.GetLarge() && in.open != nil {
+		return in.beginLarge(c, p.GetSize(), had)
+	}
 	missing := p.GetSize() - int64(had)
 	switch {
 	case in.missing > 0:
@@ -240,13 +306,51 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 	return nil
 }
 
+// beginLarge begins a part that goes to a file.
+func (in *Receiver) beginLarge(c *pluginv1.Content, size int64, had int) error {
+	switch {
+	case in.missing > 0:
+		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
+	case size < int64(had) || size <= leastLarge:
+		return fmt.Errorf("a large part has %d bytes", size)
+	case size > int64(in.most-in.large):
+		return exceeded(largeExcess(int(min(size, math.MaxInt32))+in.large, in.most))
+	}
+	in.large += int(size)
+	first := *body(c)
+	*body(c) = nil
+	in.weight.add(c)
+	if failure := in.weight.check("result"); failure != nil {
+		return exceeded(failure)
+	}
+	in.missing = int(size)
+	in.parts = append(in.parts, c)
+	in.sink = in.open(c, size)
+	in.write(first)
+	return nil
+}
+
+// write takes the next bytes of a large part.
+func (in *Receiver) write(b []byte) {
+	in.sink.Write(b)
+	if in.missing -= len(b); in.missing == 0 {
+		in.parts[len(in.parts)-1] = in.sink.Done()
+		in.sink = nil
+	}
+}
+
 // More takes the next piece of the last part, and copies it. Its error is like that of Take.
 func (in *Receiver) More(data []byte) error {
-	if in.pieces++; in.pieces > maxPieces { // each costs time, however small it is
-		return exceeded(TooLarge("the result comes in more than %d pieces", maxPieces))
+	most := maxPieces + in.large/leastPiece
+	if in.pieces++; in.pieces > most { // each costs time, however small it is
+		return exceeded(TooLarge("the result comes in more than %d pieces", most))
 	}
 	if len(data) > in.missing {
 		return fmt.Errorf("a piece of %d bytes came where %d were to come", len(data), in.missing)
+	}
+	if in.sink != nil {
+		in.write(data)
+		return nil
 	}
 	if cap(in.tail)-len(in.tail) < len(data) {
 		whole := len(in.tail) + in.missing

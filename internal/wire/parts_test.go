@@ -190,7 +190,16 @@ func drawEvent(t *rapid.T) *pluginv1.CallEvent {
 
 // reassembles feeds arbitrary events to a Receiver and checks the limits after every one.
 func reassembles(t *rapid.T) {
-	in := NewReceiver()
+	in, sinks := NewReceiver(), &largeSinks{}
+	in.TakeLarge(3<<20, sinks.open)
+	defer func() {
+		in.Close()
+		for _, s := range sinks.all {
+			if s.ended != 1 || int64(len(s.got)) > s.size {
+				t.Fatalf("a large part of %d bytes has %d, and ended %d times", s.size, len(s.got), s.ended)
+			}
+		}
+	}()
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
 		_, result, err := in.Take(drawEvent(t))
 		switch {
@@ -257,5 +266,111 @@ func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
 	}
 	if n := len(in.parts[0].Text); n != MaxResult {
 		t.Errorf("the text has %d bytes", n)
+	}
+}
+
+// largeSinks are large parts in memory.
+type largeSinks struct{ all []*largeSink }
+
+type largeSink struct {
+	size  int64
+	got   []byte
+	ended int
+}
+
+func (l *largeSinks) open(c *pluginv1.Content, size int64) LargePart {
+	if len(c.GetText())+len(c.GetData()) > 0 {
+		panic("a large part begins with bytes")
+	}
+	s := &largeSink{size: size}
+	l.all = append(l.all, s)
+	return s
+}
+
+func (s *largeSink) Write(b []byte) { s.got = append(s.got, b...) }
+func (s *largeSink) Discard()       { s.ended++ }
+func (s *largeSink) Done() *pluginv1.Content {
+	s.ended++
+	return &pluginv1.Content{Type: "text", Text: []byte("kept")}
+}
+
+// Large parts of a result over the limit go to sinks, in both forms and from both kinds of senders; the rest is taken
+// as ever.
+func TestLargeParts(t *testing.T) {
+	whole := []*pluginv1.Content{text(3 << 20), text(10), data(2<<20 + 1), text(70 << 10)}
+	for name, c := range map[string]struct {
+		sends, takes int64
+		want         string // the error
+	}{
+		"taken":               {6 << 20, 6 << 20, ""},
+		"just fitting":        {5<<20 + 1, 5<<20 + 1, ""},
+		"over the limit":      {5 << 20, 5 << 20, "the large parts of the result have 5242881 bytes; the limit is 5242880"},
+		"not asked for":       {0, 0, "the result has 5314571 bytes; the limit is 4194304 (4 MiB)"},
+		"more than asked for": {6 << 20, 4 << 20, "the large parts of the result have 5242881 bytes; the limit is 4194304"},
+	} {
+		for kind, make := range map[string]func(eventStream) *Sender{"call": NewSender, "session": NewSessionSender} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				sinks := &largeSinks{}
+				p := &pipe{in: NewReceiver()}
+				p.in.TakeLarge(c.takes, sinks.open)
+				s := make(p)
+				s.TakesLarge(c.sends)
+				r := &pluginv1.Result{}
+				for _, part := range whole {
+					r.Content = append(r.Content, proto.CloneOf(part))
+				}
+				if err := s.Result(r); err != nil {
+					t.Fatal(err)
+				}
+				p.in.Close()
+				failure := p.result.GetError().GetMessage()
+				if e, ok := errors.AsType[*ExceededError](p.err); ok {
+					failure = e.Error()
+				}
+				if failure != c.want {
+					t.Fatalf("error %q, want %q", failure, c.want)
+				}
+				if c.want != "" {
+					return
+				}
+				kept := &pluginv1.Content{Type: "text", Text: []byte("kept")}
+				want := &pluginv1.Result{Content: []*pluginv1.Content{kept, whole[1], kept, whole[3]}}
+				if !proto.Equal(p.result, want) {
+					t.Errorf("the result has %d parts", len(p.result.GetContent()))
+				}
+				if len(sinks.all) != 2 || !bytes.Equal(sinks.all[0].got, whole[0].GetText()) ||
+					!bytes.Equal(sinks.all[1].got, whole[2].GetData()) {
+					t.Error("other bytes came than were sent")
+				}
+			})
+		}
+	}
+}
+
+// A result within the limit has no large parts, and a host that takes none refuses them.
+func TestLargePartsThatAreNone(t *testing.T) {
+	sinks := &largeSinks{}
+	p := &pipe{in: NewReceiver()}
+	p.in.TakeLarge(MaxLarge, sinks.open)
+	s := NewSender(p)
+	s.TakesLarge(MaxLarge)
+	if err := s.Result(&pluginv1.Result{Content: []*pluginv1.Content{text(4 << 20)}}); err != nil || p.result == nil ||
+		len(sinks.all) > 0 {
+		t.Errorf("%v, %v, %d large parts", err, p.err, len(sinks.all))
+	}
+	large := func(c *pluginv1.Content, size int64) *pluginv1.CallEvent {
+		e := part(c, size)
+		e.GetPart().Large = true
+		return e
+	}
+	plain, hosting := NewReceiver(), NewReceiver()
+	if _, _, err := plain.Take(large(text(2), 5<<20)); err == nil {
+		t.Error("a host that takes no large parts takes one")
+	}
+	hosting.TakeLarge(8<<20, sinks.open)
+	for _, size := range []int64{-1, 1, 1 << 20, 9 << 20, 1 << 62} {
+		if _, _, err := hosting.Take(large(text(2), size)); err == nil {
+			t.Errorf("a large part of %d bytes is taken", size)
+		}
 	}
 }

@@ -52,12 +52,13 @@ func (m *SessionCall) AppendTo(out []byte) ([]byte, error) {
 	}
 	out = appendNumber(out, 1, m.ID)
 	out = appendHead(out, 2, requestSize(m.Call))
-	texts, attempt, single := requestFields(m.Call)
+	texts, numbers := requestFields(m.Call)
 	for i, text := range texts {
-		out = appendText(out, requestNumbers[i], text)
+		out = appendText(out, requestTexts[i], text)
 	}
-	out = appendNumber(out, 6, attempt)
-	out = appendNumber(out, 8, single)
+	for i, n := range numbers {
+		out = appendNumber(out, requestNumbers[i], n)
+	}
 	return appendNumber(out, 4, uint64(us)), nil
 }
 
@@ -65,25 +66,29 @@ func hasLists(r *pluginv1.CallRequest) bool {
 	return len(r.GetLeaveOut())+len(r.GetRoots())+len(r.GetInputResponses()) > 0
 }
 
-// requestNumbers are the fields of a CallRequest that are texts or bytes.
-var requestNumbers = [...]protowire.Number{1, 2, 3, 4, 5, 7, 12, 13, 14}
+// requestTexts are the fields of a CallRequest that are texts or bytes, requestNumbers those that are numbers.
+var (
+	requestTexts   = [...]protowire.Number{1, 2, 3, 4, 5, 7, 12, 13, 14}
+	requestNumbers = [...]protowire.Number{6, 8, 15}
+)
 
-func requestFields(r *pluginv1.CallRequest) (texts [len(requestNumbers)][]byte, attempt, single uint64) {
+func requestFields(r *pluginv1.CallRequest) (texts [len(requestTexts)][]byte, numbers [len(requestNumbers)]uint64) {
 	bytes := textutil.ReadOnlyBytes
 	texts = [...][]byte{bytes(r.GetCallId()), bytes(r.GetTool()), r.GetArguments(), bytes(r.GetWorkdir()),
 		bytes(r.GetSessionId()), bytes(r.GetRunId()), r.GetRequestState(), r.GetCapabilities(), r.GetMeta()}
+	numbers = [...]uint64{uint64(int64(r.GetAttempt())), 0, uint64(r.GetMaxLargeBytes())}
 	if r.GetSingleCall() {
-		single = 1
+		numbers[1] = 1
 	}
-	return texts, uint64(int64(r.GetAttempt())), single
+	return texts, numbers
 }
 
 func requestSize(r *pluginv1.CallRequest) (size int) {
-	texts, attempt, single := requestFields(r)
+	texts, numbers := requestFields(r)
 	for _, text := range texts {
 		size += sizeOf(len(text))
 	}
-	for _, n := range []uint64{attempt, single} {
+	for _, n := range numbers {
 		if n != 0 {
 			size += 1 + protowire.SizeVarint(n)
 		}
@@ -157,8 +162,10 @@ func decodeField(r *pluginv1.CallRequest, number protowire.Number, kind protowir
 			r.Attempt = int32(n)
 		case 8:
 			r.SingleCall = n != 0
+		case 15:
+			r.MaxLargeBytes = int64(n)
 		}
-		return number == 6 || number == 8
+		return number == 6 || number == 8 || number == 15
 	}
 	if kind != protowire.BytesType {
 		return false

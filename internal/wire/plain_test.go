@@ -22,7 +22,7 @@ func someRequest(r *rand.Rand) *pluginv1.CallRequest {
 	}
 	out := &pluginv1.CallRequest{CallId: text(), Tool: text(), Arguments: bytes(), Workdir: text(), SessionId: text(),
 		Attempt: []int32{0, 1, 300, -1}[r.IntN(4)], RunId: text(), SingleCall: r.IntN(2) == 0, RequestState: bytes(),
-		Capabilities: bytes(), Meta: bytes()}
+		Capabilities: bytes(), Meta: bytes(), MaxLargeBytes: []int64{0, 1 << 20, -1}[r.IntN(3)]}
 	if r.IntN(4) == 0 {
 		out.LeaveOut = [][]byte{[]byte("a"), []byte("b")}
 	}

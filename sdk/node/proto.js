@@ -169,6 +169,9 @@ message CallRequest {
   bytes capabilities = 13;
   // The caller's _meta, for tools that pass it on: a JSON object, such as {"traceparent": …}.
   bytes meta = 14;
+  // Bytes that the large parts of the result may have together. The host writes them to files, so it takes more of them than
+  // of a result in memory; 0: the result has none.
+  int64 max_large_bytes = 15;
 }
 
 message SessionRequest {
@@ -272,6 +275,9 @@ message Part {
   Content content = 1;
   // Bytes of text and data together, when whole. The call is broken when another number comes.
   int64 size = 2;
+  // The part counts against max_large_bytes, and not against the limit of a result. For parts of more than a MiB of results
+  // over the limit, of calls with max_large_bytes.
+  bool large = 3;
 }
 
 // More continues the last Part, until that has its size.

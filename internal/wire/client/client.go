@@ -169,7 +169,8 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	if err != nil { // gRPC fails here only while no part of the request has been queued for the socket
 		return nil, withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
 	}
-	in, out := wire.NewReceiver(), receiver{client: c, ctx: ctx, request: r}
+	in, out := newReceiver(r), receiver{client: c, ctx: ctx, request: r}
+	defer in.Close()
 	defer out.end()
 	for {
 		m, err := stream.Recv()

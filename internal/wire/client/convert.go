@@ -122,7 +122,25 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
 		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
 		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
-		Capabilities: r.Capabilities, Meta: r.Meta}
+		Capabilities: r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge}
+}
+
+// newReceiver makes the receiver of a request's result.
+func newReceiver(r *sdk.Request) wire.Receiver {
+	in := wire.NewReceiver()
+	if r.MaxLarge > 0 && r.Large != nil {
+		in.TakeLarge(r.MaxLarge, func(c *pluginv1.Content, size int64) wire.LargePart {
+			return largePart{r.Large.OpenLarge(contentFromWire(c), size)}
+		})
+	}
+	return in
+}
+
+type largePart struct{ sdk.LargePart }
+
+func (p largePart) Done() *pluginv1.Content {
+	c := p.LargePart.Done()
+	return &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text)}
 }
 
 func objectsToWire(in map[string]json.RawMessage) (out map[string][]byte) {

@@ -142,8 +142,8 @@ func (s *session) wakeAll() {
 	}
 }
 
-// expire wakes the callers whose deadlines have passed. One timer serves all calls: a timer for each was a tenth of what
-// a small call takes.
+// expire wakes the callers whose deadlines have passed. One timer serves all calls: a timer for each was a tenth of
+// what a small call takes.
 func (s *session) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,10 +231,12 @@ func (s *session) deliverPlain(a plainAnswer) bool {
 // result of many pieces wakes the caller once.
 type sessionCall struct {
 	id       uint64
+	request  *sdk.Request
 	deadline time.Time     // zero: none
 	wake     chan struct{} // receives when there is something to take, or to look for
 
 	mu     sync.Mutex
+	closed bool                  // the caller has gone
 	begun  bool                  // a message has come
 	plain  plainAnswer           // that was the first message, and all that the call takes, if it has a result
 	in     *wire.Receiver        // nil before any other message
@@ -279,14 +281,24 @@ func (c *sessionCall) deliverPiece(data []byte) {
 
 func (c *sessionCall) begin() {
 	if !c.begun {
-		in := wire.NewReceiver()
+		in := newReceiver(c.request)
 		c.begun, c.in = true, &in
+	}
+}
+
+// close has nothing more taken.
+func (c *sessionCall) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.in != nil {
+		c.in.Close()
 	}
 }
 
 // over reports whether nothing of the call is expected any more.
 func (c *sessionCall) over() bool {
-	return c.plain.result != nil || c.result != nil || c.failed != nil || c.ended != nil
+	return c.closed || c.plain.result != nil || c.result != nil || c.failed != nil || c.ended != nil
 }
 
 func (c *sessionCall) finish(result *pluginv1.Result, err error) {
@@ -338,8 +350,8 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 // it looks, and waits on.
 var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
-func (s *session) add(deadline time.Time) *sessionCall {
-	c := &sessionCall{wake: wakes.Get().(chan struct{}), deadline: deadline}
+func (s *session) add(deadline time.Time, r *sdk.Request) *sessionCall {
+	c := &sessionCall{wake: wakes.Get().(chan struct{}), deadline: deadline, request: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
@@ -355,6 +367,7 @@ func (s *session) remove(c *sessionCall) {
 	s.mu.Lock()
 	delete(s.calls, c.id)
 	s.mu.Unlock()
+	c.close()
 	select {
 	case <-c.wake:
 	default:
@@ -386,7 +399,7 @@ func (c *Client) callSession(ctx context.Context, r *sdk.Request, m *wire.Sessio
 		return nil, notSent(s.err)
 	}
 	deadline, _ := ctx.Deadline()
-	call := s.add(deadline)
+	call := s.add(deadline, r)
 	defer s.remove(call)
 	m.ID = call.id
 	if !deadline.IsZero() {

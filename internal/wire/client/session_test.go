@@ -157,7 +157,7 @@ func TestSlowCallerDelaysNoOther(t *testing.T) {
 
 // A plugin cannot have its host keep more of a call than the limits, however slow the caller is.
 func TestInboxIsBounded(t *testing.T) {
-	c := &sessionCall{wake: make(chan struct{}, 1)}
+	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	for range 1000 {
 		part := &pluginv1.Part{Content: &pluginv1.Content{Type: "text", Text: []byte(xs(60 << 10))}, Size: 60 << 10}
 		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{{Event: &pluginv1.CallEvent_Part{Part: part}}}})
@@ -165,12 +165,12 @@ func TestInboxIsBounded(t *testing.T) {
 	if _, err := c.take(t.Context(), nil); sdk.CodeOf(err) != sdk.CodeResultTooLarge {
 		t.Errorf("60 MB of a result: %v", err)
 	}
-	c = &sessionCall{wake: make(chan struct{}, 1)}
+	c = &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{piece(xs(1))}})
 	if _, err := c.take(t.Context(), nil); err == nil {
 		t.Error("a piece of no part is taken")
 	}
-	c = &sessionCall{wake: make(chan struct{}, 1)}
+	c = &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
 	for range 2 * maxEvents {
 		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
 	}

@@ -787,7 +787,10 @@ type CallRequest struct {
 	// What the caller can answer, as MCP's client capabilities: a JSON object. Empty: the caller answers no questions.
 	Capabilities []byte `protobuf:"bytes,13,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The caller's _meta, for tools that pass it on: a JSON object, such as {"traceparent": …}.
-	Meta          []byte `protobuf:"bytes,14,opt,name=meta,proto3" json:"meta,omitempty"`
+	Meta []byte `protobuf:"bytes,14,opt,name=meta,proto3" json:"meta,omitempty"`
+	// Bytes that the large parts of the result may have together. The host writes them to files, so it takes more of them than
+	// of a result in memory; 0: the result has none.
+	MaxLargeBytes int64 `protobuf:"varint,15,opt,name=max_large_bytes,json=maxLargeBytes,proto3" json:"max_large_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -918,6 +921,13 @@ func (x *CallRequest) GetMeta() []byte {
 		return x.Meta
 	}
 	return nil
+}
+
+func (x *CallRequest) GetMaxLargeBytes() int64 {
+	if x != nil {
+		return x.MaxLargeBytes
+	}
+	return 0
 }
 
 type SessionRequest struct {
@@ -1809,7 +1819,10 @@ type Part struct {
 	// One of text and data may hold only its first piece: text if it is not empty or the type is "text", else data.
 	Content *Content `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
 	// Bytes of text and data together, when whole. The call is broken when another number comes.
-	Size          int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// The part counts against max_large_bytes, and not against the limit of a result. For parts of more than a MiB of results
+	// over the limit, of calls with max_large_bytes.
+	Large         bool `protobuf:"varint,3,opt,name=large,proto3" json:"large,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1856,6 +1869,13 @@ func (x *Part) GetSize() int64 {
 		return x.Size
 	}
 	return 0
+}
+
+func (x *Part) GetLarge() bool {
+	if x != nil {
+		return x.Large
+	}
+	return false
 }
 
 // More continues the last Part, until that has its size.
@@ -2589,7 +2609,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
 	"structured\x12%\n" +
-	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x94\x04\n" +
+	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\xbc\x04\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -2607,7 +2627,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x0finput_responses\x18\v \x03(\v23.toolhost.plugin.v1.CallRequest.InputResponsesEntryR\x0einputResponses\x12#\n" +
 	"\rrequest_state\x18\f \x01(\fR\frequestState\x12\"\n" +
 	"\fcapabilities\x18\r \x01(\fR\fcapabilities\x12\x12\n" +
-	"\x04meta\x18\x0e \x01(\fR\x04meta\x1aA\n" +
+	"\x04meta\x18\x0e \x01(\fR\x04meta\x12&\n" +
+	"\x0fmax_large_bytes\x18\x0f \x01(\x03R\rmaxLargeBytes\x1aA\n" +
 	"\x13InputResponsesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb7\x01\n" +
@@ -2661,10 +2682,11 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"attributes\"4\n" +
 	"\x06Output\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\tR\x06stream\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"Q\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"g\n" +
 	"\x04Part\x125\n" +
 	"\acontent\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\x03R\x04size\"\x1a\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x14\n" +
+	"\x05large\x18\x03 \x01(\bR\x05large\"\x1a\n" +
 	"\x04More\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\x8e\x02\n" +
 	"\x06Result\x125\n" +
