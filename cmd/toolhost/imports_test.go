@@ -85,6 +85,7 @@ var rules = []struct {
 	{"internal/redact", nil, []string{module + "/host", module + "/sdk", module + "/cmd", module + "/plugins"}, true,
 		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},
+	{"internal/gotrace", nil, []string{foreign}, true, "it looks at nothing but the text"},
 	{"internal/idlemem", nil, []string{foreign}, true, "every plugin links it"},
 	{"internal/callctx", nil, []string{foreign}, true, "contexts for both ends of the wire"},
 	{"internal/rawjson", nil, []string{foreign}, true, "all ends of a bridge read JSON with it, so it knows none"},

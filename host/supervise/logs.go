@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/gotrace"
 	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -23,7 +24,6 @@ const (
 	maxRate   = 64 << 10 // bytes a second that reach the log
 	tailLines = 50       // lines kept for error messages
 	tailWidth = 300      // bytes kept of each
-	traceGap  = 250      // most lines between a panic and the first goroutine of its trace, or between two goroutines
 )
 
 // An outputLog logs a plugin's output line by line, without values by reference and texts that look like secrets.
@@ -178,30 +178,12 @@ func printable(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(s, "\t", " "))
 }
 
-// traces begin the lines with which a Go program explains its end: a panic, a fatal error of its runtime, or a
-// signal.
-var traces = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG")}
-
-// beginsTrace is true for the first line of a panic's trace.
-func beginsTrace(line []byte) bool {
-	for _, t := range traces[:2] {
-		if bytes.HasPrefix(line, t) {
-			return true
-		}
-	}
-	name, _, ok := bytes.Cut(line, []byte(": "))
-	return ok && len(name) > 3 && bytes.HasPrefix(name, traces[2]) && bytes.Equal(name, bytes.ToUpper(name))
-}
-
 // A tail keeps the last lines of a plugin's output. They are parsed when they are read.
 type tail struct {
-	mu       sync.Mutex
-	lines    []tailLine // a ring, once it has tailLines
-	next     int        // where in the ring the next line goes
-	panicked string     // first line of the panic whose trace the newest lines may be; or ""
-	place    string     // the innermost line of the trace that is not of Go or the sdk, such as main.go:12; or ""
-	function []byte     // whose line in the trace comes next
-	since    int        // lines since then, or since the newest goroutine of the trace
+	mu    sync.Mutex
+	lines []tailLine // a ring, once it has tailLines
+	next  int        // where in the ring the next line goes
+	trace gotrace.Finder
 }
 
 type tailLine struct {
@@ -221,16 +203,7 @@ func (l tailLine) String() string {
 func (t *tail) add(line []byte, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch t.since++; { // remember where a panic began during its trace, which may take thousands of lines
-	case beginsTrace(line):
-		t.panicked, t.since, t.place = tailLine{text: line}.String(), 0, ""
-	case bytes.HasPrefix(line, []byte("goroutine ")):
-		t.since = 0
-	case t.since > traceGap:
-		t.panicked = ""
-	case t.panicked != "" && t.place == "":
-		t.findPlace(line)
-	}
+	t.trace.Add(line)
 	if len(line) > 4*tailWidth && line[0] != '{' { // tailWidth bytes are displayed; some may not be printable
 		line = line[:4*tailWidth]
 	}
@@ -243,27 +216,6 @@ func (t *tail) add(line []byte, cut bool) {
 	t.next = (t.next + 1) % tailLines
 }
 
-// goFrame matches the line with the place of a function in the trace of a Go program.
-var goFrame = regexp.MustCompile(`^\s+(?:\S*/)?([^\s/:]+\.go:[0-9]+)(?: \+0x|$)`)
-
-// findPlace looks for the first line of a trace that its author wrote. A package that is neither main nor on a host is
-// of the standard library.
-func (t *tail) findPlace(line []byte) {
-	at := goFrame.FindSubmatch(line)
-	if at == nil {
-		t.function = append(t.function[:0], line[:min(len(line), tailWidth)]...)
-		return
-	}
-	first, _, _ := bytes.Cut(t.function, []byte("/"))
-	inMain := bytes.HasPrefix(t.function, []byte("main."))
-	onHost := len(first) < len(t.function) && bytes.ContainsRune(first, '.')
-	if (inMain || onHost) && !bytes.HasPrefix(t.function, []byte(sdkFunction)) {
-		t.place = printable(string(at[1]))
-	}
-}
-
-const sdkFunction = "github.com/toolhost/toolhost/sdk."
-
 // ignores is true if no line of the text belongs to a panic's trace. A nil tail ignores all.
 func (t *tail) ignores(text []byte) bool {
 	if t == nil {
@@ -271,7 +223,7 @@ func (t *tail) ignores(text []byte) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.panicked == "" && !slices.ContainsFunc(traces, func(s []byte) bool { return bytes.Contains(text, s) })
+	return !t.trace.InTrace() && !gotrace.MayBegin(text)
 }
 
 // last returns up to n lines, the oldest first.
@@ -285,11 +237,12 @@ func (t *tail) last(n int) []string {
 func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.panicked != "" {
-		if t.place != "" {
-			return []string{t.panicked + " (" + t.place + ")"}
+	if t.trace.InTrace() {
+		panicked := tailLine{text: t.trace.First()}.String()
+		if place := printable(t.trace.Place()); place != "" {
+			panicked += " (" + place + ")"
 		}
-		return []string{t.panicked}
+		return []string{panicked}
 	}
 	if cause := t.beforeTrace(); cause != "" {
 		return []string{cause}

@@ -51,7 +51,7 @@ func (c *checker) handshake(ctx context.Context) *problem {
 	if err != nil {
 		return failed("Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line "+
 			"on "+
-			"standard output, and flush it. Print nothing before.", "%v", err)
+			"standard output, and flush it. Print nothing before. A kit's serve function does that (sdk.Serve).", "%v", err)
 	}
 	c.process = p
 	const slow = 2 // seconds

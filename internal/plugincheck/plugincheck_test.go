@@ -69,6 +69,19 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 	}
 }
 
+// A panic is quoted by its first line and its place, however long its trace is and in whatever pieces it comes.
+func TestPanicIsQuoted(t *testing.T) {
+	var out tail
+	text := "listening\npanic: sdk: no tools\n\ngoroutine 1 [running]:\nmain.main()\n\t/a/main.go:7 +0x1\n" +
+		strings.Repeat("\ngoroutine 5 [sleep]:\ntime.Sleep(0x1)\n\t/go/src/runtime/time.go:3 +0x1\n", 500)
+	for rest := text; rest != ""; rest = rest[min(len(rest), 37):] {
+		_, _ = out.Write([]byte(rest[:min(len(rest), 37)]))
+	}
+	if got, want := out.quote(), "; panic: sdk: no tools (main.go:7)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestReports(t *testing.T) {
 	r := &Report{Plugin: "p 1 (go)\x1b[31m", Findings: []Finding{
 		{Item: "a", Title: "is right", Status: Pass, Took: 2 * time.Second},

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/gotrace"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
@@ -179,10 +180,12 @@ func (p *process) kill() {
 	})
 }
 
-// A tail keeps the end of what a process prints.
+// A tail keeps the end of what a process prints, and how a panic in it began.
 type tail struct {
-	mu   sync.Mutex
-	text []byte
+	mu    sync.Mutex
+	text  []byte
+	line  []byte // that has not ended
+	trace gotrace.Finder
 }
 
 const tailSize = 4 << 10
@@ -191,16 +194,31 @@ func (t *tail) Write(data []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, data...)
+	for rest := data; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		t.line = append(t.line, line[:min(len(line), max(0, tailSize-len(t.line)))]...)
+		if rest = after; ended {
+			t.trace.Add(t.line)
+			t.line = t.line[:0]
+		}
+	}
 	if n := len(t.text) - tailSize; n > 0 {
 		t.text = append(t.text[:0], t.text[n:]...)
 	}
 	return len(data), nil
 }
 
-// quote is the last lines, for the end of a message.
+// quote is the last lines, or how a panic at the end began, for the end of a message.
 func (t *tail) quote() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.trace.InTrace() {
+		panicked := "; " + string(bytes.ToValidUTF8(t.trace.First(), []byte("?")))
+		if place := t.trace.Place(); place != "" {
+			panicked += " (" + place + ")"
+		}
+		return visible(panicked)
+	}
 	lines := strings.Split(strings.TrimSpace(string(bytes.ToValidUTF8(t.text, []byte("?")))), "\n")
 	if len(lines) == 1 && lines[0] == "" {
 		return "; it printed nothing on standard error"
