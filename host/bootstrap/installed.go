@@ -72,7 +72,7 @@ func (p *Plugins) lockInstalled(lock *lockfile.File) {
 		if lock.Plugin(s.Name) == nil {
 			approve = "toolhost plugin install " + s.Command[0]
 		}
-		p.Specs[i].Lock = lock.Program(s.Name, approve)
+		p.Specs[i].Lock, p.Specs[i].Renamed = lock.Program(s.Name, approve), true
 		delete(p.unlocked, s.Name)
 		if tools := pins[s.Name]; tools != nil && !p.FreeTools[s.Name] {
 			if p.pins == nil {

@@ -64,6 +64,8 @@ type Spec struct {
 	Refused string
 	// Source is where the spec is from, for display, such as "config.hcl:12".
 	Source string
+	// Renamed means that the user has chosen the program's name, which may then differ from the plugin's own.
+	Renamed bool
 }
 
 // A Lock is the entry of a plugin in a lock file. The zero value locks nothing.

@@ -43,6 +43,7 @@ import (
 type generation struct {
 	number     int
 	program    string // the file that runs
+	renamed    bool   // see Spec
 	references References
 	child      *child
 	client     *client.Client
@@ -124,7 +125,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
-	g = &generation{number: number, calls: newInFlightCalls(), program: path, references: spec.References,
+	g = &generation{number: number, calls: newInFlightCalls(), program: path, renamed: spec.Renamed, references: spec.References,
 		replaced: make(chan struct{}), released: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -265,7 +266,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(g.program), ".exe"), binaryPrefix)
-	if ours && d.Name != "" && d.Name != file {
+	if ours && d.Name != "" && d.Name != file && !g.renamed {
 		d.Notices = append(d.Notices,
 			fmt.Sprintf("its name is %q (sdk.New), but its program is %s%s: users look for its tools under that name",
 				d.Name, binaryPrefix, file))
