@@ -180,10 +180,14 @@ type toolhost struct{ *bootstrap.Instance }
 func (b *bench) open(plugins int, settings ...string) (*toolhost, error) {
 	var blocks strings.Builder
 	for i := range plugins {
-		fmt.Fprintf(&blocks, "plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"),
-			strings.Join(settings, "\n"))
+		blocks.WriteString(b.plugin(i, settings...))
 	}
 	return b.openWith(blocks.String())
+}
+
+// plugin is the block of a plugin.
+func (b *bench) plugin(i int, settings ...string) string {
+	return fmt.Sprintf("plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"), strings.Join(settings, "\n"))
 }
 
 // openBridge makes a host of the server of the MCP arm, without rules and record: the official client has neither.
@@ -235,11 +239,15 @@ func (h *toolhost) pids() (out []int) {
 }
 
 func (h *toolhost) call(tool string, args json.RawMessage, size int) error {
-	r := h.Host().Call(context.Background(), host.Call{Tool: "bench0__" + tool, Arguments: args})
+	r := h.callTool(tool, args)
 	if r.Error != nil {
 		return r.Error
 	}
 	return expect(len(r.Content[0].Text), size, nil)
+}
+
+func (h *toolhost) callTool(tool string, args json.RawMessage) *host.Result {
+	return h.Host().Call(context.Background(), host.Call{Tool: "bench0__" + tool, Arguments: args})
 }
 
 // arm makes calls of one tool through the whole chain.

@@ -28,6 +28,12 @@ func main() {
 		serveMCP()
 		return
 	}
+	if len(os.Args) == 5 && os.Args[1] == peakArgument {
+		if err := measurePeak(os.Args[2:]); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
 	b := &bench{}
@@ -95,7 +101,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		}
 	}
 	began := time.Now()
-	for _, part := range []func(context.Context) error{b.roundTrips, b.bridge, b.schemas, b.writes, b.besideLarge, b.waiting, b.starts, b.deaths,
+	for _, part := range []func(context.Context) error{b.roundTrips, b.bridge, b.schemas, b.writes, b.besideLarge, b.huge, b.waiting, b.starts, b.deaths,
 		b.listing, b.memory, b.sizes} {
 		if err := part(ctx); err != nil && ctx.Err() == nil {
 			log.Print(err) // the others go on

@@ -23,7 +23,21 @@ func Text(size int) []byte {
 	if size <= len(small) {
 		return small[:size]
 	}
-	return large()[:size]
+	if size <= len(large()) {
+		return large()[:size]
+	}
+	huge.Lock()
+	defer huge.Unlock()
+	if size > len(huge.text) {
+		huge.text = bytes.Repeat(digits, size/10+1)
+	}
+	return huge.text[:size]
+}
+
+// The filler of results over a megabyte.
+var huge struct {
+	sync.Mutex
+	text []byte
 }
 
 // RequestSize is that of a request without JSON.

@@ -20,6 +20,9 @@ func main() {
 	}
 	sdk.AddTool(p, tool("echo", sdk.Yes), echo)
 	sdk.AddTool(p, tool("write", sdk.No), echo)
+	large := tool("large", sdk.Yes) // the model gets what it gets as a rule, not 4 MiB
+	large.MaxResultBytes = 0
+	sdk.AddTool(p, large, echo)
 	wide := tool("wide", sdk.Yes)
 	wide.InputSchema = payload.WideSchema()
 	p.AddRawTool(wide, func(context.Context, *sdk.Request) (*sdk.Result, error) {
