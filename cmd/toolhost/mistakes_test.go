@@ -190,8 +190,7 @@ var inTools = []mistake{
 			"call has done its work, or a part: check before you repeat it.\n  Ask for less at once, or for a longer timeout."},
 	{name: "a result of 5 MiB", main: tool(func(context.Context) (*sdk.Result, error) {
 		return sdk.Text(strings.Repeat("large", 1<<20)), nil
-	}), reads: "E_RESULT_TOO_LARGE ResultTooLarge: the result has 5242880 bytes; the limit is 4194304 (4 MiB)\n  Ask for less, " +
-		"such as a range, a filter, or a file to write the result to."},
+	}), reads: " of 5242880 bytes are left out here; the whole is in /"},
 	{name: "10 MB on standard error", main: tool(func(context.Context) (*sdk.Result, error) {
 		fmt.Fprint(os.Stderr, strings.Repeat(strings.Repeat("x", 99)+"\n", 100_000)+"the disk is full\n")
 		os.Exit(1)
