@@ -77,9 +77,10 @@ func TestAnswersAreChecked(t *testing.T) {
 		`{"action":"accept","content":{"place":"there"}}`: "accept there true",
 		`{"action":"decline"}`:                            "decline  true",
 		`{"action":"cancel"}`:                             "cancel  true",
-		`{"action":"accept","content":{"place":"moon"}}`:  `the answer does not fit the question: "place" must be one of its list`,
-		`{"action":"accept"}`:                             `the answer does not fit the question: "place" is missing`,
-		`{"action":"run"}`:                                `the answer has the action "run"`,
+		`{"action":"accept","content":{"place":"moon"}}`: `the answer does not fit the question: "place" must be one of ` +
+			`its list`,
+		`{"action":"accept"}`: `the answer does not fit the question: "place" is missing`,
+		`{"action":"run"}`:    `the answer has the action "run"`,
 	} {
 		h := single(t, curious(t, nil), host.Options{Input: answering1(t, answer, nil)})
 		r := h.Call(t.Context(), call("test__ask", ""))

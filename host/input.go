@@ -106,8 +106,8 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 // maxQuestions is how many questions a call may ask at once.
 const maxQuestions = 16
 
-// checkQuestions refuses questions to a person that are over a limit, or ask for a secret: what is typed into a form goes
-// to the plugin, and into what it keeps.
+// checkQuestions refuses questions to a person that are over a limit, or ask for a secret: what is typed into a form
+// goes to the plugin, and into what it keeps.
 func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 	refuse := func(name, format string, a ...any) *sdk.Error {
 		return fail(sdk.CodeTool, name, "%s asks a question that is not passed on: %s; the call was ended", c.Tool,
@@ -140,11 +140,12 @@ func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 	return nil
 }
 
-// checkAnswers checks answers to questions to a person: their action, and what fills in the form.
+// checkAnswers checks answers to questions to a person. Whether they fit the form is the asking plugin's to check, which
+// knows more about it, such as an MCP server: the sdk does, and prompts ask again.
 func checkAnswers(in *sdk.InputRequired, answers map[string]json.RawMessage) error {
 	for key, request := range in.Requests {
-		if q, is, err := elicit.Read(request); err == nil && is {
-			if _, err := q.ReadAnswer(answers[key]); err != nil {
+		if _, is, err := elicit.Read(request); err == nil && is {
+			if _, err := elicit.ReadAnswer(answers[key]); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,8 @@ func TestQuestionsOfAToolAreAnswered(t *testing.T) {
 	h := single(t, askingPlugin(t, 2), host.Options{Input: inputFunc(
 		func(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 			asked = append(asked, r.Tool.Name+" "+string(r.Requests["q"]))
-			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"action":"accept","round":%d}`, len(asked)))}, nil
+			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"action":"accept","round":%d}`, len(asked)))},
+				nil
 		})})
 	c := call("test__ask", "")
 	c.Meta = json.RawMessage(`{"traceparent":"00-1"}`)

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Via says which call a nested call is part of: a plugin may call other tools on behalf of a call of its own, as far as
-// PluginOptions.MayCall allows.
+// A Via says which call a nested call is part of: a plugin may call other tools on behalf of a call of its own, as far
+// as PluginOptions.MayCall allows.
 type Via struct {
 	// Plugin is the label of the plugin that makes the nested call.
 	Plugin string
@@ -129,8 +129,9 @@ func (f *family) begin(c *Call) *sdk.Error {
 	defer f.mu.Unlock()
 	switch {
 	case f.total >= maxNestedInAll:
-		return fail(sdk.CodeLimit, "TooManyNested", "plugins have made %d calls on behalf of one call, which is the most; %s "+
-			"was not run", maxNestedInAll, c.Tool)
+		return fail(sdk.CodeLimit, "TooManyNested",
+			"plugins have made %d calls on behalf of one call, which is the most; %s "+
+				"was not run", maxNestedInAll, c.Tool)
 	case f.running >= maxNestedAtOnce:
 		e := fail(sdk.CodeLimit, "TooManyNested", "%d calls run on behalf of one call, which is the most; %s was not run",
 			maxNestedAtOnce, c.Tool)
@@ -148,8 +149,8 @@ func (f *family) end() {
 	f.running--
 }
 
-// waitsForItself reports whether one of the calls that a nested call is part of runs in the plugin: it may hold the slot
-// that the nested call would wait for.
+// waitsForItself reports whether one of the calls that a nested call is part of runs in the plugin: it may hold the
+// slot that the nested call would wait for.
 func (c *Call) waitsForItself(plugin string) bool {
 	for n := c.nested; n != nil; n = n.parent.nested {
 		if n.via.Plugin == plugin {
@@ -159,8 +160,8 @@ func (c *Call) waitsForItself(plugin string) bool {
 	return false
 }
 
-// Ask asks for plugins in the host's own process. Others end their call with the question, and are called again with the
-// answer, see input.
+// Ask asks for plugins in the host's own process. Others end their call with the question, and are called again with
+// the answer, see input.
 func (s *services) Ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
 	const key = "question"
 	c, in := (*Call)(s), &sdk.InputRequired{Requests: map[string]json.RawMessage{key: question}}

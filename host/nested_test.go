@@ -97,7 +97,8 @@ func TestNestedCall(t *testing.T) {
 		string(r.Structured) != `{"n":9007199254740993}` || string(r.Extra) != `{"_meta":{"x":1}}` {
 		t.Errorf("the handler got %+v", r)
 	}
-	if string(got.Arguments) != `{"x":1}` || got.SessionID != "session" || got.Workdir != c.Workdir || got.CallID == "outer" {
+	if string(got.Arguments) != `{"x":1}` || got.SessionID != "session" || got.Workdir != c.Workdir ||
+		got.CallID == "outer" {
 		t.Errorf("the tool got %+v", got)
 	}
 	diff(t, []host.Via{{Plugin: "a", Tool: "a__relay", CallID: "outer"}}, seen)
@@ -388,7 +389,8 @@ func TestApprovalOfNestedCalls(t *testing.T) {
 	})
 	write := tool("run")
 	write.Hints = sdk.Hints{}
-	h := newHost(t, map[string]host.Plugin{"a": relaying(t, "relay"), "target": answering(sdk.Text("done"), nil, write)}, o)
+	h := newHost(t, map[string]host.Plugin{"a": relaying(t, "relay"), "target": answering(sdk.Text("done"), nil, write)},
+		o)
 	outer := relay("a__relay", "target__run", "")
 	outer.ID = "outer"
 	for range 2 {

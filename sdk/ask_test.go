@@ -272,7 +272,8 @@ func nameOf(err error) string {
 
 // Without anyone to ask a handler learns it at once.
 func TestNoOneToAsk(t *testing.T) {
-	for _, capabilities := range []string{"", `{}`, `{"sampling":{}}`, `{"elicitation":{"url":{}}}`, `{"elicitation":1}`, `{`} {
+	for _, capabilities := range []string{"", `{}`, `{"sampling":{}}`, `{"elicitation":{"url":{}}}`, `{"elicitation":1}`,
+		`{`} {
 		ctx, stop := context.WithCancel(t.Context())
 		var err error
 		c, _, ended := listening(t, ctx, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {

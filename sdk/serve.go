@@ -164,11 +164,12 @@ func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 // host removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
 func KeepDir() string { return cmp.Or(os.Getenv(wire.EnvKeepDir), os.TempDir()) }
 
-// StateDir is a private folder in which the plugin may keep small files between its starts, such as a cursor or a cache;
-// "" when its host gives it none. There is one for each plugin of a configuration and each work folder of a host, so what
-// one project makes the plugin keep does not reach another. It is removed with an installed plugin. Two processes of the
-// plugin may use it at once, such as during a reload: write a file under another name, then rename it. Its size has no
-// limit of its own: keep it to some megabytes, and no secrets there, since other programs of the user can read them.
+// StateDir is a private folder in which the plugin may keep small files between its starts, such as a cursor or a
+// cache; "" when its host gives it none. There is one for each plugin of a configuration and each work folder of a
+// host, so what one project makes the plugin keep does not reach another. It is removed with an installed plugin. Two
+// processes of the plugin may use it at once, such as during a reload: write a file under another name, then rename it.
+// Its size has no limit of its own: keep it to some megabytes, and no secrets there, since other programs of the user
+// can read them.
 func (p *Plugin) StateDir() string { return cmp.Or(p.stateDir, os.Getenv(wire.EnvStateDir)) }
 
 // Instance is the plugin's label in the host's configuration, for messages that say what to run; "" if the program

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// Services are what a host does for the handler of a call. Hosts implement them, and sdktest has one for tests; handlers
-// use the methods of Request.
+// Services are what a host does for the handler of a call. Hosts implement them, and sdktest has one for tests;
+// handlers use the methods of Request.
 type Services interface {
 	// CallTool calls a tool by its full name. A call that fails or is refused is a result with an Error; the error is an
 	// *Error that says why there is none. It returns soon after ctx ends, which is at the end of the handler's call at the
@@ -27,12 +27,12 @@ type Services interface {
 }
 
 // CallTool calls a tool of any plugin, by its full name (PLUGIN__TOOL), on behalf of this call: it has the session, the
-// work folder, the catalog and the deadline of this call, and ends with it and with ctx. Arguments are a json.RawMessage,
-// or a value that encodes as a JSON object. The host checks, decides and records the call as any other; configuration
-// must name the tool in may_call of the plugin's block. A call that fails or is refused is a result with an Error. The
-// error of CallTool itself is an *Error that says why there is no result: the host has no services (Name
-// "NoHostServices"), ctx or the call has ended, or the arguments are too large. At most 16 calls of one handler run at
-// once; more wait.
+// work folder, the catalog and the deadline of this call, and ends with it and with ctx. Arguments are a
+// json.RawMessage, or a value that encodes as a JSON object. The host checks, decides and records the call as any
+// other; configuration must name the tool in may_call of the plugin's block. A call that fails or is refused is a
+// result with an Error. The error of CallTool itself is an *Error that says why there is no result: the host has no
+// services (Name "NoHostServices"), ctx or the call has ended, or the arguments are too large. At most 16 calls of one
+// handler run at once; more wait.
 func (r *Request) CallTool(ctx context.Context, tool string, arguments any) (*Result, error) {
 	raw, given := arguments.(json.RawMessage)
 	if !given {

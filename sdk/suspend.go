@@ -39,7 +39,7 @@ type suspension struct {
 	mu    sync.Mutex
 	leg   *leg          // nil while the handler is suspended
 	open  int           // requests to the host that run
-	clear chan struct{} // closed when there are none; nil when no question waits for that
+	idle  chan struct{} // closed when there are none; nil when no question waits for that
 	again chan struct{} // closed when the handler continues; nil when it is not about to be suspended
 	asked int
 }
@@ -96,9 +96,9 @@ func (s *suspension) enter(ctx context.Context) (*leg, error) {
 func (s *suspension) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open--; s.open == 0 && s.clear != nil {
-		close(s.clear)
-		s.clear = nil
+	if s.open--; s.open == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
 	}
 }
 
@@ -115,10 +115,10 @@ func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.Ra
 	}
 	again := make(chan struct{})
 	defer close(again)
-	clear := s.hold(again)
+	idle := s.hold(again)
 	defer s.release()
 	select {
-	case <-clear: // nothing runs in the host for this leg
+	case <-idle: // nothing runs in the host for this leg
 	case <-ctx.Done():
 		return nil, EndedError(ctx)
 	}
@@ -166,19 +166,19 @@ func (s *suspension) hold(again chan struct{}) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.again = again
-	clear := make(chan struct{})
+	idle := make(chan struct{})
 	if s.open == 0 {
-		close(clear)
+		close(idle)
 	} else {
-		s.clear = clear
+		s.idle = idle
 	}
-	return clear
+	return idle
 }
 
 func (s *suspension) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.again, s.clear = nil, nil
+	s.again, s.idle = nil, nil
 }
 
 // detach ends the leg with a result. Its context ends with it, and is not the handler's any more.
@@ -187,7 +187,7 @@ func (s *suspension) detach(r *pluginv1.Result) {
 	of := s.leg
 	s.leg = nil
 	s.mu.Unlock()
-	s.ctx.attach(nil)
+	s.ctx.detach()
 	s.server.overdue.release(of.ctx)
 	of.err = of.out.Result(r)
 	close(of.done)
@@ -272,8 +272,8 @@ func (all *suspensions) take(id string) *suspension {
 	return s
 }
 
-// A handlerContext is the context of a handler that may be suspended: it ends with the leg that carries the handler, and
-// with the plugin.
+// A handlerContext is the context of a handler that may be suspended: it ends with the leg that carries the handler,
+// and with the plugin.
 type handlerContext struct {
 	plugin context.Context
 
@@ -284,8 +284,13 @@ type handlerContext struct {
 	err  error
 }
 
-// attach makes the context end with another leg; nil is none.
-func (c *handlerContext) attach(leg context.Context) {
+// attach makes the context end with another leg.
+func (c *handlerContext) attach(leg context.Context) { c.follow(leg) }
+
+// detach makes it end with the plugin alone.
+func (c *handlerContext) detach() { c.follow(nil) } //nolint:staticcheck // it is none
+
+func (c *handlerContext) follow(leg context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stop != nil {

@@ -66,7 +66,9 @@ type whereForm struct {
 // personFunc is an input handler.
 type personFunc func(r *host.InputRequest) json.RawMessage
 
-func (personFunc) Capabilities() json.RawMessage { return json.RawMessage(`{"elicitation":{"form":{}}}`) }
+func (personFunc) Capabilities() json.RawMessage {
+	return json.RawMessage(`{"elicitation":{"form":{}}}`)
+}
 
 func (f personFunc) AnswerInput(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
@@ -145,8 +147,9 @@ func TestPluginCallsATool(t *testing.T) {
 	i := withServices(t, `may_call = ["greet__*"]`, Options{})
 	for _, padding := range []int{0, 200 << 10} {
 		relay := func(id, tool string) *host.Result {
-			return i.Catalog().Call(t.Context(), host.Call{ID: id, SessionID: "s", Tool: "services__relay", Arguments: sdk.Encode(
-				relayArgs{tool, json.RawMessage(`{"name":"Ada"}`), strings.Repeat("x", padding)})})
+			return i.Catalog().Call(t.Context(),
+				host.Call{ID: id, SessionID: "s", Tool: "services__relay", Arguments: sdk.Encode(
+					relayArgs{tool, json.RawMessage(`{"name":"Ada"}`), strings.Repeat("x", padding)})})
 		}
 		id := fmt.Sprint("call-", padding)
 		if r := relay(id, "greet__hello"); r.Error != nil || r.Text() != "Hello, Ada." {

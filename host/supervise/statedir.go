@@ -27,7 +27,7 @@ func makeStateDir(path string) (string, error) {
 	case !info.IsDir() || !ownFolder(path):
 		return "", fmt.Errorf("%s is not a folder of this user", path)
 	case info.Mode().Perm()&0o077 != 0:
-		return path, os.Chmod(path, 0o700)
+		return path, os.Chmod(path, 0o700) //nolint:gosec // it is a folder
 	}
 	return path, nil
 }

@@ -19,7 +19,8 @@ func TestStateFolder(t *testing.T) {
 			spec := attacker(makeAttackTargets(t), sandbox.Spec{Level: level})
 			spec.StateDir = dir
 			first := add(t, supervisor(t), spec)
-			if out := mustCall(t, first, "run", `cd "$TOOLHOST_STATE_DIR" && pwd && mkdir a && echo kept > a/b`); strings.TrimSpace(
+			if out := mustCall(t, first, "run",
+				`cd "$TOOLHOST_STATE_DIR" && pwd && mkdir a && echo kept > a/b`); strings.TrimSpace(
 				out) != dir {
 				t.Errorf("it prints %s, want %s", out, dir)
 			}
@@ -55,7 +56,8 @@ func TestStateFolderThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := attacker(makeAttackTargets(t), sandbox.Spec{})
 			spec.StateDir = dir
-			if out := mustCall(t, add(t, supervisor(t), spec), "run", `echo "$TOOLHOST_STATE_DIR"`); strings.TrimSpace(out) != "" {
+			if out := mustCall(t, add(t, supervisor(t), spec), "run",
+				`echo "$TOOLHOST_STATE_DIR"`); strings.TrimSpace(out) != "" {
 				t.Errorf("it has %s", out)
 			}
 		})

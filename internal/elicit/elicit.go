@@ -71,9 +71,8 @@ type Answer struct {
 	Content json.RawMessage `json:"content,omitempty"` // a JSON object, of an accepted form
 }
 
-// ReadAnswer reads an answer to a question, and checks it against the form if that can be used: the form of a third party
-// may be one that only its maker can check.
-func (q *Question) ReadAnswer(raw json.RawMessage) (a Answer, err error) {
+// ReadAnswer reads an answer. Whether it fits its form is checked by who made that.
+func ReadAnswer(raw json.RawMessage) (a Answer, err error) {
 	if len(raw) > MaxAnswer {
 		return a, fmt.Errorf("the answer has %d bytes; the limit is %d (64 KiB)", len(raw), MaxAnswer)
 	}
@@ -84,21 +83,26 @@ func (q *Question) ReadAnswer(raw json.RawMessage) (a Answer, err error) {
 	case Accept:
 	case Decline, Cancel:
 		a.Content = nil
-		return a, nil
 	default:
 		return a, fmt.Errorf("the answer has the action %.40q, which is none of accept, decline, cancel", a.Action)
 	}
-	if q.Mode == "url" {
-		return a, nil
+	return a, nil
+}
+
+// ReadAnswer reads an answer to a question in the mode "form", and checks it against the form.
+func (q *Question) ReadAnswer(raw json.RawMessage) (Answer, error) {
+	a, err := ReadAnswer(raw)
+	if err != nil || a.Action != Accept {
+		return a, err
 	}
 	form, err := ParseForm(q.RequestedSchema)
+	if err == nil {
+		if len(a.Content) == 0 || string(a.Content) == "null" {
+			a.Content = json.RawMessage("{}")
+		}
+		a.Content, err = form.Check(a.Content)
+	}
 	if err != nil {
-		return a, nil //nolint:nilerr // see above
-	}
-	if len(a.Content) == 0 || string(a.Content) == "null" {
-		a.Content = json.RawMessage("{}")
-	}
-	if a.Content, err = form.Check(a.Content); err != nil {
 		return a, fmt.Errorf("the answer does not fit the question: %w", err)
 	}
 	return a, nil

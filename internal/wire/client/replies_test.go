@@ -47,7 +47,8 @@ func TestRequestsThatBreakRules(t *testing.T) {
 		requests []*pluginv1.CallEvent
 		want     string
 	}{
-		"two with one id": {[]*pluginv1.CallEvent{toolCall(7, "x"), toolCall(7, "y")}, "two requests to the host have the id 7"},
+		"two with one id": {[]*pluginv1.CallEvent{toolCall(7, "x"), toolCall(7, "y")},
+			"two requests to the host have the id 7"},
 		"a flood": {func() (all []*pluginv1.CallEvent) {
 			for i := range 1000 {
 				all = append(all, toolCall(uint64(i), "x"))
@@ -132,7 +133,10 @@ func TestRequestsOfALaterTime(t *testing.T) {
 		reply := <-p.replies
 		return send(last(&pluginv1.Result{Error: reply.GetResult().GetError()}))
 	}
-	host := servicesFunc(func(context.Context, string, json.RawMessage) (*sdk.Result, error) { return sdk.Text("done"), nil })
+	host := servicesFunc(func(context.Context, string, json.RawMessage) (*sdk.Result, error) {
+		return sdk.Text("done"),
+			nil
+	})
 	r, err := clientOf(t, p).Call(t.Context(), &sdk.Request{Tool: "x", Services: host})
 	if err != nil || r.Error == nil || r.Error.Name != "UnknownRequest" {
 		t.Errorf("%+v, %v", r, err)
