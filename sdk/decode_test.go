@@ -3,7 +3,9 @@ package sdk
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,11 @@ func TestInferSchemaIsStable(t *testing.T) {
 
 func TestInferredSchemaAcceptsWhatIsDecoded(t *testing.T) {
 	schema := compile(t, infer[sample]())
+	asOutput, err := inferSchema("tool", reflect.TypeFor[sample](), ofOutput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := compile(t, string(asOutput))
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawSample(t)
 		raw, err := json.Marshal(in)
@@ -60,7 +67,7 @@ func TestInferredSchemaAcceptsWhatIsDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate(instance); err != nil {
+		if err := errors.Join(schema.Validate(instance), output.Validate(instance)); err != nil {
 			t.Fatalf("%s\n%v", raw, err)
 		}
 		out, err := decode[sample](raw, "bad")

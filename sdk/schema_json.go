@@ -46,10 +46,19 @@ func (s *schema) add(keywords ...keyword) *schema {
 	return s
 }
 
-// is reports whether the schema has this one type.
+// is reports whether the schema has this one type, and perhaps null.
 func (s *schema) is(name string) bool {
 	k := s.get("type")
-	return k != nil && k.json == quote(name)
+	return k != nil && (k.json == quote(name) || k.json == nullable(quote(name)))
+}
+
+// nullable is the value of a type keyword that allows null too.
+func nullable(kind string) string { return "[" + kind + `,"null"]` }
+
+// mayBeNull reports whether the schema of one type also allows null.
+func (s *schema) mayBeNull() bool {
+	k := s.get("type")
+	return k != nil && strings.HasPrefix(k.json, "[")
 }
 
 // orNull returns the schema of a value that may also be null.
@@ -60,10 +69,10 @@ func (s *schema) orNull() *schema {
 		return s
 	case kind == nil:
 		return &schema{[]keyword{{name: "anyOf", list: []*schema{s, typed("null")}}}}
-	case strings.HasPrefix(kind.json, "["):
+	case s.mayBeNull():
 		return s
 	}
-	kind.json = "[" + kind.json + `,"null"]`
+	kind.json = nullable(kind.json)
 	if enum != nil {
 		enum.json = strings.TrimSuffix(enum.json, "]") + ",null]"
 	}

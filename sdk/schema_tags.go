@@ -75,6 +75,9 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 		if err == nil {
 			var literal string
 			if literal, err = k.literal(to, text); err == nil {
+				if k.keyword == "enum" && inner.mayBeNull() {
+					literal = strings.TrimSuffix(literal, "]") + ",null]"
+				}
 				inner.add(keyword{name: k.keyword, json: literal})
 				i.toCheck(k, inner, literal)
 			}

@@ -186,7 +186,7 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		}](), `F: tag default: "b" does not match the pattern ^a$`},
 		"a default without the format": {infer[struct {
 			F string `json:"f" format:"date" default:"today"`
-		}](), `F: tag default: "today" has not the format date`},
+		}](), `F: tag default: "today" is not of the format date`},
 		"a default time": {infer[struct {
 			F time.Time `json:"f" default:"now"`
 		}](), `F: tag default: "now" is not time.Time`},

@@ -222,6 +222,7 @@ func TestOutputSchemas(t *testing.T) {
 		When   time.Time      `json:"when"`
 		Took   Duration       `json:"took"`
 		Level  *string        `json:"level" enum:"low|high"`
+		Few2   []*string      `json:"few2" minLength:"2" enum:"ab|cd"`
 		Tree   *tree          `json:"tree"`
 		Any    any            `json:"any"`
 		Shape  OneOf[shape]   `json:"shape,omitzero"`
@@ -239,9 +240,10 @@ func TestOutputSchemas(t *testing.T) {
 		`"matrix":{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"integer"}}}`,
 		`"when":{"type":"string","format":"date-time"}`,
 		`"level":{"type":["string","null"],"enum":["low","high",null]}`,
+		`"few2":{"type":["array","null"],"items":{"type":["string","null"],"minLength":2,"enum":["ab","cd",null]}}`,
 		`"tree":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]}`,
 		`"any":{}`,
-		`"required":["names","count","labels","matrix","when","took","level","tree","any"]`,
+		`"required":["names","count","labels","matrix","when","took","level","few2","tree","any"]`,
 	} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("%s\nhas no %s", raw, want)

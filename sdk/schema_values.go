@@ -177,7 +177,7 @@ func textProblem(s map[string]any, v string) string {
 		return "does not match the pattern " + pattern
 	}
 	if format, ok := s["format"].(string); ok && out == "" && !hasFormat(format, v) {
-		return "has not the format " + format
+		return "is not of the format " + format
 	}
 	return out
 }

@@ -122,3 +122,23 @@ func TestResultTypesThatAreNoObjects(t *testing.T) {
 		})
 	}
 }
+
+// Code that was written when AddTool had one type parameter compiles: Out is inferred from the handler.
+func TestFormsOfAddTool(t *testing.T) {
+	type handler func(context.Context, *sdk.Request, none) (*sdk.Result, error)
+	hello := func(context.Context, *sdk.Request, none) (*sdk.Result, error) { return sdk.Text("hello"), nil }
+	p := sdk.New("p", "1.0.0")
+	sdk.AddTool[none](p, tool("a"), hello)
+	sdk.AddTool(p, tool("b"), handler(hello))
+	addTo(p, tool("c"), hello)
+	c := sdktest.Start(t, p)
+	for _, name := range []string{"a", "b", "c"} {
+		if r := c.Run(t, name, `{}`); r.Content[0].Text != "hello" {
+			t.Errorf("%s gives %+v", name, r)
+		}
+	}
+}
+
+func addTo[In any](p *sdk.Plugin, t sdk.Tool, f func(context.Context, *sdk.Request, In) (*sdk.Result, error)) {
+	sdk.AddTool(p, t, f)
+}
