@@ -33,9 +33,9 @@ const installLong = "Install a plugin for this user: a program, the program in a
 	"configuration offers its tools unless it has a plugin of that name.\n" +
 	"\n" +
 	"What is shown before the question is what is locked: the checksum of the program, where it came from, and the\n" +
-	"sandbox level that it runs at. Then it is started once, in its sandbox, so that its tools are locked too. A\n" +
-	"program that differs later is not started. If anything fails, nothing has changed. Hosts that run keep the\n" +
-	"program that they have started.\n\n" +
+	"sandbox level that it runs at. Then it is started once, in its sandbox and an empty folder, so that its tools\n" +
+	"are locked too. A program that differs later is not started. If anything fails, nothing has changed. Hosts\n" +
+	"that run keep the program that they have started.\n\n" +
 	"Exit codes: 0 installed; 2 usage, or there is no terminal and no --yes; 3 a person refused; 4 it does not start."
 
 func newPluginInstall(g *globals) *cobra.Command {
@@ -186,7 +186,14 @@ func (g *globals) sourceOf(name string) (string, error) {
 }
 
 func (g *globals) installPlugin(ctx context.Context, source string, f installFlags) error {
-	there, err := bootstrap.OpenPluginFolder(g.options())
+	work, err := os.MkdirTemp("", "toolhost-install-") // the program is not known: it gets no folder of the user's
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	o := g.options()
+	o.Workdir = work
+	there, err := bootstrap.OpenPluginFolder(o)
 	if err != nil {
 		return err
 	}
