@@ -33,7 +33,9 @@ type child struct {
 	died        chan struct{} // closed when the program itself has ended: before exited
 	exited      chan struct{} // closed when no process of it is left and its output has been read
 	reaped      chan struct{} // closed when its launcher has ended too
+	unneeded    chan struct{} // closed when its sandbox may be released, once it has exited; see letGo
 	released    chan struct{} // closed after exited and reaped, when its sandbox holds nothing: no start waits for it
+	lettingGo   sync.Once
 	tail        *tail
 	stdin       *os.File // the plugin ends when this is closed
 	attached    bool     // it was started by hand: the host never ends it, and leaves it instead
@@ -87,8 +89,8 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, std *stdio, lo
 	cmd := how.Command(spec.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Launcher = std.stdin.r, std.stdout.w, std.stderr.w, std.launcher
 	c = &child{containment: cmd.Containment(), died: make(chan struct{}), exited: make(chan struct{}),
-		reaped: make(chan struct{}), released: make(chan struct{}), stderrRead: make(chan struct{}), tail: &tail{},
-		stdin:  std.stdin.w,
+		reaped: make(chan struct{}), unneeded: make(chan struct{}), released: make(chan struct{}),
+		stderrRead: make(chan struct{}), tail: &tail{}, stdin: std.stdin.w,
 		output: [2]*os.File{std.stdout.r, std.stderr.r}}
 	ended, err := c.run(ctx, cmd)
 	if err != nil {
@@ -170,10 +172,19 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	}
 	c.readers.Wait()
 	close(c.exited)
+	<-c.unneeded
 	how.Release()
 	<-c.reaped
 	close(c.released)
 	_ = removal.All(how.Temp, backgroundRemovalTime)
+}
+
+// letGo has the sandbox released when the process has exited. The next start of a plugin that has died shares the
+// placeholders of the last one, and would otherwise make again what is removed at the same time.
+func (c *child) letGo() {
+	if c.unneeded != nil { // else it was joined
+		c.lettingGo.Do(func() { close(c.unneeded) })
+	}
 }
 
 // closeLifeline ends its lifeline; a process that was joined is left.

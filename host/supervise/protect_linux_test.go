@@ -394,7 +394,8 @@ func TestPathVanishesDuringAStart(t *testing.T) {
 	}
 	go c.copyOutput(out, out, io.Discard)
 	c.kill("")
-	<-c.exited
+	c.letGo()
+	<-c.released
 }
 
 // A plugin has its own shared memory, without the user's folders.

@@ -354,6 +354,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 		err = g.earlyExit(err)
 	}
 	g.child.kill("")
+	g.child.letGo()
 	if within(killTime, g.done()) {
 		g.release()
 	}

@@ -116,6 +116,7 @@ func (g *generation) stop() {
 		if !within(termTime, g.done()) {
 			g.child.kill("")
 			if !within(killTime, g.done()) {
+				g.child.letGo()
 				return
 			}
 		}
@@ -127,6 +128,7 @@ func (g *generation) stop() {
 // waits without limit for a plugin that does not answer.
 func (g *generation) release() {
 	if g.child != nil {
+		g.child.letGo()
 		within(killTime, g.child.released)
 	}
 	g.releasing.Do(func() { close(g.released) })

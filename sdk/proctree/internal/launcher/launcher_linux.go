@@ -62,6 +62,12 @@ func launch() int {
 	}
 	keepFiles()
 	l := &launcher{control: os.NewFile(controlFile, "control"), status: os.NewFile(statusFile, "status")}
+	if os.Getpid() == namespaceInit { // while the parent still prepares the program
+		if err := isolate(); err != nil {
+			reportFailure(l.status, "mount", err)
+			return 1
+		}
+	}
 	p, err := decodeProgram(l.control)
 	if err != nil {
 		return 1 // the parent has ended already

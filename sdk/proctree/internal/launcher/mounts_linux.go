@@ -22,33 +22,47 @@ const sharedMemory = "/dev/shm"
 // fileSystems are the namespace's own: a /proc that shows its processes only, shared memory that ends with it,
 // message queues, which could otherwise be opened by paths from outside, and pseudo terminals, so that the user's are
 // out of reach.
-var fileSystems = []struct {
+var (
+	fileSystems = []fileSystem{
+		{kind: "proc", path: "/proc", forbidden: syscall.MS_NODEV},
+		{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", forbidden: syscall.MS_NODEV, optional: true},
+		{kind: "mqueue", path: "/dev/mqueue", forbidden: syscall.MS_NODEV, optional: true},
+	}
+	terminals = fileSystem{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600", optional: true}
+)
+
+type fileSystem struct {
 	kind, path, options string
-	optional            bool // some systems have none
-}{
-	{kind: "proc", path: "/proc"},
-	{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", optional: true},
-	{kind: "mqueue", path: "/dev/mqueue", optional: true},
-	{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600", optional: true},
+	forbidden           uintptr // besides programs
+	optional            bool    // some systems have none
 }
 
-// setUpNamespace makes the mounts of the namespace and those that protect files, and gives up the capabilities for
-// that. On failure it returns the step.
-func setUpNamespace(p Program) (step string, err error) {
+func (f fileSystem) mount() error {
+	err := syscall.Mount(f.kind, f.path, f.kind, syscall.MS_NOSUID|syscall.MS_NOEXEC|f.forbidden, f.options)
+	if missing := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENODEV); missing && f.optional {
+		return nil
+	}
+	return err
+}
+
+// isolate makes the mounts of a namespace that are the same for all programs.
+func isolate() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return "mount", err
+		return err
 	}
 	for _, f := range fileSystems {
-		flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
-		if f.kind == "devpts" {
-			if p.Terminal {
-				continue // the program finds its terminal where it was opened
-			}
-			flags &^= syscall.MS_NODEV
+		if err := f.mount(); err != nil {
+			return err
 		}
-		err := syscall.Mount(f.kind, f.path, f.kind, flags, f.options)
-		missing := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENODEV)
-		if err != nil && !(f.optional && missing) {
+	}
+	return nil
+}
+
+// setUpNamespace makes the other mounts of the namespace and those that protect files, and gives up the capabilities
+// for that. On failure it returns the step.
+func setUpNamespace(p Program) (step string, err error) {
+	if !p.Terminal { // else the program finds its terminal where it was opened
+		if err := terminals.mount(); err != nil {
 			return "mount", err
 		}
 	}
