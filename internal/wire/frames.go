@@ -36,6 +36,7 @@ type Frames struct {
 
 	in         []byte // read, and not taken yet, from start to end
 	start, end int
+	full       bool // the last read filled the buffer
 
 	mu      sync.Mutex
 	unsent  []byte
@@ -248,6 +249,7 @@ func (f *Frames) Next() ([]byte, error) {
 		f.fit(need)
 		n, err := f.conn.Read(f.in[f.end:])
 		f.end += n
+		f.full = f.end == len(f.in)
 		if n == 0 && err != nil {
 			if errors.Is(err, io.EOF) {
 				err = errors.New("it was closed")
@@ -257,9 +259,13 @@ func (f *Frames) Next() ([]byte, error) {
 	}
 }
 
-// fit makes room for more of a message of so many bytes. The buffer grows as they come, and shrinks after them.
+// fit makes room for more of a message of so many bytes. The buffer grows as they come, and shrinks after them to what
+// takes several messages of 10 KB in one read.
 func (f *Frames) fit(need int) {
 	switch {
+	case f.full && len(f.in) < maxKept:
+		in := make([]byte, min(4*len(f.in), maxKept))
+		f.start, f.end, f.in = 0, copy(in, f.in[f.start:f.end]), in
 	case f.start == f.end && len(f.in) > maxKept && need <= readBuffer:
 		f.in, f.start, f.end = make([]byte, readBuffer), 0, 0
 	case f.start == f.end:
