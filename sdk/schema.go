@@ -279,8 +279,9 @@ func scalar(k reflect.Kind) *schema {
 
 // structOf returns the schema of a struct.
 func (i *inferrer) structOf(t reflect.Type) *schema {
-	properties, required := &schema{}, []string(nil)
-	for _, f := range i.visible(i.fields(nil, t, field{}, nil)) {
+	fields := i.visible(i.fields(nil, t, field{}, nil))
+	properties, required := &schema{make([]keyword, 0, len(fields))}, make([]string, 0, len(fields))
+	for _, f := range fields {
 		depth := len(i.path)
 		i.path = append(i.path, f.outer...)
 		i.path = append(i.path, f.Name)

@@ -30,6 +30,9 @@ func (f *field) required(of direction) bool {
 // fields appends the fields of t and of the structs that it embeds. Around are the structs that t is embedded in.
 func (i *inferrer) fields(out []field, t reflect.Type, in field, around []reflect.Type) []field {
 	around = append(around, t)
+	if out == nil {
+		out = make([]field, 0, t.NumField())
+	}
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")

@@ -44,25 +44,26 @@ var otherKeywords = map[string]string{
 // whenRequired ends the advice for a tag that said so too.
 const whenRequired = "; a field without omitempty is required"
 
-// unknownTag returns an error for a tag that would silently be ignored, though its name looks like a keyword.
-func unknownTag(f reflect.StructField) error {
+// unknownTag returns the names of a field's tags, or an error for one that would silently be ignored, though its name
+// looks like a keyword.
+func unknownTag(f reflect.StructField) ([]string, error) {
 	names, ok := tagNames(f.Tag)
 	if !ok {
-		return fmt.Errorf("the tag `%s` is malformed, so that Go ignores the rest of it; write key:\"value\" pairs with one "+
+		return nil, fmt.Errorf("the tag `%s` is malformed, so that Go ignores the rest of it; write key:\"value\" pairs with one "+
 			"space between them", f.Tag)
 	}
 	if err := otherStyle(f.Tag.Get("jsonschema")); err != nil {
-		return err
+		return nil, err
 	}
 	for n, name := range names {
 		if slices.Contains(names[:n], name) {
-			return fmt.Errorf("the tag %s is there twice, and Go ignores the second", name)
+			return nil, fmt.Errorf("the tag %s is there twice, and Go ignores the second", name)
 		}
 		if err := unknownName(f, name); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return names, nil
 }
 
 func unknownName(f reflect.StructField, name string) error {

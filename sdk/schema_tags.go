@@ -61,16 +61,17 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 	if f.Tag == "" {
 		return s
 	}
-	if err := unknownTag(f); err != nil {
+	names, err := unknownTag(f)
+	if err != nil {
 		i.fault("%w", err)
 		return s
 	}
 	t := pointed(f.Type)
 	for _, k := range schemaTags {
-		text, ok := f.Tag.Lookup(k.tag)
-		if !ok {
+		if !slices.Contains(names, k.tag) {
 			continue
 		}
+		text := f.Tag.Get(k.tag)
 		to, inner, err := k.of.in(t, s)
 		if err == nil {
 			var literal string
@@ -89,8 +90,10 @@ func (i *inferrer) tagged(s *schema, f reflect.StructField) *schema {
 	if t == durationType {
 		nanoseconds(s)
 	}
-	if err := contradiction(f); err != nil {
-		i.fault("%w", err)
+	if len(names) > 1 {
+		if err := contradiction(f); err != nil {
+			i.fault("%w", err)
+		}
 	}
 	return s
 }
