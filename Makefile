@@ -16,7 +16,7 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # Packages in which goroutines share state: `make test` runs them with the race detector, `make test-long` the others.
-SHARED   := ./host ./host/internal/... ./host/audit ./host/supervise/... ./internal/wire/... ./sdk/...
+SHARED   := ./internal/callctx ./host ./host/internal/... ./host/audit ./host/supervise/... ./internal/wire/... ./sdk/...
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
 MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s

@@ -140,8 +140,8 @@ func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 	return nil
 }
 
-// checkAnswers checks answers to questions to a person. Whether they fit the form is the asking plugin's to check, which
-// knows more about it, such as an MCP server: the sdk does, and prompts ask again.
+// checkAnswers checks answers to questions to a person. Whether they fit the form is the asking plugin's to check,
+// which knows more about it, such as an MCP server: the sdk does, and prompts ask again.
 func checkAnswers(in *sdk.InputRequired, answers map[string]json.RawMessage) error {
 	for key, request := range in.Requests {
 		if _, is, err := elicit.Read(request); err == nil && is {

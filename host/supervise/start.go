@@ -125,8 +125,9 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
-	g = &generation{number: number, calls: newInFlightCalls(), program: path, renamed: spec.Renamed, references: spec.References,
-		replaced: make(chan struct{}), released: make(chan struct{})}
+	g = &generation{number: number, calls: newInFlightCalls(), program: path, renamed: spec.Renamed,
+		references: spec.References,
+		replaced:   make(chan struct{}), released: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			g, err = nil, g.cleanUp(ctx, err)

@@ -1,6 +1,6 @@
-// Package callctx has the contexts of calls. They cost next to nothing until something waits for their end: most calls
-// end before that, and a timer, a channel and a place among the children of another context were a tenth of what a small
-// call takes, in the host and in the plugin.
+// Package callctx has the contexts of calls. They cost next to nothing until something waits for their end. Most calls
+// end before that, and a timer, a channel and a place among the children of another context were a tenth of what a
+// small call takes, in the host and in the plugin.
 package callctx
 
 import (
@@ -102,9 +102,9 @@ func (c *Context) Cancel() {
 	}
 }
 
-// Watch has w woken when ctx is canceled, until Unwatch, and returns a channel that closes when what it was derived from
-// ends; nil if that never ends. The deadline is the caller's to watch. For any other context, and one that is watched
-// already, it is the channel that closes at its end.
+// Watch wakes w when ctx is canceled, until Unwatch. It returns a channel that closes when what ctx was derived
+// from ends; nil if that never ends. The deadline is the caller's to watch. For any other context, and one that is
+// watched already, it is the channel that closes at its end.
 func Watch(ctx context.Context, w Waiter) (ended <-chan struct{}) {
 	c, is := ctx.(*Context)
 	if !is {

@@ -308,12 +308,12 @@ func TestLargeParts(t *testing.T) {
 		"not asked for":       {0, 0, "the result has 5314571 bytes; the limit is 4194304 (4 MiB)"},
 		"more than asked for": {6 << 20, 4 << 20, "the large parts of the result have 5242881 bytes; the limit is 4194304"},
 	} {
-		for kind, make := range map[string]func(eventStream) *Sender{"call": NewSender, "session": NewSessionSender} {
+		for kind, newSender := range map[string]func(eventStream) *Sender{"call": NewSender, "session": NewSessionSender} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				sinks := &largeSinks{}
 				p := &pipe{in: NewReceiver()}
 				p.in.TakeLarge(c.takes, sinks.open)
-				s := make(p)
+				s := newSender(p)
 				s.TakesLarge(c.sends)
 				r := &pluginv1.Result{}
 				for _, part := range whole {

@@ -147,17 +147,30 @@ func (s *session) wakeAll() {
 func (s *session) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.expiry = time.Time{}
-	now := time.Now()
+	now, next := time.Now(), time.Time{}
 	for _, call := range s.calls {
 		switch {
 		case call.deadline.IsZero():
 		case !now.Before(call.deadline):
 			call.Wake()
-		default:
-			s.expireAt(call.deadline)
+		case next.IsZero() || call.deadline.Before(next):
+			next = call.deadline
 		}
 	}
+	s.expiry = time.Time{}
+	if soonest := now.Add(expiryPause); !next.IsZero() {
+		s.expireAt(latest(next, soonest))
+	}
+}
+
+// expiryPause is how long expire pauses at least: each time it looks at all calls.
+const expiryPause = time.Millisecond
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // expireAt has expire called at a time, or before. The lock is held.
