@@ -1,0 +1,64 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// nestedSetup has the plugin p, whose tools call those of q.
+func nestedSetup() *setup {
+	relay := func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return r.CallTool(ctx, "q__"+r.Tool, json.RawMessage("{}"))
+	}
+	target := func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		if r.Tool == "ask" {
+			return askingTool(ctx, r)
+		}
+		return sdk.Text("written"), nil
+	}
+	s := &setup{plugins: map[string]*fake{
+		"p": {tools: []sdk.Tool{readOnly("write"), readOnly("ask")}, call: relay},
+		"q": {tools: []sdk.Tool{changing("write"), readOnly("ask")}, call: target}}}
+	s.host.Plugins = map[string]host.PluginOptions{"p": {MayCall: []string{"q__*"}}}
+	return s
+}
+
+// A client of the handshake revisions is asked about the calls of plugins, and learns which plugin makes them.
+func TestNestedCallsAreAskedAbout(t *testing.T) {
+	w := nestedSetup().stdio(t)
+	w.handshake("2025-11-25", canElicit)
+	id := w.begin("tools/call", `{"name":"p__write"}`)
+	asked := string(w.answerNext("elicitation/create", yes))
+	if !strings.Contains(asked, `Allow the tool q__write to run?`) || !strings.Contains(asked,
+		`Called by: plugin p, during a call of p__write`) || strings.Contains(asked, "from now on") {
+		t.Errorf("asked %s", asked)
+	}
+	if got := string(w.await(id).Result); !strings.Contains(got, "written") {
+		t.Errorf("got %s", got)
+	}
+	id = w.begin("tools/call", `{"name":"p__ask"}`)
+	asked = string(w.answerNext("elicitation/create", `{"action":"accept","content":{"name":"Ann"}}`))
+	if !strings.Contains(asked, `"message":"The tool q__ask asks, which plugin p called: Who?"`) {
+		t.Errorf("asked %s", asked)
+	}
+	if got := string(w.await(id).Result); !strings.Contains(got, `\"name\":\"Ann\"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A client that answers by making its call again cannot be asked about another one: an approval of its own call is none
+// of that.
+func TestNestedCallsOfClientsThatAnswerLater(t *testing.T) {
+	w := nestedSetup().stdio(t)
+	for tool, want := range map[string]string{"write": "ApprovalUnavailable: q__write", "ask": "no one can be asked here"} {
+		got := string(w.request("tools/call", modernParams(`{"name":"p__`+tool+`"}`, canElicit)).Result)
+		if !strings.Contains(got, want) || strings.Contains(got, `"inputRequests"`) || strings.Contains(got, "written") {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+}
