@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -185,7 +186,12 @@ var inTools = []mistake{
 	}), reads: "E_TOOL NoResult: the tool x has run, but returned neither a result nor an error."},
 	{name: "an error without a text", main: tool(func(context.Context) (*sdk.Result, error) { return nil, errors.New("") }),
 		reads: "E_TOOL Error: the tool x failed with Error and no message\n  This is a bug in the plugin: its error needs a text."},
-	{name: "blocking for ever", main: tool(func(context.Context) (*sdk.Result, error) { select {} }),
+	{name: "blocking for ever", main: func() {
+		p, t := sdk.New("greet", "1"), toolNamed("x")
+		t.Timeout = 300 * time.Millisecond
+		sdk.AddTool(p, t, func(context.Context, *sdk.Request, empty) (*sdk.Result, error) { select {} })
+		sdk.Serve(p)
+	},
 		reads: "E_TIMEOUT Timeout: greet__x took longer than its limit of 300ms and was stopped. It is not known whether the " +
 			"call has done its work, or a part: check before you repeat it.\n  Ask for less at once, or for a longer timeout."},
 	{name: "a result of 5 MiB", main: tool(func(context.Context) (*sdk.Result, error) {
@@ -196,17 +202,10 @@ var inTools = []mistake{
 		os.Exit(1)
 		return sdk.Text(""), nil
 	}), reads: ` | the disk is full` + unknown},
-	{name: "a map without a lock", main: tool(func(context.Context) (*sdk.Result, error) {
-		m := map[int]int{}
-		for range 8 {
-			go func() {
-				for i := 0; ; i++ {
-					m[i%10] = i
-				}
-			}()
-		}
-		select {}
-	}), reads: dies + `2. Last line on stderr: fatal error: concurrent map`},
+	{name: "a fatal error of the runtime", main: tool(func(context.Context) (*sdk.Result, error) {
+		new(sync.Mutex).Unlock()
+		return sdk.Text(""), nil
+	}), reads: dies + `2. Last line on stderr: fatal error: sync: unlock of unlocked mutex (mistakes_test.go:LINE)` + unknown},
 	{name: "a structured result that does not fit", main: func() {
 		p := sdk.New("greet", "1")
 		sdk.AddTool(p, toolNamed("x"), func(context.Context, *sdk.Request, empty) (bounded, error) { return bounded{4}, nil })
@@ -275,7 +274,7 @@ type (
 )
 
 func toolNamed(name string) sdk.Tool {
-	return sdk.Tool{Name: name, Description: "Greets a person by name.", Timeout: 300 * time.Millisecond}
+	return sdk.Tool{Name: name, Description: "Greets a person by name."}
 }
 
 func withSchema(input string) sdk.Tool {
