@@ -9,23 +9,24 @@ import (
 	"strings"
 )
 
+const describes = `jsonschema:"…"`
+
 // otherTags are tags of other libraries, with what to write instead.
 var otherTags = map[string]string{
-	"description": `jsonschema:"…"`, "desc": `jsonschema:"…"`, "doc": `jsonschema:"…"`, "help": `jsonschema:"…"`,
-	"jsonschema_description": `jsonschema:"…"`,
-	"jsonschema_extras":      "tags with the names of the keywords",
-	"required":               "no tag: a field is required unless it is a pointer or has omitempty or omitzero",
-	"optional":               `omitempty in the json tag, as in json:"name,omitempty"`,
-	"omitempty":              `omitempty in the json tag, as in json:"name,omitempty"`,
-	"nullable":               `omitempty in the json tag, as in json:"name,omitempty"`,
-	"example":                `examples:"…|…"`,
-	"enums":                  `enum:"…|…"`,
-	"choices":                `enum:"…|…"`,
-	"const":                  `enum:"…" with one value`,
-	"oneof":                  `enum:"…|…", or the type sdk.OneOf for objects of several types`,
-	"unique":                 `uniqueItems:"true"`,
-	"readonly":               `no tag: leave the field out of the arguments with json:"-"`,
-	"writeonly":              `no tag: leave the field out of the result with json:"-"`,
+	"description": describes, "desc": describes, "doc": describes, "help": describes, "jsonschema_description": describes,
+	"jsonschema_extras": "tags with the names of the keywords",
+	"required":          "no tag: a field is required unless it is a pointer or has omitempty or omitzero",
+	"optional":          `omitempty in the json tag, as in json:"name,omitempty"`,
+	"omitempty":         `omitempty in the json tag, as in json:"name,omitempty"`,
+	"nullable":          `omitempty in the json tag, as in json:"name,omitempty"`,
+	"example":           `examples:"…|…"`,
+	"enums":             `enum:"…|…"`,
+	"choices":           `enum:"…|…"`,
+	"const":             `enum:"…" with one value`,
+	"oneof":             `enum:"…|…", or the type sdk.OneOf for objects of several types`,
+	"unique":            `uniqueItems:"true"`,
+	"readonly":          `no tag: leave the field out of the arguments with json:"-"`,
+	"writeonly":         `no tag: leave the field out of the result with json:"-"`,
 }
 
 // otherKeywords are keywords in a jsonschema tag of github.com/invopop/jsonschema, with the tags that mean the same
@@ -59,23 +60,28 @@ func unknownTag(f reflect.StructField) ([]string, error) {
 		if slices.Contains(names[:n], name) {
 			return nil, fmt.Errorf("the tag %s is there twice, and Go ignores the second", name)
 		}
-		if err := unknownName(f, name); err != nil {
+		if err := unknownName(f, name, names); err != nil {
 			return nil, err
 		}
 	}
 	return names, nil
 }
 
-func unknownName(f reflect.StructField, name string) error {
+// unknownName refuses one tag, unless the others of the field say the same: then it is for another library.
+func unknownName(f reflect.StructField, name string, others []string) error {
 	if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
 		return nil
 	}
 	plain := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 	if name == "validate" || name == "binding" {
-		return validatorStyle(f, name)
+		return validatorStyle(f, name, others)
 	}
 	for _, lookup := range []string{name, plain} {
-		if instead, known := otherTags[lookup]; known {
+		instead, known := otherTags[lookup]
+		if known && instead == describes && slices.Contains(others, "jsonschema") {
+			return nil
+		}
+		if known {
 			return fmt.Errorf("the tag %s is not used here; write %s", name, instead)
 		}
 	}
@@ -167,6 +173,14 @@ func (a *tagAdvice) add(tag string, values ...string) {
 	(*a)[tag] = append((*a)[tag], values...)
 }
 
+// without leaves out the tags with these names.
+func (a tagAdvice) without(names []string) tagAdvice {
+	for _, name := range names {
+		delete(a, name)
+	}
+	return a
+}
+
 // text returns the tags as they stand in a struct, or none.
 func (a tagAdvice) text(none string) string {
 	var out []string
@@ -182,7 +196,7 @@ func (a tagAdvice) text(none string) string {
 }
 
 // validatorStyle says how to replace a tag of github.com/go-playground/validator.
-func validatorStyle(f reflect.StructField, name string) error {
+func validatorStyle(f reflect.StructField, name string, others []string) error {
 	var said tagAdvice
 	var rest []string
 	t := pointed(f.Type)
@@ -214,6 +228,10 @@ func validatorStyle(f reflect.StructField, name string) error {
 		default:
 			rest = append(rest, word)
 		}
+	}
+	said = said.without(others)
+	if said != nil && len(said) == 0 {
+		return nil
 	}
 	advice := fmt.Sprintf("the tag %s is of another library, and neither host nor sdk reads it; write %s"+whenRequired,
 		name, said.text("no tag"))

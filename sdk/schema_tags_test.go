@@ -76,6 +76,9 @@ func TestTagsOfFields(t *testing.T) {
 		"about a struct": {infer[struct {
 			F described `json:"f"`
 		}](), of(`{"type":"object","properties":{},"additionalProperties":false,"title":"D","description":"All about D"}`)},
+		"tags of other packages that say the same": {infer[struct {
+			F string `json:"f" jsonschema:"Whom" help:"Whom" description:"Whom" validate:"required,min=1" minLength:"1"`
+		}](), of(`{"type":"string","description":"Whom","minLength":1}`)},
 		"tags of other packages": {infer[struct {
 			F string `json:"f" yaml:"f" db:"f" hcl:"f,optional" xml:"f"`
 		}](), of(`{"type":"string"}`)},
@@ -261,6 +264,9 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		"validator, required only": {infer[struct {
 			F string `json:"f" validate:"required"`
 		}](), `write no tag; a field without omitempty is required`},
+		"validator, that says more": {infer[struct {
+			F string `json:"f" validate:"required,min=1,max=9" minLength:"1"`
+		}](), `write maxLength:"9"; a field without omitempty is required`},
 		"min of a number": {infer[struct {
 			F int `json:"f" min:"1"`
 		}](), `the tag min is not used here; did you mean minimum?`},
