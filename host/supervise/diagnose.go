@@ -86,7 +86,9 @@ func aboutFile(err error) bool {
 func (g *generation) earlyExit(err error) error {
 	c := g.child
 	before := errors.Is(err, errEnded)
-	exited := before && c.killReason == "" && c.exit.Signal == 0
+	c.mu.Lock() // the end of the tree is recorded after that of the process
+	code, exited := c.exit.Code, before && c.killReason == "" && c.exit.Signal == 0
+	c.mu.Unlock()
 	exit := fmt.Errorf("%w: %w", err, c.exitError(""))
 	if before {
 		exit = withText{c.exitError(" before the handshake").Error(), err}
@@ -94,9 +96,9 @@ func (g *generation) earlyExit(err error) error {
 	switch why := diagnose(g.program); {
 	case why != "":
 		return fmt.Errorf("%w; %s", exit, why)
-	case exited && c.exit.Code == 0:
+	case exited && code == 0:
 		return fmt.Errorf("%w: did main call sdk.Serve?", exit)
-	case exited && (c.exit.Code == 126 || c.exit.Code == 127):
+	case exited && (code == 126 || code == 127):
 		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run",
 			exit)
 	case exited && c.exitedSilently():
