@@ -22,7 +22,7 @@ func TestAllocationsOfACall(t *testing.T) {
 		}
 	}
 	once()
-	if n := testing.AllocsPerRun(300, once); n > 65 {
+	if n := testing.AllocsPerRun(300, once); n > 37 {
 		t.Errorf("%v allocations a call", n)
 	}
 }
