@@ -61,7 +61,7 @@ func checkGo(t *testing.T, text string) {
 		"../../sdk/sdktest/example_test.go", "../../sdk/sdktest/guide_test.go",
 		"../../sdk/sdktest/fake_test.go",
 		"../../sdk/proctree/example_test.go",
-		"../../host/bootstrap/example_test.go"} {
+		"../../host/bootstrap/example_test.go", "../../host/bootstrap/options_example_test.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

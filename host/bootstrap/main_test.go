@@ -63,6 +63,10 @@ type greetArgs struct {
 	Name string `json:"name"`
 }
 
+type dayForm struct {
+	Day string `json:"day" enum:"Monday|Friday"`
+}
+
 func serveGreet() {
 	p := sdk.New("greet", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "hello", Description: "Greets a person.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
@@ -72,6 +76,15 @@ func serveGreet() {
 	sdk.AddTool(p, sdk.Tool{Name: "send", Description: "Sends a greeting to a person."},
 		func(_ context.Context, _ *sdk.Request, in greetArgs) (*sdk.Result, error) {
 			return sdk.Text("Sent to " + in.Name + "."), nil
+		})
+	sdk.AddTool(p, sdk.Tool{Name: "invite", Description: "Invites a person, on the day that the user says.",
+		Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(ctx context.Context, r *sdk.Request, in greetArgs) (*sdk.Result, error) {
+			day, err := sdk.Ask[dayForm](ctx, r, "On which day?")
+			if err != nil || day.Action != sdk.Accepted {
+				return sdk.Text("No one is invited."), err
+			}
+			return sdk.Textf("%s is invited for %s.", in.Name, day.Value.Day), nil
 		})
 	sdk.Serve(p)
 	os.Exit(0)
