@@ -55,7 +55,7 @@ func serveFaulty(marker string) {
 		return nil, ctx.Err()
 	})
 	add("large", func(context.Context, *sdk.Request) (*sdk.Result, error) {
-		return sdk.Text(strings.Repeat("x", sdk.MaxResult+1)), nil
+		return sdk.JSON(map[string]string{"x": strings.Repeat("x", sdk.MaxResult+1)}), nil // text alone goes to a file
 	})
 	add("waits", func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 		for ctx.Err() == nil { // progress does not extend the deadline
