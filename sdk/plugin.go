@@ -82,26 +82,31 @@ func New(name, version string) *Plugin {
 //
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
 func AddTool[In, Out any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (Out, error)) {
+	var call Handler
+	if handle != nil {
+		call = func(ctx context.Context, r *Request) (*Result, error) {
+			in, err := decode[In](r.Arguments, "the arguments do not fit")
+			if err != nil {
+				return nil, err
+			}
+			out, err := handle(ctx, r, in)
+			if result, ok := any(out).(*Result); ok || err != nil {
+				return result, err
+			}
+			value := out // only a value that is encoded escapes to the heap
+			return structured(&value)
+		}
+	}
+	p.addTyped(t, reflect.TypeFor[In](), reflect.TypeFor[Out](), call)
+}
+
+// addTyped is the part of AddTool that is the same for all types, and so once in a program.
+func (p *Plugin) addTyped(t Tool, in, out reflect.Type, call Handler) {
 	if t.InputSchema == nil {
-		t.InputSchema = must(inferSchema("tool "+strconv.Quote(t.Name), reflect.TypeFor[In](), ofInput))
+		t.InputSchema = must(inferSchema("tool "+strconv.Quote(t.Name), in, ofInput))
 	}
-	t.OutputSchema = must(outputSchema(&t, reflect.TypeFor[Out]()))
-	if handle == nil {
-		p.AddRawTool(t, nil)
-		return
-	}
-	p.AddRawTool(t, func(ctx context.Context, r *Request) (*Result, error) {
-		in, err := decode[In](r.Arguments, "the arguments do not fit")
-		if err != nil {
-			return nil, err
-		}
-		out, err := handle(ctx, r, in)
-		if result, ok := any(out).(*Result); ok || err != nil {
-			return result, err
-		}
-		value := out // only a value that is encoded escapes to the heap
-		return structured(&value)
-	})
+	t.OutputSchema = must(outputSchema(&t, out))
+	p.AddRawTool(t, call)
 }
 
 // AddRawTool adds a tool whose handler decodes the arguments itself; t has the input schema. It panics as AddTool does.

@@ -120,23 +120,29 @@ const maxDecoderInput = 4 << 10 // bytes of what is decoded with one that is kep
 // decode decodes a JSON object into a Go value, and refuses unknown keys.
 func decode[T any](raw json.RawMessage, complaint string) (T, error) {
 	var out T
+	err := decodeInto(raw, &out, complaint)
+	return out, err
+}
+
+// decodeInto is decode for all types: once in a program.
+func decodeInto(raw json.RawMessage, out any, complaint string) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
 	d := decoders.Get().(*jsonDecoder)
 	d.in.Reset(raw)
 	before := d.InputOffset()
-	err := d.Decode(&out)
+	err := d.Decode(out)
 	rest := d.InputOffset() - before
 	if err == nil && len(bytes.TrimSpace(raw[rest:])) > 0 {
 		err = errors.New("there is more behind the JSON object")
 	}
 	if err != nil {
-		return out, &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
+		return &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
 	}
 	if int(rest) == len(raw) && len(raw) <= maxDecoderInput {
 		d.in.Reset(nil)
-		decoders.Put(d) // it has read all, and begins anew
+		decoders.Put(d) // it has read all
 	}
-	return out, nil
+	return nil
 }
