@@ -114,9 +114,7 @@ func (s *server) serve() error {
 // prepareDescription encodes the plugin's description once while the host connects, which then asks for it: the first
 // use of these messages builds their tables, a twentieth of the time of a start.
 func (s *server) prepareDescription() {
-	if d, err := s.Describe(s.base, nil); err == nil {
-		_, _ = proto.Marshal(d)
-	}
+	_, _ = proto.Marshal(s.description())
 }
 
 // credentials are those of the plugin's connections, gRPC's and those of sessions.

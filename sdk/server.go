@@ -50,6 +50,10 @@ func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
 
 func (s *server) Describe(_ context.Context, r *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
 	s.replies.Store(r.GetReplies())
+	return s.description(), nil
+}
+
+func (s *server) description() *pluginv1.DescribeResponse {
 	p := s.plugin
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +66,7 @@ func (s *server) Describe(_ context.Context, r *pluginv1.DescribeRequest) (*plug
 	for _, n := range p.notices {
 		out.Notices = append(out.Notices, clean(n))
 	}
-	return out, nil
+	return out
 }
 
 func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
