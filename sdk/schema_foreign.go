@@ -50,8 +50,8 @@ const whenRequired = "; a field without omitempty is required"
 func unknownTag(f reflect.StructField) ([]string, error) {
 	names, ok := tagNames(f.Tag)
 	if !ok {
-		return nil, fmt.Errorf("the tag `%s` is malformed, so that Go ignores the rest of it; write key:\"value\" pairs with one "+
-			"space between them", f.Tag)
+		return nil, fmt.Errorf("the tag `%s` is malformed, so that Go ignores the rest of it; write key:\"value\" pairs "+
+			"with one space between them", f.Tag)
 	}
 	if err := otherStyle(f.Tag.Get("jsonschema")); err != nil {
 		return nil, err
