@@ -432,3 +432,21 @@ func TestNestedCallsOfAnySize(t *testing.T) {
 		t.Errorf("%d bytes went, %d came", got, len(r.Text()))
 	}
 }
+
+// Arguments over the limit, of a plugin that does not keep to it, are refused like those of anyone.
+func TestNestedCallWithHugeArguments(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	target := calling(func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		calls++
+		return sdk.Text("done"), nil
+	})
+	p := calling(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return r.Services.CallTool(ctx, "target__run", sdk.Encode(map[string]string{"x": strings.Repeat("x", 3<<20)}))
+	})
+	h := newHost(t, map[string]host.Plugin{"a": p, "target": target}, mayCall("target__*"))
+	r := h.Call(t.Context(), call("a__run", ""))
+	if r.Error == nil || r.Error.Code != sdk.CodeInvalidArgs || calls != 0 {
+		t.Errorf("%+v, %d calls", r.Error, calls)
+	}
+}
