@@ -125,7 +125,11 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 		}
 		started <- err
 	}
-	cmd.Exited, cmd.Ended = func(e proctree.Exit) { c.setExit(e, nil) }, end
+	cmd.Exited = func(e proctree.Exit) { c.setExit(e, nil) }
+	cmd.Ended = func() {
+		end()
+		<-c.unneeded // reaping the launcher earlier occupies a processor for some milliseconds beside the next start
+	}
 	go func() {
 		defer close(c.reaped)
 		defer end()

@@ -83,8 +83,8 @@ type Cmd struct {
 	// Exited, if not nil, is called when the program itself has ended, as far as that is seen, and before the other
 	// processes of its tree are killed. It must not take long.
 	Exited func(Exit)
-	// Ended, if not nil, is called when no process of the tree is left, where a launcher has seen that. Run returns when
-	// the launcher has ended too, up to a millisecond later. It must not take long.
+	// Ended, if not nil, is called when no process of the tree is left, where a launcher has seen that. Run reaps the
+	// launcher after it. With the launcher end its namespaces, for which the kernel has whoever reaps it wait busily.
 	Ended func()
 	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
 	// less than zero means SIGKILL at once.

@@ -50,6 +50,9 @@ func (b *bench) starts(ctx context.Context) error {
 		plugins   int
 		must, aim float64
 	}{{1, 0.33, 0.2}, {50, 0.33, 0.24}} {
+		if _, err := b.startOurs(c.plugins); err != nil { // makes the folders for the state of plugins, once
+			return err
+		}
 		rounds := b.rounds()
 		if c.plugins > 1 {
 			rounds = max(2, rounds/3)
