@@ -28,7 +28,8 @@ var (
 		{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", forbidden: syscall.MS_NODEV, optional: true},
 		{kind: "mqueue", path: "/dev/mqueue", forbidden: syscall.MS_NODEV, optional: true},
 	}
-	terminals = fileSystem{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600", optional: true}
+	terminals = fileSystem{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600",
+		optional: true}
 )
 
 type fileSystem struct {
