@@ -103,9 +103,14 @@ func (q Question) check() (*elicit.Question, error) {
 	return out, out.Check()
 }
 
+// mightAsk is false where mayAsk is; it is quick, and part of every call.
+func mightAsk(capabilities json.RawMessage) bool {
+	return len(capabilities) > 0 && bytes.Contains(capabilities, []byte(`"elicitation"`))
+}
+
 // mayAsk reports whether a caller with these capabilities answers forms.
 func mayAsk(capabilities json.RawMessage) bool {
-	if !bytes.Contains(capabilities, []byte(`"elicitation"`)) { // most calls
+	if !mightAsk(capabilities) {
 		return false
 	}
 	var c struct{ Elicitation map[string]json.RawMessage }

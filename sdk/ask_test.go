@@ -321,3 +321,22 @@ func TestQuestionThatNoOneAnswers(t *testing.T) {
 		})
 	}
 }
+
+// A call that could ask, and does not, costs a few allocations more, and one that cannot none.
+func TestCallsThatDoNotAsk(t *testing.T) {
+	c, _ := asker(t, func(context.Context, *sdk.Request) (*sdk.Result, error) { return sdk.Text("done"), nil })
+	run := 0
+	cost := func(capabilities json.RawMessage) float64 {
+		return testing.AllocsPerRun(300, func() {
+			run++
+			r := &sdk.Request{Tool: "x", RunID: fmt.Sprint("cheap-", run), Capabilities: capabilities}
+			if _, err := c.Call(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	without, other, with := cost(nil), cost(json.RawMessage(`{"sampling":{}}`)), cost(formCaller)
+	if other > without+3 || with > other+5 {
+		t.Errorf("%v allocations without a person, %v with another capability, %v with one to ask", without, other, with)
+	}
+}

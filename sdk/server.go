@@ -159,8 +159,8 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 			out.Event(m)
 		}
 	}
-	if mayAsk(request.Capabilities) {
-		asks := newSuspension(s, r, &leg{ctx: ctx, out: out, done: make(chan struct{})})
+	if mightAsk(request.Capabilities) {
+		asks := newSuspension(s, r, ctx, out)
 		served.asks, ctx = asks, &asks.ctx
 		request.Events = asks.event
 	}

@@ -16,7 +16,7 @@ import (
 // A handler that asks a person is suspended: its call ends with the question, as input_required, the host asks, and
 // makes the call again with the answer, which continues the handler. So the time that an answer takes counts against no
 // deadline, and hosts that answer in a request of their own need no more than that. A call of a host whose caller can
-// be asked has a suspension; it costs others nothing.
+// be asked has a suspension, which is one allocation; others have none.
 
 // Limits of suspended handlers.
 const (
@@ -33,10 +33,12 @@ type suspension struct {
 	server  *server
 	request *pluginv1.CallRequest // the first
 	ctx     handlerContext
-	asking  chan struct{} // has a token while a question is open
+	first   leg
+
+	mu      sync.Mutex
+	asking  chan struct{} // has a token while a question is open; made by the first, like resumed
 	resumed chan *leg     // has room for one
 
-	mu    sync.Mutex
 	leg   *leg          // nil while the handler is suspended
 	open  int           // requests to the host that run
 	idle  chan struct{} // closed when there are none; nil when no question waits for that
@@ -49,15 +51,25 @@ type leg struct {
 	ctx     context.Context
 	out     *wire.Sender
 	answers map[string][]byte
-	done    chan struct{} // closed when the leg has its result
+	done    chan struct{} // closed when the leg has its result; nil for the first, which is the handler's own goroutine
 	err     error         // of sending that
 }
 
-func newSuspension(s *server, r *pluginv1.CallRequest, first *leg) *suspension {
-	out := &suspension{server: s, request: r, asking: make(chan struct{}, 1), resumed: make(chan *leg, 1), leg: first}
+func newSuspension(s *server, r *pluginv1.CallRequest, ctx context.Context, to *wire.Sender) *suspension {
+	out := &suspension{server: s, request: r, first: leg{ctx: ctx, out: to}}
+	out.leg = &out.first
 	out.ctx.plugin = s.base
-	out.ctx.attach(first.ctx)
+	out.ctx.attach(ctx)
 	return out
+}
+
+// end ends the leg with a result.
+func (l *leg) end(r *pluginv1.Result) error {
+	l.err = l.out.Result(r)
+	if l.done != nil {
+		close(l.done)
+	}
+	return l.err
 }
 
 // event sends an event of the handler, unless it is suspended.
@@ -104,6 +116,11 @@ func (s *suspension) leave() {
 
 // ask suspends the handler until its question is answered.
 func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+	s.mu.Lock()
+	if s.asking == nil {
+		s.asking, s.resumed = make(chan struct{}, 1), make(chan *leg, 1)
+	}
+	s.mu.Unlock()
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
@@ -189,8 +206,7 @@ func (s *suspension) detach(r *pluginv1.Result) {
 	s.mu.Unlock()
 	s.ctx.detach()
 	s.server.overdue.release(of.ctx)
-	of.err = of.out.Result(r)
-	close(of.done)
+	_ = of.end(r) // a broken connection ends the host's call, and no answer comes
 }
 
 // finish ends the last leg with the handler's result, if there is one.
@@ -199,9 +215,7 @@ func (s *suspension) finish(r *pluginv1.Result) error {
 	if of == nil {
 		return nil // no one waits for it any more
 	}
-	of.err = of.out.Result(r)
-	close(of.done)
-	return of.err
+	return of.end(r)
 }
 
 // continues reports whether a call continues a suspended handler. If it does, it is the handler's until its end, or the

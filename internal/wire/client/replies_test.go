@@ -198,3 +198,20 @@ func TestSenderHoldsRequestsBack(t *testing.T) {
 type streamFunc func(*pluginv1.CallEvent) error
 
 func (f streamFunc) Send(e *pluginv1.CallEvent) error { return f(e) }
+
+// A request over the limits of events is an error for who asks: it would wait for an answer that never comes.
+func TestSenderReportsRequestsOverTheLimits(t *testing.T) {
+	s := wire.NewSender(streamFunc(func(*pluginv1.CallEvent) error { return nil }))
+	for i := range 20_000 {
+		err := s.Request(t.Context(), &pluginv1.HostRequest{Id: uint64(i)})
+		if err == nil {
+			s.Answered()
+			continue
+		}
+		if !strings.Contains(err.Error(), "more than its host accepts") {
+			t.Errorf("request %d: %v", i, err)
+		}
+		return
+	}
+	t.Error("20,000 requests at once are sent")
+}
