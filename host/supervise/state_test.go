@@ -120,6 +120,30 @@ func TestStatesAreReported(t *testing.T) {
 	}
 }
 
+// What a dead process held is released when the next start no longer waits for it, at once when the plugin is closed.
+func TestDeadProcessIsReleasedAfterTheRestart(t *testing.T) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
+		first := must(p.acquire(t.Context()))
+		a.crash()
+		second := must(p.acquire(t.Context()))
+		if isClosed(first.released) {
+			t.Error("it was released beside the restart")
+		}
+		time.Sleep(releaseDelay)
+		synctest.Wait()
+		if !isClosed(first.released) || isClosed(second.released) {
+			t.Errorf("after %s: released %t, its successor %t", releaseDelay, isClosed(first.released),
+				isClosed(second.released))
+		}
+		a.crash()
+		began := time.Now()
+		_ = p.Close()
+		if took := time.Since(began); took != 0 || !isClosed(second.released) {
+			t.Errorf("closing took %s; released %t", took, isClosed(second.released))
+		}
+	})
+}
+
 func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i, want := range []State{Crashed, Backoff, Backoff} {
