@@ -53,7 +53,7 @@ type Options struct {
 	// Profile names the profile whose tools are offered, under its rules.
 	Profile string
 	// Remote means that calls come from people other than the user: the user's saved approvals do not cover them, and
-	// theirs are not saved.
+	// theirs are not saved. Plugins get no folder for their state, which would mix what different people make them keep.
 	Remote bool
 
 	// Approver is asked about calls that need a person's approval; nil refuses them.
