@@ -144,19 +144,18 @@ func TestNestedCallsThatAreRefused(t *testing.T) {
 		"target": target}, o)
 	for _, c := range []struct {
 		name, tool, arguments string
-		code                  sdk.Code
 		of                    string
 	}{
-		{"not granted", "b__relay", "{}", sdk.CodeDenied, "NotGranted"},
-		{"not granted, and not there", "secret__x", "{}", sdk.CodeDenied, "NotGranted"},
-		{"itself", "a__relay", "{}", sdk.CodeDenied, "NotGranted"},
-		{"not there", "gone__x", "{}", sdk.CodeToolNotFound, "ToolNotFound"},
-		{"by a rule about the plugin", "target__run", "{}", sdk.CodeDenied, "Denied"},
-		{"by a rule about the caller", "target__write", "{}", sdk.CodeDenied, "Denied"},
-		{"not JSON", "target__strict", `[1]`, sdk.CodeInvalidArgs, ""},
-		{"fails", "target__fails", "{}", sdk.CodeTool, "Broken"},
-		{"a long name", strings.Repeat("x", 1000), "{}", sdk.CodeDenied, "NotGranted"},
-		{"a broken name", "target__\x00\x1b[31m", "{}", sdk.CodeToolNotFound, "ToolNotFound"},
+		{"not granted", "b__relay", "{}", "NotGranted"},
+		{"not granted, and not there", "secret__x", "{}", "NotGranted"},
+		{"itself", "a__relay", "{}", "NotGranted"},
+		{"not there", "gone__x", "{}", "ToolNotFound"},
+		{"by a rule about the plugin", "target__run", "{}", "Denied"},
+		{"by a rule about the caller", "target__write", "{}", "Denied"},
+		{"not JSON", "target__strict", `[1]`, ""},
+		{"fails", "target__fails", "{}", "Broken"},
+		{"a long name", strings.Repeat("x", 1000), "{}", "NotGranted"},
+		{"a broken name", "target__\x00\x1b[31m", "{}", "ToolNotFound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			outer := relay("a__relay", c.tool, c.arguments)
@@ -164,6 +163,9 @@ func TestNestedCallsThatAreRefused(t *testing.T) {
 			r := h.Call(t.Context(), outer)
 			if r.Error == nil || c.of != "" && r.Error.Name != c.of {
 				t.Fatalf("the handler got %+v", r.Error)
+			}
+			if r.Error.Code != sdk.CodeTool || r.Error.Outcome != sdk.OutcomeFailed { // the outer call has run
+				t.Errorf("the outer call ends with %s, %s", r.Error.Code, r.Error.Outcome)
 			}
 			if r.Error.Message == "" || strings.Contains(r.Error.Message, "\x1b") {
 				t.Errorf("message %q", r.Error.Message)

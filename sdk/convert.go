@@ -160,8 +160,12 @@ func errorToWire(e *Error) *pluginv1.Error {
 	if e == nil {
 		return nil
 	}
+	code := e.Code
+	if e.Outcome == OutcomeNotSent || e.Outcome == OutcomeFailed { // of another call, which a handler passes on
+		code = ""
+	}
 	return &pluginv1.Error{
-		Code:           clean(string(e.Code)),
+		Code:           clean(string(code)),
 		Name:           clean(e.Name),
 		Message:        clean(e.Message),
 		Suggestion:     clean(e.Suggestion),

@@ -315,7 +315,7 @@ func receivedError(e *sdk.Error) *sdk.Error {
 		out.Outcome = sdk.OutcomeUnknown
 	}
 	own := []sdk.Code{sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge}
-	if slices.Contains(own, e.Code) {
+	if slices.Contains(own, e.Code) && e.Outcome != sdk.OutcomeNotSent { // which only errors of other calls have
 		out.Code = e.Code
 	}
 	return out
