@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -107,14 +106,7 @@ func (s *server) serve() error {
 	}
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // ^C in the host's terminal is for the host
 	fmt.Println(handshake(lis))
-	go s.prepareDescription()
 	return s.serveOn(context.Background(), lis) // the end of s.base leaves handlers time for their results
-}
-
-// prepareDescription encodes the plugin's description once while the host connects, which then asks for it: the first
-// use of these messages builds their tables, a twentieth of the time of a start.
-func (s *server) prepareDescription() {
-	_, _ = proto.Marshal(s.description())
 }
 
 // credentials are those of the plugin's connections, gRPC's and those of sessions.
