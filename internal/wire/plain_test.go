@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -62,6 +63,83 @@ func TestCallsWrittenByHand(t *testing.T) {
 			t.Fatalf("%v is read as %+v", want, read)
 		}
 	}
+}
+
+// Each field that plugin.proto has crosses a session, written and read by hand or by the library. A new field that
+// plain.go does not know fails here.
+func TestEachFieldCrosses(t *testing.T) {
+	for _, m := range withOneField(&pluginv1.CallRequest{}) {
+		call := m.(*pluginv1.CallRequest)
+		want := &pluginv1.SessionRequest{Id: 7, Request: &pluginv1.SessionRequest_Call{Call: call}}
+		written, err := (&SessionCall{ID: 7, Call: call}).AppendTo(nil)
+		var got pluginv1.SessionRequest
+		if err != nil || proto.Unmarshal(written, &got) != nil || !proto.Equal(&got, want) {
+			t.Errorf("a request with %v is written as %v, %v: see SessionCall.AppendTo", call, &got, err)
+		}
+		if size := (&SessionCall{Call: call}).Size(); size != proto.Size(call) {
+			t.Errorf("a request with %v has %d bytes, not %d: see requestSize", call, proto.Size(call), size)
+		}
+		var read pluginv1.CallRequest
+		whole, err := proto.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := DecodeSessionCall(whole, &read, &Repeated{}); ok && !proto.Equal(&read, call) {
+			t.Errorf("a request with %v is read as %v: see decodeField", call, &read)
+		}
+	}
+	results := withOneField(&pluginv1.Result{})
+	for _, part := range withOneField(&pluginv1.Content{}) {
+		results = append(results, &pluginv1.Result{Content: []*pluginv1.Content{part.(*pluginv1.Content)}})
+	}
+	for _, m := range results {
+		event := &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: m.(*pluginv1.Result)}}
+		written, err := AppendSessionEvent(nil, 7, false, event)
+		var got pluginv1.SessionEvent
+		want := &pluginv1.SessionEvent{Id: 7, Events: []*pluginv1.CallEvent{event}}
+		if err != nil || proto.Unmarshal(written, &got) != nil || !proto.Equal(&got, want) {
+			t.Errorf("a result with %v is written as %v, %v: see isPlain", m, &got, err)
+		}
+	}
+}
+
+// withOneField returns messages like empty, each with another one of its fields.
+func withOneField(empty proto.Message) (out []proto.Message) {
+	for fields, i := empty.ProtoReflect().Descriptor().Fields(), 0; i < fields.Len(); i++ {
+		m := empty.ProtoReflect().New()
+		switch f := fields.Get(i); {
+		case f.IsMap():
+			m.Mutable(f).Map().Set(protoreflect.ValueOfString("key").MapKey(), someValue(f.MapValue()))
+		case f.IsList() && f.Message() != nil:
+			m.Mutable(f).List().AppendMutable()
+		case f.IsList():
+			m.Mutable(f).List().Append(someValue(f))
+		case f.Message() != nil:
+			m.Mutable(f)
+		default:
+			m.Set(f, someValue(f))
+		}
+		out = append(out, m.Interface())
+	}
+	return out
+}
+
+func someValue(f protoreflect.FieldDescriptor) protoreflect.Value {
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString("text")
+	case protoreflect.BytesKind:
+		return protoreflect.ValueOfBytes([]byte("bytes"))
+	case protoreflect.BoolKind:
+		return protoreflect.ValueOfBool(true)
+	case protoreflect.Int32Kind:
+		return protoreflect.ValueOfInt32(300)
+	case protoreflect.Int64Kind:
+		return protoreflect.ValueOfInt64(300)
+	case protoreflect.DoubleKind:
+		return protoreflect.ValueOfFloat64(0.5)
+	}
+	panic("no value for a field of kind " + f.Kind().String() + ": add one")
 }
 
 // What the library refuses, or reads in another way, is left to it.
