@@ -42,8 +42,8 @@ func (h *snapshot) timeout(c *Call) time.Duration {
 		h.options.Plugins[c.Definition.Plugin].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
 }
 
-// timed sets the call's deadline, which starts here: its timeout, less the time of its preview.
-func (h *snapshot) timed(next CallFunc) CallFunc {
+// deadline sets the call's deadline, which starts here: its timeout, less the time of its preview.
+func (h *snapshot) deadline(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		timeout := h.timeout(c)
 		limited := &callctx.Context{}

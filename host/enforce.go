@@ -103,7 +103,7 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 		c.Decision = now.applyApprovals(c, now.decide(c, false))
 		return nil, nil
 	}
-	explain := wrap(decide, now.guard, now.open, now.lookup, now.parse, now.validate)
+	explain := wrap(decide, now.guard, now.accept, now.lookup, now.parse, now.validate)
 	_, err := explain(ctx, now.prepare(&c))
 	return c.Decision, err
 }

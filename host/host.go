@@ -158,14 +158,14 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 // buildChain builds the chain of a call, outermost step first. No step after approve may change the arguments. Only a
 // call of a batch that is refused before it starts passes audit and outcome alone, see batch.go.
 func (h *snapshot) buildChain() {
-	outside := []Middleware{h.audit, h.outcome, h.guard, h.shed, h.open, h.shape}
+	outside := []Middleware{h.audit, h.outcome, h.guard, h.admitEarly, h.accept, h.truncate}
 	if len(h.options.Middleware) > 0 {
 		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
 			[]Middleware{h.afterMiddleware})
 	}
-	known := []Middleware{h.permit, h.lookup, h.admit}
-	inside := []Middleware{h.renew, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
-		h.input, h.start, h.timed}
+	known := []Middleware{h.nested, h.lookup, h.admit}
+	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
+		h.input, h.start, h.deadline}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
 	h.renewed = wrap(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = wrap(h.dispatch, inside...)
@@ -217,8 +217,8 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error) *Result {
 	return out
 }
 
-// open refuses calls after Close, and has Close cancel the running ones.
-func (h *Host) open(next CallFunc) CallFunc {
+// accept refuses calls after Close, and has Close cancel the running ones.
+func (h *Host) accept(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		own := &callctx.Context{}
 		own.Init(ctx, time.Time{})

@@ -81,8 +81,8 @@ func (c *Call) ownFamily() *family {
 	return c.family
 }
 
-// permit refuses nested calls that the configuration does not allow, and those that never end.
-func (h *snapshot) permit(next CallFunc) CallFunc {
+// nested refuses nested calls that the configuration does not allow, and those that never end.
+func (h *snapshot) nested(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		n := c.nested
 		if n == nil {

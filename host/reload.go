@@ -72,8 +72,8 @@ func (h *Host) change(n *snapshot) bool {
 // errReplaced is the error of a call whose snapshot was replaced before it ran.
 var errReplaced = errors.New("host: the rules were replaced")
 
-// renew has such a call looked up and decided on again with the new snapshot.
-func (h *snapshot) renew(next CallFunc) CallFunc {
+// refresh has such a call looked up and decided on again with the new snapshot.
+func (h *snapshot) refresh(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if err != errReplaced { //nolint:errorlint // it is never wrapped

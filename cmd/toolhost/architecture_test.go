@@ -16,7 +16,7 @@ const architecture = "../../docs/architecture.md"
 
 var (
 	routeLists = regexp.MustCompile(`(?:outside|known|inside) := \[\]Middleware\{([^}]*)\}`)
-	tableStep  = regexp.MustCompile("(?m)^\\| ([a-z]+) \\| (?:`|the embedder)")
+	tableStep  = regexp.MustCompile("(?m)^\\| ([a-zA-Z]+) \\| (?:`|the embedder)")
 )
 
 func TestEveryStepIsDocumented(t *testing.T) {
