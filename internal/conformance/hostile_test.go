@@ -41,7 +41,7 @@ func TestHostileCalls(t *testing.T) {
 				tool string
 				want []string // one of these is in the result
 			}{
-				{"long_line", []string{`"isError":true`}},
+				{"long_line", []string{"bytes are left out here"}}, // 10 MiB
 				{"junk", []string{`"ok"`}},
 				{"storm", []string{`"ok"`}},
 				{"exit", []string{"the disk is on fire"}},
