@@ -115,8 +115,9 @@ image: ## build a container image of VERSION; CONTAINER=podman for another tool 
 	$(CONTAINER) build -f packaging/container/Dockerfile --build-arg VERSION=$(VERSION) -t toolhost:$(VERSION) .
 
 .PHONY: gen
-gen: ## regenerate what is made from sdk/proto/plugin.proto
+gen: ## regenerate what is made from the protos of plugins and of the API
 	$(GO) run ./internal/wire/pluginv1/gen
+	$(GO) run ./host/api/gen
 
 .PHONY: bench
 bench: build ## measure toolhost beside other ways to run tools, in ten minutes; QUICK=1 for two, ARGS='-only deaths' for a part

@@ -59,8 +59,12 @@ var rules = []struct {
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
 	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"},
 		false, "one reader of HCL, with bounds against hostile files"},
-	{"", []string{"sdk", "internal/wire", "host/supervise", "internal/plugincheck"},
+	{"", []string{"sdk", "internal/wire", "host/supervise", "internal/plugincheck", "host/api", "cmd/toolhost"},
 		[]string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
+	{"", []string{"host/api/apiv1/apiv1connect", "host/server", "cmd/toolhost-server", "internal/tools"},
+		[]string{connect, module + "/host/server"}, false, "only a host that serves its API pays for it"},
+	{"cmd/toolhost", nil, []string{connect, "go.opentelemetry.io/otel/sdk", "github.com/prometheus", "modernc.org"}, true,
+		"it starts with each call, and again as the launcher of each plugin"},
 	{"", []string{"internal/wire/client", "host/supervise"}, []string{goPlugin}, false,
 		"plugins speak its protocol and do not link it: they start sooner and are smaller"},
 	{"sdk", []string{"sdk/sdktest"}, []string{goPlugin, "net/rpc"}, true,
@@ -98,12 +102,13 @@ const (
 	goPlugin    = "github.com/hashicorp/go-plugin"
 	mcpSDK      = "github.com/modelcontextprotocol/go-sdk"
 	shellParser = "mvdan.cc/sh"
+	connect     = "connectrpc.com/connect"
 	foreign     = "..." // every package outside the standard library, ours too
 )
 
 // besideHost are packages in the folder of host that build on it.
 var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile",
-	"host/bootstrap"}
+	"host/bootstrap", "host/server"}
 
 type goPackage struct {
 	ImportPath, Doc string

@@ -1,8 +1,6 @@
 // Command gen makes what is generated from sdk/proto/plugin.proto, from the top of the project: plugin.pb.go and
-// plugin_grpc.pb.go of internal/wire/pluginv1, and the copies that the kits of other languages carry.
-//
-// It parses with a library and runs Go's own two code generators at pinned versions, so that regenerating needs
-// nothing but Go and takes seconds. Run it as `make gen`.
+// plugin_grpc.pb.go of internal/wire/pluginv1, and the copies that the kits of other languages carry. Run it as
+// `make gen`.
 package main
 
 import (
@@ -10,14 +8,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
-	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/pluginpb"
+
+	"github.com/toolhost/toolhost/internal/protogen"
 )
 
 const (
@@ -29,7 +25,6 @@ const (
 	// FileDescriptorProto, is read by the Python kit.
 	nodeCopy   = "sdk/node/proto.js"
 	pythonCopy = "sdk/python/toolhost/plugin.desc"
-	// registered is the file's name in the process-wide registry of descriptors, where two equal names are a panic.
 	registered = "toolhost/plugin/v1/plugin.proto"
 )
 
@@ -40,23 +35,23 @@ var generators = []string{
 }
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	request, err := parse()
+func run(ctx context.Context) error {
+	files, err := protogen.File{Folder: folder, Source: source, Registered: registered}.Compile(ctx)
 	if err != nil {
 		return err
 	}
 	for _, g := range generators {
-		if err := generate(g, request); err != nil {
-			return fmt.Errorf("%s: %w", g, err)
+		if err := protogen.Generate(ctx, g, files, goCode); err != nil {
+			return err
 		}
 	}
-	return copyForKits(request.GetProtoFile()[0])
+	return copyForKits(files[0])
 }
 
 func copyForKits(file *descriptorpb.FileDescriptorProto) error {
@@ -78,53 +73,4 @@ func copyForKits(file *descriptorpb.FileDescriptorProto) error {
 		return err
 	}
 	return os.WriteFile(pythonCopy, data, 0o644)
-}
-
-// parse returns what a code generator reads: the compiled file and what to make of it.
-func parse() (*pluginpb.CodeGeneratorRequest, error) {
-	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{folder}}),
-		SourceInfoMode: protocompile.SourceInfoStandard,
-	}
-	files, err := compiler.Compile(context.Background(), source)
-	if err != nil {
-		return nil, err
-	}
-	file := protodesc.ToFileDescriptorProto(files[0])
-	file.Name = new(registered)
-	return &pluginpb.CodeGeneratorRequest{
-		FileToGenerate: []string{registered},
-		Parameter:      new("paths=source_relative"),
-		ProtoFile:      []*descriptorpb.FileDescriptorProto{file},
-	}, nil
-}
-
-func generate(generator string, request *pluginpb.CodeGeneratorRequest) error {
-	in, err := proto.Marshal(request)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(context.Background(), "go", "run", generator)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return err
-	}
-	return write(out)
-}
-
-func write(out []byte) error {
-	var response pluginpb.CodeGeneratorResponse
-	if err := proto.Unmarshal(out, &response); err != nil {
-		return err
-	}
-	if response.Error != nil {
-		return fmt.Errorf("%s", *response.Error)
-	}
-	for _, f := range response.File {
-		if err := os.WriteFile(filepath.Join(goCode, filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
