@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// truncate cuts error messages and results to a size fit for a model. The full text of a result that is cut is kept in a
-// file.
+// truncate cuts error messages and results to a size fit for a model. The full text of a result that is cut is kept in
+// a file.
 func (h *snapshot) truncate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)

@@ -14,8 +14,8 @@ import (
 
 // This file writes and reads the messages of most calls by hand, which takes a quarter of the time that the library for
 // messages takes: a request without lists, and an answer of texts. Fields are those of plugin.proto. A new field of a
-// request is added to requestTexts or requestNumbers, or to hasLists, which leaves requests that have it to the library;
-// one of a Result or a Content to isPlain. TestEachFieldCrosses says which is missing.
+// request is added to requestTexts or requestNumbers, or to hasLists, which leaves requests that have it to the
+// library; one of a Result or a Content to isPlain. TestEachFieldCrosses says which is missing.
 
 // An Appender is a message that appends its bytes.
 type Appender interface {
