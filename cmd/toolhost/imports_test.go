@@ -63,7 +63,12 @@ var rules = []struct {
 		[]string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
 	{"", []string{"host/api/apiv1/apiv1connect", "host/server", "cmd/toolhost-server", "internal/tools"},
 		[]string{connect, module + "/host/server"}, false, "only a host that serves its API pays for it"},
-	{"cmd/toolhost", nil, []string{connect, "go.opentelemetry.io/otel/sdk", "github.com/prometheus", "modernc.org"}, true,
+	{"", []string{"host/telemetry", "cmd/toolhost-server", "internal/tools"}, []string{telemetrySDK,
+		"go.opentelemetry.io/otel/exporters", "go.opentelemetry.io/contrib", "github.com/prometheus",
+		module + "/host/telemetry"}, false, "only a long-lived host exports traces and metrics"},
+	{"sdk", nil, []string{"go.opentelemetry.io"}, true, "a plugin gets its trace as text"},
+	{"plugins", nil, []string{"go.opentelemetry.io"}, true, "a plugin gets its trace as text"},
+	{"cmd/toolhost", nil, []string{connect, telemetrySDK, "github.com/prometheus", "modernc.org"}, true,
 		"it starts with each call, and again as the launcher of each plugin"},
 	{"", []string{"internal/wire/client", "host/supervise"}, []string{goPlugin}, false,
 		"plugins speak its protocol and do not link it: they start sooner and are smaller"},
@@ -98,17 +103,18 @@ var rules = []struct {
 }
 
 const (
-	hcl         = "github.com/hashicorp/hcl"
-	goPlugin    = "github.com/hashicorp/go-plugin"
-	mcpSDK      = "github.com/modelcontextprotocol/go-sdk"
-	shellParser = "mvdan.cc/sh"
-	connect     = "connectrpc.com/connect"
-	foreign     = "..." // every package outside the standard library, ours too
+	hcl          = "github.com/hashicorp/hcl"
+	goPlugin     = "github.com/hashicorp/go-plugin"
+	mcpSDK       = "github.com/modelcontextprotocol/go-sdk"
+	shellParser  = "mvdan.cc/sh"
+	connect      = "connectrpc.com/connect"
+	telemetrySDK = "go.opentelemetry.io/otel/sdk"
+	foreign      = "..." // every package outside the standard library, ours too
 )
 
 // besideHost are packages in the folder of host that build on it.
 var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile",
-	"host/bootstrap", "host/server"}
+	"host/bootstrap", "host/server", "host/telemetry"}
 
 type goPackage struct {
 	ImportPath, Doc string

@@ -63,6 +63,7 @@ func (h *crashHistory) delay(n int) time.Duration {
 
 // countCrash records a crash and changes the state to crashed, backoff or quarantined.
 func (m *stateMachine) countCrash() {
+	m.totalCrashes++
 	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
 	m.retryAt, m.readyAt = retryAt, time.Time{}
 	switch {
@@ -78,6 +79,7 @@ func (m *stateMachine) countCrash() {
 }
 
 func (m *stateMachine) quarantine() {
+	m.quarantines++
 	if n := len(m.crashes.times); n > m.crashes.limits.MaxCrashes {
 		m.setState(Quarantined, fmt.Sprintf("it crashed %d times within %s", n, m.crashes.limits.Window))
 		return

@@ -60,8 +60,9 @@ type stateMachine struct {
 	attempt *startAttempt // the running start, or nil
 	waiters []chan<- startResult
 
-	crashes   crashHistory
-	restarts  int // starts after the first, not counting reloads
+	crashes  crashHistory
+	restarts int // starts after the first, not counting reloads
+	totals
 	readyAt   time.Time
 	retryAt   time.Time         // when a crashed plugin may be started again
 	replaceAt <-chan time.Time  // when a stuck generation is replaced; nil is never
@@ -72,6 +73,9 @@ type stateMachine struct {
 	standby   standby
 	unlogged  []func() // lines of the log that are written after the event: calls that wait come first
 }
+
+// totals are what has happened since the plugin was added.
+type totals struct{ totalCrashes, quarantines int }
 
 // A startFunc brings up one generation. It returns when the plugin is ready or has failed, within Spec.StartTimeout,
 // and leaves no process behind when it fails.
@@ -340,6 +344,7 @@ func (m *stateMachine) generationStuck(g *generation) {
 // markStuck lets the current generation take calls until it is replaced, or drains it after one crash too many.
 func (m *stateMachine) markStuck(why error) {
 	g := m.current
+	m.totalCrashes++
 	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
 	m.lastError, m.readyAt = why, time.Time{}
 	if quarantined {

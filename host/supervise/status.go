@@ -23,6 +23,10 @@ type Status struct {
 	Containment string `json:"containment,omitempty"`
 	Generation  int    `json:"generation"` // number of the start that serves, or of the last one
 	Restarts    int    `json:"restarts"`   // starts after the first, not counting reloads
+	Starts      int    `json:"starts"`     // of processes, also those that failed, reloads and standbys
+	// TotalCrashes are all crashes and failed starts since the plugin was added, Quarantines how often it was quarantined.
+	TotalCrashes int `json:"total_crashes,omitempty"`
+	Quarantines  int `json:"quarantines,omitempty"`
 	// Crashes within Restart.Window; more than Restart.MaxCrashes quarantine the plugin; see crashHistory.count.
 	Crashes  int    `json:"crashes,omitempty"`
 	Calls    int    `json:"calls,omitempty"`    // in flight
@@ -71,7 +75,7 @@ func (p *Process) Status() Status {
 // storeStatus makes the state visible to Process.Status.
 func (m *stateMachine) storeStatus() Status {
 	s := Status{Name: m.p.name, State: m.state, Since: m.since, Reason: m.reason, Generation: m.generation,
-		Restarts: m.restarts,
+		Restarts: m.restarts, Starts: m.newest, TotalCrashes: m.totalCrashes, Quarantines: m.quarantines,
 		Draining: len(m.draining), Source: m.p.spec.Load().Source, Stderr: m.stderr}
 	if g := m.current; g != nil {
 		s.PID, s.Containment, s.Sandbox = g.child.pid, g.child.containment, g.confinement

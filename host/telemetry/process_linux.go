@@ -1,0 +1,117 @@
+package telemetry
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// A processTree is what a process and all that it has started use.
+type processTree struct {
+	processes int
+	memory    int64         // resident, in bytes
+	time      time.Duration // of processors, also of ended processes that were waited for
+}
+
+// maxDepth is how many processes are between this one and a plugin, or a plugin and what it has started, at most.
+const maxDepth = 16
+
+// rootOf returns the child of this process that has started another one: the launcher of a plugin. It is the process
+// itself if that is not below this one, such as a plugin that was started by hand; 0 if there is none.
+func rootOf(pid int) int {
+	root := pid
+	for range maxDepth {
+		s, ok := readStat(root)
+		switch {
+		case !ok:
+			return 0
+		case s.parent == os.Getpid():
+			return root
+		case s.parent <= 1:
+			return pid
+		}
+		root = s.parent
+	}
+	return pid
+}
+
+// readTree reads a process and those below it, of which *left may still be read.
+func readTree(root int, left *int) (t processTree) {
+	level := []int{root}
+	for range maxDepth {
+		var next []int
+		for _, pid := range level {
+			if *left <= 0 {
+				return t
+			}
+			*left--
+			s, ok := readStat(pid)
+			if !ok {
+				continue
+			}
+			t.processes++
+			t.memory += s.memory
+			t.time += s.time
+			next = append(next, childrenOf(pid, *left)...)
+		}
+		if level = next; len(level) == 0 {
+			break
+		}
+	}
+	return t
+}
+
+// A processStat is the part of /proc/PID/stat that matters here.
+type processStat struct {
+	parent int
+	memory int64
+	time   time.Duration
+}
+
+// clockTick is the unit of times in /proc, the same on all systems.
+const clockTick = 10 * time.Millisecond
+
+// readStat reads a process; ok is false when there is none. The second field of the file, the name, may hold spaces
+// and parentheses.
+func readStat(pid int) (s processStat, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return s, false
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // from the third of the file on
+	if len(fields) < 22 {
+		return s, false
+	}
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64) // written by the kernel
+		return n
+	}
+	s.parent = int(number(4))
+	s.time = time.Duration(number(14)+number(15)+number(16)+number(17)) * clockTick
+	s.memory = number(24) * int64(os.Getpagesize())
+	return s, true
+}
+
+// maxThreads is of how many threads of a process the children are read. Those that start processes are among the first.
+const maxThreads = 64
+
+// childrenOf returns at most so many.
+func childrenOf(pid, most int) (children []int) {
+	tasks, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil
+	}
+	defer tasks.Close()
+	threads, _ := tasks.Readdirnames(maxThreads)
+	for _, thread := range threads {
+		list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread))
+		for field := range bytes.FieldsSeq(list) {
+			if child, err := strconv.Atoi(string(field)); err == nil && len(children) < most {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
+}

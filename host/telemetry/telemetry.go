@@ -1,0 +1,168 @@
+// Package telemetry exports the traces and metrics of a host: traces over OTLP, metrics over OTLP and to Prometheus.
+// Package host makes them by OpenTelemetry's API; this package has its SDK, so only a long-lived host links it.
+//
+// The standard OTEL_* variables configure it, and the telemetry block of a configuration where they are not set. A
+// collector that is down or slow delays no call: what does not fit into bounded queues is dropped, and the log has one
+// line a minute about it.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/otlptranslator"
+	prometheusexporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Options of Telemetry. The zero value works.
+type Options struct {
+	// Settings are used where no variable is set.
+	Settings Settings
+	// Version is the program's, for the resource that all traces and metrics name.
+	Version string
+	// Logger receives at most one line a minute about exports that fail; nil disables it.
+	Logger *slog.Logger
+}
+
+// Settings are the telemetry block of a configuration. A variable that says the same takes precedence.
+type Settings struct {
+	// Endpoint is the URL of an OTLP collector, such as "http://127.0.0.1:4318"; "" exports nothing over OTLP.
+	Endpoint string
+	// Protocol is "http/protobuf" or "grpc"; "" is the first.
+	Protocol string
+	// Headers are sent with each export.
+	Headers map[string]string
+	// SampleRatio is the part of the traces that are exported, from 0 to 1, of those whose caller has not decided; nil is
+	// all.
+	SampleRatio *float64
+}
+
+// Telemetry has the providers and exporters of one host. Make one with New.
+type Telemetry struct {
+	traces   *sdktrace.TracerProvider // nil when no traces are exported
+	metrics  *sdkmetric.MeterProvider // nil when OTEL_SDK_DISABLED is set
+	registry *prometheus.Registry
+	failures *failures
+}
+
+// maxSeries is how many combinations of labels one metric may have. Further ones are counted together.
+const maxSeries = 10_000
+
+// New prepares providers and exporters. It does not connect: a collector may come up later. It fails for a setting or a
+// variable that cannot be used.
+func New(ctx context.Context, o Options) (*Telemetry, error) {
+	t := &Telemetry{registry: prometheus.NewRegistry(), failures: newFailures(o.Logger)}
+	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
+		return t, nil
+	}
+	t.failures.handle()
+	about, err := describe(ctx, o.Version)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	spans, err := spanExporter(ctx, o.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: traces: %w", err)
+	}
+	if spans != nil {
+		t.traces = sdktrace.NewTracerProvider(append(samplerOptions(o.Settings), sdktrace.WithBatcher(spans),
+			sdktrace.WithResource(about))...)
+	}
+	if err := t.startMetrics(ctx, o.Settings, about); err != nil {
+		return nil, errors.Join(fmt.Errorf("telemetry: metrics: %w", err), t.Shutdown(ctx))
+	}
+	return t, nil
+}
+
+// startMetrics makes the provider of metrics, which are always kept for Prometheus.
+func (t *Telemetry) startMetrics(ctx context.Context, s Settings, about *resource.Resource) error {
+	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	scraped, err := prometheusexporter.New(prometheusexporter.WithRegisterer(t.registry),
+		prometheusexporter.WithoutScopeInfo(),
+		prometheusexporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
+	if err != nil {
+		return err
+	}
+	options := []sdkmetric.Option{sdkmetric.WithReader(scraped), sdkmetric.WithResource(about),
+		sdkmetric.WithCardinalityLimit(maxSeries)}
+	pushed, err := metricReader(ctx, s)
+	if err != nil {
+		return err
+	}
+	if pushed != nil {
+		options = append(options, sdkmetric.WithReader(pushed))
+	}
+	t.metrics = sdkmetric.NewMeterProvider(options...)
+	return t.failures.observe(t.metrics)
+}
+
+// TracerProvider is for host.Options; nil when no traces are exported.
+func (t *Telemetry) TracerProvider() trace.TracerProvider {
+	if t.traces == nil {
+		return nil
+	}
+	return t.traces
+}
+
+// MeterProvider is for host.Options; nil when OTEL_SDK_DISABLED is "true".
+func (t *Telemetry) MeterProvider() metric.MeterProvider {
+	if t.metrics == nil {
+		return nil
+	}
+	return t.metrics
+}
+
+// Limits of a scrape.
+const (
+	maxScrapes  = 4 // at once; a further one is answered with status 503
+	scrapeLimit = 10 * time.Second
+)
+
+// Handler serves the metrics in the formats of Prometheus, for /metrics.
+func (t *Telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, MaxRequestsInFlight: maxScrapes,
+		Timeout: scrapeLimit, EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
+}
+
+// shutdownLimit is how long Shutdown waits for a collector.
+const shutdownLimit = 5 * time.Second
+
+// Shutdown exports what is waiting, for at most five seconds, and ends all exports.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownLimit)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { // an exporter may not watch its context
+		var err error
+		if t.traces != nil {
+			err = t.traces.Shutdown(ctx)
+		}
+		if t.metrics != nil {
+			err = errors.Join(err, t.metrics.Shutdown(ctx))
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("telemetry: exporting what was left: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("telemetry: exporting what was left: %w", ctx.Err())
+	}
+}
