@@ -66,6 +66,14 @@ conformance: build ## run the MCP conformance suite, and the tests with MCP clie
 test-kits: build ## run the tests of the kits for Node and Python
 	@.ci/test-kits
 
+# Pictures of all pages are kept in dist/console.
+.PHONY: test-browser
+test-browser: build ## run the tests of the console in a real Chromium, and keep pictures of its pages
+	@.ci/need-chromium
+	@mkdir -p dist/console
+	@TOOLHOST_TEST_BROWSER="$${TOOLHOST_TEST_BROWSER:-1}" TOOLHOST_TEST_BROWSER_OUT="$(CURDIR)/dist/console" \
+		TOOLHOST_TEST_CONSOLE_NPM="$$(.ci/need-console-npm)" $(GO) test -count=1 -timeout 15m ./host/server/console
+
 .PHONY: check
 check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
 
@@ -118,6 +126,10 @@ image: ## build a container image of VERSION; CONTAINER=podman for another tool 
 gen: ## regenerate what is made from the protos of plugins and of the API
 	$(GO) run ./internal/wire/pluginv1/gen
 	$(GO) run ./host/api/gen
+
+.PHONY: console-vendor
+console-vendor: ## take the console's libraries from npm at their pinned hashes, and generate its client of the API
+	@.ci/console-vendor
 
 .PHONY: bench
 bench: build ## measure toolhost beside other ways to run tools, in ten minutes; QUICK=1 for two, ARGS='-only deaths' for a part

@@ -1,0 +1,359 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/host/server/console"
+)
+
+const token = "a-token-of-the-tests"
+
+// A fake has as much of everything as a test asks for, and texts that try to be more than texts.
+type fake struct {
+	apiv1connect.UnimplementedHostServiceHandler
+	apiv1connect.UnimplementedHistoryServiceHandler
+	apiv1connect.UnimplementedPolicyServiceHandler
+
+	role  apiv1.Role
+	tools []*apiv1.Tool
+	calls int
+
+	mu     sync.Mutex
+	called []string // arguments of calls
+}
+
+// hostile is put wherever a plugin may write.
+const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>&lt;b&gt;`
+
+const nested = `{"type":"object","required":["name","steps"],"properties":{
+	"name":{"type":"string","description":"What it is called. ` + "`" + `<b>` + "`" + `"},
+	"count":{"type":"integer","minimum":1,"maximum":9},
+	"kind":{"enum":["small","large"]},
+	"dry":{"type":"boolean","description":"Only say what would be done."},
+	"owner":{"type":"object","required":["mail"],"properties":{"mail":{"type":"string"},"age":{"type":"integer"}}},
+	"labels":{"type":"object","additionalProperties":{"type":"string"}},
+	"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/step"}}},
+	"$defs":{"step":{"type":"object","required":["run"],"properties":{"run":{"type":"string"},
+		"args":{"type":"array","items":{"type":"string"}}}}}}`
+
+func newFake(tools, calls int) *fake {
+	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls}
+	f.tools = append(f.tools,
+		&apiv1.Tool{Name: "demo__nested", Plugin: "demo", Description: "Takes nested arguments. " + hostile, InputSchema: nested,
+			Title: "Nested", Previews: true, Hints: &apiv1.Hints{Destructive: new(true)}, HintsBelieved: true},
+		&apiv1.Tool{Name: "demo__hostile", Plugin: "demo", Description: hostile, Title: hostile,
+			InputSchema: `{"type":"object","title":` + quote(hostile) + `,"properties":{"a":{"type":"string","title":` + quote(hostile) +
+				`,"description":` + quote(hostile+"{{constructor.constructor('document.title=1')()}}") + `,"format":"button",
+				"links":[{"href":"javascript:document.title='owned'","rel":"x"}],"headerTemplate":"{{self}}","template":"{{x}}",
+				"pattern":"(a+)+$","enum":["x",` + quote(hostile) + `],"options":{"infoText":` + quote(hostile) + `}},
+				"<img src=x onerror=alert(1)>":{"type":"string"}}}`})
+	for i := range max(0, tools-len(f.tools)) {
+		f.tools = append(f.tools, &apiv1.Tool{Name: fmt.Sprintf("many__tool_%04d", i), Plugin: "many", Description: fmt.Sprintf(
+			"Tool number %d of many.", i), InputSchema: `{"type":"object","properties":{"x":{"type":"string"}}}`})
+	}
+	return f
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// serve starts the console with the fake behind it, as toolhost-server does with the real one.
+func (f *fake) serve(t testing.TB) *httptest.Server {
+	sessions := &console.Sessions{Tokens: func() []string { return []string{token} }}
+	mux := http.NewServeMux()
+	for _, register := range []func() (string, http.Handler){
+		func() (string, http.Handler) { return apiv1connect.NewHostServiceHandler(f) },
+		func() (string, http.Handler) { return apiv1connect.NewApprovalServiceHandler(approvalFake{fake: f}) },
+		func() (string, http.Handler) { return apiv1connect.NewPluginServiceHandler(pluginFake{fake: f}) },
+		func() (string, http.Handler) { return apiv1connect.NewHistoryServiceHandler(f) },
+		func() (string, http.Handler) { return apiv1connect.NewPolicyServiceHandler(f) },
+		func() (string, http.Handler) {
+			return apiv1connect.NewConfigurationServiceHandler(configurationFake{fake: f})
+		},
+	} {
+		path, handler := register()
+		mux.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, ok := sessions.Token(r); !ok {
+				_ = connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeUnauthenticated, errors.New("sign in")))
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}))
+	}
+	mux.Handle("/", console.New(sessions))
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server
+}
+
+type (
+	approvalFake struct {
+		apiv1connect.UnimplementedApprovalServiceHandler
+		*fake
+	}
+	pluginFake struct {
+		apiv1connect.UnimplementedPluginServiceHandler
+		*fake
+	}
+	configurationFake struct {
+		apiv1connect.UnimplementedConfigurationServiceHandler
+		*fake
+	}
+)
+
+func answer[T any](m *T) (*connect.Response[T], error) { return connect.NewResponse(m), nil }
+
+func (f *fake) GetInfo(context.Context, *connect.Request[apiv1.GetInfoRequest]) (*connect.Response[apiv1.GetInfoResponse],
+	error) {
+	return answer(&apiv1.GetInfoResponse{Version: "0.0.0-test", Role: f.role, Started: timestamppb.Now(), Mode: "ask",
+		Configuration: "/home/me/config.hcl", Workdir: "/home/me", Trusted: true})
+}
+
+func (f *fake) ListTools(_ context.Context, r *connect.Request[apiv1.ListToolsRequest]) (
+	*connect.Response[apiv1.ListToolsResponse], error) {
+	const page = 400
+	from, _ := strconv.Atoi(r.Msg.PageToken)
+	to := min(from+page, len(f.tools))
+	next := strconv.Itoa(to)
+	if to == len(f.tools) {
+		next = ""
+	}
+	return answer(&apiv1.ListToolsResponse{Tools: f.tools[from:to], NextPageToken: next, Total: int32(len(f.tools))})
+}
+
+func (f *fake) DescribeTool(_ context.Context, r *connect.Request[apiv1.DescribeToolRequest]) (
+	*connect.Response[apiv1.DescribeToolResponse], error) {
+	for _, t := range f.tools {
+		if t.Name == r.Msg.Tool {
+			return answer(&apiv1.DescribeToolResponse{Tool: t})
+		}
+	}
+	return nil, connect.NewError(connect.CodeNotFound, errors.New("there is no tool "+r.Msg.Tool))
+}
+
+// png is an image of one red pixel.
+var png = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde\x00\x00\x00\x0cIDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82")
+
+const diff = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1,3 +1,3 @@\n one\n-two <b>old</b>\n+two <b>new</b>\n three\n"
+
+func (f *fake) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
+	s *connect.ServerStream[apiv1.CallResponse]) error {
+	f.mu.Lock()
+	f.called = append(f.called, r.Msg.Arguments)
+	f.mu.Unlock()
+	event := func(e *apiv1.Event) { _ = s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e}}) }
+	_ = s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Accepted{Accepted: &apiv1.CallAccepted{CallId: "call-1"}}})
+	event(&apiv1.Event{Type: "progress", Done: 1, Total: 3, Message: "one of three"})
+	event(&apiv1.Event{Type: "output", Stream: "stdout", Data: []byte("first line " + hostile + "\n")})
+	event(&apiv1.Event{Type: "log", Level: "warn", Message: "careful"})
+	return s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: &apiv1.CallResult{CallId: "call-1",
+		Tool: r.Msg.Tool, Status: "ok", Content: []*apiv1.Content{{Type: "text", Text: hostile}, {Type: "text", Text: diff},
+			{Type: "image", MimeType: "image/png", Data: png},
+			{Type: "image", MimeType: "image/svg+xml", Data: []byte("<svg onload=alert(1)>")},
+			{Type: "resource_link", Uri: "javascript:alert(1)", Name: "a link"}}}}})
+}
+
+func (f *fake) Preview(context.Context, *connect.Request[apiv1.PreviewRequest]) (*connect.Response[apiv1.PreviewResponse],
+	error) {
+	return answer(&apiv1.PreviewResponse{Decision: decision, Preview: &apiv1.CallPreview{
+		Content: []*apiv1.Content{{Type: "text", Text: diff}}, Reason: hostile}})
+}
+
+var decision = &apiv1.Decision{Effect: "ask", Rule: "writes", Layer: "configuration", Source: "config.hcl:12",
+	Reason: "it changes files", Trace: []*apiv1.DecisionStep{
+		{Layer: "configuration", Rule: "reads", Source: "config.hcl:8", Effect: "allow"},
+		{Layer: "configuration", Rule: "writes", Source: "config.hcl:12", Matched: true, Effect: "ask", Reason: hostile}}}
+
+func (f *fake) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],
+	s *connect.ServerStream[apiv1.WatchCallsResponse]) error {
+	_ = s.Send(&apiv1.WatchCallsResponse{Snapshot: true})
+	<-ctx.Done()
+	return nil
+}
+
+func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessionsRequest]) (
+	*connect.Response[apiv1.ListSessionsResponse], error) {
+	return answer(&apiv1.ListSessionsResponse{})
+}
+
+func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchApprovalsRequest],
+	s *connect.ServerStream[apiv1.WatchApprovalsResponse]) error {
+	_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: []*apiv1.Approval{
+		{Id: "1", Kind: apiv1.Approval_KIND_CALL, Hash: "h1", Tool: f.tools[0], Arguments: `{"name":` + quote(hostile) + `}`,
+			Decision: decision, Caller: "cli", SessionId: "s1", Workdir: "/home/me/work", Risk: "medium", RiskReason: "it changes files",
+			Preview: &apiv1.CallPreview{Content: []*apiv1.Content{{Type: "text", Text: diff}}}, Asked: timestamppb.Now(),
+			Expires: timestamppb.New(time.Now().Add(5 * time.Minute)), Prefix: []string{"git", "status"}},
+		{Id: "2", Kind: apiv1.Approval_KIND_CALL, Hash: "h2", Tool: f.tools[1], Arguments: `{"a":"x"}`, Decision: decision,
+			Caller: hostile, Risk: "high", RiskReason: hostile, Asked: timestamppb.Now(), OnceOnly: true},
+		{Id: "3", Kind: apiv1.Approval_KIND_INPUT, Hash: "h3", Tool: f.tools[0], Asked: timestamppb.Now(), Risk: "low",
+			Input: &apiv1.InputRequired{Requests: map[string]string{"q": `{"method":"elicitation/create","params":{"message":"Which branch?",` +
+				`"requestedSchema":{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]}}}`}}}}})
+	<-ctx.Done()
+	return nil
+}
+
+func (f approvalFake) ListRemembered(context.Context, *connect.Request[apiv1.ListRememberedRequest]) (
+	*connect.Response[apiv1.ListRememberedResponse], error) {
+	return answer(&apiv1.ListRememberedResponse{Remembered: []*apiv1.Remembered{{Id: "r1", Tool: "demo__nested", Scope: "tool",
+		Saved: true, Created: timestamppb.Now()}}})
+}
+
+func (f approvalFake) Answer(_ context.Context, r *connect.Request[apiv1.AnswerApprovalRequest]) (
+	*connect.Response[apiv1.AnswerApprovalResponse], error) {
+	text := "rejected"
+	if r.Msg.Approved {
+		text = "approved"
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.called = append(f.called, fmt.Sprintf("%s %s %s %s %v", r.Msg.Id, r.Msg.Hash, text, r.Msg.Scope, r.Msg.InputResponses))
+	return answer(&apiv1.AnswerApprovalResponse{Outcome: &apiv1.ApprovalOutcome{Answer: text, By: "console"}})
+}
+
+func (f pluginFake) plugins() []*apiv1.Plugin {
+	return []*apiv1.Plugin{
+		{Name: "demo", State: "ready", Since: timestamppb.New(time.Now().Add(-time.Hour)), Pid: 4711, Generation: 3, Restarts: 2,
+			Tools: 2, Version: "1.0", MemoryBytes: 24 << 20, Cpu: durationpb.New(3 * time.Second), Source: "config.hcl:20",
+			Sandbox:   &apiv1.Sandbox{Requested: "confined", Effective: "confined"},
+			LastCrash: &apiv1.Crash{Time: timestamppb.Now(), Generation: 2, Error: "exit code 2", Stderr: []string{"panic: " + hostile}}},
+		{Name: "many", State: "quarantined", Since: timestamppb.Now(), LastError: "crashed 4 times", Stderr: []string{hostile},
+			Crashes: 4, Sandbox: &apiv1.Sandbox{Requested: "isolated", Effective: "supervised", Missing: []string{"no namespaces"}},
+			RetryAt: timestamppb.New(time.Now().Add(4 * time.Minute)), Notices: []string{hostile}},
+	}
+}
+
+func (f pluginFake) List(context.Context, *connect.Request[apiv1.ListPluginsRequest]) (
+	*connect.Response[apiv1.ListPluginsResponse], error) {
+	return answer(&apiv1.ListPluginsResponse{Plugins: f.plugins()})
+}
+
+func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPluginsRequest],
+	s *connect.ServerStream[apiv1.WatchPluginsResponse]) error {
+	_ = s.Send(&apiv1.WatchPluginsResponse{Snapshot: true, Plugins: f.plugins()})
+	<-ctx.Done()
+	return nil
+}
+
+func (f pluginFake) Logs(ctx context.Context, _ *connect.Request[apiv1.LogsRequest],
+	s *connect.ServerStream[apiv1.LogsResponse]) error {
+	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile}})
+	<-ctx.Done()
+	return nil
+}
+
+func (f *fake) recorded(i int) *apiv1.RecordedCall {
+	at := time.Now().Add(-time.Duration(i) * time.Second)
+	c := &apiv1.RecordedCall{CallId: fmt.Sprintf("call-%05d", i), Decided: timestamppb.New(at), Ended: timestamppb.New(at),
+		Tool: "demo__nested", Plugin: "demo", Caller: "cli", SessionId: "s1", Effect: "allow", Status: "ok",
+		Duration: durationpb.New(time.Duration(i%900) * time.Millisecond), Arguments: `{"name":"x"}`, ResultBytes: 1000}
+	if i%17 == 3 {
+		c.Status, c.Code, c.ErrorReason = "error", "E_TOOL", hostile
+	}
+	return c
+}
+
+func (f *fake) Search(_ context.Context, r *connect.Request[apiv1.SearchCallsRequest]) (
+	*connect.Response[apiv1.SearchCallsResponse], error) {
+	from, _ := strconv.Atoi(r.Msg.PageToken)
+	out := &apiv1.SearchCallsResponse{}
+	i := from
+	for ; i < f.calls && len(out.Calls) < int(r.Msg.PageSize); i++ {
+		c := f.recorded(i)
+		if s := r.Msg.Filter.GetStatus(); s == "" || s == c.Status {
+			out.Calls = append(out.Calls, c)
+		}
+	}
+	if i < f.calls {
+		out.NextPageToken = strconv.Itoa(i)
+	}
+	return answer(out)
+}
+
+func (f *fake) GetCall(_ context.Context, r *connect.Request[apiv1.GetCallRequest]) (*connect.Response[apiv1.GetCallResponse],
+	error) {
+	i, err := strconv.Atoi(strings.TrimPrefix(r.Msg.CallId, "call-"))
+	if err != nil || i >= f.calls {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("the record has no such call"))
+	}
+	return answer(&apiv1.GetCallResponse{Call: f.recorded(i), Decision: decision, Records: []string{`{"seq":1,"kind":"decision"}`},
+		Stages: []*apiv1.Stage{{Name: "decide", Duration: durationpb.New(time.Millisecond)},
+			{Name: "approval", Duration: durationpb.New(3 * time.Second)}, {Name: "call", Duration: durationpb.New(time.Second)}},
+		Events: []*apiv1.Event{{Type: "output", Stream: "stdout", Data: []byte(hostile), Time: timestamppb.Now()}},
+		Result: &apiv1.CallResult{Status: "ok", Content: []*apiv1.Content{{Type: "text", Text: hostile}}}})
+}
+
+func (f *fake) Stats(_ context.Context, r *connect.Request[apiv1.StatsRequest]) (*connect.Response[apiv1.StatsResponse],
+	error) {
+	out := &apiv1.StatsResponse{Calls: 5000, Errors: 40}
+	s := &apiv1.Series{}
+	since, until := r.Msg.Filter.GetSince().AsTime(), r.Msg.Filter.GetUntil().AsTime()
+	for i := range int(r.Msg.Steps) {
+		out.Times = append(out.Times, timestamppb.New(since.Add(until.Sub(since)/time.Duration(r.Msg.Steps)*time.Duration(i))))
+		s.Calls, s.Errors = append(s.Calls, int64(40+i*7%23)), append(s.Errors, int64(i%5))
+		s.P50Ms, s.P95Ms = append(s.P50Ms, 20+float64(i%7)), append(s.P95Ms, 120+float64(i*13%70))
+		s.P99Ms = append(s.P99Ms, 300+float64(i*31%170))
+	}
+	out.Series = []*apiv1.Series{s}
+	return answer(out)
+}
+
+func (f *fake) Layers(context.Context, *connect.Request[apiv1.LayersRequest]) (*connect.Response[apiv1.LayersResponse],
+	error) {
+	return answer(&apiv1.LayersResponse{Mode: "ask", Floor: true, Layers: []*apiv1.PolicyLayer{
+		{Name: "organization", TightenOnly: true, Rules: []*apiv1.PolicyRule{{Name: "no-root", Source: "/etc/toolhost/policy.hcl:3",
+			Tools: []string{"shell__*"}, Effect: "deny", Reason: hostile, Conditional: true, Arguments: []string{"command"}}}},
+		{Name: "configuration", Rules: []*apiv1.PolicyRule{{Name: "writes", Source: "config.hcl:12", Tools: []string{"*__write"},
+			Effect: "ask"}}}}})
+}
+
+func (f *fake) Explain(context.Context, *connect.Request[apiv1.ExplainRequest]) (*connect.Response[apiv1.ExplainResponse],
+	error) {
+	return answer(&apiv1.ExplainResponse{Decision: decision, OtherModes: []*apiv1.ModeDecision{
+		{Mode: "never_ask", Decision: &apiv1.Decision{Effect: "deny", Reason: "no person is asked"}}}})
+}
+
+var configuration = &apiv1.Configuration{Path: "/home/me/config.hcl", Sha256: "00ff", Trusted: true, Loaded: timestamppb.Now(),
+	Settings: []*apiv1.Setting{{Block: "", Key: "workdir", Value: "/home/me", Place: "config.hcl:1"},
+		{Block: `plugin "demo"`, Key: "command", Value: "demo", Place: "config.hcl:20"},
+		{Block: `plugin "demo"`, Key: "timeout", Value: "30s"}},
+	Warnings: []*apiv1.Mistake{{Place: "config.hcl:8:2", Message: "the rule is never reached " + hostile}},
+	Text:     "workdir = \"/home/me\"\n\nplugin \"demo\" {\n  command = \"demo\"\n}\n"}
+
+func (f configurationFake) Get(context.Context, *connect.Request[apiv1.GetConfigurationRequest]) (
+	*connect.Response[apiv1.GetConfigurationResponse], error) {
+	return answer(&apiv1.GetConfigurationResponse{Configuration: configuration})
+}
+
+func (f configurationFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchConfigurationRequest],
+	s *connect.ServerStream[apiv1.WatchConfigurationResponse]) error {
+	_ = s.Send(&apiv1.WatchConfigurationResponse{Configuration: configuration})
+	<-ctx.Done()
+	return nil
+}
+
+func (f configurationFake) Check(context.Context, *connect.Request[apiv1.CheckConfigurationRequest]) (
+	*connect.Response[apiv1.CheckConfigurationResponse], error) {
+	return answer(&apiv1.CheckConfigurationResponse{Changed: true, Mistakes: []*apiv1.Mistake{{Place: "config.hcl:31:1",
+		Message: "there is no block plugn; did you mean plugin?"}}})
+}

@@ -1,0 +1,71 @@
+package console_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A token in the address is exchanged for a session and is gone from the address, the storage and scripts' cookies.
+func TestBrowserSignsIn(t *testing.T) {
+	b := openBrowser(t, 1200, 800)
+	server := newFake(2, 10).serve(t)
+	b.signIn(server.URL, token)
+	if at := eval[string](b, "location.href"); strings.Contains(at, token) {
+		t.Errorf("the address is %s", at)
+	}
+	if kept := eval[string](b, "JSON.stringify(localStorage)+JSON.stringify(sessionStorage)+document.cookie"); strings.Contains(kept, token) {
+		t.Errorf("scripts can read the token: %s", kept)
+	}
+	b.do(chromedp.Reload())
+	b.wait(`!!document.querySelector("nav")`)
+	b.press("Sign out")
+	b.expect("401")
+	b.wait(`!!document.querySelector(".signin")`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#token"), "wrong\n"))
+	b.see(".problem", "not valid")
+	b.screenshot("sign-in")
+	b.do(chromedp.SetValue(chromedp.CSS("#token"), token))
+	b.press("Sign in")
+	b.wait(`!!document.querySelector("nav")`)
+}
+
+// The form sends nested objects and arrays as a person fills them in, and nothing for what was left empty.
+func TestBrowserRunsAToolFromItsForm(t *testing.T) {
+	b := openBrowser(t, 1200, 1000)
+	f := newFake(2, 10)
+	server := f.serve(t)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "tools/demo__nested")
+	b.do(chromedp.WaitVisible(chromedp.CSS(`[name="arguments[name]"]`)),
+		chromedp.SendKeys(chromedp.CSS(`[name="arguments[name]"]`), "Ada"),
+		chromedp.SendKeys(chromedp.CSS(`[name="arguments[owner][mail]"]`), "ada@example.com"),
+		chromedp.SendKeys(chromedp.CSS(`[name="arguments[labels]"]`), `{"a":"b"}`),
+		chromedp.SendKeys(chromedp.CSS(`[name="arguments[steps][0][run]"]`), "build"))
+	b.screenshot("form")
+	b.press("Run")
+	b.see(".status", "Done")
+	b.see(".live", "first line")
+	b.see(".content", "<img src=x")
+	b.wait(`document.querySelectorAll(".content img").length === 1 && document.querySelector(".content img").naturalWidth === 1`)
+	b.see(".diff", "<b>new</b>")
+	b.screenshot("call")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var got, want any
+	_ = json.Unmarshal([]byte(f.called[0]), &got)
+	_ = json.Unmarshal([]byte(`{"name":"Ada","owner":{"mail":"ada@example.com"},"labels":{"a":"b"},"steps":[{"run":"build"}]}`), &want)
+	if g, w := mustJSON(got), mustJSON(want); g != w {
+		t.Errorf("the host received %s, not %s", g, w)
+	}
+	if title := eval[string](b, "document.title"); strings.Contains(title, "owned") {
+		t.Error("a text of a plugin ran as a script")
+	}
+}
+
+func mustJSON(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}

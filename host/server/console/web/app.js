@@ -1,0 +1,146 @@
+// The frame of the console: sign-in, navigation, live badges, and one page at a time.
+import "./trust.js";
+import { announce, button, h, replace, setText } from "./dom.js";
+import { approvals, explain, host, Role, signedOut, watch } from "./api.js";
+import { key, signIn, signOut, takeToken } from "./session.js";
+
+const pages = [
+  ["overview", "Overview", "g o"], ["plugins", "Plugins", "g p"], ["tools", "Tools", "g t"], ["approvals", "Approvals", "g a"],
+  ["calls", "Calls", "g c"], ["policy", "Policy", "g r"], ["configuration", "Configuration", "g f"],
+];
+
+const main = h("main", { id: "main", tabindex: "-1" });
+const badge = h("span", { class: "badge", hidden: true });
+const connection = h("p", { class: "connection", role: "status" });
+const announcements = h("div", { id: "announcements", role: "status", "aria-live": "polite" });
+let current = null; // the AbortController of the page that is shown
+let info = null;
+
+theme(localStorage.getItem("toolhost-console-theme") ?? "");
+start();
+
+async function start() {
+  const token = takeToken();
+  try {
+    if (token) await signIn(token);
+    if (!key()) return showSignIn("");
+    info = await host.getInfo({});
+  } catch (error) {
+    return showSignIn(signedOut(error) ? "" : explain(error));
+  }
+  frame();
+  watchApprovals();
+  document.addEventListener("signedout", () => location.reload());
+  window.addEventListener("hashchange", show);
+  show();
+}
+
+function showSignIn(problem) {
+  const input = h("input", { type: "password", name: "token", autocomplete: "off", required: true, id: "token" });
+  const message = h("p", { class: "problem", role: "alert", hidden: !problem }, problem);
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await signIn(input.value);
+      location.reload();
+    } catch (error) {
+      message.hidden = false;
+      setText(message, error.message);
+    }
+  };
+  replace(document.body, h("main", { class: "signin" }, h("h1", {}, "toolhost"),
+    h("p", {}, "Open the address that ", h("code", {}, "toolhost serve"), " prints, or enter a token."), message,
+    h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token"), input, h("button", { class: "primary" }, "Sign in"))));
+  input.focus();
+}
+
+function frame() {
+  const links = pages.map(([name, title, keys]) => h("a", { href: `#/${name}`, id: `nav-${name}`, title: `${title} (${keys})` },
+    title, name === "approvals" && badge));
+  const role = { [Role.VIEWER]: "viewer", [Role.APPROVER]: "approver", [Role.OPERATOR]: "operator" }[info.role] ?? "";
+  replace(document.body,
+    h("button", { class: "skip", type: "button", onclick: () => main.focus() }, "Skip to the page"),
+    h("header", {}, h("p", { class: "brand" }, "toolhost"), h("nav", { "aria-label": "Pages" }, links),
+      h("div", { class: "side" }, connection, h("p", { class: "who" }, role, info.tokenName && ` \u00b7 ${info.tokenName}`),
+        h("div", { class: "row" }, button("Theme", nextTheme, { title: "Light, dark, or as the system" }), button("Sign out", signOut)))),
+    main, announcements);
+  document.addEventListener("keydown", shortcut);
+}
+
+async function show() {
+  const [, name = "overview", ...rest] = location.hash.split("/");
+  const known = pages.find(([n]) => n === name) ?? pages[0];
+  current?.abort();
+  const controller = current = new AbortController();
+  for (const [n] of pages) {
+    const link = document.getElementById(`nav-${n}`);
+    if (n === known[0]) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  document.title = `${known[1]} \u00b7 toolhost`;
+  const heading = h("h1", { tabindex: "-1" }, known[1]);
+  const body = h("div", { class: "page", "aria-busy": "true" });
+  replace(main, heading, body);
+  heading.focus({ preventScroll: true });
+  try {
+    const page = await import(`./pages/${known[0]}.js`);
+    if (!controller.signal.aborted) {
+      await page.show({ body, info, signal: controller.signal, args: rest.map(decodeURIComponent), operator: info.role >= Role.OPERATOR,
+        approver: info.role >= Role.APPROVER });
+    }
+  } catch (error) {
+    if (controller.signal.aborted) return;
+    if (signedOut(error)) return location.reload();
+    body.append(h("p", { class: "problem", role: "alert" }, explain(error)));
+  }
+  body.setAttribute("aria-busy", "false");
+}
+
+// watchApprovals keeps the number of what waits in the navigation, and announces what is new.
+function watchApprovals() {
+  const waiting = new Map();
+  watch((o) => approvals.watch({}, o), (message) => {
+    if (message.snapshot) waiting.clear();
+    for (const a of message.approvals) {
+      if (a.outcome) waiting.delete(a.id);
+      else if (!waiting.has(a.id)) {
+        waiting.set(a.id, a);
+        if (!message.snapshot) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
+      }
+    }
+    badge.hidden = waiting.size === 0;
+    replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
+  }, new AbortController().signal, (state, error) => {
+    setText(connection, state === "waiting" ? "Not connected" : "");
+    connection.title = state === "waiting" ? explain(error) : "";
+  });
+}
+
+let prefix = false;
+
+function shortcut(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,[contenteditable]")) return;
+  if (prefix) {
+    prefix = false;
+    const page = pages.find(([, , keys]) => keys === `g ${event.key}`);
+    if (page) { event.preventDefault(); location.hash = `#/${page[0]}`; }
+  } else if (event.key === "g") {
+    prefix = true;
+    setTimeout(() => { prefix = false; }, 1500);
+  } else if (event.key === "/") {
+    const search = main.querySelector("input[type=search]");
+    if (search) { event.preventDefault(); search.focus(); }
+  }
+}
+
+function nextTheme() {
+  const order = ["", "light", "dark"];
+  const next = order[(order.indexOf(document.documentElement.dataset.theme ?? "") + 1) % 3];
+  theme(next);
+  announce(`Theme: ${next || "as the system"}`);
+}
+
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  localStorage.setItem("toolhost-console-theme", name);
+  document.dispatchEvent(new Event("themechange"));
+}

@@ -1,0 +1,77 @@
+// Texts of times, sizes and JSON, for people.
+
+// milliseconds of a protobuf Timestamp or Duration; 0 without one.
+export function millis(t) {
+  return t ? Number(t.seconds) * 1000 + (t.nanos ?? 0) / 1e6 : 0;
+}
+
+export function duration(ms) {
+  if (!Number.isFinite(ms)) return "";
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  const s = ms / 1000;
+  if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+  const m = Math.floor(s / 60);
+  if (m < 60) return `${m} min ${Math.round(s % 60)} s`;
+  if (m < 48 * 60) return `${Math.floor(m / 60)} h ${m % 60} min`;
+  return `${Math.floor(m / 1440)} d ${Math.floor((m % 1440) / 60)} h`;
+}
+
+export function ago(ms) {
+  if (!ms) return "";
+  const d = Date.now() - ms;
+  return d < 2000 ? "now" : `${duration(d)} ago`;
+}
+
+export function clock(ms) {
+  if (!ms) return "";
+  const t = new Date(ms);
+  const two = (n, w = 2) => String(n).padStart(w, "0");
+  const time = `${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`;
+  if (new Date().toDateString() === t.toDateString()) return time;
+  return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
+}
+
+export function bytes(n) {
+  n = Number(n);
+  if (!n) return "";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  while (n >= 1024 && i < units.length - 1) { n /= 1024; i++; }
+  return `${i && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[i]}`;
+}
+
+export function count(n, one, many = `${one}s`) {
+  return `${Number(n).toLocaleString("en")} ${Number(n) === 1 ? one : many}`;
+}
+
+const decoder = new TextDecoder();
+
+// text of a field that is a string or bytes.
+export function text(v) {
+  return v instanceof Uint8Array ? decoder.decode(v) : (v ?? "");
+}
+
+// pretty indents JSON by its letters: parsing would change long numbers and doubled keys. What is no JSON stays.
+export function pretty(json) {
+  const s = text(json);
+  try { JSON.parse(s); } catch { return s; }
+  let out = "", depth = 0, inString = false;
+  for (let i = 0; i < s.length; i++) {
+    const c = s[i];
+    if (inString) {
+      out += c;
+      if (c === "\\") out += s[++i];
+      else if (c === '"') inString = false;
+    } else if (c === '"') { inString = true; out += c; }
+    else if (c === "{" || c === "[") {
+      const close = /^\s*[}\]]/.exec(s.slice(i + 1, i + 200));
+      if (close) { out += c + close[0].trim(); i += close[0].length; }
+      else out += c + "\n" + "  ".repeat(++depth);
+    } else if (c === "}" || c === "]") out += "\n" + "  ".repeat(--depth) + c;
+    else if (c === ",") out += ",\n" + "  ".repeat(depth);
+    else if (c === ":") out += ": ";
+    else if (!/\s/.test(c)) out += c;
+  }
+  return out;
+}

@@ -1,0 +1,52 @@
+// Plots of series over time by uPlot, with their figures in a sentence for who does not see them.
+import uPlot from "./third_party/uplot.js";
+import { h, setText } from "./dom.js";
+
+const colours = ["--plot-1", "--plot-2", "--plot-3", "--plot-4"];
+const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]]; // so that colour alone says nothing
+
+// plot returns an element and set(data): seconds since 1970, then one list of numbers for each label.
+export function plot(title, labels, unit) {
+  const place = h("div", { class: "plot", role: "img", "aria-label": title });
+  const words = h("p", { class: "plotwords" });
+  const element = h("figure", { class: "card" }, h("figcaption", {}, title), place, words);
+  let chart = null, data = null;
+
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  function make() {
+    chart?.destroy();
+    const axis = { stroke: css("--muted-fixed"), grid: { stroke: css("--line-fixed"), width: 1 }, ticks: { show: false },
+      font: "11px system-ui", size: 44 };
+    chart = new uPlot({
+      width: Math.max(200, place.clientWidth), height: 150, cursor: { drag: { x: false, y: false } },
+      legend: { show: labels.length > 1, live: false },
+      scales: { x: { time: true }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
+      axes: [{ ...axis, size: 26 }, { ...axis, values: (_, splits) => splits.map((v) => unit(v)) }],
+      series: [{}, ...labels.map((label, i) => ({ label, stroke: css(colours[i]), width: 1.6, dash: dashes[i],
+        points: { show: false }, fill: labels.length === 1 ? css("--plot-fill") : undefined }))],
+    }, data, place);
+  }
+  const resize = new ResizeObserver(() => chart?.setSize({ width: Math.max(200, place.clientWidth), height: 150 }));
+  resize.observe(place);
+  const scheme = () => data && make();
+  document.addEventListener("themechange", scheme);
+
+  return {
+    element,
+    set(next) {
+      data = next;
+      if (chart) chart.setData(data); else make();
+      const said = labels.map((label, i) => {
+        const values = data[i + 1].filter((v) => v !== null && v !== undefined);
+        return values.length ? `${label}: now ${unit(values.at(-1))}, at most ${unit(Math.max(...values))}` : `${label}: none`;
+      }).join(". ");
+      setText(words, said);
+      place.setAttribute("aria-label", `${title}. ${said}`);
+    },
+    close() {
+      resize.disconnect();
+      document.removeEventListener("themechange", scheme);
+      chart?.destroy();
+    },
+  };
+}
