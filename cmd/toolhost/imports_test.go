@@ -57,6 +57,8 @@ var rules = []struct {
 	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true,
 		"packages are initialized by name, and this one would wait for all before the letter s"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
+	{"", []string{"host/history"}, []string{sqlite}, false, "one index of the record, which can be made again"},
+	{"cmd/toolhost", nil, []string{sqlite}, true, "it launches every plugin, and SQLite takes longer to start than it"},
 	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"},
 		false, "one reader of HCL, with bounds against hostile files"},
 	{"", []string{"sdk", "internal/wire", "host/supervise", "internal/plugincheck", "host/api", "cmd/toolhost"},
@@ -107,6 +109,7 @@ const (
 	goPlugin     = "github.com/hashicorp/go-plugin"
 	mcpSDK       = "github.com/modelcontextprotocol/go-sdk"
 	shellParser  = "mvdan.cc/sh"
+	sqlite       = "modernc.org/sqlite"
 	connect      = "connectrpc.com/connect"
 	telemetrySDK = "go.opentelemetry.io/otel/sdk"
 	foreign      = "..." // every package outside the standard library, ours too

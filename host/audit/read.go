@@ -91,8 +91,8 @@ func Read(path string) iter.Seq2[Record, error] {
 			return
 		}
 		defer s.file.Close()
-		for l, err := range lines(io.NewSectionReader(s.file, 0, s.size)) {
-			r, ok := decode(l.text)
+		for l, err := range Lines(io.NewSectionReader(s.file, 0, s.size)) {
+			r, ok := Parse(l.Text)
 			if (ok || err != nil) && !yield(r, err) {
 				return
 			}
@@ -100,23 +100,30 @@ func Read(path string) iter.Seq2[Record, error] {
 	}
 }
 
-// A line is one line of a file.
-type line struct {
-	number int
-	text   []byte // without the line's end, nil if it is too long; good until the next line is read
-	ended  bool   // by a line feed
+// A Line is one line of a log, whether or not it is a record.
+type Line struct {
+	// Number counts from 1. Offset is where the line begins, in bytes, and Size its length with its end.
+	Number       int
+	Offset, Size int64
+	// Text is the line without its end, nil if it is longer than a record can be. It is good until the next line is read.
+	Text []byte
+	// Ended is false for a last line that has no line feed: a crash left it, or it is being written.
+	Ended bool
 }
 
-// lines reads line by line, with one line in memory.
-func lines(r io.Reader) iter.Seq2[line, error] {
-	in := bufio.NewReaderSize(r, maxLine)
-	return func(yield func(line, error) bool) {
+// Lines reads a log line by line, with one line in memory. Numbers and offsets count from where in begins. An error ends
+// the iteration. Parse says which lines are records.
+func Lines(in io.Reader) iter.Seq2[Line, error] {
+	buffer := bufio.NewReaderSize(in, maxLine)
+	return func(yield func(Line, error) bool) {
+		offset := int64(0)
 		for n := 1; ; n++ {
-			l, err := nextLine(in)
-			l.number = n
+			l, err := nextLine(buffer)
 			if errors.Is(err, io.EOF) {
 				return
 			}
+			l.Number, l.Offset = n, offset
+			offset += l.Size
 			if !yield(l, err) || err != nil {
 				return
 			}
@@ -125,17 +132,19 @@ func lines(r io.Reader) iter.Seq2[line, error] {
 }
 
 // nextLine returns io.EOF only when there is no further line.
-func nextLine(in *bufio.Reader) (line, error) {
+func nextLine(in *bufio.Reader) (Line, error) {
 	text, err := in.ReadSlice('\n')
+	size := int64(len(text))
 	if errors.Is(err, bufio.ErrBufferFull) {
 		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = in.ReadSlice('\n')
+			text, err = in.ReadSlice('\n')
+			size += int64(len(text))
 		}
 		text = nil
 	} else if len(text) == 0 {
-		return line{}, err
+		return Line{}, err
 	}
-	l := line{text: bytes.TrimSuffix(text, []byte("\n")), ended: err == nil}
+	l := Line{Size: size, Text: bytes.TrimSuffix(text, []byte("\n")), Ended: err == nil}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -195,15 +204,16 @@ func Tail(path string, n int) ([]Record, error) {
 	}
 	var out []Record
 	for line := range bytes.Lines(text) {
-		if r, ok := decode(bytes.TrimSuffix(line, []byte("\n"))); ok {
+		if r, ok := Parse(bytes.TrimSuffix(line, []byte("\n"))); ok {
 			out = append(out, r)
 		}
 	}
 	return out[max(0, len(out)-n):], nil
 }
 
-// decode reads a line that is a record, whether or not its hash is right.
-func decode(line []byte) (r Record, ok bool) {
+// Parse reads a line of a log, without its end. It reports whether the line is a record; its hash may be wrong, which
+// Verify reports.
+func Parse(line []byte) (r Record, ok bool) {
 	if _, err := unseal(line); err != nil {
 		return Record{}, false
 	}

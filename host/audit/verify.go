@@ -31,7 +31,7 @@ func Verify(path string) (Report, error) {
 
 func verify(log io.Reader, head Head, headErr error) (Report, error) {
 	w := verifier{head: head, last: Head{Hash: noHash}}
-	for l, err := range lines(log) {
+	for l, err := range Lines(log) {
 		if err != nil {
 			return Report{}, err
 		}
@@ -59,20 +59,20 @@ type badLine struct {
 	text  string
 }
 
-func (w *verifier) line(l line) {
-	w.number = l.number
-	k, err := unseal(l.text)
+func (w *verifier) line(l Line) {
+	w.number = l.Number
+	k, err := unseal(l.Text)
 	if err != nil {
 		w.reportBad()
-		w.bad = &badLine{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat,
+		w.bad = &badLine{line: l.Number, torn: Torn{Bytes: int64(len(l.Text)), SHA256: hashOf(l.Text)}, fault: FaultFormat,
 			text: err.Error()}
-		if l.text == nil {
+		if l.Text == nil {
 			w.bad.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)
 		}
-		if !l.ended {
+		if !l.Ended {
 			w.bad.fault = FaultTorn
 			w.bad.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets "+
-				"it aside", len(l.text))
+				"it aside", len(l.Text))
 		}
 		return
 	}

@@ -1,0 +1,234 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Filter selects calls. All fields that are set must match; the zero Filter selects all calls.
+type Filter struct {
+	// Tool is a full name, or a pattern of names in the form of path.Match.
+	Tool                                        string
+	Plugin, SessionID, Caller, Workdir          string
+	CallID, ViaCallID                           string
+	Status, Name, Outcome, Rule, ApprovalAnswer string
+	// Codes and Effects are alternatives.
+	Codes, Effects []string
+	// Since and Until bound Call.Time, to the microsecond; a call at Until is not selected.
+	Since, Until time.Time
+	// AtLeast selects calls that have ended and took as long, to the microsecond.
+	AtLeast time.Duration
+	// Text are words that all occur in the call's texts: names, reasons, errors, and arguments and results where the record
+	// has them. Letters match in either case. Words between quotes, or with other characters than blanks between them, such
+	// as main.go, must follow each other in one text.
+	Text string
+}
+
+// A FilterError says what is wrong with a filter or a cursor.
+type FilterError struct{ Text string }
+
+func (e *FilterError) Error() string { return e.Text }
+
+const (
+	maxText         = 1000 // bytes
+	maxPhrases      = 32
+	maxAlternatives = 1000
+)
+
+// A query is a filter in the index's terms.
+type query struct {
+	match string // of the full-text index, "" for all
+	none  bool   // no call can match
+
+	since, until int64 // microseconds
+	timed        bool
+
+	// took is set when calls of the class border must be looked at one by one: they took about as long as the filter says.
+	took        int64
+	above, edge string // match without that class, and of it alone
+}
+
+// compile translates the filter.
+func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
+	out := &query{since: minTime, until: maxTime}
+	if !f.Since.IsZero() {
+		out.since, out.timed = f.Since.UnixMicro(), true
+	}
+	if !f.Until.IsZero() {
+		out.until, out.timed = f.Until.UnixMicro(), true
+	}
+	var all []string
+	for _, v := range []struct {
+		field field
+		value string
+	}{{fieldCallID, f.CallID}, {fieldSession, f.SessionID}, {fieldVia, f.ViaCallID}, {fieldPlugin, f.Plugin},
+		{fieldCaller, f.Caller}, {fieldWorkdir, f.Workdir}, {fieldStatus, f.Status}, {fieldName, f.Name},
+		{fieldOutcome, f.Outcome}, {fieldRule, f.Rule}, {fieldAnswer, f.ApprovalAnswer}} {
+		if v.value != "" {
+			all = append(all, fieldMatch(v.field, v.value))
+		}
+	}
+	tools, err := f.tools(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for field, values := range map[field][]string{fieldTool: tools, fieldCode: f.Codes, fieldEffect: f.Effects} {
+		if len(values) > maxAlternatives {
+			return nil, &FilterError{fmt.Sprintf("the filter has %d alternatives; at most %d are possible", len(values),
+				maxAlternatives)}
+		}
+		var any []string
+		for _, v := range values {
+			any = append(any, fieldMatch(field, v))
+		}
+		all = append(all, either(any)...)
+	}
+	out.none = f.Tool != "" && f.Tool != "*" && len(tools) == 0
+	phrases, err := phrasesOf(f.Text)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, phrases...)
+	slices.Sort(all) // maps have no order
+	out.match = strings.Join(all, " AND ")
+	if f.AtLeast > 0 {
+		out.atLeast(int64((f.AtLeast+time.Microsecond-1)/time.Microsecond), all)
+	}
+	return out, nil
+}
+
+const minTime, maxTime = -1 << 62, 1 << 62
+
+// fieldMatch is the expression for a field's value.
+func fieldMatch(f field, value string) string {
+	var w wordWriter
+	w.field(f, value)
+	return `"` + strings.TrimSpace(string(w.text)) + `"`
+}
+
+// either is the expression for alternatives, nothing without any.
+func either(any []string) []string {
+	switch len(any) {
+	case 0:
+		return nil
+	case 1:
+		return any
+	}
+	return []string{"(" + strings.Join(any, " OR ") + ")"}
+}
+
+// atLeast selects by duration: all classes above that of the duration, and of that class the calls that took as long.
+func (q *query) atLeast(took int64, all []string) {
+	class := min(classOf(took), lastClass)
+	higher := []string{`"` + durationToken(0, lastClass+1) + `"`} // no call's, so that there is one
+	for _, token := range longer(class) {
+		higher = append(higher, `"`+token+`"`)
+	}
+	edge := `"` + durationToken(0, class) + `"`
+	q.above = strings.Join(append(slices.Clone(all), either(higher)...), " AND ")
+	q.edge = strings.Join(append(slices.Clone(all), edge), " AND ")
+	q.match = strings.Join(append(slices.Clone(all), either(append(higher, edge))...), " AND ")
+	q.took = took
+	if took == classStart(class) {
+		q.took = 0 // all of the class took as long
+	}
+}
+
+// tools returns the names that the filter's pattern matches, none for a pattern that matches all.
+func (f *Filter) tools(ctx context.Context, q querier) ([]string, error) {
+	switch {
+	case f.Tool == "" || f.Tool == "*":
+		return nil, nil
+	case !strings.ContainsAny(f.Tool, `*?[\`):
+		return []string{f.Tool}, nil
+	}
+	if _, err := path.Match(f.Tool, ""); err != nil {
+		return nil, &FilterError{fmt.Sprintf("the pattern %q of tools is not well formed: %v", f.Tool, err)}
+	}
+	rows, err := q.QueryContext(ctx, "SELECT DISTINCT tool FROM series")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		if ok, _ := path.Match(f.Tool, name); ok && name != "" {
+			out = append(out, name)
+		}
+	}
+	return out, rows.Err()
+}
+
+// phrasesOf returns the expressions for a text.
+func phrasesOf(text string) (out []string, err error) {
+	if len(text) > maxText {
+		return nil, &FilterError{fmt.Sprintf("the text to search for has %d bytes; at most %d are possible", len(text),
+			maxText)}
+	}
+	for i, part := range strings.Split(text, `"`) {
+		pieces := []string{part}
+		if i%2 == 0 {
+			pieces = strings.Fields(part)
+		}
+		for _, piece := range pieces {
+			var w wordWriter
+			w.write(piece)
+			if words := strings.TrimSpace(string(w.text)); words != "" {
+				out = append(out, `"`+words+`"`)
+			}
+		}
+	}
+	switch {
+	case len(out) > maxPhrases:
+		return nil, &FilterError{fmt.Sprintf("the text to search for has %d words; at most %d are possible", len(out),
+			maxPhrases)}
+	case len(out) == 0 && strings.TrimSpace(text) != "":
+		return nil, &FilterError{"the text to search for has no letters or digits"}
+	}
+	return out, nil
+}
+
+// A span are calls by their numbers, from..end-1. In one that is not whole, each call's time must be looked at.
+type span struct {
+	from, end int64
+	whole     bool
+}
+
+// spans returns the calls that can be in the query's time. Calls are in the order of their first lines, so that times
+// nearly ascend; what the bounds of a block say holds also where a clock was set back.
+func (q *query) spans(ctx context.Context, db querier, p *position) ([]span, error) {
+	switch {
+	case q.none || p.oldest == p.next || q.since >= q.until:
+		return nil, nil
+	case !q.timed:
+		return []span{{p.oldest, p.next, true}}, nil
+	}
+	rows, err := db.QueryContext(ctx, "SELECT id, low, high FROM blocks WHERE high >= ? AND low < ? ORDER BY id", q.since,
+		q.until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []span
+	for rows.Next() {
+		var id, low, high int64
+		if err := rows.Scan(&id, &low, &high); err != nil {
+			return nil, err
+		}
+		s := span{max(id*blockCalls, p.oldest), min((id+1)*blockCalls, p.next), low >= q.since && high < q.until}
+		if n := len(out); n > 0 && out[n-1].end == s.from && out[n-1].whole == s.whole {
+			out[n-1].end = s.end
+		} else if s.from < s.end {
+			out = append(out, s)
+		}
+	}
+	return out, rows.Err()
+}

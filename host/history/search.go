@@ -1,0 +1,335 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/audit"
+)
+
+// A Page says which calls of those that match are returned.
+type Page struct {
+	// Size is how many, 100 when it is 0, at most 1000.
+	Size int
+	// Cursor is that of the Result before, "" for the first page. Pages are stable while records are added: no call is on
+	// two of them, and none is left out but new ones.
+	Cursor string
+	// OldestFirst turns the order.
+	OldestFirst bool
+	// Count also counts all calls that match.
+	Count bool
+}
+
+// A Result are calls in the order of their first lines.
+type Result struct {
+	Calls []Call
+	// Cursor is for the next page, "" on the last one.
+	Cursor string
+	// Count is how many calls match, where it was asked for.
+	Count int64
+}
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// Search returns calls, the newest first. It also finds what was recorded just before, unless the index is far behind;
+// State tells. A FilterError is for a filter or cursor that cannot be, a RebuildError or ChangedError for an index that is
+// made again.
+func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error) {
+	out := &Result{}
+	err := i.onSnapshot(ctx, func(v *view) error {
+		rows, next, count, err := v.page(ctx, &f, page)
+		if err != nil {
+			return err
+		}
+		out.Cursor, out.Count = next, count
+		for _, r := range rows {
+			c, err := v.call(r, nil)
+			if err != nil {
+				return err
+			}
+			out.Calls = append(out.Calls, c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Lines returns the lines of the record that are of one call, oldest first, and the calls that they make up: one, unless
+// an id was used again. It returns at most 1000 lines.
+func (i *Index) Lines(ctx context.Context, callID string) (calls []Call, lines [][]byte, err error) {
+	err = i.onSnapshot(ctx, func(v *view) error {
+		calls, lines = nil, nil
+		rows, _, _, err := v.page(ctx, &Filter{CallID: callID}, Page{Size: defaultPage, OldestFirst: true})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			c, err := v.call(r, func(text []byte, _ *audit.Record) { lines = append(lines, text) })
+			if err != nil {
+				return err
+			}
+			calls = append(calls, c)
+			if len(lines) > maxPage {
+				return nil
+			}
+		}
+		return nil
+	})
+	return calls, lines[:min(len(lines), maxPage)], err
+}
+
+// A view is the index and the record at one moment.
+type view struct {
+	db     querier
+	record *os.File // nil if there is none
+	position
+}
+
+// onSnapshot runs f on the index as it is now. When the record turns out to have changed, the index is cleared.
+func (i *Index) onSnapshot(ctx context.Context, f func(*view) error) error {
+	if err := i.catchUp(ctx); err != nil && !errors.Is(err, ErrLocked) { // what is there already can be searched
+		return err
+	}
+	err := i.use(ctx, func(s *store) error {
+		tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		v := &view{db: tx}
+		if err := v.load(ctx, tx); err != nil {
+			return err
+		}
+		v.record, err = openRecord(i.options.Record)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if v.record != nil {
+			defer v.record.Close()
+			if err := v.sameRecord(); err != nil {
+				return err
+			}
+		}
+		return f(v)
+	})
+	if _, changed := errors.AsType[*ChangedError](err); changed {
+		clearing := i.alone(ctx, func() error {
+			return i.use(ctx, func(s *store) error { return i.writer.clear(ctx, s) })
+		})
+		return errors.Join(err, clearing)
+	}
+	return err
+}
+
+// sameRecord checks that the file is the one of the index; it may have been replaced a moment ago.
+func (v *view) sameRecord() error {
+	info, err := v.record.Stat()
+	if err != nil {
+		return err
+	}
+	if v.file != "" && v.file != identity(info) {
+		return &RebuildError{Index: "of the history", Why: errors.New("the record is another file than before")}
+	}
+	return nil
+}
+
+// A foundRow is a call in the index.
+type foundRow struct {
+	number int64
+	lines  []byte
+}
+
+// call reads a call from the record.
+func (v *view) call(r foundRow, each func(text []byte, r *audit.Record)) (Call, error) {
+	c := Call{Number: r.number}
+	refs, err := decodeLines(r.lines)
+	if err != nil {
+		return c, err
+	}
+	if v.record == nil {
+		return c, &RebuildError{Index: "of the history", Why: errors.New("the record is gone")}
+	}
+	return c, readLines(v.record, refs, func(text []byte, r *audit.Record) {
+		c.add(r)
+		if each != nil {
+			each(text, r)
+		}
+	})
+}
+
+// page returns rows of the calls that match, the cursor for the next page, and how many match if that is asked for.
+func (v *view) page(ctx context.Context, f *Filter, p Page) (rows []foundRow, next string, count int64, err error) {
+	if p.Size < 0 || p.Size > maxPage {
+		return nil, "", 0, &FilterError{fmt.Sprintf("a page has 1 to %d calls, not %d", maxPage, p.Size)}
+	}
+	if p.Size == 0 {
+		p.Size = defaultPage
+	}
+	after, err := v.parseCursor(p.Cursor)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	q, err := f.compile(ctx, v.db)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	spans, err := q.spans(ctx, v.db, &v.position)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	if p.Count {
+		if count, err = q.count(ctx, v.db, spans); err != nil {
+			return nil, "", 0, err
+		}
+	}
+	rows, err = q.rows(ctx, v.db, spans, after, p.Size+1, p.OldestFirst)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	if len(rows) > p.Size {
+		rows = rows[:p.Size]
+		next = v.cursor(rows[p.Size-1].number)
+	}
+	return rows, next, count, nil
+}
+
+func (v *view) cursor(number int64) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%x %d", v.build, number))
+}
+
+// parseCursor returns the number of the last call that was returned, 0 on the first page.
+func (v *view) parseCursor(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	build, digits, _ := strings.Cut(string(plain), " ")
+	number, errNumber := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case err != nil || errNumber != nil || number < 1:
+		return 0, &FilterError{"the cursor is none of a page before; begin with the first page"}
+	case build != hex.EncodeToString(v.build):
+		return 0, &FilterError{"the index was made again since the page before; begin with the first page"}
+	}
+	return number, nil
+}
+
+// rows returns up to limit rows after the call with the number after.
+func (q *query) rows(ctx context.Context, db querier, spans []span, after int64, limit int, oldestFirst bool) (
+	out []foundRow, err error) {
+	for n := range spans {
+		s := spans[n]
+		if !oldestFirst {
+			s = spans[len(spans)-1-n]
+		}
+		switch {
+		case after == 0:
+		case oldestFirst:
+			s.from = max(s.from, after+1)
+		default:
+			s.end = min(s.end, after)
+		}
+		if s.from >= s.end {
+			continue
+		}
+		text, args := q.sql("c.id, c.lines", true, q.match, q.took, s)
+		text += " ORDER BY " + q.id()
+		if !oldestFirst {
+			text += " DESC"
+		}
+		if out, err = appendRows(ctx, db, out, text+" LIMIT ?", append(args, limit-len(out))); err != nil {
+			return nil, err
+		}
+		if len(out) == limit {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+func (q *query) id() string {
+	if q.match == "" {
+		return "c.id"
+	}
+	return "words.rowid"
+}
+
+// sql returns a query for calls of a span. The full-text index is the outer loop, in the order of its row ids.
+func (q *query) sql(columns string, join bool, match string, took int64, s span) (text string, args []any) {
+	checked := !s.whole || took > 0
+	id := "words.rowid"
+	switch {
+	case match == "":
+		text, id = "SELECT "+columns+" FROM calls c WHERE 1", "c.id"
+	case join || checked:
+		text = "SELECT " + columns + " FROM words CROSS JOIN calls c ON c.id = words.rowid WHERE words MATCH ?"
+		args = append(args, match)
+	default:
+		text = "SELECT " + columns + " FROM words WHERE words MATCH ?"
+		args = append(args, match)
+	}
+	text += " AND " + id + " >= ? AND " + id + " < ?"
+	args = append(args, s.from, s.end)
+	if !s.whole {
+		text += " AND c.time >= ? AND c.time < ?"
+		args = append(args, q.since, q.until)
+	}
+	if took > 0 {
+		text += " AND c.took >= ?"
+		args = append(args, took)
+	}
+	return text, args
+}
+
+func appendRows(ctx context.Context, db querier, out []foundRow, text string, args []any) ([]foundRow, error) {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r foundRow
+		if err := rows.Scan(&r.number, &r.lines); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// count counts the calls that match.
+func (q *query) count(ctx context.Context, db querier, spans []span) (total int64, err error) {
+	for _, s := range spans {
+		if q.match == "" && s.whole {
+			total += s.end - s.from // numbers have no gaps
+			continue
+		}
+		parts := map[string]int64{q.match: 0}
+		if q.took > 0 {
+			parts = map[string]int64{q.above: 0, q.edge: q.took}
+		}
+		for match, took := range parts {
+			text, args := q.sql("count(*)", false, match, took, s)
+			var n int64
+			if err := db.QueryRowContext(ctx, text, args...).Scan(&n); err != nil {
+				return 0, err
+			}
+			total += n
+		}
+	}
+	return total, nil
+}

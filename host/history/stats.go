@@ -1,0 +1,433 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/host/audit"
+)
+
+// StatsOptions say how calls are counted.
+type StatsOptions struct {
+	// Steps is at most how many steps the time is divided into, 60 when it is 0, at most 1000. A step is 1, 2, 5, 10 or 30
+	// minutes, 1, 2, 3, 6 or 12 hours, or 1, 2, 7, 14, 28, 91 or 364 days, and begins at a multiple of that (UTC): the first
+	// and the last one are counted whole.
+	Steps int
+	// GroupBy is "" or one of tool, plugin, session, status, code: a series for each of the ten most frequent values, and
+	// one named other for the rest.
+	GroupBy string
+}
+
+// Stats are counts of calls over time.
+type Stats struct {
+	// Times are when the steps begin, and Step is how long each is.
+	Times  []time.Time
+	Step   time.Duration
+	Series []Series
+	// Calls, Errors and Unfinished are over all steps.
+	Calls, Errors, Unfinished int64
+}
+
+// A Series has a value for each step.
+type Series struct {
+	// Name is the value of GroupBy, "" without one.
+	Name          string
+	Calls, Errors []int64
+	// P50, P95 and P99 are of the durations of calls that have ended, at most a sixteenth off, 0 without such calls.
+	P50, P95, P99 []time.Duration
+}
+
+const (
+	defaultSteps = 60
+	maxSteps     = 1000
+	maxGroups    = 10
+	// maxCounted is how many calls are counted one by one, for filters that the counts in the index do not know.
+	maxCounted = 100_000
+)
+
+// stepSizes are the lengths of steps.
+var stepSizes = func() (out []int64) {
+	minute := int64(time.Minute / time.Microsecond)
+	for _, n := range []int64{1, 2, 5, 10, 30, 60, 120, 180, 360, 720, 1440, 2880, 7 * 1440, 14 * 1440, 28 * 1440,
+		91 * 1440, 364 * 1440} {
+		out = append(out, n*minute)
+	}
+	return out
+}()
+
+// Stats counts the calls that match, by the times when they are listed. Without Since the time begins with the oldest
+// call, without Until it ends now. A FilterError is also for more than 100,000 calls that match a filter by session,
+// caller, effect, text, duration or the like, which the index has no counts of.
+func (i *Index) Stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
+	if o.Steps < 0 || o.Steps > maxSteps {
+		return nil, &FilterError{fmt.Sprintf("there can be 1 to %d steps, not %d", maxSteps, o.Steps)}
+	}
+	o.Steps = cmp.Or(o.Steps, defaultSteps)
+	if !slices.Contains([]string{"", "tool", "plugin", "session", "status", "code"}, o.GroupBy) {
+		return nil, &FilterError{fmt.Sprintf("calls cannot be grouped by %q; possible are tool, plugin, session, status "+
+			"and code", o.GroupBy)}
+	}
+	var out *Stats
+	err := i.onSnapshot(ctx, func(v *view) (err error) {
+		out, err = v.stats(ctx, f, o)
+		return err
+	})
+	return out, err
+}
+
+func (v *view) stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
+	if err := v.bound(ctx, &f); err != nil {
+		return nil, err
+	}
+	n := &counter{options: o, groups: map[string]*group{}}
+	if !n.divide(f.Since.UnixMicro(), f.Until.UnixMicro()) {
+		return n.stats(), nil
+	}
+	f.Since, f.Until = time.UnixMicro(n.begin), time.UnixMicro(n.begin+n.step*int64(n.steps))
+	var err error
+	if n.names, err = v.allSeries(ctx); err != nil {
+		return nil, err
+	}
+	if o.GroupBy != "session" && f.countable() {
+		err = n.countSteps(ctx, v, &f)
+	} else {
+		err = n.countCalls(ctx, v, &f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.stats(), nil
+}
+
+// bound sets the times that the filter leaves open.
+func (v *view) bound(ctx context.Context, f *Filter) error {
+	if f.Until.IsZero() {
+		f.Until = time.Now()
+	}
+	if !f.Since.IsZero() {
+		return nil
+	}
+	var low *int64
+	if err := v.db.QueryRowContext(ctx, "SELECT min(low) FROM blocks").Scan(&low); err != nil {
+		return err
+	}
+	f.Since = f.Until
+	if low != nil {
+		f.Since = time.UnixMicro(*low)
+	}
+	return nil
+}
+
+// countable reports whether the counts in the index tell the calls that match.
+func (f *Filter) countable() bool {
+	rest := *f
+	rest.Tool, rest.Plugin, rest.Status, rest.Codes, rest.Since, rest.Until = "", "", "", nil, time.Time{}, time.Time{}
+	return rest.SessionID == "" && rest.Caller == "" && rest.Workdir == "" && rest.CallID == "" && rest.ViaCallID == "" &&
+		rest.Name == "" && rest.Outcome == "" && rest.Rule == "" && rest.ApprovalAnswer == "" && len(rest.Effects) == 0 &&
+		rest.AtLeast == 0 && rest.Text == ""
+}
+
+func (v *view) allSeries(ctx context.Context) (map[int64]series, error) {
+	rows, err := v.db.QueryContext(ctx, "SELECT id, plugin, tool, status, code FROM series")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int64]series{}
+	for rows.Next() {
+		var id int64
+		var s series
+		if err := rows.Scan(&id, &s.plugin, &s.tool, &s.status, &s.code); err != nil {
+			return nil, err
+		}
+		out[id] = s
+	}
+	return out, rows.Err()
+}
+
+// A counter adds calls up.
+type counter struct {
+	options     StatsOptions
+	begin, step int64 // microseconds
+	steps       int
+	names       map[int64]series
+	groups      map[string]*group
+}
+
+// A group has counts by step, in cells by class of duration. Unfinished calls have the class -1.
+type group struct {
+	calls, errors, unfinished []int64
+	classes                   []map[int]int64
+	total                     int64
+}
+
+// divide chooses the steps.
+func (n *counter) divide(since, until int64) bool {
+	if since >= until {
+		return false
+	}
+	for _, size := range stepSizes {
+		n.step, n.begin = size, floorDiv(since, size)*size
+		if steps := floorDiv(until-1-n.begin, size) + 1; steps <= int64(n.options.Steps) {
+			n.steps = int(steps)
+			return true
+		}
+	}
+	n.steps = n.options.Steps // of centuries, the first
+	return true
+}
+
+// add counts calls of a series; key is the group when the series does not tell it.
+func (n *counter) add(at int64, of series, class int, calls int64, key string) {
+	switch n.options.GroupBy {
+	case "tool":
+		key = of.tool
+	case "plugin":
+		key = of.plugin
+	case "status":
+		key = of.status
+	case "code":
+		key = of.code
+	}
+	g := n.groups[key]
+	if g == nil {
+		g = newGroup(n.steps)
+		n.groups[key] = g
+	}
+	step := int((at - n.begin) / n.step)
+	g.total += calls
+	g.calls[step] += calls
+	switch of.status {
+	case StatusUnfinished:
+		g.unfinished[step] += calls
+		return
+	case "ok":
+	default:
+		g.errors[step] += calls
+	}
+	if g.classes[step] == nil {
+		g.classes[step] = map[int]int64{}
+	}
+	g.classes[step][class] += calls
+}
+
+func newGroup(steps int) *group {
+	return &group{calls: make([]int64, steps), errors: make([]int64, steps), unfinished: make([]int64, steps),
+		classes: make([]map[int]int64, steps)}
+}
+
+// countSteps adds up the counts of the index.
+func (n *counter) countSteps(ctx context.Context, v *view, f *Filter) error {
+	width := widths[0]
+	for _, w := range widths {
+		if n.step%w == 0 {
+			width = w
+		}
+	}
+	selected, err := f.series(ctx, v, n.names)
+	if err != nil {
+		return err
+	}
+	end := n.begin + n.step*int64(n.steps)
+	rows, err := v.db.QueryContext(ctx, "SELECT step, cells FROM steps WHERE width = ? AND step >= ? AND step < ?", width,
+		n.begin/width, end/width)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var step int64
+		var data []byte
+		if err := rows.Scan(&step, &data); err != nil {
+			return err
+		}
+		err := decodeCells(data, func(k cellKey, calls int64) {
+			if selected[k.series] {
+				n.add(step*width, n.names[k.series], k.class, calls, "")
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// series returns those that the filter selects.
+func (f *Filter) series(ctx context.Context, v *view, all map[int64]series) (map[int64]bool, error) {
+	tools, err := f.tools(ctx, v.db)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]bool{}
+	for id, s := range all {
+		out[id] = (f.Tool == "" || f.Tool == "*" || slices.Contains(tools, s.tool)) &&
+			(f.Plugin == "" || f.Plugin == s.plugin) && (f.Status == "" || f.Status == s.status) &&
+			(len(f.Codes) == 0 || slices.Contains(f.Codes, s.code))
+	}
+	return out, nil
+}
+
+// countCalls counts the calls that match one by one.
+func (n *counter) countCalls(ctx context.Context, v *view, f *Filter) error {
+	q, err := f.compile(ctx, v.db)
+	if err != nil {
+		return err
+	}
+	spans, err := q.spans(ctx, v.db, &v.position)
+	if err != nil {
+		return err
+	}
+	sessions, counted := map[int64]foundRow{}, 0
+	totals := map[int64]int64{}
+	type seen struct {
+		at, took, series, session int64
+	}
+	var all []seen
+	for _, s := range spans {
+		text, args := q.sql("c.id, c.time, c.took, c.series, c.session", true, q.match, q.took, s)
+		rows, err := v.db.QueryContext(ctx, text+" LIMIT ?", append(args, maxCounted+1-counted)...)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var c seen
+			var id int64
+			if err := rows.Scan(&id, &c.at, &c.took, &c.series, &c.session); err != nil {
+				_ = rows.Close()
+				return err
+			}
+			if totals[c.session]++; totals[c.session] == 1 {
+				sessions[c.session] = foundRow{number: id}
+			}
+			all = append(all, c)
+			counted++
+		}
+		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		if counted > maxCounted {
+			return &FilterError{fmt.Sprintf("more than %d calls match, and the index has no counts for this filter; choose a "+
+				"shorter time", maxCounted)}
+		}
+	}
+	names := map[int64]string{}
+	if n.options.GroupBy == "session" {
+		if names, err = v.sessionNames(ctx, totals, sessions); err != nil {
+			return err
+		}
+	}
+	for _, c := range all {
+		n.add(c.at, n.names[c.series], classOf(c.took), 1, names[c.session])
+	}
+	return nil
+}
+
+// otherGroups is the series of all groups but the most frequent ones.
+const otherGroups = "other"
+
+// sessionNames reads the names of the most frequent sessions from one call of each.
+func (v *view) sessionNames(ctx context.Context, totals map[int64]int64, example map[int64]foundRow) (map[int64]string,
+	error) {
+	keys := slices.SortedFunc(maps.Keys(totals), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(example[a].number, example[b].number))
+	})
+	out := map[int64]string{}
+	for n, key := range keys {
+		if n >= maxGroups {
+			out[key] = "\x00" // of no session
+			continue
+		}
+		row := example[key]
+		err := v.db.QueryRowContext(ctx, "SELECT lines FROM calls WHERE id = ?", row.number).Scan(&row.lines)
+		if err != nil {
+			return nil, err
+		}
+		c, err := v.call(row, func([]byte, *audit.Record) {})
+		if err != nil {
+			return nil, err
+		}
+		out[key] = c.SessionID
+	}
+	return out, nil
+}
+
+// stats returns what was counted.
+func (n *counter) stats() *Stats {
+	out := &Stats{Step: time.Duration(n.step) * time.Microsecond}
+	for step := range n.steps {
+		out.Times = append(out.Times, time.UnixMicro(n.begin+int64(step)*n.step).UTC())
+	}
+	names := slices.SortedFunc(maps.Keys(n.groups), func(a, b string) int {
+		return cmp.Or(cmp.Compare(n.groups[b].total, n.groups[a].total), cmp.Compare(a, b))
+	})
+	var rest *group
+	for place, name := range names {
+		g := n.groups[name]
+		for step := range n.steps {
+			out.Calls += g.calls[step]
+			out.Errors += g.errors[step]
+			out.Unfinished += g.unfinished[step]
+		}
+		if place < maxGroups && name != "\x00" {
+			out.Series = append(out.Series, g.series(name))
+			continue
+		}
+		if rest == nil {
+			rest = newGroup(n.steps)
+		}
+		rest.merge(g)
+	}
+	if rest != nil {
+		out.Series = append(out.Series, rest.series(otherGroups))
+	}
+	if len(out.Series) == 0 && n.options.GroupBy == "" {
+		out.Series = []Series{newGroup(n.steps).series("")}
+	}
+	return out
+}
+
+func (g *group) merge(other *group) {
+	for step := range g.calls {
+		g.calls[step] += other.calls[step]
+		g.errors[step] += other.errors[step]
+		for class, calls := range other.classes[step] {
+			if g.classes[step] == nil {
+				g.classes[step] = map[int]int64{}
+			}
+			g.classes[step][class] += calls
+		}
+	}
+}
+
+func (g *group) series(name string) Series {
+	s := Series{Name: name, Calls: g.calls, Errors: g.errors}
+	for _, classes := range g.classes {
+		p := percentiles(classes, 0.50, 0.95, 0.99)
+		s.P50, s.P95, s.P99 = append(s.P50, p[0]), append(s.P95, p[1]), append(s.P99, p[2])
+	}
+	return s
+}
+
+// percentiles returns durations that such shares of the calls do not exceed.
+func percentiles(classes map[int]int64, shares ...float64) []time.Duration {
+	out := make([]time.Duration, len(shares))
+	total := int64(0)
+	for _, n := range classes {
+		total += n
+	}
+	seen, next := int64(0), 0
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		seen += classes[class]
+		for next < len(shares) && seen >= int64(math.Ceil(shares[next]*float64(total))) {
+			out[next] = classMiddle(class)
+			next++
+		}
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+)
+
+// The index is opened by SQLite alone: closing another descriptor of the file in this process would take SQLite's locks
+// away.
+
+const (
+	applicationID = 0x746c6869 // in the file's header
+	version       = 1          // of the tables and of how words are made
+)
+
+// ErrLocked says that another process keeps the index locked.
+var ErrLocked = errors.New("another process keeps it locked; end that process, or wait until it is done")
+
+// schema are the tables. Numbers of calls are their row ids. words finds them by fields and words; it has no content, as
+// the record has that.
+const schema = `
+CREATE TABLE position (
+	id INTEGER PRIMARY KEY CHECK (id = 1),
+	file TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	first_size INTEGER NOT NULL, first_sum BLOB NOT NULL,
+	last_size INTEGER NOT NULL, last_sum BLOB NOT NULL,
+	oldest INTEGER NOT NULL, next INTEGER NOT NULL,
+	commits INTEGER NOT NULL,
+	build BLOB NOT NULL
+);
+CREATE TABLE calls (
+	id INTEGER PRIMARY KEY,
+	time INTEGER NOT NULL,
+	took INTEGER NOT NULL,
+	series INTEGER NOT NULL,
+	session INTEGER NOT NULL,
+	lines BLOB NOT NULL
+);
+CREATE TABLE blocks (id INTEGER PRIMARY KEY, low INTEGER NOT NULL, high INTEGER NOT NULL);
+CREATE TABLE unfinished (id INTEGER PRIMARY KEY, call_id TEXT NOT NULL);
+CREATE TABLE series (
+	id INTEGER PRIMARY KEY,
+	plugin TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL,
+	UNIQUE (tool, plugin, status, code)
+);
+CREATE TABLE steps (width INTEGER, step INTEGER, cells BLOB NOT NULL, PRIMARY KEY (width, step)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='ascii');
+INSERT INTO words(words, rank) VALUES ('hashsize', 16777216);
+INSERT INTO position VALUES (1, '', 0, 0, x'', 0, x'', 1, 1, 0, randomblob(8));
+`
+
+// A store is an open index file.
+type store struct {
+	path    string
+	file    os.FileInfo // that was opened
+	write   *sql.DB     // one connection
+	read    *sql.DB
+	created bool // just now
+}
+
+// openStore opens the file, and creates it if necessary. A damaged file is moved away, one of an older version replaced.
+func openStore(ctx context.Context, path string) (*store, error) {
+	for range 3 { // it was replaced meanwhile, or is now
+		s, err := tryStore(ctx, path)
+		if err == nil {
+			return s, nil
+		}
+		switch {
+		case isDamage(err):
+			err = setAside(path)
+		case errors.Is(err, errOldVersion):
+			err = removeStore(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the index %s cannot be used: %w", path, describe(err))
+		}
+	}
+	return nil, fmt.Errorf("the index %s cannot be used: it was damaged again and again; look at the disk", path)
+}
+
+var errOldVersion = errors.New("it is of an older version")
+
+func tryStore(ctx context.Context, path string) (_ *store, err error) {
+	if err := prepareFile(path); err != nil {
+		return nil, err
+	}
+	s := &store{path: path}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.file, err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	common := "?_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(normal)"
+	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	s.write, err = sql.Open("sqlite", name+common+"&_txlock=immediate&_defensive=1&_pragma=page_size(8192)"+
+		"&_pragma=journal_mode(wal)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")
+	if err != nil {
+		return nil, err
+	}
+	s.write.SetMaxOpenConns(1)
+	if err := s.prepareTables(ctx); err != nil {
+		return nil, err
+	}
+	s.read, err = sql.Open("sqlite", name+common+"&_pragma=query_only(1)&_pragma=cache_size(-16384)")
+	if err != nil {
+		return nil, err
+	}
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	return s, nil
+}
+
+// readers is how many queries run at once; more wait.
+const readers = 4
+
+// prepareFile makes sure that the path names a file of this user's, for whom alone SQLite makes the files beside it.
+func prepareFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return nil // another process was faster
+		}
+		if err != nil {
+			return err
+		}
+		return f.Close() // no one has it open in SQLite yet
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file; name another place")
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return os.Chmod(path, 0o600)
+	}
+	return nil
+}
+
+// prepareTables creates the tables, or checks that they are ours.
+func (s *store) prepareTables(ctx context.Context) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var app, user, tables int
+	for pragma, to := range map[string]*int{"PRAGMA application_id": &app, "PRAGMA user_version": &user,
+		"SELECT count(*) FROM sqlite_schema": &tables} {
+		if err := tx.QueryRowContext(ctx, pragma).Scan(to); err != nil {
+			return err
+		}
+	}
+	switch {
+	case app == 0 && tables == 0:
+		s.created = true
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s", applicationID,
+			version, schema))
+		if err != nil {
+			return err
+		}
+		return tx.Commit()
+	case app != applicationID:
+		return errors.New("it is a database of another program; name another place")
+	case user > version:
+		return fmt.Errorf("a newer toolhost made it (version %d, this one knows %d); use that one, or remove the file", user,
+			version)
+	case user < version:
+		return errOldVersion
+	}
+	return nil
+}
+
+// replaced reports that the path names another file by now, or none.
+func (s *store) replaced() bool {
+	info, err := os.Stat(s.path)
+	return err != nil || !os.SameFile(info, s.file)
+}
+
+func (s *store) close() {
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			_ = db.Close() // what is lost here is made again from the record
+		}
+	}
+}
+
+// setAside moves a damaged index away, as it may be a file of another kind that a wrong configuration names.
+func setAside(path string) error {
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(path, path+".damaged"); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func removeStore(path string) error {
+	for _, end := range []string{"-wal", "-shm", ""} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Result codes of SQLite; see https://sqlite.org/rescode.html.
+const (
+	codeBusy    = 5
+	codeLocked  = 6
+	codeCorrupt = 11
+	codeNotADB  = 26
+)
+
+func resultCode(err error) int {
+	if e, is := errors.AsType[*sqlite.Error](err); is {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func isDamage(err error) bool {
+	code := resultCode(err)
+	return code == codeCorrupt || code == codeNotADB
+}
+
+// describe replaces errors of SQLite that say too little.
+func describe(err error) error {
+	if code := resultCode(err); code == codeBusy || code == codeLocked {
+		return ErrLocked
+	}
+	return err
+}
