@@ -37,7 +37,7 @@ run: build ## build everything, list the tools of config.hcl, and make real call
 .PHONY: build
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
-	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost ./cmd/toolhost-server
 	@$(if $(EXE),cp $(BIN)/toolhost$(EXE) $(BIN)/toolhost-call$(EXE),ln -sf toolhost $(BIN)/toolhost-call)
 	@for p in $(PLUGINS); do \
 		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p"; \
@@ -164,7 +164,7 @@ man: ## write the manual pages to dist/man
 install: build man ## install programs, manual pages and completions under PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	install $(BIN)/toolhost $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
+	install $(BIN)/toolhost $(BIN)/toolhost-server $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
 	ln -sf toolhost $(DESTDIR)$(PREFIX)/bin/toolhost-call
 	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	$(BIN)/toolhost completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/toolhost

@@ -108,6 +108,27 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 	return c.Decision, err
 }
 
+// Preview returns the decision on a call, and the plugin's description of what it would do, nil when there is none. The
+// plugin is asked, but the call is not made, and no person is asked. The error is the one that the call would end with
+// before a person is asked.
+func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk.Preview, error) {
+	call.catalog = c
+	now := c.host.now.Load()
+	decide := func(next CallFunc) CallFunc {
+		return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+			c.Decision = now.applyApprovals(c, now.decide(c, false))
+			if c.Decision.Effect == policy.Deny {
+				return nil, nil
+			}
+			return next(ctx, c)
+		}
+	}
+	decided := func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }
+	preview := wrap(decided, now.guard, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
+	_, err := preview(ctx, now.prepare(&call))
+	return call.Decision, call.preview, err
+}
+
 // hides reports whether a tool is not offered: the policy denies every call of it, or this host cannot run it.
 func (h *snapshot) hides(t *Tool) bool {
 	if isBuiltIn(t.plugin) || h.options.SingleCall && t.Stateful { // only deferred catalogs list the built-in tool

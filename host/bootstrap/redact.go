@@ -32,6 +32,9 @@ func (r *redactor) add(c *config.Config, secrets []string) {
 	r.current.Store(&redaction{texts, func(text string) string { return rest.Text(hide(text)) }})
 }
 
+// Redact takes the secrets of the configuration, and what looks like one, out of a text.
+func (i *Instance) Redact(text string) string { return i.redactor.text(text) }
+
 func (r *redactor) text(text string) string {
 	if now := r.current.Load(); now != nil {
 		return now.clean(text)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/netlimit"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -101,9 +102,8 @@ func TestSlowRequestsEnd(t *testing.T) {
 			w.handshake()
 			names(t, w.request("tools/list", "{}"))
 			eventually(t, "no body is counted any more", func() bool {
-				server.load.mu.Lock()
-				defer server.load.mu.Unlock()
-				return server.load.bodies == 0
+				_, bodies := server.load.Now()
+				return bodies == 0
 			})
 		})
 	}
@@ -139,9 +139,8 @@ func TestReaderThatDoesNotRead(t *testing.T) {
 		t.Errorf("another call: %s", got)
 	}
 	eventually(t, "the response has ended", func() bool {
-		server.load.mu.Lock()
-		defer server.load.mu.Unlock()
-		return len(server.load.of) == 0
+		identities, _ := server.load.Now()
+		return identities == 0
 	})
 	head, _ := bufio.NewReader(c).Peek(2 << 10)
 	_, id, _ := bytes.Cut(head, []byte("\nid: "))
@@ -210,7 +209,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for range 3000 {
 		c := dial(t, address)
 		silent = append(silent, c)
-		if len(silent) > 4*(limit+spareConnections) { // the server has ended them
+		if len(silent) > 4*(limit+netlimit.Spare) { // the server has ended them
 			_ = silent[0].Close()
 			silent = silent[1:]
 		}
@@ -238,16 +237,15 @@ func TestConnectionsAreBounded(t *testing.T) {
 func TestLoadOfAnIdentityIsBounded(t *testing.T) {
 	p, step := steps(1)
 	w, server, address := (&setup{plugins: map[string]*fake{"p": p}}).serveLimited(t, func(l *limits) {
-		l.requests, l.bodies = 4, 100_000
+		l.load.Requests, l.load.Bodies = 4, 100_000
 	})
 	bob := *w
 	bob.token = "token-of-bob-0123456789"
 	w.handshake()
 	bob.handshake()
 	eventually(t, "the handshakes are over", func() bool {
-		server.load.mu.Lock()
-		defer server.load.mu.Unlock()
-		return len(server.load.of) == 0
+		identities, _ := server.load.Now()
+		return identities == 0
 	})
 	var calls []*stream
 	for i := range 4 {
@@ -269,9 +267,8 @@ func TestLoadOfAnIdentityIsBounded(t *testing.T) {
 		_, _ = io.WriteString(c, post(slowToken, 1<<20)+"\r\n"+strings.Repeat(" ", 30_000))
 	}
 	eventually(t, "the bodies are read", func() bool {
-		server.load.mu.Lock()
-		defer server.load.mu.Unlock()
-		return server.load.bodies == 90_000
+		_, bodies := server.load.Now()
+		return bodies == 90_000
 	})
 	if got := w.status(strings.Repeat(" ", 20_000)); got != http.StatusServiceUnavailable {
 		t.Errorf("a body for which there is no room: %d", got)

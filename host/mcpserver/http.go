@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
 // Limits of HTTP.
@@ -30,13 +32,12 @@ type limits struct {
 	write        time.Duration // for each piece of a response
 	idle         time.Duration // between two requests of a connection
 	connections  int
-	requests     int // of one identity at a time
-	bodies       int // bytes, of all requests of one identity
-	allBodies    int // bytes
+	load         netlimit.Limits
 }
 
 var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
-	idle: 2 * time.Minute, connections: 1000, requests: 400, bodies: 64 << 20, allBodies: 256 << 20}
+	idle: 2 * time.Minute, connections: 1000,
+	load: netlimit.Limits{Requests: 400, Bodies: 64 << 20, AllBodies: 256 << 20}}
 
 // Handler serves the streamable HTTP transport: clients of the handshake revisions have sessions, requests of revision
 // 2026-07-28 need none. With Options.Identities each request needs the bearer token of one. Requests from the pages of
@@ -65,22 +66,22 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseToken(w)
 		return
 	}
-	done, ok := serving(r.Context())
+	done, ok := netlimit.Serving(r.Context())
 	if !ok {
 		refuseFor(w, retryBusy, fmt.Sprintf("%d connections serve requests, which is the limit", s.limits.connections))
 		return
 	}
 	defer done()
-	taken, ok := s.load.begin(who.Name, &s.limits)
+	taken, ok := s.load.Begin(who.Name, &s.limits.load)
 	if !ok {
-		refuseFor(w, retryBusy, fmt.Sprintf("%d requests are being served, which is the limit", s.limits.requests))
+		refuseFor(w, retryBusy, fmt.Sprintf("%d requests are being served, which is the limit", s.limits.load.Requests))
 		return
 	}
-	defer taken.end()
+	defer taken.End()
 	out := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: s.limits.write}
-	body, err := io.ReadAll(http.MaxBytesReader(w, taken.reader(r.Body), maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, taken.Reader(r.Body), maxBody))
 	switch {
-	case errors.Is(err, errBodies):
+	case errors.Is(err, netlimit.ErrBodies):
 		refuseFor(out, retryBusy, err.Error())
 		return
 	case err != nil:

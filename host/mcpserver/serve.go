@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
 const (
@@ -50,9 +52,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle(Path, s.Handler())
 	server := &http.Server{Handler: s.bounded(mux), ReadHeaderTimeout: s.limits.header, IdleTimeout: s.limits.idle,
-		MaxHeaderBytes: maxHeader, ConnContext: withConnection}
+		MaxHeaderBytes: maxHeader, ConnContext: netlimit.WithConnection}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(&connections{Listener: l, limit: s.limits.connections}) }()
+	go func() { failed <- server.Serve(netlimit.New(l, s.limits.connections)) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
 // Options of a Server.
@@ -77,7 +78,7 @@ type Server struct {
 	endStreams context.CancelFunc
 	events     *eventStore
 	limits     limits
-	load       load
+	load       netlimit.Load
 
 	mu         sync.Mutex
 	closed     bool

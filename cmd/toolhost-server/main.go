@@ -1,0 +1,95 @@
+// Command toolhost-server serves the host of a configuration to many clients, until it is stopped. `toolhost serve`
+// runs it. It is a program of its own since it links what no call needs, and toolhost starts with each call.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// version is set by the Makefile for releases.
+var version = "0.1.0-dev"
+
+func main() {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" && strings.HasSuffix(version, "-dev") {
+		version = strings.TrimPrefix(info.Main.Version, "v") // of a module that the go command has downloaded
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// A settings has the flags.
+type settings struct {
+	config, workdir, profile string
+	checkTrust               bool
+	address                  string
+	idleTimeout              time.Duration
+	drain                    time.Duration
+	logLevel, logFormat      string
+	quiet                    bool
+}
+
+// run is main without the process; it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	var o settings
+	f := pflag.NewFlagSet("toolhost-server", pflag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.config, "config", "", "configuration `file`")
+	f.BoolVar(&o.checkTrust, "check-trust", false, "use the file of --config only if it is trusted")
+	f.StringVar(&o.workdir, "workdir", "", "`folder` that tools work in")
+	f.StringVar(&o.profile, "profile", "", "only the tools of this `profile`")
+	f.StringVar(&o.address, "address", "", "serve HTTP at this `address`; none serves the socket alone")
+	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "end after this `time` without calls and clients")
+	f.DurationVar(&o.drain, "drain", 30*time.Second, "how long running calls may take to end at a stop")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.BoolVar(&o.quiet, "quiet", false, "do not print where it serves")
+	f.Bool("no-color", false, "ignored")
+	showVersion := f.Bool("version", false, "print the version")
+	switch err := f.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return exitUsage
+	case f.NArg() > 0:
+		fmt.Fprintf(stderr, "toolhost-server: takes no arguments, not %q\n", f.Arg(0))
+		return exitUsage
+	case *showVersion:
+		fmt.Fprintln(stdout, "toolhost-server", version)
+		return exitOK
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, o, logger(o, stderr), stdout); err != nil {
+		fmt.Fprintln(stderr, "toolhost-server:", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func logger(o settings, to io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // an unknown word is info
+	h := &slog.HandlerOptions{Level: level}
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, h))
+	}
+	return slog.New(slog.NewTextHandler(to, h))
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/server"
+	"github.com/toolhost/toolhost/internal/fsutil"
+)
+
+// A program is one run of toolhost-server.
+type program struct {
+	settings
+	log      *slog.Logger
+	place    local.Place
+	calls    *server.Calls
+	instance *bootstrap.Instance
+	server   *server.Server
+	stop     context.CancelFunc
+	drainFor time.Duration
+}
+
+// serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
+func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) (err error) {
+	p := &program{settings: o, log: log, drainFor: o.drain}
+	ctx, p.stop = context.WithCancel(ctx)
+	defer p.stop()
+	c, err := bootstrap.Load(p.options())
+	if err != nil {
+		return err
+	}
+	if p.place, err = local.Find(p.configKey(c), o.workdir, o.profile); err != nil {
+		return err
+	}
+	if err := p.place.Make(); err != nil {
+		return err
+	}
+	lock, err := p.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	token, err := p.token()
+	if err != nil {
+		return err
+	}
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.instance.Close()) }()
+	if p.server, err = server.New(p.serverOptions(token)); err != nil {
+		return err
+	}
+	listeners, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	go p.instance.Watch(ctx)
+	if !o.quiet {
+		p.announce(stdout, listeners, token)
+	}
+	return p.server.Serve(ctx, p.drainFor, listeners...)
+}
+
+// configKey names the configuration for the place of the host: its path, or without one the folder of its plugins.
+func (p *program) configKey(c *bootstrap.Configuration) string { return cmp.Or(c.Path, programFolder()) }
+
+// options are those of the configuration, without what belongs to a running host.
+func (p *program) options() bootstrap.Options {
+	return bootstrap.Options{Config: p.config, TrustNamed: !p.checkTrust, Workdir: p.workdir, Profile: p.profile,
+		DefaultDir: shippedFolder(), Installed: true, Logger: p.log}
+}
+
+// open opens the configuration.
+func (p *program) open(ctx context.Context) error {
+	redacted := func(text string) string { return p.instance.Redact(text) } // no call begins before it is there
+	p.calls = server.NewCalls(redacted)
+	o := p.options()
+	o.Middleware = []host.Middleware{p.calls.Middleware}
+	var err error
+	p.instance, err = bootstrap.Open(ctx, o)
+	return err
+}
+
+func (p *program) serverOptions(token string) server.Options {
+	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
+		Tokens: []server.Token{{Value: token, Role: server.Operator}},
+		Stop: func(drain time.Duration) {
+			if drain > 0 {
+				p.drainFor = drain
+			}
+			p.stop()
+		}}
+}
+
+// info is what the API says of the configuration.
+func (p *program) info() *apiv1.GetInfoResponse {
+	c := p.instance.Config()
+	workdir, _ := filepath.Abs(p.workdir) // fails only where there is no current folder
+	out := &apiv1.GetInfoResponse{Configuration: c.Path, Workdir: workdir, Profile: p.profile,
+		Trusted: p.instance.Trusted(), Mode: string(cmp.Or(c.Host.Mode, host.ModeAsk))}
+	for _, err := range p.instance.Plugins().Problems {
+		out.Problems = append(out.Problems, err.Error())
+	}
+	return out
+}
+
+// errRunning means that another process serves the configuration.
+var errRunning = errors.New("a host of this configuration, work folder and profile is running already; stop it with " +
+	"`toolhost serve --stop`, or replace it with `toolhost serve --upgrade`")
+
+// lock keeps a second host of the configuration from starting.
+func (p *program) lock() (*os.File, error) {
+	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", errRunning, err)
+	}
+	return f, nil
+}
+
+// token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
+// browser survives a restart.
+func (p *program) token() (string, error) {
+	f, err := fsutil.OpenPrivate(p.place.Token())
+	if errors.Is(err, fs.ErrNotExist) {
+		token := rand.Text()
+		return token, fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return strings.TrimSpace(string(text)), err
+}
+
+// listen listens on the socket, and on an address if there is one.
+func (p *program) listen(ctx context.Context) ([]server.Listener, error) {
+	unix, err := server.ListenUnix(ctx, p.place.Socket())
+	if err != nil {
+		return nil, err
+	}
+	all := []server.Listener{{Listener: unix}}
+	if p.address != "" {
+		tcp, err := server.ListenTCP(ctx, p.address, nil)
+		if err != nil {
+			return nil, errors.Join(err, unix.Close())
+		}
+		all = append(all, server.Listener{Listener: tcp})
+	}
+	return all, nil
+}
+
+// announce prints where it serves. The token is in a part of the URL that browsers send to no one.
+func (p *program) announce(w io.Writer, all []server.Listener, token string) {
+	for _, l := range all {
+		if l.Addr().Network() == "unix" {
+			fmt.Fprintf(w, "serving at %s\n", l.Addr())
+		} else {
+			fmt.Fprintf(w, "serving at http://%s/#token=%s\n", l.Addr(), token)
+		}
+	}
+}
+
+func programFolder() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// shippedFolder is the folder of this program if it has plugins, as toolhost's own.
+func shippedFolder() string {
+	dir := programFolder()
+	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}

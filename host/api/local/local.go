@@ -1,0 +1,113 @@
+// Package local finds the host that serves a configuration to its user on this machine, and connects to it.
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
+)
+
+// A Place is where the files of a running host are: its socket, its token and its log. Hosts of different
+// configurations, work folders or profiles have different places.
+type Place struct{ base string }
+
+// Find returns the place of the host of a configuration file with a work folder and a profile. Without a file, config
+// is the folder whose plugins are used. Links are resolved, so that all names of a file lead to one place.
+func Find(config, workdir, profile string) (Place, error) {
+	folder, err := Folder()
+	if err != nil {
+		return Place{}, err
+	}
+	if workdir == "" {
+		workdir = "."
+	}
+	sum := sha256.New()
+	for _, path := range []string{config, workdir} {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return Place{}, err
+		}
+		if end, err := filepath.EvalSymlinks(path); err == nil {
+			path = end
+		}
+		fmt.Fprintf(sum, "%s\x00", path)
+	}
+	fmt.Fprint(sum, profile)
+	return Place{filepath.Join(folder, hex.EncodeToString(sum.Sum(nil))[:16])}, nil
+}
+
+// Folder is toolhost's folder of the user's runtime files: in $XDG_RUNTIME_DIR, otherwise in the system's folder for
+// temporary files, with the user's number. It need not exist.
+func Folder() (string, error) {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "toolhost"), nil
+	}
+	dir := os.TempDir()
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("there is no place for runtime files: %q, the folder for temporary files, is no absolute path; "+
+			"set XDG_RUNTIME_DIR", dir)
+	}
+	return filepath.Join(dir, "toolhost-"+strconv.Itoa(os.Getuid())), nil
+}
+
+// Make makes the folder if it does not exist, and fails if another user can reach it.
+func (p Place) Make() error {
+	dir := filepath.Dir(p.base)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return fsutil.CheckPrivateDir(dir)
+}
+
+// Socket is the path of the socket.
+func (p Place) Socket() string { return p.base + ".sock" }
+
+// Token is the path of the file with the token for HTTP.
+func (p Place) Token() string { return p.base + ".token" }
+
+// Lock is the path of the file that a running host keeps locked.
+func (p Place) Lock() string { return p.base + ".lock" }
+
+// Log is the path of the log of a host that was started in the background.
+func (p Place) Log() string { return p.base + ".log" }
+
+// Limits of a connection.
+const (
+	maxMessage   = 64 << 20 // bytes of a message that is received
+	probeTimeout = 2 * time.Second
+)
+
+// ErrNotRunning means that no host serves the place.
+var ErrNotRunning = errors.New("no host is running")
+
+// Dial connects to the host that serves the place. The error is ErrNotRunning when there is none.
+func (p Place) Dial(ctx context.Context) (*grpc.ClientConn, error) {
+	if _, err := os.Lstat(p.Socket()); err != nil {
+		return nil, ErrNotRunning
+	}
+	if err := fsutil.CheckPrivateDir(filepath.Dir(p.base)); err != nil {
+		return nil, err
+	}
+	probe, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "unix", p.Socket())
+	if err != nil { // a host that was killed leaves its socket
+		return nil, ErrNotRunning
+	}
+	_ = probe.Close()
+	return grpc.NewClient("passthrough:///toolhost", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", p.Socket())
+		}), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)), grpc.WithAuthority("localhost"))
+}

@@ -1,0 +1,221 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+var processID = os.Getpid()
+
+const (
+	maxID     = 256     // bytes of names that callers choose
+	maxQueued = 1 << 20 // bytes of events that wait for a slow client
+)
+
+// CallOnce runs one call without events.
+func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.CallRequest]) (
+	*connect.Response[apiv1.CallResult], error) {
+	c, err := s.newCall(ctx, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.inFlight.Done()
+	result := s.options.Backend.Catalog().Call(ctx, c)
+	out := convert.Result(result)
+	out.Text = convert.Text(result.Text())
+	return connect.NewResponse(out), nil
+}
+
+// Call runs one call with its events.
+func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
+	stream *connect.ServerStream[apiv1.CallResponse]) error {
+	c, err := s.newCall(ctx, r.Msg)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.inFlight.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Accepted{Accepted: accepted(c.ID)}})
+	if err != nil {
+		return err
+	}
+	if r.Msg.WithoutEvents {
+		result := convert.Result(s.options.Backend.Catalog().Call(ctx, c))
+		return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: result}})
+	}
+	q := newEventQueue()
+	c.Events = func(e sdk.Event) { q.add(0, &e) }
+	done := make(chan *host.Result, 1)
+	go func() { done <- s.options.Backend.Catalog().Call(ctx, c) }()
+	for {
+		select {
+		case <-q.ready:
+			for _, e := range q.take() {
+				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e.event}}); err != nil {
+					cancel()
+					<-done // so that no call outlives its stream
+					return err
+				}
+			}
+		case result := <-done:
+			for _, e := range q.take() {
+				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e.event}}); err != nil {
+					return err
+				}
+			}
+			return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: convert.Result(result)}})
+		}
+	}
+}
+
+func accepted(id string) *apiv1.CallAccepted {
+	return &apiv1.CallAccepted{CallId: id, Time: timestamppb.New(time.Now())}
+}
+
+// newCall checks the request, and returns its call.
+func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.Call, error) {
+	p := who(ctx)
+	for _, text := range []string{in.Tool, in.CallId, in.SessionId, in.Caller, in.StopReason} {
+		if len(text) > maxID {
+			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+				"a name in the request is longer than 256 bytes; nothing was run", "")
+		}
+	}
+	for _, text := range []string{in.Meta, in.Capabilities} {
+		if text != "" && !isObject(text) {
+			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+				"meta and capabilities must be JSON objects; nothing was run", "")
+		}
+	}
+	for _, text := range in.InputResponses {
+		if !json.Valid([]byte(text)) {
+			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+				"input_responses must be JSON texts; nothing was run", "")
+		}
+	}
+	if in.Caller != "" && in.Caller != p.caller() && !p.local {
+		return host.Call{}, fail(connect.CodePermissionDenied, sdk.CodeDenied,
+			"only callers on the Unix socket may name another caller; nothing was run", "Leave out caller.")
+	}
+	if in.Timeout != nil && (in.Timeout.CheckValid() != nil || in.Timeout.AsDuration() < 0) {
+		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+			"the timeout must not be negative; nothing was run", "")
+	}
+	tool, err := s.resolve(ctx, in.Tool)
+	if err != nil {
+		return host.Call{}, err
+	}
+	return host.Call{ID: cmp.Or(in.CallId, rand.Text()), Tool: tool, Arguments: json.RawMessage(in.Arguments),
+		TextArguments: in.TextArguments, StopReason: in.StopReason, Caller: cmp.Or(in.Caller, p.caller()),
+		SessionID: in.SessionId, Timeout: in.Timeout.AsDuration(), Meta: optional(in.Meta),
+		Capabilities: optional(in.Capabilities), ReturnInput: in.ReturnInput,
+		InputResponses: convert.ToRaws(in.InputResponses), RequestState: in.RequestState}, nil
+}
+
+func isObject(text string) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &object) == nil && object != nil
+}
+
+func optional(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// An eventQueue has the events that wait for the client. When too many do, the oldest output, progress and log lines
+// are dropped, and the next event says how many.
+type eventQueue struct {
+	ready chan struct{} // holds a token while events wait
+
+	mu      sync.Mutex
+	waiting []queuedEvent
+	bytes   int
+	lost    map[int]int32 // by call
+}
+
+type queuedEvent struct {
+	index int // of the call in its batch
+	size  int
+	event *apiv1.Event
+	reply *apiv1.CallBatchResponse // of a batch, in place of an event
+}
+
+func newEventQueue() *eventQueue { return &eventQueue{ready: make(chan struct{}, 1)} }
+
+// add never waits. The event's data is copied: a plugin's buffer may be used again.
+func (q *eventQueue) add(index int, e *sdk.Event) {
+	one := queuedEvent{index: index, size: 100 + len(e.Message) + len(e.Attributes) + len(e.Data),
+		event: convert.Event(e, time.Now())}
+	one.event.Data = append([]byte(nil), e.Data...)
+	q.mu.Lock()
+	q.put(one)
+	q.mu.Unlock()
+	q.signal()
+}
+
+// reply adds a message of a batch, which is never dropped.
+func (q *eventQueue) reply(r *apiv1.CallBatchResponse) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, queuedEvent{reply: r})
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *eventQueue) signal() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// put makes room for the event. The caller holds the lock.
+func (q *eventQueue) put(one queuedEvent) {
+	for i := 0; q.bytes+one.size > maxQueued && i < len(q.waiting); {
+		old := q.waiting[i]
+		if old.reply != nil || old.event.Type == string(sdk.EventStatus) {
+			i++
+			continue
+		}
+		if q.lost == nil {
+			q.lost = map[int]int32{}
+		}
+		q.lost[old.index] += 1 + old.event.Lost
+		q.bytes -= old.size
+		q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+	}
+	one.event.Lost = q.lost[one.index]
+	delete(q.lost, one.index)
+	q.bytes += one.size
+	q.waiting = append(q.waiting, one)
+}
+
+// take returns what waits.
+func (q *eventQueue) take() []queuedEvent {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := q.waiting
+	q.waiting, q.bytes = nil, 0
+	return out
+}

@@ -1,0 +1,389 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/redact"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Bounds of what is kept of calls.
+const (
+	maxRecent    = 500      // calls that have ended
+	maxEvents    = 200      // of one call
+	maxKept      = 16 << 10 // bytes of the arguments, the events and the result of one call, each
+	maxSessions  = 1000
+	maxArguments = 2 << 10 // bytes of a summary
+)
+
+// Calls is the register of the calls that run and of those that have just ended, with their sessions. Its Middleware
+// sees the calls of a host. It is safe for concurrent use; make one with NewCalls.
+type Calls struct {
+	feed   feed[*apiv1.CallSummary]
+	redact func(text string) string
+
+	mu       sync.Mutex
+	running  map[*tracked]struct{}
+	recent   [maxRecent]*tracked // a ring
+	next     int                 // place of the next in the ring
+	sessions map[string]*session
+	active   time.Time // when the last call began or ended
+}
+
+// NewCalls returns an empty register. Redact takes secrets out of what it shows; nil takes out what looks like one.
+func NewCalls(redacted func(text string) string) *Calls {
+	if redacted == nil {
+		redacted = redact.New().Text
+	}
+	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[string]*session{}, active: time.Now()}
+}
+
+// A tracked call is one that runs or has ended.
+type tracked struct {
+	of     *Calls
+	cancel context.CancelFunc
+	id     string
+	tool   string
+	plugin string
+	caller string
+	sess   string
+	via    *host.Via
+	began  time.Time
+
+	mu        sync.Mutex
+	arguments string // cut
+	status    string
+	progress  string
+	events    []timedEvent
+	kept      int // bytes of the events
+	dropped   int // events
+	ended     time.Time
+	err       *sdk.Error
+	result    *sdk.Result // nil when it is larger than what is kept
+	attempts  int
+	decision  policy.Decision
+}
+
+type timedEvent struct {
+	sdk.Event
+	at time.Time
+}
+
+// A session is one that has made calls.
+type session struct {
+	caller        string
+	first, last   time.Time
+	calls, failed int64
+	running       int
+}
+
+// Middleware belongs into the host's options. It registers each call that the host begins.
+func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
+	return func(ctx context.Context, call *host.Call) (*sdk.Result, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		t := &tracked{of: c, cancel: cancel, id: call.ID, tool: call.Tool, caller: call.Caller, sess: call.SessionID,
+			via: call.Via(), began: time.Now(), arguments: textutil.Cut(string(call.Arguments), maxKept),
+			status: string(host.Generated)}
+		if call.Definition != nil {
+			t.plugin = call.Definition.Plugin
+		}
+		receive := call.Events
+		call.Events = func(e sdk.Event) {
+			t.event(&e)
+			if receive != nil {
+				receive(e)
+			}
+		}
+		c.begin(t)
+		var result *sdk.Result
+		var err error = errPanicked
+		defer func() { c.end(t, call, result, err) }()
+		result, err = next(ctx, call)
+		return result, err
+	}
+}
+
+// errPanicked is the error of a call that has none, since a panic ended it.
+var errPanicked = &sdk.Error{Code: sdk.CodeInternal, Name: "Panic", Message: "a panic ended the call"}
+
+func (c *Calls) begin(t *tracked) {
+	c.mu.Lock()
+	c.active = t.began
+	c.running[t] = struct{}{}
+	s := c.sessions[t.sess]
+	if s == nil {
+		if len(c.sessions) >= maxSessions {
+			c.dropSession()
+		}
+		s = &session{first: t.began}
+		c.sessions[t.sess] = s
+	}
+	s.caller, s.last = t.caller, t.began
+	s.calls++
+	s.running++
+	c.mu.Unlock()
+	c.feed.publish(t.summary)
+}
+
+// dropSession forgets the session that has not called for longest, unless it has running calls. The caller holds the
+// lock.
+func (c *Calls) dropSession() {
+	oldest := ""
+	for id, s := range c.sessions {
+		if s.running == 0 && (c.sessions[oldest] == nil || s.last.Before(c.sessions[oldest].last)) {
+			oldest = id
+		}
+	}
+	delete(c.sessions, oldest)
+}
+
+func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
+	t.mu.Lock()
+	t.ended, t.decision = time.Now(), call.Decision
+	if call.Definition != nil {
+		t.plugin = call.Definition.Plugin
+	}
+	switch e := failure(r, err); {
+	case e == nil:
+		t.status = string(host.Done)
+	case e.Code == sdk.CodeCanceled:
+		t.status, t.err = string(host.Canceled), e
+	default:
+		t.status, t.err = string(host.Errored), e
+	}
+	if r != nil && size(r) <= maxKept {
+		t.result = r
+	}
+	failed := t.err != nil
+	t.mu.Unlock()
+	c.mu.Lock()
+	c.active = t.ended
+	delete(c.running, t)
+	c.recent[c.next] = t
+	c.next = (c.next + 1) % maxRecent
+	if s := c.sessions[t.sess]; s != nil {
+		s.running--
+		if failed {
+			s.failed++
+		}
+	}
+	c.mu.Unlock()
+	c.feed.publish(t.summary)
+}
+
+// failure is why a call failed, nil if it did not.
+func failure(r *sdk.Result, err error) *sdk.Error {
+	if e, is := err.(*sdk.Error); is { //nolint:errorlint // the host's own
+		return e
+	}
+	if err != nil {
+		return &sdk.Error{Code: sdk.CodeOf(err), Message: err.Error()}
+	}
+	if r != nil {
+		return r.Error
+	}
+	return nil
+}
+
+// size is how many bytes of a result are kept.
+func size(r *sdk.Result) int {
+	n := len(r.Structured) + len(r.Extra)
+	for _, p := range r.Content {
+		n += len(p.Text) + len(p.Data) + len(p.Raw) + len(p.Extra) + len(p.Source)
+	}
+	return n
+}
+
+// event notes an event of the call.
+func (t *tracked) event(e *sdk.Event) {
+	t.mu.Lock()
+	changed := true
+	switch {
+	case !t.ended.IsZero():
+		changed = false
+	case e.Type == sdk.EventStatus:
+		t.status = e.Message
+	case e.Type == sdk.EventProgress:
+		t.progress = textutil.Cut(e.Message, 300)
+	default:
+		changed = false
+	}
+	n := len(e.Message) + len(e.Attributes) + len(e.Data)
+	if len(t.events) < maxEvents && t.kept+n <= maxKept {
+		kept := *e
+		kept.Data, kept.Attributes = slices.Clone(e.Data), slices.Clone(e.Attributes)
+		t.events = append(t.events, timedEvent{kept, time.Now()})
+		t.kept += n
+	} else {
+		t.dropped++
+	}
+	t.mu.Unlock()
+	if changed {
+		t.of.feed.publish(t.summary)
+	}
+}
+
+// summary is the message about the call.
+func (t *tracked) summary() *apiv1.CallSummary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := &apiv1.CallSummary{CallId: convert.Text(t.id), Tool: convert.Text(t.tool), Plugin: t.plugin,
+		Caller: convert.Text(t.caller), SessionId: convert.Text(t.sess), Status: t.status, Began: timestamppb.New(t.began),
+		Ended: convert.Time(t.ended), Progress: convert.Text(t.progress),
+		Arguments: convert.Text(textutil.Cut(t.of.redact(t.arguments), maxArguments))}
+	if !t.ended.IsZero() {
+		out.Duration = durationpb.New(t.ended.Sub(t.began))
+	}
+	if t.via != nil {
+		out.ViaTool, out.ViaCallId = convert.Text(t.via.Tool), convert.Text(t.via.CallID)
+	}
+	if e := t.err; e != nil {
+		out.ErrorCode, out.ErrorName, out.ErrorMessage = string(e.Code), convert.Text(e.Name), convert.Text(e.Message)
+	}
+	return out
+}
+
+// list returns the running calls, the oldest first.
+func (c *Calls) list() []*apiv1.CallSummary {
+	c.mu.Lock()
+	all := make([]*tracked, 0, len(c.running))
+	for t := range c.running {
+		all = append(all, t)
+	}
+	c.mu.Unlock()
+	slices.SortFunc(all, func(a, b *tracked) int { return a.began.Compare(b.began) })
+	out := make([]*apiv1.CallSummary, len(all))
+	for i, t := range all {
+		out[i] = t.summary()
+	}
+	return out
+}
+
+// Running is how many calls run or wait, and since when that is so if it is zero.
+func (c *Calls) Running() (n int, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.running), c.active
+}
+
+// cancel cancels the running calls that match, and returns how many.
+func (c *Calls) cancel(match func(*tracked) bool) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := range c.running {
+		if match(t) {
+			t.cancel()
+			n++
+		}
+	}
+	return n
+}
+
+// listSessions returns the sessions, the last active first.
+func (c *Calls) listSessions() (out []*apiv1.Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, s := range c.sessions {
+		out = append(out, &apiv1.Session{Id: convert.Text(id), Caller: convert.Text(s.caller),
+			FirstCall: timestamppb.New(s.first), LastCall: timestamppb.New(s.last), Calls: s.calls, Failed: s.failed,
+			Running: int32(s.running)})
+	}
+	slices.SortFunc(out, func(a, b *apiv1.Session) int {
+		return cmp.Or(b.LastCall.AsTime().Compare(a.LastCall.AsTime()), strings.Compare(a.Id, b.Id))
+	})
+	return out
+}
+
+// Describe fills in what the register knows of a call that runs or has just ended: secrets are replaced as in the log.
+// It reports whether it knows the call.
+func (c *Calls) Describe(id string, out *apiv1.GetCallResponse) bool {
+	t := c.find(id)
+	if t == nil {
+		return false
+	}
+	out.Summary = t.summary()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Decision = convert.Decision(t.decision)
+	for i := range t.events {
+		e := convert.Event(&t.events[i].Event, t.events[i].at)
+		e.Message, e.Data, e.Attributes = t.of.redact(e.Message), []byte(t.of.redact(string(e.Data))),
+			t.of.redact(e.Attributes)
+		out.Events = append(out.Events, e)
+	}
+	out.Stages = t.stages()
+	if t.ended.IsZero() || t.result == nil && t.err == nil {
+		return true
+	}
+	r := &host.Result{CallID: t.id, Tool: t.tool, Plugin: t.plugin, Status: host.StatusOK, Error: t.err,
+		Duration: t.ended.Sub(t.began)}
+	if t.err != nil {
+		r.Status = host.StatusError
+	}
+	if t.result != nil {
+		r.Content, r.Structured, r.Truncated = slices.Clone(t.result.Content), t.result.Structured, t.result.Truncated
+	}
+	for i := range r.Content {
+		r.Content[i].Text = t.of.redact(r.Content[i].Text)
+	}
+	r.Structured = []byte(t.of.redact(string(r.Structured)))
+	out.Result = convert.Result(r)
+	return true
+}
+
+// find returns the newest call with the id.
+func (c *Calls) find(id string) (found *tracked) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := range c.running {
+		if t.id == id && (found == nil || t.began.After(found.began)) {
+			found = t
+		}
+	}
+	for i := 0; found == nil && i < maxRecent; i++ {
+		if t := c.recent[(c.next-1-i+2*maxRecent)%maxRecent]; t != nil && t.id == id {
+			found = t
+		}
+	}
+	return found
+}
+
+// stages are the times between the statuses. The caller holds the lock.
+func (t *tracked) stages() (out []*apiv1.Stage) {
+	name, since := "decide", t.began
+	add := func(until time.Time) {
+		out = append(out, &apiv1.Stage{Name: name, Duration: durationpb.New(until.Sub(since))})
+		since = until
+	}
+	for _, e := range t.events {
+		if e.Type != sdk.EventStatus {
+			continue
+		}
+		switch host.CallStatus(e.Message) {
+		case host.AwaitingApproval:
+			add(e.at)
+			name = "approval"
+		case host.Calling:
+			add(e.at)
+			name = "call"
+		}
+	}
+	if !t.ended.IsZero() {
+		add(t.ended)
+	}
+	return out
+}

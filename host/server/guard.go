@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/internal/netlimit"
+)
+
+const (
+	mcpPath     = "/mcp"
+	metricsPath = "/metrics"
+	apiPrefix   = "/toolhost.api.v1."
+)
+
+// needs are the roles of methods that a viewer may not use.
+var needs = map[string]Role{
+	apiv1connect.HostServiceCallProcedure:            Operator,
+	apiv1connect.HostServiceCallBatchProcedure:       Operator,
+	apiv1connect.HostServiceCallOnceProcedure:        Operator,
+	apiv1connect.HostServiceCancelCallProcedure:      Operator,
+	apiv1connect.HostServicePreviewProcedure:         Operator,
+	apiv1connect.HostServiceEndSessionProcedure:      Operator,
+	apiv1connect.HostServiceStopProcedure:            Operator,
+	apiv1connect.HostServiceUpgradeProcedure:         Operator,
+	apiv1connect.ApprovalServiceAnswerProcedure:      Approver,
+	apiv1connect.ApprovalServiceForgetProcedure:      Approver,
+	apiv1connect.PluginServiceReloadProcedure:        Operator,
+	apiv1connect.PluginServiceResetProcedure:         Operator,
+	apiv1connect.ConfigurationServiceReloadProcedure: Operator,
+	mcpPath: Operator,
+}
+
+// needed is the role that a path needs, "" for what everyone may have.
+func needed(path string) Role {
+	switch role, named := needs[path]; {
+	case named:
+		return role
+	case strings.HasPrefix(path, apiPrefix), path == metricsPath:
+		return Viewer
+	}
+	return ""
+}
+
+// A principal is who makes a request.
+type principal struct {
+	role  Role
+	name  string // of the token
+	local bool   // the user, on the Unix socket
+}
+
+type principalKey struct{}
+
+// who returns who makes the request of a context.
+func who(ctx context.Context) principal {
+	p, _ := ctx.Value(principalKey{}).(principal)
+	return p
+}
+
+// key distinguishes principals for limits.
+func (p principal) key() string {
+	switch {
+	case p.local:
+		return "socket"
+	case p.role == "":
+		return "anyone"
+	}
+	return "token:" + p.name
+}
+
+// caller is who calls are made for.
+func (p principal) caller() string {
+	if p.name == "" {
+		return "api"
+	}
+	return "api:" + p.name
+}
+
+// guard admits requests: for this host, from no page of another origin, with a token whose role suffices, within the
+// limits. It bounds the time and the size of what clients send and read.
+func (s *Server) guard(next http.Handler) http.Handler {
+	refused := connect.NewErrorWriter()
+	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
+		w := netlimit.NewWriter(plain, s.limits.write)
+		control := http.NewResponseController(plain)
+		// also of a request that is refused without its body: net/http reads some of it first
+		_ = control.SetReadDeadline(time.Now().Add(s.limits.body)) // a writer of a test may have none
+		refuse := func(status int, rpc connect.Code, message, hint string) {
+			w.Header().Set("Connection", "close")
+			if err := fail(rpc, "", message, hint); refused.IsSupported(r) {
+				_ = refused.Write(w, r, err) // the client may be gone
+			} else {
+				http.Error(w, message, status)
+			}
+		}
+		p := principal{role: Operator, local: isLocal(r.Context())}
+		if !p.local {
+			if why := s.foreign(r); why != "" {
+				refuse(http.StatusForbidden, connect.CodePermissionDenied, why, "")
+				return
+			}
+			token := s.authenticated(r)
+			p = principal{}
+			if token != nil {
+				p = principal{role: token.Role, name: token.Name}
+			}
+		}
+		switch need := needed(r.URL.Path); {
+		case p.role == "" && need != "":
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(http.StatusUnauthorized, connect.CodeUnauthenticated, "a valid token is needed",
+				"Send the header Authorization: Bearer TOKEN; `toolhost serve --show-token` prints it.")
+			return
+		case !p.role.may(need):
+			refuse(http.StatusForbidden, connect.CodePermissionDenied,
+				fmt.Sprintf("this needs the role %s, and the token has the role %s", need, p.role), "")
+			return
+		}
+		done, ok := netlimit.Serving(r.Context())
+		if !ok {
+			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
+				fmt.Sprintf("%d connections serve requests, which is the limit", s.limits.connections), "")
+			return
+		}
+		defer done()
+		taken, ok := s.load.Begin(p.key(), &s.limits.load)
+		if !ok {
+			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
+				fmt.Sprintf("%d requests are being served, which is the limit", s.limits.load.Requests), "")
+			return
+		}
+		defer taken.End()
+		if r.ContentLength > s.limits.maxBody {
+			refuse(http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted,
+				fmt.Sprintf("the body has %d bytes; the limit is %d", r.ContentLength, s.limits.maxBody), "")
+			return
+		}
+		if r.Body == http.NoBody {
+			_ = control.SetReadDeadline(time.Time{})
+		}
+		r.Body = &timedBody{ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, p)))
+	})
+}
+
+// timedBody ends the time limit of a body with the body.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read reads, and lets the connection be read without a limit after the end.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// foreign says why a request over TCP is not one for this server: pages of other origins, and names that lead here by a
+// trick of the DNS, must not use what the user may.
+func (s *Server) foreign(r *http.Request) string {
+	if !s.isHost(r.Host) {
+		return fmt.Sprintf("this server is not %.200q: use the address that it printed, or name the host in the serve block",
+			r.Host)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		if err != nil || !strings.EqualFold(u.Host, r.Host) || u.Scheme != scheme(r) {
+			return "requests from the pages of other origins are refused"
+		}
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	navigates := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && needed(r.URL.Path) == ""
+	if (site == "cross-site" || site == "same-site") && !navigates {
+		return "requests from the pages of other origins are refused"
+	}
+	return ""
+}
+
+func scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// isHost reports whether clients may reach the server by a name. A server that serves no listener of its own is reached
+// by any.
+func (s *Server) isHost(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.hosts) == 0 || s.hosts[strings.ToLower(name)]
+}

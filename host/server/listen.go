@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/netlimit"
+)
+
+// maxHeader is how many bytes the header of a request may have.
+const maxHeader = 64 << 10
+
+// ListenTCP listens on an address for Serve. Without TLS it refuses one that others can reach. A port alone is one of
+// the loopback address.
+func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		if _, port, err = net.SplitHostPort(":" + address); err != nil {
+			return nil, fmt.Errorf("%q is no address; use HOST:PORT, such as 127.0.0.1:8080", address)
+		}
+		host = "127.0.0.1"
+	}
+	if secure == nil && !IsLoopback(host) {
+		return nil, fmt.Errorf("%s can be reached by others, and what they send and read would not be encrypted; give the "+
+			"serve block tls_cert and tls_key, or listen on 127.0.0.1:%s", address, port)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+}
+
+// IsLoopback takes names for what they are now: only "localhost" is one of this machine whatever answers.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// ListenUnix listens on a socket that only the user can reach, for Serve. A socket that a process has left is replaced;
+// the caller makes sure that none serves it. Its folder must be the user's own.
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// A localConn is a connection over a Unix socket, whose other end is a process of this user.
+type localConn struct{ net.Conn }
+
+// peers is a listener of a Unix socket that serves the processes of this user, except those that this process has
+// started, such as plugins: they would have the user's rights over the host that confines them.
+type peers struct{ net.Listener }
+
+// Accept returns the next connection of such a process.
+func (l peers) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		u, is := c.(*net.UnixConn)
+		if is && checkPeer(u) == nil {
+			return &localConn{c}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// isLocal reports whether a request came over a Unix socket.
+func isLocal(ctx context.Context) bool {
+	_, is := netlimit.Of(ctx).(*localConn)
+	return is
+}
+
+// A Listener is one that Serve serves. With TLS it is served over that.
+type Listener struct {
+	net.Listener
+	TLS *tls.Config
+}
+
+// Serve serves the listeners until ctx ends or one fails. Then it takes no new connections and no new calls, ends
+// watches, and waits for the calls that run, at most for drain; it cancels those that have not ended by then.
+func (s *Server) Serve(ctx context.Context, drain time.Duration, listeners ...Listener) error {
+	s.name(listeners)
+	server := s.httpServer()
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() {
+			limited := netlimit.New(l.Listener, s.limits.connections)
+			switch {
+			case l.Addr().Network() == "unix":
+				limited = netlimit.New(peers{l.Listener}, s.limits.connections)
+				failed <- server.Serve(limited)
+			case l.TLS != nil:
+				secure := server.TLSConfig.Clone()
+				secure.Certificates, secure.GetCertificate = l.TLS.Certificates, l.TLS.GetCertificate
+				failed <- server.Serve(tls.NewListener(limited, secure))
+			default:
+				failed <- server.Serve(limited)
+			}
+		}()
+	}
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.beginStop()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	shut := server.Shutdown(limited)
+	if shut != nil { // calls still run
+		s.calls.cancel(func(*tracked) bool { return true })
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastGrace)
+		defer cancel()
+		shut = server.Shutdown(last)
+	}
+	if shut != nil {
+		_ = server.Close() // what has not ended by now is cut off
+	}
+	s.inFlight.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// lastGrace is how long canceled calls may take to send their results.
+const lastGrace = 5 * time.Second
+
+// beginStop refuses new calls, and ends watches.
+func (s *Server) beginStop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+func (s *Server) httpServer() *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{Handler: s.handler, ReadHeaderTimeout: s.limits.header, IdleTimeout: s.limits.idle,
+		MaxHeaderBytes: maxHeader, ConnContext: netlimit.WithConnection, Protocols: protocols,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: s.limits.streams, SendPingTimeout: s.limits.idle / 2,
+			PingTimeout: s.limits.header, WriteByteTimeout: s.limits.write},
+		ErrorLog: logOf(s.options.Logger)}
+}
+
+// name notes under which names the server is reached.
+func (s *Server) name(listeners []Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range listeners {
+		if l.Addr().Network() == "unix" {
+			s.addresses = append(s.addresses, l.Addr().String())
+			continue
+		}
+		scheme := "http://"
+		if l.TLS != nil {
+			scheme = "https://"
+		}
+		s.addresses = append(s.addresses, scheme+l.Addr().String())
+		host, port, _ := net.SplitHostPort(l.Addr().String())
+		names := append([]string{host}, s.options.Hosts...)
+		if IsLoopback(host) {
+			names = append(names, "localhost", "127.0.0.1", "::1")
+		}
+		for _, n := range names {
+			n = strings.ToLower(n)
+			s.hosts[net.JoinHostPort(n, port)] = true
+			if l.TLS != nil && port == "443" || l.TLS == nil && port == "80" {
+				s.hosts[n] = true
+			}
+			if strings.Contains(n, ":") { // the operator named the port, such as that of a proxy
+				s.hosts[n] = true
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Preview describes what a call would do.
+func (s *hostService) Preview(ctx context.Context, r *connect.Request[apiv1.PreviewRequest]) (
+	*connect.Response[apiv1.PreviewResponse], error) {
+	c, err := s.newCall(ctx, &apiv1.CallRequest{Tool: r.Msg.Tool, Arguments: r.Msg.Arguments, Caller: r.Msg.Caller,
+		SessionId: r.Msg.SessionId})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.inFlight.Done()
+	d, preview, err := s.options.Backend.Catalog().Preview(ctx, c)
+	out := &apiv1.PreviewResponse{Preview: convert.Preview(preview), Error: convert.Error(failure(nil, err))}
+	if d.Effect != "" {
+		out.Decision = convert.Decision(d)
+	}
+	return connect.NewResponse(out), nil
+}
+
+// CallBatch runs the calls of one turn.
+func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.CallBatchRequest],
+	stream *connect.ServerStream[apiv1.CallBatchResponse]) error {
+	var calls []host.Call
+	q := newEventQueue()
+	for i, in := range r.Msg.Calls {
+		c, err := s.newCall(ctx, in)
+		if err != nil {
+			return err
+		}
+		if !in.WithoutEvents {
+			c.Events = func(e sdk.Event) { q.add(i, &e) }
+		}
+		calls = append(calls, c)
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.inFlight.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for i, c := range calls {
+		err := stream.Send(&apiv1.CallBatchResponse{Index: int32(i),
+			Message: &apiv1.CallBatchResponse_Accepted{Accepted: accepted(c.ID)}})
+		if err != nil {
+			return err
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		results := s.options.Backend.Catalog().CallAll(ctx, calls, host.BatchOptions{Parallel: int(r.Msg.Parallel),
+			StopOnRejection: r.Msg.StopOnRejection, MaxResultBytes: r.Msg.MaxResultBytes})
+		for i, result := range results {
+			q.reply(&apiv1.CallBatchResponse{Index: int32(i),
+				Message: &apiv1.CallBatchResponse_Result{Result: convert.Result(result)}})
+		}
+	}()
+	for ended := false; !ended; {
+		select {
+		case <-q.ready:
+		case <-done:
+			ended = true
+		}
+		for _, one := range q.take() {
+			reply := one.reply
+			if reply == nil {
+				reply = &apiv1.CallBatchResponse{Index: int32(one.index),
+					Message: &apiv1.CallBatchResponse_Event{Event: one.event}}
+			}
+			if err := stream.Send(reply); err != nil {
+				cancel()
+				<-done // so that no call outlives its stream
+				return err
+			}
+		}
+	}
+	return nil
+}

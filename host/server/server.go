@@ -1,0 +1,187 @@
+// Package server serves a host to many clients: the API of package api over gRPC, gRPC-Web and Connect, MCP, metrics,
+// and the console, on TCP and on a Unix socket. Requests over TCP need a token, whose role says what it may do; the
+// Unix socket serves the user alone. An agent that runs its own host serves that with New; `toolhost serve` is such a
+// program for a configuration.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/internal/netlimit"
+)
+
+// A Backend is the host that is served, such as a *bootstrap.Instance. Both may be others after a reload.
+type Backend interface {
+	Host() *host.Host
+	// Catalog holds the tools that are served.
+	Catalog() *host.Catalog
+}
+
+// Options configure a Server. Only Backend is required; a part that is nil is answered with "unimplemented".
+type Options struct {
+	Backend Backend
+	// Calls is the register of calls whose Middleware is in the host's options. Without it the server knows only the
+	// calls that come through its API.
+	Calls *Calls
+	// Tokens are who may use the server over TCP. SetTokens replaces them.
+	Tokens []Token
+	// Hosts are names by which clients may reach the server over TCP, beside those of the loopback addresses: requests
+	// for other hosts are refused.
+	Hosts []string
+	// Info returns what GetInfo says of the configuration; nil says nothing of it.
+	Info func() *apiv1.GetInfoResponse
+	// Version is the version of the program.
+	Version string
+
+	// The other services.
+	Approvals     apiv1connect.ApprovalServiceHandler
+	Plugins       apiv1connect.PluginServiceHandler
+	History       apiv1connect.HistoryServiceHandler
+	Policy        apiv1connect.PolicyServiceHandler
+	Configuration apiv1connect.ConfigurationServiceHandler
+
+	// MCP is served at /mcp to operators, Metrics at /metrics to viewers, and Console at all other paths to everyone: its
+	// pages are public, what they show comes from the API.
+	MCP, Metrics, Console http.Handler
+
+	// Stop is called when a client asks the server to stop, Upgrade when one asks for the program that is installed now;
+	// Upgrade returns the process that serves from then on. Nil refuses both.
+	Stop    func(drain time.Duration)
+	Upgrade func(ctx context.Context) (pid int, err error)
+
+	// Logger gets the log; nil drops it.
+	Logger *slog.Logger
+}
+
+// A Server serves a host. Make one with New; it is safe for concurrent use.
+type Server struct {
+	options Options
+	calls   *Calls
+	handler http.Handler
+	tokens  atomic.Pointer[tokenList]
+	started time.Time
+	limits  limits
+	load    netlimit.Load
+	watches watchCounter
+
+	// stopping ends watches, and new calls are refused from then on.
+	stopping context.Context
+	stop     context.CancelFunc
+
+	mu        sync.Mutex
+	addresses []string
+	hosts     map[string]bool // names with ports by which the server may be reached
+	inFlight  sync.WaitGroup  // calls that came through the API
+}
+
+// limits bound what clients take of the server.
+type limits struct {
+	header, body time.Duration // for those of a request
+	write        time.Duration // for each piece of a response
+	idle         time.Duration // between two requests of a connection
+	connections  int           // of a listener, that serve requests
+	streams      int           // of a connection at once
+	watches      int           // of one token at once, and four times as many of all
+	load         netlimit.Limits
+	maxBody      int64
+}
+
+var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
+	idle: 2 * time.Minute, connections: 1000, streams: 250, watches: 200, maxBody: 16 << 20,
+	load: netlimit.Limits{Requests: 1000, Bodies: 64 << 20, AllBodies: 256 << 20}}
+
+// New returns a server. It listens on nothing before Serve.
+func New(o Options) (*Server, error) {
+	if o.Backend == nil {
+		return nil, errors.New("server: Options.Backend is required")
+	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	s := &Server{options: o, calls: o.Calls, started: time.Now(), limits: defaultLimits, hosts: map[string]bool{}}
+	if s.calls == nil {
+		s.calls = NewCalls(nil)
+	}
+	if err := s.SetTokens(o.Tokens); err != nil {
+		return nil, err
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Handler serves everything, as Serve does on its listeners. Requests count as those over TCP.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Stopping is a context that ends when the server begins to stop, for streams of other services.
+func (s *Server) Stopping() context.Context { return s.stopping }
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	o := []connect.HandlerOption{connect.WithReadMaxBytes(int(s.limits.maxBody)),
+		connect.WithInterceptors(failures{s.options.Logger}), connect.WithRecover(s.recovered)}
+	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
+	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
+	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,
+		apiv1connect.UnimplementedApprovalServiceHandler{}), o...))
+	mount(apiv1connect.NewPluginServiceHandler(or[apiv1connect.PluginServiceHandler](s.options.Plugins,
+		apiv1connect.UnimplementedPluginServiceHandler{}), o...))
+	mount(apiv1connect.NewHistoryServiceHandler(or[apiv1connect.HistoryServiceHandler](s.options.History,
+		apiv1connect.UnimplementedHistoryServiceHandler{}), o...))
+	mount(apiv1connect.NewPolicyServiceHandler(or[apiv1connect.PolicyServiceHandler](s.options.Policy,
+		apiv1connect.UnimplementedPolicyServiceHandler{}), o...))
+	mount(apiv1connect.NewConfigurationServiceHandler(or[apiv1connect.ConfigurationServiceHandler](
+		s.options.Configuration, apiv1connect.UnimplementedConfigurationServiceHandler{}), o...))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { ok(w) })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("POST "+sessionPath, s.openSession)
+	mux.HandleFunc("DELETE "+sessionPath, s.closeSession)
+	if s.options.MCP != nil {
+		mux.Handle(mcpPath, s.options.MCP)
+	}
+	if s.options.Metrics != nil {
+		mux.Handle(metricsPath, s.options.Metrics)
+	}
+	if s.options.Console != nil {
+		mux.Handle("/", s.options.Console)
+	}
+	return s.guard(mux)
+}
+
+// or returns h unless it is nil.
+func or[H comparable](h, otherwise H) H { return cmp.Or(h, otherwise) }
+
+func ok(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n")) // the client may be gone
+}
+
+// ready says whether the server takes calls.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.stopping.Err() != nil {
+		http.Error(w, "the host is stopping", http.StatusServiceUnavailable)
+		return
+	}
+	ok(w)
+}
+
+// begin notes a call; it fails when the server stops.
+func (s *Server) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Err() != nil {
+		return fail(connect.CodeUnavailable, "", "the host is stopping, and takes no new calls", "Call again in a moment.")
+	}
+	s.inFlight.Add(1)
+	return nil
+}

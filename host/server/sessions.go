@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+)
+
+// CancelCall cancels the running calls with an id: usually one.
+func (s *hostService) CancelCall(_ context.Context, r *connect.Request[apiv1.CancelCallRequest]) (
+	*connect.Response[apiv1.CancelCallResponse], error) {
+	id := r.Msg.CallId
+	if s.calls.cancel(func(t *tracked) bool { return t.id == id }) == 0 {
+		return nil, fail(connect.CodeNotFound, "", "no running call has this id: it may have ended", "")
+	}
+	return connect.NewResponse(&apiv1.CancelCallResponse{}), nil
+}
+
+// ListRunningCalls lists the calls that run or wait.
+func (s *hostService) ListRunningCalls(context.Context, *connect.Request[apiv1.ListRunningCallsRequest]) (
+	*connect.Response[apiv1.ListRunningCallsResponse], error) {
+	return connect.NewResponse(&apiv1.ListRunningCallsResponse{Calls: s.calls.list()}), nil
+}
+
+// maxMessage is the most summaries of a message.
+const maxMessage = 200
+
+// WatchCalls sends calls as they begin, change and end.
+func (s *hostService) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],
+	stream *connect.ServerStream[apiv1.WatchCallsResponse]) error {
+	ctx, done, err := s.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	w := s.calls.feed.watch(nil) // a call that begins now is in the snapshot, in a change, or in both
+	defer w.end()
+	if err := stream.Send(&apiv1.WatchCallsResponse{Snapshot: true, Calls: s.calls.list()}); err != nil {
+		return err
+	}
+	for {
+		changes, lost, err := w.next(ctx)
+		if err != nil {
+			return ended(s, err)
+		}
+		for len(changes) > 0 || lost > 0 {
+			n := min(len(changes), maxMessage)
+			if err := stream.Send(&apiv1.WatchCallsResponse{Calls: changes[:n], Lost: int32(lost)}); err != nil {
+				return err
+			}
+			changes, lost = changes[n:], 0
+		}
+	}
+}
+
+// ended is the error of a watch whose context has ended: none when the server stops.
+func ended(s *hostService, err error) error {
+	if s.stopping.Err() != nil {
+		return nil
+	}
+	return connect.NewError(connect.CodeCanceled, err)
+}
+
+// ListSessions lists the sessions.
+func (s *hostService) ListSessions(context.Context, *connect.Request[apiv1.ListSessionsRequest]) (
+	*connect.Response[apiv1.ListSessionsResponse], error) {
+	return connect.NewResponse(&apiv1.ListSessionsResponse{Sessions: s.calls.listSessions()}), nil
+}
+
+// EndSession cancels the calls of a session, and revokes the approvals that were given for it alone.
+func (s *hostService) EndSession(_ context.Context, r *connect.Request[apiv1.EndSessionRequest]) (
+	*connect.Response[apiv1.EndSessionResponse], error) {
+	id := r.Msg.SessionId
+	out := &apiv1.EndSessionResponse{Canceled: int32(s.calls.cancel(func(t *tracked) bool { return t.sess == id }))}
+	h := s.options.Backend.Host()
+	for _, a := range h.Remembered() {
+		if a.SessionID == id && !a.Saved && h.Revoke(a.ID) {
+			out.Forgotten++
+		}
+	}
+	return connect.NewResponse(out), nil
+}
+
+// Stop has the program stop the server.
+func (s *hostService) Stop(_ context.Context, r *connect.Request[apiv1.StopRequest]) (
+	*connect.Response[apiv1.StopResponse], error) {
+	if s.options.Stop == nil {
+		return nil, connect.NewError(connect.CodeUnimplemented, nil)
+	}
+	running, _ := s.calls.Running()
+	s.options.Stop(r.Msg.Drain.AsDuration())
+	return connect.NewResponse(&apiv1.StopResponse{RunningCalls: int32(running)}), nil
+}
+
+// Upgrade has the program start its successor.
+func (s *hostService) Upgrade(ctx context.Context, _ *connect.Request[apiv1.UpgradeRequest]) (
+	*connect.Response[apiv1.UpgradeResponse], error) {
+	if s.options.Upgrade == nil {
+		return nil, connect.NewError(connect.CodeUnimplemented, nil)
+	}
+	pid, err := s.options.Upgrade(ctx)
+	if err != nil {
+		return nil, fail(connect.CodeFailedPrecondition, "", err.Error(), "This host serves on.")
+	}
+	return connect.NewResponse(&apiv1.UpgradeResponse{Pid: int32(pid)}), nil
+}

@@ -1,0 +1,167 @@
+// Package netlimit bounds what the clients of an HTTP server take of it.
+package netlimit
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Spare connections are left for those that serve no request: they learn that they are too many.
+const Spare = 32
+
+// A Listener is a listener with a limit of connections. At the limit, a new connection ends the one that has served no
+// request for longest. Make one with New.
+type Listener struct {
+	net.Listener
+	limit int // of connections that serve requests
+
+	mu      sync.Mutex
+	open    int
+	serving int
+	idle    list.List // of *connection, the one that has been idle for longest first
+}
+
+// New returns a listener with a limit of connections that serve requests.
+func New(l net.Listener, limit int) *Listener { return &Listener{Listener: l, limit: limit} }
+
+// A connection is one of a listener with a limit.
+type connection struct {
+	net.Conn
+	of       *Listener
+	requests int           // being served
+	place    *list.Element // among the idle ones; nil while it serves a request
+	closed   bool
+}
+
+// connectionKey is the context key of the *connection of a request.
+type connectionKey struct{}
+
+// WithConnection is for http.Server.ConnContext: it lets Serving know the connection of a request.
+func WithConnection(ctx context.Context, c net.Conn) context.Context {
+	if t, is := c.(interface{ NetConn() net.Conn }); is { // TLS
+		c = t.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// Of returns what the listener below accepted, nil for a request of another server.
+func Of(ctx context.Context) net.Conn {
+	if c, is := ctx.Value(connectionKey{}).(*connection); is {
+		return c.Conn
+	}
+	return nil
+}
+
+// Serving notes that a connection serves a request whose client may make it, until done is called; ok is false if too
+// many do. Before that, and between requests, it is idle.
+func Serving(ctx context.Context) (done func(), ok bool) {
+	c, is := ctx.Value(connectionKey{}).(*connection)
+	if !is {
+		return func() {}, true
+	}
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if c.requests == 0 {
+		if c.of.serving >= c.of.limit {
+			return nil, false
+		}
+		c.of.serving++
+		c.leaveIdle()
+	}
+	c.requests++
+	return c.done, true
+}
+
+func (c *connection) done() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if c.requests--; c.requests == 0 {
+		c.of.serving--
+		c.becomeIdle()
+	}
+}
+
+// becomeIdle puts the connection behind the idle ones. The caller holds the lock.
+func (c *connection) becomeIdle() {
+	if !c.closed {
+		c.place = c.of.idle.PushBack(c)
+	}
+}
+
+// leaveIdle takes the connection from the idle ones. The caller holds the lock.
+func (c *connection) leaveIdle() {
+	if c.place != nil {
+		c.of.idle.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// Accept returns the next connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{Conn: accepted, of: l}
+	l.mu.Lock()
+	var oldest *connection
+	if first := l.idle.Front(); first != nil && l.open >= l.limit+Spare {
+		oldest = first.Value.(*connection)
+	}
+	l.open++
+	c.becomeIdle()
+	l.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return c, nil
+}
+
+// Close ends the connection.
+func (c *connection) Close() error {
+	c.of.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		c.of.open--
+		c.leaveIdle()
+	}
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// A Writer is a response that gives up on a client that does not read: each write has a time limit.
+type Writer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	limit   time.Duration
+}
+
+// NewWriter returns a response with a time limit for each write.
+func NewWriter(w http.ResponseWriter, limit time.Duration) *Writer {
+	return &Writer{w, http.NewResponseController(w), limit}
+}
+
+// Write writes within the limit.
+func (w *Writer) Write(b []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush sends what was written.
+func (w *Writer) Flush() { _ = w.FlushError() }
+
+// FlushError sends what was written within the limit.
+func (w *Writer) FlushError() error {
+	w.begin()
+	return w.control.Flush()
+}
+
+// begin sets the deadline. A writer of a test may have none.
+func (w *Writer) begin() { _ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) }
+
+// Unwrap is for http.ResponseController.
+func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
