@@ -32,7 +32,7 @@ const (
 	standbyDelay = time.Second
 	// programCheckTime is how long a look at the program file may delay a takeover; a slower one is given up, and so is
 	// the standby.
-	programCheckTime = 100 * time.Millisecond
+	programCheckTime = time.Second
 )
 
 // died closes when the standby's program has ended; nil without one.

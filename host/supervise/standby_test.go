@@ -113,6 +113,7 @@ func withFakeStandby(t *testing.T, script []error, f func(t *testing.T, p *Proce
 		}
 		f(t, p, a, program)
 		a.endAll()
+		synctest.Wait()
 		_ = p.Close()
 	})
 }

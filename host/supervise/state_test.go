@@ -44,8 +44,8 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	}
 	g := &generation{number: number, calls: newInFlightCalls(), replaced: make(chan struct{}),
 		released: make(chan struct{}),
-		child: &child{died: make(chan struct{}), exited: make(chan struct{}), released: closed, tail: &tail{},
-			killReason: "it was asked to end"}}
+		child: &child{died: make(chan struct{}), exited: make(chan struct{}), released: closed, stderrRead: closed,
+			tail: &tail{}, killReason: "it was asked to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live, a.all = g, append(a.all, g)
 	return g, nil
@@ -96,7 +96,7 @@ func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Proce
 		p := newProcess(Spec{Name: "x"}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
-			a.live.end() // stop finds it ended
+			a.crash() // stop finds it ended
 		}
 		_ = p.Close()
 	})
