@@ -15,8 +15,12 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# Packages in which goroutines share state: `make test` runs them with the race detector, `make test-long` the others.
-SHARED   := ./internal/callctx ./host ./host/internal/... ./host/audit ./host/supervise/... ./internal/wire/... ./sdk/...
+# Packages in which goroutines share state at each call: `make test` runs them with the race detector, `make test-long`
+# the others.
+SHARED   := ./host ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
+	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
+	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
+	./sdk/proctree ./sdk/sdktest ./sdk/workspace
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
 MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s
