@@ -8,7 +8,7 @@
 // the file. A plugin's config block becomes a JSON object: a block inside it is an object, several blocks of one type
 // are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, or here for the top
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, serve.go, or here for the top
 // level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
@@ -69,6 +69,8 @@ type Config struct {
 	Audit *Audit
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
+	// Serve is nil when the file has no serve block.
+	Serve *Serve
 	// LockMode is the file's setting for plugins that are not locked; "" when it has none.
 	LockMode lockfile.Mode
 	// Locked is the lock file beside the file; nil when there is none, and after Parse.
@@ -201,7 +203,8 @@ func newReader(path string, src []byte) (*reader, error) {
 // blockHomes say where each block belongs.
 var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
-	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block",
+	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
+	"token":    "in the serve block",
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
 	"sandbox": "in a plugin or a plugin_discovery block",
@@ -257,6 +260,7 @@ func (r *reader) file(top *hclfile.Body) {
 	}
 	r.roots(top)
 	r.identities(top)
+	r.serve(top)
 	top.Done()
 	if len(r.Hidden.Texts) > 0 {
 		c.References = r.Hidden

@@ -49,6 +49,9 @@ audit {}
 mcp {
   identity "i" {}
 }
+serve {
+  token "t" {}
+}
 `
 
 // sections are the blocks in the order of the page, with their headings and an introduction.
@@ -77,6 +80,9 @@ var sections = []struct{ block, heading, text string }{
 	{"mcp", "mcp", "Who may use `toolhost mcp --http`. See [mcp.md](mcp.md)."},
 	{"mcp.identity", `identity "NAME", in mcp`, "Each has plugin processes, sessions and remembered answers of its own. " +
 		"Rules know it as the caller `mcp:NAME`."},
+	{"serve", "serve", "How `toolhost serve` serves this configuration.."},
+	{"serve.token", `token "NAME", in serve`, "Someone who may use the address beside the user. Rules know its calls as " +
+		"the caller `api:NAME`."},
 	{"locals", "locals", "Names for values: `locals { a = \"x\" }` is used as `local.a`."},
 }
 
@@ -119,7 +125,24 @@ var keys = map[string]map[string]key{
 		"approval":            {"", "how people are asked"},
 		"audit":               {"", "the record of decisions and calls"},
 		"mcp":                 {"", "who may use `toolhost mcp --http`"},
+		"serve":               {"", "how `toolhost serve` serves this configuration"},
 		"locals":              {"", "names for values"},
+	},
+	"serve": {
+		"address": {"`127.0.0.1:7411`, or another port if that is taken",
+			"where HTTP is served; an address that others can reach needs TLS"},
+		"socket": {"none", "a Unix socket for the user, beside the one in the user's runtime folder"},
+		"hosts": {"those of this machine", "names by which clients reach the address, with a port if that of a proxy is " +
+			"another one; requests for other names are refused"},
+		"tls_cert":     {"no TLS", "the file with the certificate chain, as PEM; needs `tls_key`"},
+		"tls_key":      {"no TLS", "the file with the private key, as PEM; needs `tls_cert`"},
+		"on_demand":    {"`false`", "`true` has commands such as `toolhost call` start a host in the background when none is running"},
+		"idle_timeout": {"15m", "after how long without calls and clients a host in the background ends"},
+		"token":        {"", "someone who may use the address beside the user"},
+	},
+	"serve.token": {
+		"value": {"", "the bearer token, by reference, such as `env.TOOLHOST_TOKEN`; 16 characters at least"},
+		"role":  {"", "what it may do: read (`viewer`), also answer approvals (`approver`), or everything (`operator`)"},
 	},
 	"mcp": {"identity": {"", "someone with a token"}},
 	"mcp.identity": {

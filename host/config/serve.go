@@ -1,0 +1,84 @@
+package config
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+)
+
+// Serve is how `toolhost serve` serves the configuration.
+type Serve struct {
+	// Address is where HTTP is served; "" is the default.
+	Address string
+	// Socket is a Unix socket beside the one of the user's runtime folder; "" is none.
+	Socket string
+	// Hosts are names by which clients may reach the address, beside those of this machine.
+	Hosts []string
+	// Certificate and Key are the files for TLS; both are "" without.
+	Certificate, Key string
+	// OnDemand has commands start a host in the background when none is running.
+	OnDemand bool
+	// IdleTimeout is after how long without calls and clients a host in the background ends; zero is the default.
+	IdleTimeout time.Duration
+	// Tokens are who may use the address beside the user.
+	Tokens []ServeToken
+}
+
+// A ServeToken is someone who may use the API with a token.
+type ServeToken struct {
+	Name string
+	// Value is the bearer token; "" when its reference has no value.
+	Value string
+	// Role is viewer, approver or operator.
+	Role   string
+	Source string // such as "config.hcl:12"
+}
+
+// LoadTLS reads the certificate and the key; nil without.
+func (s *Serve) LoadTLS() (*tls.Config, error) {
+	if s == nil || s.Certificate == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.Certificate, s.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+var serveRoles = []string{"viewer", "approver", "operator"}
+
+// maxIdle is the longest idle_timeout.
+const maxIdle = 30 * 24 * time.Hour
+
+// serve reads the serve block.
+func (r *reader) serve(top *hclfile.Body) {
+	b := top.Block("serve")
+	if b == nil {
+		return
+	}
+	in := top.Open(b, "serve")
+	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.folder(in, "socket"),
+		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
+		Certificate: r.folder(in, "tls_cert"), Key: r.folder(in, "tls_key")}
+	s.Hosts, _ = in.Texts("hosts", hclfile.CheckLine)
+	in.Needs("tls_cert", "tls_key", `"server.key"`)
+	in.Needs("tls_key", "tls_cert", `"server.crt"`)
+	names := hclfile.Names{}
+	for _, b := range in.Blocks("token") {
+		name, t := in.Named(b, hclfile.PluginNaming, names)
+		one := ServeToken{Name: name, Value: t.Text("value", hclfile.CheckLine), Role: t.OneOf("role", serveRoles),
+			Source: t.Where()}
+		t.Require("value", "env.TOOLHOST_TOKEN")
+		t.Require("role", `"viewer"`)
+		if e := t.Syntax.Attributes["value"]; e != nil && !refers(e.Expr) {
+			t.Wrong(e.Expr.Range(), "value is written out").WithHint(
+				"keep it in the environment, where this file's readers do not see it: value = env.TOOLHOST_TOKEN")
+		}
+		t.Done()
+		s.Tokens = append(s.Tokens, one)
+	}
+	in.Done()
+	r.config.Serve = s
+}
