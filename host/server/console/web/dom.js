@@ -3,7 +3,7 @@
 const attributes = new Set(["class", "id", "type", "role", "for", "name", "value", "placeholder", "title", "tabindex",
   "rows", "cols", "min", "max", "step", "scope", "colspan", "autocomplete", "spellcheck", "disabled", "checked", "hidden",
   "open", "selected", "multiple", "readonly", "required", "alt", "datetime", "width", "height", "inputmode", "lang",
-  "autofocus", "wrap", "enterkeyhint", "download"]);
+  "autofocus", "wrap", "list", "enterkeyhint", "download"]);
 
 // h makes an element. Properties that start with "on" are listeners, "aria-" and "data-" and those above attributes;
 // href is for fragments of this page and blobs that the page made. Children are nodes, strings, numbers, or arrays.
