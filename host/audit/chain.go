@@ -84,18 +84,27 @@ func unseal(line []byte) (*link, error) {
 	if !json.Valid(line) {
 		return nil, errors.New("it is not JSON")
 	}
-	body, ok := bytes.CutSuffix(line, []byte(`"}`))
-	cut := len(line) - sealed
-	if !ok || cut < 1 || !bytes.HasPrefix(line[cut:], []byte(hashKey)) || !isHash(string(body[cut+len(hashKey):])) {
+	if !hasSeal(line) {
 		return nil, errors.New("it does not end in a hash, as records do")
 	}
+	cut := len(line) - sealed
 	l := &link{right: hashOf(append(bytes.Clone(line[:cut]), '}'))}
 	if err := json.Unmarshal(line, l); err != nil {
 		return nil, errors.New("it is no record: its fields are of other kinds") // the library's words can hold the line's
 	}
-	l.Hash = string(body[cut+len(hashKey):])
+	l.Hash = string(sealOf(line))
 	return l, nil
 }
+
+// hasSeal reports whether a line ends as records do.
+func hasSeal(line []byte) bool {
+	cut := len(line) - sealed
+	return cut > 0 && bytes.HasPrefix(line[cut:], []byte(hashKey)) && bytes.HasSuffix(line, []byte(`"}`)) &&
+		isHash(string(sealOf(line)))
+}
+
+// sealOf is the hash at the end of a line that has one.
+func sealOf(line []byte) []byte { return line[len(line)-sealed+len(hashKey) : len(line)-len(`"}`)] }
 
 // isHash reports a SHA-256 as this package writes it.
 func isHash(text string) bool {

@@ -48,8 +48,9 @@ type query struct {
 	timed        bool
 
 	// took is set when calls of the class border must be looked at one by one: they took about as long as the filter says.
-	took        int64
-	above, edge string // match without that class, and of it alone
+	took  int64
+	above []string // match by higher classes, of which a call has one
+	edge  string   // and by that class alone
 }
 
 // compile translates the filter.
@@ -124,12 +125,12 @@ func either(any []string) []string {
 // atLeast selects by duration: all classes above that of the duration, and of that class the calls that took as long.
 func (q *query) atLeast(took int64, all []string) {
 	class := min(classOf(took), lastClass)
-	higher := []string{`"` + durationToken(0, lastClass+1) + `"`} // no call's, so that there is one
+	var higher []string
 	for _, token := range longer(class) {
 		higher = append(higher, `"`+token+`"`)
+		q.above = append(q.above, strings.Join(append(slices.Clone(all), `"`+token+`"`), " AND "))
 	}
 	edge := `"` + durationToken(0, class) + `"`
-	q.above = strings.Join(append(slices.Clone(all), either(higher)...), " AND ")
 	q.edge = strings.Join(append(slices.Clone(all), edge), " AND ")
 	q.match = strings.Join(append(slices.Clone(all), either(append(higher, edge))...), " AND ")
 	q.took = took

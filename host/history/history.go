@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -69,6 +70,9 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 			return nil, err
 		}
 	}
+	if sameFile(o.Record, o.Index) {
+		return nil, fmt.Errorf("%s is the record, so it cannot be the index; name another place", o.Index)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -78,6 +82,12 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, err
 	}
 	return i, nil
+}
+
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return a == b || errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // Close closes the index. Searches that run end first.

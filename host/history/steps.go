@@ -52,10 +52,22 @@ func (s steps) count(r row, n int64) {
 
 // save adds the counts to those of the index.
 func (s steps) save(ctx context.Context, tx *sql.Tx) error {
+	if len(s) == 0 {
+		return nil
+	}
+	load, err := tx.PrepareContext(ctx, "SELECT cells FROM steps WHERE width = ? AND step = ?")
+	if err != nil {
+		return err
+	}
+	defer load.Close()
+	save, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer save.Close()
 	for key, add := range s {
 		var data []byte
-		err := tx.QueryRowContext(ctx, "SELECT cells FROM steps WHERE width = ? AND step = ?", key.width, key.step).Scan(
-			&data)
+		err := load.QueryRowContext(ctx, key.width, key.step).Scan(&data)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -65,7 +77,7 @@ func (s steps) save(ctx context.Context, tx *sql.Tx) error {
 		if data = encodeCells(add); len(data) == 0 {
 			_, err = tx.ExecContext(ctx, "DELETE FROM steps WHERE width = ? AND step = ?", key.width, key.step)
 		} else {
-			_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?)", key.width, key.step, data)
+			_, err = save.ExecContext(ctx, key.width, key.step, data)
 		}
 		if err != nil {
 			return err

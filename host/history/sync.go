@@ -260,13 +260,25 @@ func (w *writer) step(ctx context.Context, i *Index, s *store, f *os.File, limit
 		i.log.Info("the index of the history is made again", "record", i.options.Record, "why", why)
 		return true, w.clear(ctx, s)
 	}
-	b := &batch{number: p.next}
-	if f != nil {
-		if err := b.read(ctx, f, p.at, now.size, limit); err != nil {
+	b := w.ahead
+	if w.ahead = nil; b == nil || b.at != p.at || b.file != now.identity {
+		b = &batch{at: p.at, file: now.identity}
+		if err := b.read(ctx, f, now.size, limit); err != nil {
 			return false, err
 		}
 	}
-	wrote, err := w.commit(ctx, i, s, f, &p, b, now.identity)
+	wrote, err := false, error(nil)
+	if !b.more {
+		wrote, err = w.commit(ctx, i, s, f, &p, b)
+	} else { // the next batch is read on another processor
+		next := &batch{at: b.at + b.size, file: b.file}
+		read := make(chan error, 1)
+		go func() { read <- next.read(ctx, f, now.size, limit) }()
+		wrote, err = w.commit(ctx, i, s, f, &p, b)
+		if <-read == nil {
+			w.ahead = next
+		}
+	}
 	if err != nil {
 		return false, err
 	}
@@ -310,9 +322,9 @@ func clearTables(ctx context.Context, tx *sql.Tx) error {
 
 // A batch is a part of the record, its lines joined to calls.
 type batch struct {
-	number int64 // of the next new call
-	size   int64 // bytes of the record
-	more   bool  // the record goes on
+	file     string // the record's identity
+	at, size int64  // bytes of the record
+	more     bool   // the record goes on
 
 	events []event
 }
@@ -323,9 +335,12 @@ type event struct {
 	line   lineRef
 }
 
-// read reads whole lines from the record, up to size.
-func (b *batch) read(ctx context.Context, f *os.File, at, size, limit int64) error {
-	for l, err := range audit.Lines(io.NewSectionReader(f, at, size-at)) {
+// read reads whole lines from the record, nil for none, of that size.
+func (b *batch) read(ctx context.Context, f *os.File, size, limit int64) error {
+	if f == nil {
+		return nil
+	}
+	for l, err := range audit.Lines(io.NewSectionReader(f, b.at, size-b.at)) {
 		if err != nil {
 			return err
 		}
@@ -342,7 +357,7 @@ func (b *batch) read(ctx context.Context, f *os.File, at, size, limit int64) err
 		}
 		b.size += l.Size
 		if ok && (r.Kind == audit.KindDecision || r.Kind == audit.KindCall) {
-			b.events = append(b.events, event{r, lineRef{at + l.Offset, int64(len(l.Text)), checksum(l.Text)}})
+			b.events = append(b.events, event{r, lineRef{b.at + l.Offset, int64(len(l.Text)), checksum(l.Text)}})
 		}
 	}
 	return nil

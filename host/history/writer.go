@@ -33,7 +33,8 @@ type writer struct {
 	unfinished map[string]int64 // numbers of calls by their ids
 	order      []openCall       // of unfinished, oldest first; some have ended
 	series     map[series]int64
-	expiring   bool // there was more to remove
+	expiring   bool   // there was more to remove
+	ahead      *batch // was read already, nil for none
 }
 
 type openCall struct {
@@ -108,6 +109,7 @@ type entry struct {
 	last  audit.Record
 	texts wordWriter
 	old   *row // as it is in the index, nil for a new call
+	now   row
 }
 
 // A row is what the index has of a call, besides its words.
@@ -160,8 +162,8 @@ type changes struct {
 }
 
 // commit writes the batch. It reports false if another process has changed the index meanwhile.
-func (w *writer) commit(ctx context.Context, i *Index, s *store, f io.ReaderAt, p *position, b *batch, file string) (
-	wrote bool, err error) {
+func (w *writer) commit(ctx context.Context, i *Index, s *store, f io.ReaderAt, p *position, b *batch) (wrote bool,
+	err error) {
 	if b.size == 0 {
 		if expired, err := i.expired(ctx, s.write, p.oldest, p.next); err != nil || !expired {
 			w.expiring = false
@@ -219,7 +221,7 @@ func (w *writer) commit(ctx context.Context, i *Index, s *store, f io.ReaderAt, 
 		}
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE position SET file = ?, at = ?, first_size = ?, first_sum = ?, last_size = ?,
-		last_sum = ?, oldest = ?, next = ?, commits = commits + 1`, file, end, first.size, notNil(first.sum), last.size,
+		last_sum = ?, oldest = ?, next = ?, commits = commits + 1`, b.file, end, first.size, notNil(first.sum), last.size,
 		notNil(last.sum), oldest, c.next)
 	if err != nil {
 		return false, err
@@ -342,12 +344,15 @@ func (w *writer) write(ctx context.Context, tx *sql.Tx, c *changes) error {
 		return err
 	}
 	defer words.Close()
-	for _, number := range slices.Sorted(maps.Keys(c.entries)) {
-		e := c.entries[number]
-		now := row{e.call.Time().UnixMicro(), e.call.Duration.Microseconds(), 0, sessionKey(e.call.SessionID)}
-		if now.series, err = w.seriesID(ctx, tx, e.seriesKey()); err != nil {
+	for _, e := range c.entries {
+		e.now = row{e.call.Time().UnixMicro(), e.call.Duration.Microseconds(), 0, sessionKey(e.call.SessionID)}
+		if e.now.series, err = w.seriesID(ctx, tx, e.seriesKey()); err != nil {
 			return err
 		}
+	}
+	// A statement that can be rolled back alone, as that of seriesID, has the full-text index write what it holds in memory.
+	for _, number := range slices.Sorted(maps.Keys(c.entries)) {
+		e, now := c.entries[number], c.entries[number].now
 		if _, err := calls.ExecContext(ctx, number, now.time, now.took, now.series, now.session,
 			encodeLines(e.lines)); err != nil {
 			return err
