@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/server"
+	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -98,7 +99,7 @@ func (p *program) open(ctx context.Context) error {
 
 func (p *program) serverOptions(token string) server.Options {
 	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
-		Tokens: []server.Token{{Value: token, Role: server.Operator}},
+		Console: console.New(), Tokens: []server.Token{{Value: token, Role: server.Operator}},
 		Stop: func(drain time.Duration) {
 			if drain > 0 {
 				p.drainFor = drain

@@ -1,20 +1,15 @@
 package server
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	consolesession "github.com/toolhost/toolhost/host/server/internal/session"
 )
 
 // A Role says what a client may do. Each role may do what those before it may.
@@ -48,9 +43,9 @@ type Token struct {
 
 // tokenList has the tokens in the form in which they are compared.
 type tokenList struct {
-	all     []Token
-	hashes  [][sha256.Size]byte
-	cookies []string
+	all    []Token
+	values []string
+	hashes [][sha256.Size]byte
 }
 
 // SetTokens replaces the tokens: one that is gone has no access from now on, and its streams end with their next
@@ -72,7 +67,7 @@ func (s *Server) SetTokens(all []Token) error {
 		}
 		names[t.Name] = true
 		list.hashes = append(list.hashes, sha256.Sum256([]byte(t.Value)))
-		list.cookies = append(list.cookies, cookieValue(t.Value))
+		list.values = append(list.values, t.Value)
 	}
 	s.tokens.Store(list)
 	return nil
@@ -90,38 +85,8 @@ func (l *tokenList) find(value string) *Token {
 	return found
 }
 
-// findCookie is find for the value of a cookie.
-func (l *tokenList) findCookie(value string) *Token {
-	var found *Token
-	for i, c := range l.cookies {
-		if subtle.ConstantTimeCompare([]byte(value), []byte(c)) == 1 {
-			found = &l.all[i]
-		}
-	}
-	return found
-}
-
-// cookieValue is made of the token and does not reveal it, so that sessions outlive the process.
-func cookieValue(token string) string {
-	mac := hmac.New(sha256.New, []byte(token))
-	_, _ = io.WriteString(mac, "toolhost console") // it never fails
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-const (
-	// sessionPath exchanges a token for the cookie of the console: POST {"token": "…"}. DELETE removes the cookie.
-	sessionPath = "/session"
-	sessionTime = 7 * 24 * time.Hour
-)
-
-// cookieName is another one for each port: browsers share cookies between the ports of a host.
-func cookieName(r *http.Request) string {
-	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		port = "default"
-	}
-	return "toolhost_" + port
-}
+// sessionPath exchanges a token for a session of the console: POST {"token": "…"}. DELETE ends it.
+const sessionPath = "/session"
 
 // authenticated returns the token of a request; nil for none, and for a wrong one.
 func (s *Server) authenticated(r *http.Request) *Token {
@@ -133,30 +98,24 @@ func (s *Server) authenticated(r *http.Request) *Token {
 		}
 		return list.find(strings.TrimSpace(value))
 	}
-	if c, err := r.Cookie(cookieName(r)); err == nil {
-		return list.findCookie(c.Value)
+	if i := consolesession.Find(r, list.values); i >= 0 {
+		return &list.all[i]
 	}
 	return nil
 }
 
 func (s *Server) openSession(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		Token string `json:"token"`
-	}
-	err := json.NewDecoder(io.LimitReader(r.Body, 4<<10)).Decode(&in)
-	token := s.tokens.Load().find(in.Token)
-	if err != nil || token == nil {
-		http.Error(w, "a valid token is needed", http.StatusUnauthorized)
+	w.Header().Set("Cache-Control", "no-store")
+	value, err := consolesession.ReadToken(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.setCookie(w, r, cookieValue(token.Value), int(sessionTime/time.Second))
+	if s.tokens.Load().find(value) == nil {
+		http.Error(w, "the token is not valid: open the address that `toolhost serve` prints", http.StatusUnauthorized)
+		return
+	}
+	consolesession.Start(w, r, value)
 }
 
-func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) { s.setCookie(w, r, "", -1) }
-
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusNoContent)
-}
+func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) { consolesession.End(w, r) }

@@ -55,7 +55,7 @@ type asset struct {
 
 // New returns the handler of "/" and of everything below Path. The page and its files are public: they say nothing of
 // the host. Who serves it checks Host and Origin first, as for the API.
-func New(sessions *Sessions) http.Handler {
+func New() http.Handler {
 	mux := http.NewServeMux()
 	assets := load()
 	mux.Handle("GET /{$}", assets["index.html"])
@@ -64,8 +64,6 @@ func New(sessions *Sessions) http.Handler {
 			mux.Handle("GET "+Path+name, a)
 		}
 	}
-	mux.HandleFunc("POST "+Path+"session", sessions.signIn)
-	mux.HandleFunc("DELETE "+Path+"session", sessions.signOut)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
 			w.Header().Set(name, value)

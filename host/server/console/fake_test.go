@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
 	"github.com/toolhost/toolhost/host/server/console"
+	"github.com/toolhost/toolhost/host/server/internal/session"
 )
 
 const token = "a-token-of-the-tests"
@@ -77,7 +78,6 @@ func quote(s string) string {
 
 // serve starts the console with the fake behind it, as toolhost-server does with the real one.
 func (f *fake) serve(t testing.TB) *httptest.Server {
-	sessions := &console.Sessions{Tokens: func() []string { return []string{token} }}
 	mux := http.NewServeMux()
 	for _, register := range []func() (string, http.Handler){
 		func() (string, http.Handler) { return apiv1connect.NewHostServiceHandler(f) },
@@ -91,14 +91,22 @@ func (f *fake) serve(t testing.TB) *httptest.Server {
 	} {
 		path, handler := register()
 		mux.Handle(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, ok := sessions.Token(r); !ok {
+			if session.Find(r, []string{token}) < 0 {
 				_ = connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeUnauthenticated, errors.New("sign in")))
 				return
 			}
 			handler.ServeHTTP(w, r)
 		}))
 	}
-	mux.Handle("/", console.New(sessions))
+	mux.HandleFunc("POST /session", func(w http.ResponseWriter, r *http.Request) {
+		if value, err := session.ReadToken(w, r); err != nil || value != token {
+			http.Error(w, "the token is not valid", http.StatusUnauthorized)
+			return
+		}
+		session.Start(w, r, token)
+	})
+	mux.HandleFunc("DELETE /session", session.End)
+	mux.Handle("/", console.New())
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		server.CloseClientConnections()

@@ -17,7 +17,7 @@ export function takeToken() {
 
 // signIn exchanges a token; it throws an error with the server's sentence when the token is not valid.
 export async function signIn(token) {
-  const response = await fetch("console/session", {
+  const response = await fetch("session", {
     method: "POST", cache: "no-store", headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ token: token.trim() }),
   });
@@ -27,6 +27,6 @@ export async function signIn(token) {
 
 export async function signOut() {
   localStorage.removeItem(storage);
-  await fetch("console/session", { method: "DELETE" }).catch(() => {});
+  await fetch("session", { method: "DELETE" }).catch(() => {});
   location.reload();
 }
