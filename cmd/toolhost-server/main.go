@@ -43,7 +43,7 @@ type settings struct {
 	idleTimeout              time.Duration
 	drain                    time.Duration
 	logLevel, logFormat      string
-	quiet                    bool
+	background               bool
 }
 
 // run is main without the process; it returns the exit code.
@@ -55,12 +55,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	f.BoolVar(&o.checkTrust, "check-trust", false, "use the file of --config only if it is trusted")
 	f.StringVar(&o.workdir, "workdir", "", "`folder` that tools work in")
 	f.StringVar(&o.profile, "profile", "", "only the tools of this `profile`")
-	f.StringVar(&o.address, "address", "", "serve HTTP at this `address`; none serves the socket alone")
+	f.StringVar(&o.address, "address", "", "serve HTTP at this `address`")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "end after this `time` without calls and clients")
 	f.DurationVar(&o.drain, "drain", 30*time.Second, "how long running calls may take to end at a stop")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.BoolVar(&o.quiet, "quiet", false, "do not print where it serves")
+	f.BoolVar(&o.background, "background", false, "end when idle, and serve no address unless the configuration has one")
 	f.Bool("no-color", false, "ignored")
 	showVersion := f.Bool("version", false, "print the version")
 	switch err := f.Parse(args); {

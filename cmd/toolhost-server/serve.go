@@ -12,12 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/internal/fsutil"
@@ -32,12 +34,12 @@ type program struct {
 	instance *bootstrap.Instance
 	server   *server.Server
 	stop     context.CancelFunc
-	drainFor time.Duration
+	stopping atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
 }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
 func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) (err error) {
-	p := &program{settings: o, log: log, drainFor: o.drain}
+	p := &program{settings: o, log: log}
 	ctx, p.stop = context.WithCancel(ctx)
 	defer p.stop()
 	c, err := bootstrap.Load(p.options())
@@ -71,14 +73,14 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	go p.instance.Watch(ctx)
-	if !o.quiet {
-		p.announce(stdout, listeners, token)
-	}
-	return p.server.Serve(ctx, p.drainFor, listeners...)
+	p.announce(stdout, listeners, token)
+	return p.server.Serve(ctx, p.drainTime, listeners...)
 }
 
 // configKey names the configuration for the place of the host: its path, or without one the folder of its plugins.
-func (p *program) configKey(c *bootstrap.Configuration) string { return cmp.Or(c.Path, programFolder()) }
+func (p *program) configKey(c *bootstrap.Configuration) string {
+	return cmp.Or(c.Path, programFolder())
+}
 
 // options are those of the configuration, without what belongs to a running host.
 func (p *program) options() bootstrap.Options {
@@ -99,13 +101,27 @@ func (p *program) open(ctx context.Context) error {
 
 func (p *program) serverOptions(token string) server.Options {
 	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
-		Console: console.New(), Tokens: []server.Token{{Value: token, Role: server.Operator}},
+		Tokens: p.tokens(token), Hosts: p.block().Hosts, Console: console.New(),
 		Stop: func(drain time.Duration) {
-			if drain > 0 {
-				p.drainFor = drain
-			}
+			p.stopping.Store(&drain)
 			p.stop()
 		}}
+}
+
+// block is the serve block of the configuration in use.
+func (p *program) block() *config.Serve { return cmp.Or(p.instance.Config().Serve, &config.Serve{}) }
+
+// tokens are the user's own and those of the configuration that have a value.
+func (p *program) tokens(own string) []server.Token {
+	all := []server.Token{{Value: own, Role: server.Operator}}
+	for _, t := range p.block().Tokens {
+		if t.Value == "" {
+			p.log.Warn("a token has no value, and lets no one in", "token", t.Name, "place", t.Source)
+			continue
+		}
+		all = append(all, server.Token{Name: t.Name, Value: t.Value, Role: server.Role(t.Role)})
+	}
+	return all
 }
 
 // info is what the API says of the configuration.
@@ -149,29 +165,63 @@ func (p *program) token() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// listen listens on the socket, and on an address if there is one.
-func (p *program) listen(ctx context.Context) ([]server.Listener, error) {
-	unix, err := server.ListenUnix(ctx, p.place.Socket())
-	if err != nil {
-		return nil, err
+// drainTime is how long running calls may take to end.
+func (p *program) drainTime() time.Duration {
+	if asked := p.stopping.Load(); asked != nil && *asked > 0 {
+		return *asked
 	}
-	all := []server.Listener{{Listener: unix}}
-	if p.address != "" {
-		tcp, err := server.ListenTCP(ctx, p.address, nil)
-		if err != nil {
-			return nil, errors.Join(err, unix.Close())
+	return p.drain
+}
+
+// defaultAddress is where HTTP is served unless something else is said, or the port is taken.
+const defaultAddress = "127.0.0.1:7411"
+
+// listen listens on the sockets, and on an address.
+func (p *program) listen(ctx context.Context) (all []server.Listener, err error) {
+	defer func() {
+		for _, l := range all {
+			if err != nil {
+				_ = l.Close()
+			}
 		}
-		all = append(all, server.Listener{Listener: tcp})
+	}()
+	for _, path := range []string{p.place.Socket(), p.block().Socket} {
+		if path == "" {
+			continue
+		}
+		l, err := server.ListenUnix(ctx, path)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, server.Listener{Listener: l})
 	}
-	return all, nil
+	address := cmp.Or(p.address, p.block().Address)
+	if p.background && address == "" {
+		return all, nil
+	}
+	secure, err := p.block().LoadTLS()
+	if err != nil {
+		return all, err
+	}
+	l, err := server.ListenTCP(ctx, cmp.Or(address, defaultAddress), secure)
+	if err != nil && address == "" {
+		l, err = server.ListenTCP(ctx, "127.0.0.1:0", secure)
+	}
+	if err != nil {
+		return all, err
+	}
+	return append(all, server.Listener{Listener: l, TLS: secure}), nil
 }
 
 // announce prints where it serves. The token is in a part of the URL that browsers send to no one.
 func (p *program) announce(w io.Writer, all []server.Listener, token string) {
 	for _, l := range all {
-		if l.Addr().Network() == "unix" {
+		switch {
+		case l.Addr().Network() == "unix":
 			fmt.Fprintf(w, "serving at %s\n", l.Addr())
-		} else {
+		case l.TLS != nil:
+			fmt.Fprintf(w, "serving at https://%s/#token=%s\n", l.Addr(), token)
+		default:
 			fmt.Fprintf(w, "serving at http://%s/#token=%s\n", l.Addr(), token)
 		}
 	}

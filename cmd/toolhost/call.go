@@ -108,6 +108,14 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.approve == "" {
+		if r := g.running(ctx, f.profile); r != nil {
+			defer r.close()
+			return g.callRunning(ctx, r, args, arguments, timeout, f)
+		}
+	} else {
+		g.explain("a host of its own, since --approve sets how this host approves")
+	}
 	piped := len(args) > 1 && args[1] == "-"
 	o := g.asking(g.options(), g.prompterAt(piped))
 	o.Profile, o.Approve, o.SingleCall = f.profile, bootstrap.Approve(f.approve), true

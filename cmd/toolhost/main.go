@@ -54,6 +54,7 @@ type globals struct {
 	config, workdir     string
 	logLevel, logFormat string
 	checkTrust          bool
+	standalone, verbose bool
 	late                *error // of a help text, for which cobra has no errors
 }
 
@@ -74,7 +75,7 @@ func newRoot(t *terminal) *cobra.Command {
 	}
 	g.flags(root, t)
 	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g),
-		newDoctor(g), newMCP(g), newAudit(g), newPlugin(g), newVersion(g))
+		newDoctor(g), newMCP(g), newServe(g), newAudit(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})
@@ -89,6 +90,8 @@ func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only if it is trusted (toolhost trust)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
+	f.BoolVar(&g.standalone, "standalone", false, "do not use a running host (toolhost serve)")
+	f.BoolVar(&g.verbose, "verbose", false, "say which host is used, and why")
 	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
 	g.logLevel, g.logFormat = "error", "text"
 	choose(root, &g.logLevel, "log-level", "%s; the log goes to standard error", "debug", "info", "warn", "error")

@@ -40,7 +40,7 @@ func newExplain(g *globals) *cobra.Command {
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.explain(cmd.Context(), args, format, profile)
+			return g.explainCall(cmd.Context(), args, format, profile)
 		},
 	}
 	chooseFormat(cmd, &format, "%s", "text", "json")
@@ -48,7 +48,7 @@ func newExplain(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) explain(ctx context.Context, args []string, format, profile string) error {
+func (g *globals) explainCall(ctx context.Context, args []string, format, profile string) error {
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
 		return err

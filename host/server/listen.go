@@ -94,8 +94,8 @@ type Listener struct {
 }
 
 // Serve serves the listeners until ctx ends or one fails. Then it takes no new connections and no new calls, ends
-// watches, and waits for the calls that run, at most for drain; it cancels those that have not ended by then.
-func (s *Server) Serve(ctx context.Context, drain time.Duration, listeners ...Listener) error {
+// watches, and waits for the calls that run, at most as long as drain says then; it cancels those that have not ended.
+func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listeners ...Listener) error {
 	s.name(listeners)
 	server := s.httpServer()
 	failed := make(chan error, len(listeners))
@@ -121,7 +121,7 @@ func (s *Server) Serve(ctx context.Context, drain time.Duration, listeners ...Li
 	case <-ctx.Done():
 	}
 	s.beginStop()
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain())
 	defer cancel()
 	shut := server.Shutdown(limited)
 	if shut != nil { // calls still run

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// cancelGrace is how long the running host may take to answer a call that was interrupted.
+const cancelGrace = 10 * time.Second
+
+// callRunning makes the call on a running host.
+func (g *globals) callRunning(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
+	timeout time.Duration, f callFlags) error {
+	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
+		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
+		if err != nil {
+			return g.notDescribed(err)
+		}
+		t := described.Tool
+		if arguments, err = argumentsInWords(t.Name, json.RawMessage(t.InputSchema), given); err != nil {
+			return err
+		}
+	}
+	watch := g.eventPrinter(f)
+	in := &apiv1.CallRequest{Tool: args[0], Arguments: string(arguments), CallId: rand.Text(), Caller: callerName,
+		SessionId: f.session}
+	if timeout > 0 {
+		in.Timeout = durationpb.New(timeout)
+	}
+	result, err := r.call(ctx, in, watch.event, g.waiting(watch))
+	watch.end()
+	if err != nil {
+		return g.notDescribed(err)
+	}
+	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
+		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
+	}
+	return g.print(result, f)
+}
+
+// notDescribed is the error of an RPC about a tool.
+func (g *globals) notDescribed(err error) error { return remoteError(err) }
+
+// waiting returns what is called when the call waits for a person: it says where the call can be approved.
+func (g *globals) waiting(w *eventPrinter) func() {
+	if w.stream {
+		return func() {} // the status is printed
+	}
+	return func() {
+		fmt.Fprintln(g.err, "toolhost: the call waits for a person's yes: answer it in the console, or with "+
+			"`toolhost approvals watch`")
+	}
+}
+
+// call runs a call with its events. When ctx ends it cancels the call, and waits for the result. It calls waiting each
+// time the call begins to wait for a person.
+func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event func(sdk.Event), waiting func()) (
+	*host.Result, error) {
+	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() {
+		limited, cancel := context.WithTimeout(lasting, cancelGrace)
+		defer cancel()
+		_, err := r.host.CancelCall(limited, &apiv1.CancelCallRequest{CallId: in.CallId})
+		if err == nil {
+			<-limited.Done() // the result comes, and ends lasting
+		}
+		cut()
+	})()
+	stream, err := r.host.Call(lasting, in)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		reply, err := stream.Recv()
+		if err != nil {
+			return nil, lostCall(ctx, err)
+		}
+		switch m := reply.Message.(type) {
+		case *apiv1.CallResponse_Event:
+			e := convert.ToEvent(m.Event)
+			event(e)
+			if e.Type == sdk.EventStatus && e.Message == string(host.AwaitingApproval) {
+				waiting()
+			}
+		case *apiv1.CallResponse_Result:
+			return convert.ToResult(m.Result), nil
+		}
+	}
+}
+
+// lostCall is the error of a call whose stream ended without a result.
+func lostCall(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if e, is := errors.AsType[*exitError](remoteError(err)); is && e.code == exitUnavailable {
+		return &exitError{exitUnavailable, "the running host was lost during the call, which may have run: " + e.text}
+	}
+	return err
+}

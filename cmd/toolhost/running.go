@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+	rpc "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/bootstrap"
+)
+
+// A runningHost is one that `toolhost serve` runs, for the configuration, work folder and profile of a command.
+type runningHost struct {
+	conn *grpc.ClientConn
+	host apiv1.HostServiceClient
+	info *apiv1.GetInfoResponse
+}
+
+func (r *runningHost) close() { _ = r.conn.Close() }
+
+// place is where the running host of the command's configuration would be.
+func (g *globals) place(profile string) (local.Place, error) {
+	path, err := bootstrap.ConfigPath(g.options())
+	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && !none.Named {
+		path, err = programFolder(), nil
+	}
+	if err != nil {
+		return local.Place{}, err
+	}
+	return local.Find(path, g.workdir, profile)
+}
+
+// programFolder is the folder of this program, "" if it is not known.
+func programFolder() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// running connects to the running host of the configuration; nil when there is none, or the user wants none. Whatever
+// keeps it from being used is said with --verbose, and the command is a host of its own then.
+func (g *globals) running(ctx context.Context, profile string) *runningHost {
+	switch {
+	case g.standalone:
+		g.explain("a host of its own, since --standalone asks for it")
+		return nil
+	case g.checkTrust:
+		g.explain("a host of its own, since a running one may use a file that is not trusted, and --check-trust does not")
+		return nil
+	}
+	r, err := g.connect(ctx, profile)
+	switch {
+	case errors.Is(err, local.ErrNotRunning):
+		g.explain("a host of its own, since none is running for this configuration, work folder and profile")
+	case err != nil:
+		g.explain(fmt.Sprintf("a host of its own, since the running one cannot be used: %s", err))
+	default:
+		g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
+			cmp.Or(r.info.Configuration, "the plugins beside this program"), r.info.Workdir))
+	}
+	return r
+}
+
+// explain says with --verbose which host is used.
+func (g *globals) explain(text string) {
+	if g.verbose {
+		fmt.Fprintf(g.err, "toolhost: uses %s\n", clean(text))
+	}
+}
+
+// connect connects to the running host.
+func (g *globals) connect(ctx context.Context, profile string) (*runningHost, error) {
+	place, err := g.place(profile)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := place.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn)}
+	if r.info, err = r.host.GetInfo(ctx, &apiv1.GetInfoRequest{}); err == nil && r.info.Stopping {
+		err = errors.New("it is stopping")
+	}
+	if err != nil {
+		r.close()
+		return nil, remoteError(err)
+	}
+	return r, nil
+}
+
+// remoteError is the error of an RPC for people.
+func remoteError(err error) error {
+	s, is := status.FromError(err)
+	if !is {
+		return err
+	}
+	text, hint := s.Message(), ""
+	for _, d := range s.Details() {
+		if detail, is := d.(*apiv1.ErrorDetail); is {
+			text, hint = cmp.Or(detail.Message, text), detail.Hint
+		}
+	}
+	if hint != "" {
+		text += "\n  " + hint
+	}
+	code := exitUsage
+	switch s.Code() {
+	case rpc.Unavailable, rpc.Internal, rpc.ResourceExhausted:
+		code = exitUnavailable
+	case rpc.Canceled:
+		code = exitInterrupted
+	case rpc.DeadlineExceeded:
+		code = exitTimeout
+	case rpc.PermissionDenied, rpc.Unauthenticated:
+		code = exitDenied
+	}
+	return &exitError{code, text}
+}

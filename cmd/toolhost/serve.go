@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/bootstrap"
+)
+
+// serverProgram serves a configuration: it links what only a long-lived host needs.
+const serverProgram = "toolhost-server"
+
+type serveFlags struct {
+	profile   string
+	address   string
+	drain     time.Duration
+	showToken bool
+	stop      bool
+	upgrade   bool
+	unit      string
+}
+
+func newServe(g *globals) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a host that stays, for commands, programs and people",
+		Long: "Run a host that stays until it is stopped, for the configuration, the work folder and the profile.\n" +
+			"Commands such as `toolhost call` use it, so that jobs, undo, limits and remembered answers last\n" +
+			"as long as it does. Other programs use its API (gRPC, gRPC-Web, or JSON with curl), and people its\n" +
+			"console in the browser.\n" +
+			"\n" +
+			"It serves on a socket that only you can reach, and over HTTP on this machine, where requests need\n" +
+			"a token: the address that it prints has it. On SIGTERM or Ctrl-C it takes no new calls, waits for\n" +
+			"the running ones, and ends. See docs/serve.md.",
+		Example: `  toolhost serve
+  toolhost serve --address 127.0.0.1:7500
+  toolhost serve --print-unit systemd > ~/.config/systemd/user/toolhost.service`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.serve(cmd, f) },
+	}
+	fs := cmd.Flags()
+	g.profileFlag(cmd, &f.profile)
+	fs.StringVar(&f.address, "address", "", "serve HTTP at this `address` (default: that of the configuration, else "+
+		"127.0.0.1:7411)")
+	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long running calls may take to end at a stop")
+	fs.BoolVar(&f.showToken, "show-token", false, "print the token of the host, and end")
+	fs.BoolVar(&f.stop, "stop", false, "stop the running host: wait for its calls, and end it")
+	fs.BoolVar(&f.upgrade, "upgrade", false, "replace the running host by the program that is installed now, without "+
+		"losing a call")
+	choose(cmd, &f.unit, "print-unit", "print a unit for %s, and end", "systemd", "launchd")
+	cmd.MarkFlagsMutuallyExclusive("show-token", "stop", "upgrade", "print-unit")
+	complete(cmd, "address", cobra.NoFileCompletions)
+	complete(cmd, "drain", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
+	ctx := cmd.Context()
+	switch {
+	case f.showToken:
+		return g.showToken(f)
+	case f.stop:
+		return g.stopRunning(ctx, f)
+	case f.upgrade:
+		return g.upgradeRunning(ctx, f)
+	}
+	program, err := serverPath()
+	if err != nil {
+		return err
+	}
+	args := passedOn(cmd.Flags())
+	if f.unit != "" {
+		return g.printUnit(f.unit, program, args)
+	}
+	c, err := bootstrap.Load(g.options())
+	if err != nil {
+		return err
+	}
+	if err := c.Admit(ctx); err != nil { // here a person can be asked to trust it
+		return err
+	}
+	return replaceProcess(program, args)
+}
+
+// serverPath is the program beside this one.
+func serverPath() (string, error) {
+	name := serverProgram
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	path := filepath.Join(programFolder(), name)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return "", fmt.Errorf("%s is not beside this program, in %s, and it is what serves; install both from one "+
+			"release, or build both: make build", name, programFolder())
+	}
+	return path, nil
+}
+
+// clientFlags are flags of serve that are not the server's.
+var clientFlags = []string{"show-token", "stop", "upgrade", "print-unit", "standalone", "verbose"}
+
+// passedOn are the flags that were given, as arguments.
+func passedOn(flags *pflag.FlagSet) (args []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		for _, name := range clientFlags {
+			if f.Name == name {
+				return
+			}
+		}
+		args = append(args, "--"+f.Name+"="+f.Value.String())
+	})
+	return args
+}
+
+func (g *globals) showToken(f serveFlags) error {
+	place, err := g.place(f.profile)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(place.Token())
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.New("no host has been served for this configuration, work folder and profile, so there is no token; " +
+			"start one: toolhost serve")
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprintln(g.out, strings.TrimSpace(string(text)))
+	return nil
+}
+
+// errNoneRunning is the error of what needs a running host.
+var errNoneRunning = &exitError{exitUnavailable, "no host is running for this configuration, work folder and profile"}
+
+// mustRun connects to the running host.
+func (g *globals) mustRun(ctx context.Context, profile string) (*runningHost, error) {
+	r, err := g.connect(ctx, profile)
+	if errors.Is(err, local.ErrNotRunning) {
+		return nil, errNoneRunning
+	}
+	return r, err
+}
+
+func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
+	r, err := g.mustRun(ctx, f.profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	reply, err := r.host.Stop(ctx, &apiv1.StopRequest{Drain: durationpb.New(f.drain)})
+	if err != nil {
+		return remoteError(err)
+	}
+	fmt.Fprintf(g.out, "process %d stops; %d calls run\n", r.info.Pid, reply.RunningCalls)
+	return nil
+}
+
+func (g *globals) upgradeRunning(ctx context.Context, f serveFlags) error {
+	r, err := g.mustRun(ctx, f.profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	reply, err := r.host.Upgrade(ctx, &apiv1.UpgradeRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	fmt.Fprintf(g.out, "process %d serves in place of %d, which ends after its last call\n", reply.Pid, r.info.Pid)
+	return nil
+}
