@@ -21,6 +21,7 @@ type Catalog struct {
 	filters  []Filter // all must allow a tool
 	defaults CallDefaults
 	deferral *deferral // which tools are listed; nil lists all
+	model    string    // whose descriptions tools have; "" for those of all models
 	seen     atomic.Pointer[catalogTools]
 }
 
@@ -62,9 +63,27 @@ func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
 	return out
 }
 
+// ForModel returns a catalog of the same tools, whose listed definitions have the descriptions for a model that
+// ToolOptions.DescriptionFor names. Calls, rules and locks do not depend on it.
+func (c *Catalog) ForModel(name string) *Catalog {
+	out := c.with(c.filters)
+	out.model = name
+	return out
+}
+
 // with returns a copy of this catalog with other filters.
 func (c *Catalog) with(filters []Filter) *Catalog {
-	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral}
+	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral, model: c.model}
+}
+
+// described gives the tools the descriptions for the catalog's model.
+func (c *Catalog) described(tools []*Tool) []*Tool {
+	if c.model != "" {
+		for i, t := range tools {
+			tools[i] = t.forModel(c.model)
+		}
+	}
+	return tools
 }
 
 // Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown
@@ -117,7 +136,7 @@ func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, pr
 		return nil, nil, err
 	}
 	tools, problems = c.pick(own)
-	tools = slices.DeleteFunc(tools, r.hides)
+	tools = c.described(slices.DeleteFunc(tools, r.hides))
 	slices.SortFunc(tools, byName)
 	return tools, problems, nil
 }
@@ -138,6 +157,7 @@ func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
 		return slices.Clone(seen.tools), slices.Clone(seen.problems)
 	}
 	tools, problems, complete := c.host.now.Load().registry.all(ctx, c)
+	tools = c.described(tools)
 	if complete {
 		c.seen.Store(&catalogTools{changes, slices.Clone(tools), slices.Clone(problems)})
 	}

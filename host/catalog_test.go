@@ -125,6 +125,35 @@ func TestCatalogIsImmutable(t *testing.T) {
 	}
 }
 
+// The longest glob that matches decides; other models, calls and the host's own tool keep the description of all.
+func TestDescriptionsForModels(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, map[string]host.Plugin{"files": files()}, host.Options{Tools: map[string]host.ToolOptions{
+		"files__read": {Description: "Reads.", DescriptionFor: map[string]string{"gem*": "Reads, Gem.",
+			"gemini-*": "Reads, Gemini.", "*-pro": "Reads, pro."}}}})
+	all := catalog(t, h, host.Filter{Tools: []string{"files__read"}})
+	for model, want := range map[string]string{"": "Reads.", "gpt-5": "Reads.", "gem-1": "Reads, Gem.",
+		"gemini-3-pro": "Reads, Gemini.", "o-pro": "Reads, pro."} {
+		for range 2 { // the second list is the kept one
+			tools, _ := all.ForModel(model).Tools(t.Context())
+			if len(tools) != 1 || tools[0].Description != want {
+				t.Errorf("for %q the tools are %+v, want the description %q", model, tools, want)
+			}
+		}
+		narrow, err := all.ForModel(model).Narrow(host.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _, err := narrow.ToolsOf(t.Context(), "files")
+		if err != nil || len(own) != 1 || own[0].Description != want {
+			t.Errorf("for %q the plugin has %+v, %v", model, own, err)
+		}
+	}
+	if tools, _ := all.Tools(t.Context()); tools[0].Description != "Reads." {
+		t.Errorf("the host's tool is now described as %q", tools[0].Description)
+	}
+}
+
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))},

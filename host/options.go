@@ -92,7 +92,10 @@ type Options struct {
 // may take longer than an hour, or have a larger result than 4 MiB.
 type ToolOptions struct {
 	// Description replaces the plugin's.
-	Description    string
+	Description string
+	// DescriptionFor has descriptions for single models by globs of their names, such as "gemini-*". Of those that match
+	// the longest counts. See Catalog.ForModel.
+	DescriptionFor map[string]string
 	Timeout        time.Duration
 	MaxResultBytes int64
 	// Aliases are other names that the tool may be called by, such as those of another agent's tools. Catalogs, rules,

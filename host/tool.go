@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ type Tool struct {
 
 	plugin         Plugin
 	declared       *sdk.Tool              // the plugin's own definition, with the name that the plugin uses
+	descriptionFor map[string]string      // see ToolOptions
 	schemas        func() *schemas        // compiled at the first call, if they were checked before
 	siblings       func() map[string]bool // the arguments of all tools of the plugin; nil when they are not known
 	searchDocument func() *toolsearch.Document
@@ -87,6 +89,21 @@ func (t *Tool) clone() *Tool {
 	return &out
 }
 
+// forModel returns the tool with its description for a model; the tool itself if it has none of its own.
+func (t *Tool) forModel(model string) *Tool {
+	globs := slices.Collect(maps.Keys(t.descriptionFor))
+	globs = slices.DeleteFunc(globs, func(g string) bool { return !matches(g, model) })
+	if len(globs) == 0 {
+		return t
+	}
+	longest := slices.MaxFunc(globs, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+	})
+	out := *t
+	out.Description = t.descriptionFor[longest]
+	return &out
+}
+
 // Arguments are the names of the arguments that the tool declares; nil when it declares none and accepts any.
 func (t *Tool) Arguments() map[string]bool {
 	var input struct {
@@ -129,6 +146,7 @@ func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, 
 	}
 	t.Name = name
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
+	t.descriptionFor = l.options[name].DescriptionFor
 	t.Aliases = l.options[name].Aliases
 	switch {
 	case l.ignoreHints:

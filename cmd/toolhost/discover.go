@@ -28,6 +28,7 @@ type discoverFlags struct {
 	searching bool // also with an empty search
 	tokens    bool
 	deferred  bool
+	model     string
 	refresh   bool
 	offline   bool
 }
@@ -66,10 +67,13 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "show about how many tokens each definition costs in a prompt")
 	cmd.Flags().BoolVar(&f.deferred, "deferred", false, "only what a prompt offers that defers all tools: the tool "+
 		"that finds the others")
+	cmd.Flags().StringVar(&f.model, "model", "", "with the descriptions that the configuration has for this `model`, such "+
+		"as gemini-3-pro")
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
 	complete(cmd, "plugin", g.completePlugins)
 	complete(cmd, "search", cobra.NoFileCompletions)
+	complete(cmd, "model", cobra.NoFileCompletions)
 	return cmd
 }
 
@@ -115,7 +119,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer g.close(s)
 	tools, problems := listTools(ctx, s, f)
-	alone, _ := deferred(ctx, s)
+	alone, _ := deferred(ctx, s, f)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -188,14 +192,15 @@ func (g *globals) explainNoPlugins(s *bootstrap.Instance) {
 // listTools lists the catalog by name, or what a search finds in it by rank.
 func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*host.Tool, []error) {
 	if f.deferred {
-		return deferred(ctx, s)
+		return deferred(ctx, s, f)
 	}
-	tools, problems := s.Catalog().Tools(ctx)
+	catalog := s.Catalog().ForModel(f.model)
+	tools, problems := catalog.Tools(ctx)
 	if !f.searching {
 		return tools, problems
 	}
 	tools = nil
-	for _, hit := range s.Catalog().Search(ctx, f.search, 0) {
+	for _, hit := range catalog.Search(ctx, f.search, 0) {
 		tools = append(tools, hit.Tool)
 	}
 	return tools, problems
@@ -319,8 +324,8 @@ func tokenSum(tools []*host.Tool) string {
 }
 
 // deferred are the tools that a prompt offers at first when all are deferred: those of discover --deferred.
-func deferred(ctx context.Context, s *bootstrap.Instance) ([]*host.Tool, []error) {
-	c, err := s.Catalog().Deferred()
+func deferred(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*host.Tool, []error) {
+	c, err := s.Catalog().ForModel(f.model).Deferred()
 	if err != nil {
 		return nil, []error{err}
 	}

@@ -190,6 +190,7 @@ var keys = map[string]map[string]key{
 	"plugin.limits": limitKeys,
 	"plugin.tool": joined(limitKeys, map[string]key{
 		"description":      {"the plugin's", "replaces the plugin's description"},
+		"description_for":  {"none", "descriptions for single models, by globs such as `\"gemini-*\"`; of those that match the longest counts"},
 		"timeout":          {"the tool's own, else `default_timeout`", "for one call"},
 		"max_result_bytes": {"the tool's own, else that of the file", "bytes of text that are kept of a result"},
 		"aliases":          {"none", "other names that the tool may be called by"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -162,6 +163,7 @@ func (r *reader) tools(in *hclfile.Body, plugin string) (idempotent []string) {
 		tool := in.Open(b, fmt.Sprintf("%s, tool %q", in.What(), hclfile.Brief(name)))
 		r.config.Host.Tools[full] = host.ToolOptions{
 			Description:    r.Hidden.Hide(tool.Text("description", checkDescription)),
+			DescriptionFor: r.descriptions(tool),
 			Timeout:        tool.Duration("timeout", time.Hour),
 			MaxResultBytes: int64(tool.Int("max_result_bytes", maxResult)),
 			Aliases:        r.aliases(tool, full),
@@ -184,6 +186,20 @@ func checkDescription(s string) (problem, hint string) {
 		return fmt.Sprintf("has %d bytes", len(s)), fmt.Sprintf("write %d at most", sdk.MaxDescription)
 	}
 	return "", ""
+}
+
+// descriptions reads those for single models.
+func (r *reader) descriptions(in *hclfile.Body) map[string]string {
+	out := in.TextMap("description_for", func(glob string) (problem, hint string) {
+		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+			return "is no glob of model names", `write one such as "gemini-*": close each [ with ], and end none with a \`
+		}
+		return "", ""
+	}, checkDescription)
+	for glob, text := range out {
+		out[glob] = r.Hidden.Hide(text)
+	}
+	return out
 }
 
 var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
