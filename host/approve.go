@@ -78,7 +78,7 @@ func (c *Call) checkApprovalAge() error {
 }
 
 // ask waits for this call's turn, asks the approver, and waits for the answer.
-func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
+func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
 		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny,
@@ -90,6 +90,12 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	}
 	c.leave() // the call joins the queues again before it runs
 	c.setStatus(AwaitingApproval)
+	h.approving.Add(1)
+	ctx, waiting := c.enter(ctx, stageApproval)
+	defer func() {
+		h.approving.Add(-1)
+		waiting.leave(asError(err), 0)
+	}()
 	turns, err := h.takeTurns(ctx, c)
 	if err != nil {
 		return Answer{}, err

@@ -92,7 +92,13 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	if _, leaves := h.options.Audit.(interface{ LeavesArguments() }); !leaves {
 		record.Arguments = bytes.Clone(record.Arguments)
 	}
-	return h.options.Audit.Append(record)
+	if h.instruments == nil {
+		return h.options.Audit.Append(record)
+	}
+	began := time.Now()
+	err = h.options.Audit.Append(record)
+	h.instruments.recordTook(record.Kind, time.Since(began))
+	return err
 }
 
 // decisionRecord is the record of a call up to its decision.

@@ -182,7 +182,8 @@ func (i *batchItem) run(ctx context.Context) {
 	if why := i.tooLate(ctx, cancel); why != nil {
 		now := b.host.now.Load()
 		c := now.prepare(&i.call)
-		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.audit, now.outcome)
+		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.telemetry, now.audit,
+			now.outcome)
 		result, err := refuse(ctx, c)
 		i.result = now.finish(c, result, err)
 	} else {

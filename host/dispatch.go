@@ -84,7 +84,12 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	if isBuiltIn(c.Definition.plugin) {
 		ctx = context.WithValue(ctx, catalogKey{}, c.catalog)
 	}
+	ctx, calling := c.enter(ctx, stageCall)
+	r.TraceParent, r.TraceState = traceParent(ctx)
 	result, err := c.Definition.plugin.Call(ctx, r)
+	if calling.of != nil {
+		calling.leave(failure(result, err), r.StartTime)
+	}
 	// The event of the change may not have arrived yet.
 	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise {
 		if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {

@@ -7,6 +7,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -64,6 +65,7 @@ type Host struct {
 	runs      atomic.Uint64 // calls of plugins
 	kept      atomic.Pointer[[ballast]byte]
 	changes   atomic.Uint64 // counts changes of any plugin's tools
+	approving atomic.Int64  // calls that wait for an approval
 
 	reloading sync.Mutex
 	mu        sync.Mutex // held to begin a call, to change the snapshot, and to end base
@@ -134,6 +136,8 @@ type snapshot struct {
 	renewed  CallFunc // the chain of a call whose snapshot was replaced before it ran
 	edited   CallFunc // the chain of a call whose arguments a person has changed
 	fitting  CallFunc // the part of it that checks the arguments
+
+	instruments *instruments // nil without telemetry
 }
 
 // newSnapshot prepares a snapshot that reuses the unchanged parts of old, which is nil for the first. Nothing takes
@@ -151,14 +155,17 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 		return nil, err
 	}
 	r.hides = n.hides
+	if n.instruments, err = h.newInstruments(o, old); err != nil {
+		return nil, fmt.Errorf("host: making metrics: %w", err)
+	}
 	n.buildChain()
 	return n, nil
 }
 
 // buildChain builds the chain of a call, outermost step first. No step after approve may change the arguments. Only a
-// call of a batch that is refused before it starts passes audit and outcome alone, see batch.go.
+// call of a batch that is refused before it starts passes telemetry, audit and outcome alone, see batch.go.
 func (h *snapshot) buildChain() {
-	outside := []Middleware{h.audit, h.outcome, h.guard, h.admitEarly, h.accept, h.truncate}
+	outside := []Middleware{h.telemetry, h.audit, h.outcome, h.guard, h.admitEarly, h.accept, h.truncate}
 	if len(h.options.Middleware) > 0 {
 		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
 			[]Middleware{h.afterMiddleware})
@@ -266,6 +273,7 @@ func (h *Host) Close() error {
 	if !first {
 		return nil
 	}
+	defer h.now.Load().instruments.replaceWith(nil)
 	ended := make(chan struct{})
 	go func() { h.running.Wait(); close(ended) }()
 	select {

@@ -83,7 +83,9 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	defer cancel()
 	err = ErrNoApprover
 	if h.options.Input != nil {
-		answers, err = h.callInputHandler(limited, c, r)
+		asking, waiting := c.enter(limited, stageInput)
+		answers, err = h.callInputHandler(asking, c, r)
+		waiting.leave(asError(err), 0)
 	}
 	if err == nil {
 		err = checkAnswers(in, answers)

@@ -129,9 +129,14 @@ func (h *snapshot) limit(next CallFunc) CallFunc {
 }
 
 // wait waits for a slot of the call's plugin and then of the host.
-func (h *snapshot) wait(ctx context.Context, c *Call) *sdk.Error {
+func (h *snapshot) wait(ctx context.Context, c *Call) (e *sdk.Error) {
 	if e := h.join(c, c.Definition); e != nil {
 		return e
+	}
+	if p, q := c.slots.plugin, c.slots.host; p != nil && !p.Immediate() || q != nil && !q.Immediate() {
+		var waiting stageRun
+		ctx, waiting = c.enter(ctx, stageQueue)
+		defer func() { waiting.leave(e, 0) }()
 	}
 	if p := c.slots.plugin; p != nil {
 		if err := p.Wait(ctx); err != nil {

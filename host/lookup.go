@@ -94,14 +94,16 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 
 // toolsFor lists the plugin if necessary, within the caller's timeout, if there is one. It does not list the plugin
 // for a name that the catalog refuses for any tool.
-func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList, error) {
-	own := l.load()
+func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (own toolList, err error) {
+	own = l.load()
 	switch {
 	case own.tools != nil:
 		return own, nil
 	case !c.catalog.allowsName(c.Tool):
 		return toolList{}, r.notInCatalog(ctx, c, toolList{})
 	}
+	ctx, starting := c.enter(ctx, stageStart)
+	defer func() { starting.leave(asError(err), 0) }()
 	return r.listed(ctx, c, l)
 }
 

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -46,6 +49,13 @@ type Options struct {
 	// Remembered are saved approvals, and SaveAnswer saves one, where people can read and revoke it; nil saves none.
 	Remembered []Remembered
 	SaveAnswer func(Remembered) error
+	// TracerProvider receives a span for each call and for each of its stages, MeterProvider the metrics that
+	// docs/observability.md lists; nil makes none, and costs nothing. A provider must not block.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	// TraceContent adds arguments and results to spans, as the text that it returns for them, such as without secrets;
+	// nil leaves them out.
+	TraceContent func(text string) string
 	// Middleware wraps the chain of a call, the first outermost, before the tool is looked up and the arguments are
 	// read. Its changes are checked.
 	Middleware []Middleware

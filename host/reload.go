@@ -44,8 +44,10 @@ func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *snapshot, 
 		return nil, nil, err
 	}
 	if !h.change(n) {
+		n.instruments.replaceWith(old.instruments)
 		return nil, nil, errors.New("host: the host is closed, and takes no other plugins")
 	}
+	old.instruments.replaceWith(n.instruments)
 	return old, n, nil
 }
 

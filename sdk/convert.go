@@ -58,7 +58,8 @@ func requestFromWire(r *pluginv1.CallRequest) Request {
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
 		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots()),
 		InputResponses: objectsFromWire(r.GetInputResponses()), RequestState: string(r.GetRequestState()),
-		Capabilities: orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta())}
+		Capabilities: orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta()),
+		TraceParent: r.GetTraceParent(), TraceState: r.GetTraceState()}
 }
 
 func objectsFromWire(in map[string][]byte) (out map[string]json.RawMessage) {

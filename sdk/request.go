@@ -1,6 +1,9 @@
 package sdk
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // A Request is one call of one tool. A handler reads it, and reports progress, output and log lines through it.
 type Request struct {
@@ -36,6 +39,9 @@ type Request struct {
 	RequestState   string
 	// Meta is the caller's _meta, a JSON object, for tools that pass it on; nil when there is none.
 	Meta json.RawMessage
+	// TraceParent and TraceState are those of W3C Trace Context: the span that the work of this call belongs to, for
+	// requests to other services and for libraries that trace. Both are empty outside of a trace.
+	TraceParent, TraceState string
 
 	// KnownTools is for Configure: the cacheable list of tools that the plugin reported when it last ran with this
 	// configuration; nil when none is known.
@@ -52,6 +58,8 @@ type Request struct {
 	// not have to fit in memory. When it is nil such a result is refused.
 	Large    LargeParts
 	MaxLarge int64
+	// StartTime is for hosts: how long the call waited for the plugin's start.
+	StartTime time.Duration
 	// Generation is for hosts: the number of the plugin's start that ran the call.
 	Generation int
 	// Events receives the events of the call; nil drops them. It must not block, and is never called concurrently.

@@ -22,19 +22,21 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/server/console"
+	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A program is one run of toolhost-server.
 type program struct {
 	settings
-	log      *slog.Logger
-	place    local.Place
-	calls    *server.Calls
-	instance *bootstrap.Instance
-	server   *server.Server
-	stop     context.CancelFunc
-	stopping atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
+	log       *slog.Logger
+	place     local.Place
+	calls     *server.Calls
+	instance  *bootstrap.Instance
+	telemetry *telemetry.Telemetry
+	server    *server.Server
+	stop      context.CancelFunc
+	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
 }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
@@ -61,10 +63,16 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
+	defer p.endTelemetry()
 	if err := p.open(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.instance.Close()) }()
+	unobserve, err := p.telemetry.Observe(p.instance)
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	if p.server, err = server.New(p.serverOptions(token)); err != nil {
 		return err
 	}
@@ -93,7 +101,7 @@ func (p *program) open(ctx context.Context) error {
 	redacted := func(text string) string { return p.instance.Redact(text) } // no call begins before it is there
 	p.calls = server.NewCalls(redacted)
 	o := p.options()
-	o.Middleware = []host.Middleware{p.calls.Middleware}
+	o.Middleware, o.Telemetry = []host.Middleware{p.calls.Middleware}, p.startTelemetry(ctx)
 	var err error
 	p.instance, err = bootstrap.Open(ctx, o)
 	return err
@@ -102,6 +110,7 @@ func (p *program) open(ctx context.Context) error {
 func (p *program) serverOptions(token string) server.Options {
 	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
 		Tokens: p.tokens(token), Hosts: p.block().Hosts, Console: console.New(),
+		Metrics: p.telemetry.Handler(),
 		Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()

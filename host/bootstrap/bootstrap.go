@@ -20,6 +20,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
@@ -75,6 +78,9 @@ type Options struct {
 	OnState func(supervise.Status)
 	// OnToolsChanged is called when the tools of a plugin may have changed, as host.Options.OnToolsChanged.
 	OnToolsChanged func(plugin string)
+	// Telemetry returns the providers of traces and metrics for a trusted configuration, as host.Options has them; nil
+	// makes none. It is called once: changes of the telemetry block take effect when the program starts again.
+	Telemetry func(c *config.Config) (trace.TracerProvider, metric.MeterProvider, error)
 	// Middleware is added to the chain of calls, as host.Options.Middleware.
 	Middleware []host.Middleware
 
@@ -112,6 +118,9 @@ type Instance struct {
 	logs       *pluginlog.Store
 	supervisor *supervise.Supervisor
 	host       *host.Host
+
+	traces  trace.TracerProvider
+	metrics metric.MeterProvider
 
 	reloading sync.Mutex // held by Reload
 	current   atomic.Pointer[snapshot]
@@ -179,6 +188,11 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	}()
 	if a := c.Audit; a != nil && !o.Offline { // offline nothing is recorded, and an untrusted file may have named the path
 		i.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: c.secrets()})
+	}
+	if o.Telemetry != nil && s.trusted {
+		if i.traces, i.metrics, err = o.Telemetry(p.Config); err != nil {
+			return nil, err
+		}
 	}
 	supervised := p.superviseOptions()
 	supervised.OnState, supervised.Logger = i.onState, o.Logger
@@ -284,6 +298,10 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	}
 	if i.record != nil {
 		out.Audit = i.record
+	}
+	out.TracerProvider, out.MeterProvider = i.traces, i.metrics
+	if t := s.Telemetry; t != nil && t.Content {
+		out.TraceContent = i.redactor.text
 	}
 	if i.options.SingleCall {
 		out.SingleCall, out.Counter = true, newCounter(s.Path, i.options.Workdir)

@@ -8,8 +8,8 @@
 // the file. A plugin's config block becomes a JSON object: a block inside it is an object, several blocks of one type
 // are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, serve.go, or here for the top
-// level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, serve.go, telemetry.go, or
+// here for the top level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
 import (
@@ -67,6 +67,8 @@ type Config struct {
 	Profiles map[string]Profile
 	// Audit is nil when the file has no audit block.
 	Audit *Audit
+	// Telemetry is nil when the file has no telemetry block.
+	Telemetry *Telemetry
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
 	// Serve is nil when the file has no serve block.
@@ -204,8 +206,9 @@ func newReader(path string, src []byte) (*reader, error) {
 var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
 	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
-	"token":    "in the serve block",
-	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
+	"telemetry": atTop,
+	"token":     "in the serve block",
+	"commands":  "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
 	"sandbox": "in a plugin or a plugin_discovery block",
 	"tool":    "in a plugin block",
@@ -261,6 +264,7 @@ func (r *reader) file(top *hclfile.Body) {
 	r.roots(top)
 	r.identities(top)
 	r.serve(top)
+	r.telemetry(top)
 	top.Done()
 	if len(r.Hidden.Texts) > 0 {
 		c.References = r.Hidden

@@ -52,6 +52,7 @@ mcp {
 serve {
   token "t" {}
 }
+telemetry {}
 `
 
 // sections are the blocks in the order of the page, with their headings and an introduction.
@@ -83,6 +84,8 @@ var sections = []struct{ block, heading, text string }{
 	{"serve", "serve", "How `toolhost serve` serves this configuration.."},
 	{"serve.token", `token "NAME", in serve`, "Someone who may use the address beside the user. Rules know its calls as " +
 		"the caller `api:NAME`."},
+	{"telemetry", "telemetry", "Where `toolhost serve` sends traces and metrics over OTLP. The standard variables " +
+		"`OTEL_*` take precedence. See [observability.md](observability.md)."},
 	{"locals", "locals", "Names for values: `locals { a = \"x\" }` is used as `local.a`."},
 }
 
@@ -126,6 +129,7 @@ var keys = map[string]map[string]key{
 		"audit":               {"", "the record of decisions and calls"},
 		"mcp":                 {"", "who may use `toolhost mcp --http`"},
 		"serve":               {"", "how `toolhost serve` serves this configuration"},
+		"telemetry":           {"", "where traces and metrics are sent"},
 		"locals":              {"", "names for values"},
 	},
 	"serve": {
@@ -143,6 +147,14 @@ var keys = map[string]map[string]key{
 	"serve.token": {
 		"value": {"", "the bearer token, by reference, such as `env.TOOLHOST_TOKEN`; 16 characters at least"},
 		"role":  {"", "what it may do: read (`viewer`), also answer approvals (`approver`), or everything (`operator`)"},
+	},
+	"telemetry": {
+		"endpoint":     {"none", "the URL of an OTLP collector, such as `\"http://127.0.0.1:4318\"`"},
+		"protocol":     {"`http/protobuf`", "the form of OTLP"},
+		"headers":      {"none", "sent with each export; a secret by reference, such as `env.OTLP_TOKEN`"},
+		"sample_ratio": {"`1`", "the part of the traces that are sent, of those whose caller has not decided"},
+		"content": {"`false`", "`true` adds arguments and results to traces, without secrets; without it they never " +
+			"leave by telemetry"},
 	},
 	"mcp": {"identity": {"", "someone with a token"}},
 	"mcp.identity": {

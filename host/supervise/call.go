@@ -39,7 +39,7 @@ func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 // attempt calls a tool with its listed definition. Died is set when the plugin died during the call.
 func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (
 	result *sdk.Result, died *client.BrokenError, err error) {
-	c, err := p.beginCall(ctx)
+	c, err := p.beginCall(ctx, &r.StartTime)
 	if err != nil {
 		return nil, nil, p.notSent(err)
 	}
@@ -81,7 +81,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 
 // Preview asks the plugin what a call would do.
 func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
-	c, err := p.beginCall(ctx)
+	c, err := p.beginCall(ctx, &r.StartTime)
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +217,18 @@ type inFlightCall struct {
 // errStopping is why a call ends whose process is being stopped.
 var errStopping = errors.New("the plugin's process is being stopped")
 
-// beginCall registers a call in a generation that accepts calls, and starts one if necessary. The caller calls end.
-func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
+// beginCall registers a call in a generation that accepts calls, and starts one if necessary, which
+// adds to starting. The caller calls end.
+func (p *Process) beginCall(ctx context.Context, starting *time.Duration) (*inFlightCall, error) {
 	for g := p.running(); ; g = nil {
 		if g == nil {
-			var err error
-			if g, err = p.acquire(ctx); err != nil {
+			began := time.Now()
+			next, err := p.acquire(ctx)
+			*starting += time.Since(began)
+			if err != nil {
 				return nil, err
 			}
+			g = next
 		}
 		if isClosed(g.child.died) { // the next generation starts when nothing of this one is left
 			select {

@@ -538,7 +538,7 @@ func TestStuckWithoutReplacement(t *testing.T) {
 // Without a drain_timeout, calls have a minute in a stuck process.
 func TestTimeInAStuckProcess(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
-		v := must(p.beginCall(t.Context()))
+		v := must(p.beginCall(t.Context(), new(time.Duration)))
 		defer v.end()
 		began := time.Now()
 		getStuck(p, v.generation)

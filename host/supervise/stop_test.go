@@ -346,7 +346,7 @@ func TestTooManyOldProcesses(t *testing.T) {
 // Calls in a plugin that is closed are ended at once, not when its process has ended.
 func TestClosingEndsCallsFirst(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
-		v := must(p.beginCall(t.Context()))
+		v := must(p.beginCall(t.Context(), new(time.Duration)))
 		defer v.end()
 		go p.Close()
 		synctest.Wait()

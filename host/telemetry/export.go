@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/url"
 	"os"
 
@@ -16,10 +15,9 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-)
 
-// Protocols are those of Settings.
-var Protocols = []string{"http/protobuf", "grpc"}
+	"github.com/toolhost/toolhost/host/config"
+)
 
 // describe names the program and this run of it. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
 func describe(ctx context.Context, version string) (*resource.Resource, error) {
@@ -36,7 +34,7 @@ func byVariables(signal string) bool {
 }
 
 // spanExporter returns nil when no traces are exported.
-func spanExporter(ctx context.Context, s Settings) (sdktrace.SpanExporter, error) {
+func spanExporter(ctx context.Context, s config.Telemetry) (sdktrace.SpanExporter, error) {
 	if byVariables("TRACES") {
 		e, err := autoexport.NewSpanExporter(ctx)
 		if err != nil || autoexport.IsNoneSpanExporter(e) {
@@ -44,17 +42,21 @@ func spanExporter(ctx context.Context, s Settings) (sdktrace.SpanExporter, error
 		}
 		return e, nil
 	}
-	if err := s.check(); err != nil || s.Endpoint == "" {
-		return nil, err
+	if s.Endpoint == "" {
+		return nil, nil //nolint:nilnil // none
 	}
 	if s.Protocol == "grpc" {
 		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(s.Endpoint), otlptracegrpc.WithHeaders(s.Headers))
 	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(s.path("traces")), otlptracehttp.WithHeaders(s.Headers))
+	at, err := signalURL(s.Endpoint, "traces")
+	if err != nil {
+		return nil, err
+	}
+	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(at), otlptracehttp.WithHeaders(s.Headers))
 }
 
 // metricReader returns nil when no metrics are exported over OTLP.
-func metricReader(ctx context.Context, s Settings) (sdkmetric.Reader, error) {
+func metricReader(ctx context.Context, s config.Telemetry) (sdkmetric.Reader, error) {
 	if byVariables("METRICS") {
 		r, err := autoexport.NewMetricReader(ctx)
 		if err != nil || autoexport.IsNoneMetricReader(r) {
@@ -62,15 +64,18 @@ func metricReader(ctx context.Context, s Settings) (sdkmetric.Reader, error) {
 		}
 		return r, nil
 	}
-	if err := s.check(); err != nil || s.Endpoint == "" {
+	if s.Endpoint == "" {
+		return nil, nil //nolint:nilnil // none
+	}
+	at, err := signalURL(s.Endpoint, "metrics")
+	if err != nil {
 		return nil, err
 	}
 	var e sdkmetric.Exporter
-	var err error
 	if s.Protocol == "grpc" {
 		e, err = otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(s.Endpoint), otlpmetricgrpc.WithHeaders(s.Headers))
 	} else {
-		e, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(s.path("metrics")),
+		e, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(at),
 			otlpmetrichttp.WithHeaders(s.Headers))
 	}
 	if err != nil {
@@ -79,31 +84,17 @@ func metricReader(ctx context.Context, s Settings) (sdkmetric.Reader, error) {
 	return sdkmetric.NewPeriodicReader(e), nil
 }
 
-// path is the URL of a signal: the endpoint's with /v1/SIGNAL, as for OTEL_EXPORTER_OTLP_ENDPOINT.
-func (s Settings) path(signal string) string {
-	u, err := url.Parse(s.Endpoint)
-	if err != nil { // check has refused it
-		return s.Endpoint
+// signalURL is the URL of a signal: the endpoint's with /v1/SIGNAL, as for OTEL_EXPORTER_OTLP_ENDPOINT.
+func signalURL(endpoint, signal string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
 	}
-	return u.JoinPath("v1", signal).String()
-}
-
-// check refuses settings that the exporters would silently replace by their defaults.
-func (s Settings) check() error {
-	u, err := url.Parse(s.Endpoint)
-	switch {
-	case s.Endpoint == "":
-		return nil
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the endpoint %.100q is not a URL of http or https, such as http://127.0.0.1:4318", s.Endpoint)
-	case s.Protocol != "" && s.Protocol != Protocols[0] && s.Protocol != Protocols[1]:
-		return fmt.Errorf("the protocol %.100q is not one of http/protobuf, grpc", s.Protocol)
-	}
-	return nil
+	return u.JoinPath("v1", signal).String(), nil
 }
 
 // samplerOptions leave the choice to OTEL_TRACES_SAMPLER when that is set, which the SDK reads.
-func samplerOptions(s Settings) []sdktrace.TracerProviderOption {
+func samplerOptions(s config.Telemetry) []sdktrace.TracerProviderOption {
 	if os.Getenv("OTEL_TRACES_SAMPLER") != "" || s.SampleRatio == nil {
 		return nil
 	}

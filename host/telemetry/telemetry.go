@@ -26,29 +26,18 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolhost/toolhost/host/config"
 )
 
 // Options of Telemetry. The zero value works.
 type Options struct {
-	// Settings are used where no variable is set.
-	Settings Settings
+	// Settings are used where no variable is set. They have been checked.
+	Settings config.Telemetry
 	// Version is the program's, for the resource that all traces and metrics name.
 	Version string
 	// Logger receives at most one line a minute about exports that fail; nil disables it.
 	Logger *slog.Logger
-}
-
-// Settings are the telemetry block of a configuration. A variable that says the same takes precedence.
-type Settings struct {
-	// Endpoint is the URL of an OTLP collector, such as "http://127.0.0.1:4318"; "" exports nothing over OTLP.
-	Endpoint string
-	// Protocol is "http/protobuf" or "grpc"; "" is the first.
-	Protocol string
-	// Headers are sent with each export.
-	Headers map[string]string
-	// SampleRatio is the part of the traces that are exported, from 0 to 1, of those whose caller has not decided; nil is
-	// all.
-	SampleRatio *float64
 }
 
 // Telemetry has the providers and exporters of one host. Make one with New.
@@ -89,7 +78,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 }
 
 // startMetrics makes the provider of metrics, which are always kept for Prometheus.
-func (t *Telemetry) startMetrics(ctx context.Context, s Settings, about *resource.Resource) error {
+func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about *resource.Resource) error {
 	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	scraped, err := prometheusexporter.New(prometheusexporter.WithRegisterer(t.registry),
 		prometheusexporter.WithoutScopeInfo(),

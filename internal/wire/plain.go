@@ -70,14 +70,15 @@ func hasLists(r *pluginv1.CallRequest) bool {
 
 // requestTexts are the fields of a CallRequest that are texts or bytes, requestNumbers those that are numbers.
 var (
-	requestTexts   = [...]protowire.Number{1, 2, 3, 4, 5, 7, 12, 13, 14}
+	requestTexts   = [...]protowire.Number{1, 2, 3, 4, 5, 7, 12, 13, 14, 16, 17}
 	requestNumbers = [...]protowire.Number{6, 8, 15}
 )
 
 func requestFields(r *pluginv1.CallRequest) (texts [len(requestTexts)][]byte, numbers [len(requestNumbers)]uint64) {
 	bytes := textutil.ReadOnlyBytes
 	texts = [...][]byte{bytes(r.GetCallId()), bytes(r.GetTool()), r.GetArguments(), bytes(r.GetWorkdir()),
-		bytes(r.GetSessionId()), bytes(r.GetRunId()), r.GetRequestState(), r.GetCapabilities(), r.GetMeta()}
+		bytes(r.GetSessionId()), bytes(r.GetRunId()), r.GetRequestState(), r.GetCapabilities(), r.GetMeta(),
+		bytes(r.GetTraceParent()), bytes(r.GetTraceState())}
 	numbers = [...]uint64{uint64(int64(r.GetAttempt())), 0, uint64(r.GetMaxLargeBytes())}
 	if r.GetSingleCall() {
 		numbers[1] = 1
@@ -200,6 +201,10 @@ func decodeField(r *pluginv1.CallRequest, number protowire.Number, kind protowir
 		r.SessionId = same(&last.session, value)
 	case 7:
 		r.RunId = string(value)
+	case 16:
+		r.TraceParent = string(value)
+	case 17:
+		r.TraceState = string(value)
 	default:
 		return false
 	}

@@ -172,6 +172,9 @@ message CallRequest {
   // Bytes that the large parts of the result may have together. The host writes them to files, so it takes more of them than
   // of a result in memory; 0: the result has none.
   int64 max_large_bytes = 15;
+  // The span that the work of this call belongs to, as the headers of W3C Trace Context; empty outside of a trace.
+  string trace_parent = 16;
+  string trace_state = 17;
 }
 
 message SessionRequest {

@@ -64,6 +64,13 @@ func (q *Queue) Busy() bool {
 	return q.group.running+q.group.waiting > 0
 }
 
+// Counts returns how many calls have a slot, and how many wait for one.
+func (q *Queue) Counts() (running, waiting int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.group.running, q.group.waiting
+}
+
 // A Waiter is a call in a Queue, which waits for a slot or has one. Its methods are not safe for concurrent use.
 type Waiter struct {
 	limiters

@@ -122,7 +122,8 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
 		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
 		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
-		Capabilities: r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge}
+		Capabilities: r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge,
+		TraceParent: clean(r.TraceParent), TraceState: clean(r.TraceState)}
 }
 
 // newReceiver makes the receiver of a request's result.

@@ -791,6 +791,9 @@ type CallRequest struct {
 	// Bytes that the large parts of the result may have together. The host writes them to files, so it takes more of them than
 	// of a result in memory; 0: the result has none.
 	MaxLargeBytes int64 `protobuf:"varint,15,opt,name=max_large_bytes,json=maxLargeBytes,proto3" json:"max_large_bytes,omitempty"`
+	// The span that the work of this call belongs to, as the headers of W3C Trace Context; empty outside of a trace.
+	TraceParent   string `protobuf:"bytes,16,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceState    string `protobuf:"bytes,17,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -928,6 +931,20 @@ func (x *CallRequest) GetMaxLargeBytes() int64 {
 		return x.MaxLargeBytes
 	}
 	return 0
+}
+
+func (x *CallRequest) GetTraceParent() string {
+	if x != nil {
+		return x.TraceParent
+	}
+	return ""
+}
+
+func (x *CallRequest) GetTraceState() string {
+	if x != nil {
+		return x.TraceState
+	}
+	return ""
 }
 
 type SessionRequest struct {
@@ -2609,7 +2626,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
 	"structured\x12%\n" +
-	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\xbc\x04\n" +
+	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x80\x05\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -2628,7 +2645,10 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\rrequest_state\x18\f \x01(\fR\frequestState\x12\"\n" +
 	"\fcapabilities\x18\r \x01(\fR\fcapabilities\x12\x12\n" +
 	"\x04meta\x18\x0e \x01(\fR\x04meta\x12&\n" +
-	"\x0fmax_large_bytes\x18\x0f \x01(\x03R\rmaxLargeBytes\x1aA\n" +
+	"\x0fmax_large_bytes\x18\x0f \x01(\x03R\rmaxLargeBytes\x12!\n" +
+	"\ftrace_parent\x18\x10 \x01(\tR\vtraceParent\x12\x1f\n" +
+	"\vtrace_state\x18\x11 \x01(\tR\n" +
+	"traceState\x1aA\n" +
 	"\x13InputResponsesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb7\x01\n" +
