@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -112,8 +113,11 @@ func (l *listing) fits(other *listing) bool {
 func (l *listing) overrides() map[string]string {
 	out := map[string]string{}
 	for name, o := range l.options {
-		if (o.Description != "" || len(o.Aliases) > 0) && strings.HasPrefix(name, l.name+"__") {
-			out[name] = strings.Join(append(slices.Clone(o.Aliases), o.Description), "\n")
+		if !strings.HasPrefix(name, l.name+"__") {
+			continue
+		}
+		if o.Description != "" || len(o.Aliases)+len(o.DescriptionFor) > 0 {
+			out[name] = fmt.Sprintf("%q %q %q", o.Aliases, o.Description, o.DescriptionFor) // maps are printed in order
 		}
 	}
 	return out

@@ -390,6 +390,8 @@ func TestReloadReportsChangedPlugins(t *testing.T) {
 			[]string{"gone", "new", "replaced"}},
 		"description": {old, host.Options{Tools: map[string]host.ToolOptions{"same__run": {Description: "other"}}},
 			[]string{"same"}},
+		"descriptions for models": {old, host.Options{Tools: map[string]host.ToolOptions{
+			"same__run": {DescriptionFor: map[string]string{"a": "b"}}}}, []string{"same"}},
 		"hints": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {IgnoreHints: true}}},
 			[]string{"gone"}},
 		"foreign hints": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {TrustForeignHints: true}}},
