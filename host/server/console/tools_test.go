@@ -10,8 +10,8 @@ import (
 
 // A token in the address is exchanged for a session and is gone from the address, the storage and scripts' cookies.
 func TestBrowserSignsIn(t *testing.T) {
-	b := openBrowser(t, 1200, 800)
 	server := newFake(2, 10).serve(t)
+	b := openBrowser(t, 1200, 800)
 	b.signIn(server.URL, token)
 	if at := eval[string](b, "location.href"); strings.Contains(at, token) {
 		t.Errorf("the address is %s", at)
@@ -34,9 +34,9 @@ func TestBrowserSignsIn(t *testing.T) {
 
 // The form sends nested objects and arrays as a person fills them in, and nothing for what was left empty.
 func TestBrowserRunsAToolFromItsForm(t *testing.T) {
-	b := openBrowser(t, 1200, 1000)
 	f := newFake(2, 10)
 	server := f.serve(t)
+	b := openBrowser(t, 1200, 1000)
 	b.signIn(server.URL, token)
 	b.open(server.URL, "tools/demo__nested")
 	b.do(chromedp.WaitVisible(chromedp.CSS(`[name="arguments[name]"]`)),

@@ -58,7 +58,7 @@ export function table(caption, columns, rows) {
 
 // facts is a list of names and values; those without a value are left out.
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false)
+  return h("dl", { class: "facts" }, pairs.filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false && v !== 0)
     .map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v))));
 }
 

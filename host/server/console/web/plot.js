@@ -5,8 +5,15 @@ import { h, setText } from "./dom.js";
 const colours = ["--plot-1", "--plot-2", "--plot-3", "--plot-4"];
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]]; // so that colour alone says nothing
 
+function time(seconds) {
+  const t = new Date(seconds * 1000);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${two(t.getHours())}:${two(t.getMinutes())}` + (t.getSeconds() ? `:${two(t.getSeconds())}` : "");
+}
+
 // plot returns an element and set(data): seconds since 1970, then one list of numbers for each label.
-export function plot(title, labels, unit) {
+// unit makes a text of a value; the axis reaches to least at the least.
+export function plot(title, labels, unit, least = 1) {
   const place = h("div", { class: "plot", role: "img", "aria-label": title });
   const words = h("p", { class: "plotwords" });
   const element = h("figure", { class: "card" }, h("figcaption", {}, title), place, words);
@@ -16,12 +23,13 @@ export function plot(title, labels, unit) {
   function make() {
     chart?.destroy();
     const axis = { stroke: css("--muted-fixed"), grid: { stroke: css("--line-fixed"), width: 1 }, ticks: { show: false },
-      font: "11px system-ui", size: 44 };
+      font: "11px system-ui", size: 58 };
     chart = new uPlot({
       width: Math.max(200, place.clientWidth), height: 150, cursor: { drag: { x: false, y: false } },
       legend: { show: labels.length > 1, live: false },
-      scales: { x: { time: true }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
-      axes: [{ ...axis, size: 26 }, { ...axis, values: (_, splits) => splits.map((v) => unit(v)) }],
+      scales: { x: { time: true, range: (_, from, to) => [Math.min(from, to - 60), to] },
+        y: { range: (_, min, max) => [0, Math.max(max * 1.15, least)] } },
+      axes: [{ ...axis, size: 26, values: (_, splits) => splits.map(time) }, { ...axis, values: (_, splits) => splits.map((v) => unit(v)) }],
       series: [{}, ...labels.map((label, i) => ({ label, stroke: css(colours[i]), width: 1.6, dash: dashes[i],
         points: { show: false }, fill: labels.length === 1 ? css("--plot-fill") : undefined }))],
     }, data, place);

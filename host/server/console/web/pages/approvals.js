@@ -18,7 +18,7 @@ export async function show({ body, args, signal, approver }) {
   const detail = h("section", { class: "detail", "aria-label": "Question" });
   const ended = h("ul", { class: "plain", "aria-label": "Answered" });
   const remembered = h("div", {});
-  replace(body, h("p", { class: "hint" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " next and previous, ", h("kbd", {}, "a"), " approve, ",
+  replace(body, h("p", { class: "hint keys" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " next and previous, ", h("kbd", {}, "a"), " approve, ",
     h("kbd", {}, "r"), " reject"), h("div", { class: "split" }, h("div", { class: "pane" }, list), detail), ended, remembered);
 
   function draw() {

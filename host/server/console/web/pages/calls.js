@@ -23,7 +23,8 @@ export async function show({ body, args, signal, operator }) {
   const list = virtualList({ label: "Calls", rowHeight: 30, more, render: row, open: (c) => { location.hash = `#/calls/${encodeURIComponent(c.callId)}`; } });
   list.element.classList.add("calls");
   replace(body, form, h("div", { class: "row" }, total, button("Export JSON lines", () => download("jsonl")), button("Export CSV", () => download("csv"))),
-    list.element);
+    h("div", { class: "vhead", "aria-hidden": "true" }, h("span", {}, "Time"), h("span", {}, "Tool"), h("span", {}, "Outcome"), h("span", { class: "num" }, "Took"),
+      h("span", { class: "wide" }, "Caller"), h("span", { class: "wide" }, "Why")), list.element);
   let calls = [], next = "", loading = null;
   let typing;
   form.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(load, 250); });

@@ -14,10 +14,10 @@ export async function show({ body, info, signal }) {
     selected: minutes === 60 }, `Last ${text}`)));
   const whole = (n) => Math.round(n).toLocaleString("en");
   const plots = {
-    calls: plot("Calls per step", ["calls"], whole),
-    errors: plot("Errors per step", ["errors"], whole),
+    calls: plot("Calls", ["calls"], whole, 4),
+    errors: plot("Errors", ["errors"], whole, 4),
     latency: plot("Latency", ["median", "95 %", "99 %"], duration),
-    queue: plot("Calls at work", ["running", "waiting for approval"], whole),
+    queue: plot("Calls at work", ["running", "waiting for approval"], whole, 4),
   };
   signal.addEventListener("abort", () => Object.values(plots).forEach((p) => p.close()), { once: true });
   const note = h("div", {}), health = h("div", {}), running = h("div", {});

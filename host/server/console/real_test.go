@@ -1,0 +1,231 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// A realHost is a toolhost-server with the plugins of this project, in folders of its own.
+type realHost struct {
+	t                  testing.TB
+	url, token         string
+	bin, folder, state string
+}
+
+const realConfig = `
+plugin_dirs = [%q]
+
+policy "project" {
+  rule "loops" {
+    tools  = ["shell__*"]
+    when   = matches("^for ", args.command)
+    effect = "allow"
+  }
+  rule "dates" {
+    tools  = ["shell__*"]
+    effect = "ask"
+    reason = "commands are asked about"
+  }
+}
+`
+
+// startHost runs what make build made.
+func startHost(t testing.TB) *realHost {
+	t.Helper()
+	bin, err := filepath.Abs("../../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(bin, "toolhost-server")); err != nil {
+		if os.Getenv("TOOLHOST_TEST_BROWSER") == "required" {
+			t.Fatal(err)
+		}
+		t.Skip("needs toolhost-server; make test-browser builds it")
+	}
+	h := &realHost{t: t, bin: bin, folder: t.TempDir(), state: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(h.folder, "config.hcl"), fmt.Appendf(nil, realConfig, bin), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := h.command("toolhost-server", "--config", "config.hcl", "--address", "127.0.0.1:0")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Wait()
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if at, found := strings.CutPrefix(lines.Text(), "serving at http"); found {
+			h.url, h.token, _ = strings.Cut("http"+at, "/#token=")
+			return h
+		}
+	}
+	t.Fatal("toolhost-server printed no address")
+	return nil
+}
+
+// command is a program of ours in the host's work folder, with a home of its own.
+func (h *realHost) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(h.t.Context(), filepath.Join(h.bin, name), args...)
+	cmd.Dir = h.folder
+	cmd.Env = append(os.Environ(), "HOME="+h.state, "XDG_RUNTIME_DIR="+h.state, "XDG_STATE_HOME="+h.state+"/state",
+		"XDG_CONFIG_HOME="+h.state+"/config", "XDG_CACHE_HOME="+h.state+"/cache")
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd
+}
+
+// Every page of a real host is drawn, and a call brings its output while it runs.
+func TestBrowserWithARealHost(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.expect("501") // parts that are not there
+	for _, page := range []string{"overview", "plugins", "tools", "approvals", "calls", "policy", "configuration"} {
+		b.open(h.url, page)
+		b.settle()
+		b.screenshot("real-" + page)
+	}
+	b.open(h.url, "tools/shell__exec")
+	b.do(chromedp.WaitVisible(chromedp.CSS(`[name="arguments[command]"]`)), chromedp.SendKeys(chromedp.CSS(
+		`[name="arguments[command]"]`), `for i in 1 2 3; do echo line $i; done; while [ ! -e go ]; do sleep 0.05; done; echo over`))
+	b.press("Run")
+	b.see(".live", "line 3") // while it runs
+	if text := eval[string](b, `document.querySelector(".status").textContent`); strings.HasPrefix(text, "Done") {
+		t.Errorf("the call has ended: %s", text)
+	}
+	if err := os.WriteFile(filepath.Join(h.folder, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.see(".status", "Done")
+	b.see(".result", "over")
+	b.screenshot("real-call")
+}
+
+// Pages of other origins, other names for the address, and frames get nothing.
+func TestBrowserKeepsOtherPagesOut(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>evil</title><body>")
+	}))
+	t.Cleanup(evil.Close)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	for _, part := range []string{"403", "CORS", "evil.test", "ERR_", "frame", "Framing", "X-Frame-Options", "blocked"} {
+		b.expect(part)
+	}
+
+	t.Run("forged requests", func(t *testing.T) { // from another port, which is the same site for cookies
+		b := b.with(t)
+		b.do(chromedp.Navigate(evil.URL))
+		for name, options := range map[string]string{
+			"simple":      `{ method: "POST", mode: "no-cors", credentials: "include", headers: { "Content-Type": "text/plain" }, body: "{}" }`,
+			"with cookie": `{ method: "POST", credentials: "include", headers: { "Content-Type": "application/json" }, body: "{}" }`,
+			"read":        `{ credentials: "include" }`,
+		} {
+			got := eval[string](b, `fetch(`+quote(h.url+"/toolhost.api.v1.HostService/GetInfo")+`, `+options+
+				`).then((r) => r.type + " " + r.status, (e) => "refused")`)
+			if got != "refused" && got != "opaque 0" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	})
+	t.Run("rebound name", func(t *testing.T) {
+		b := b.with(t)
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(h.url, "http://"))
+		b.do(chromedp.Navigate("http://evil.test:" + port + "/"))
+		if text := eval[string](b, "document.body.innerText"); !strings.Contains(text, "this server is not") {
+			t.Errorf("the page says %q", text)
+		}
+		got := eval[string](b, `fetch("/toolhost.api.v1.HostService/GetInfo", { method: "POST", headers: { "Content-Type": "application/json" },
+			body: "{}" }).then((r) => String(r.status), () => "refused")`)
+		if got != "403" {
+			t.Errorf("the API answers %s", got)
+		}
+	})
+	t.Run("frame", func(t *testing.T) {
+		b := b.with(t)
+		b.do(chromedp.Navigate(evil.URL))
+		eval[bool](b, `new Promise((done) => { const f = document.createElement("iframe"); f.src = `+quote(h.url+"/")+`;
+			f.onload = () => done(true); document.body.append(f); })`)
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		tree, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (*page.FrameTree, error) {
+			out, err := cdp.Call(ctx, t, page.GetFrameTree, cdp.Empty{})
+			return out.FrameTree, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tree.ChildFrames) != 1 || !strings.HasPrefix(tree.ChildFrames[0].Frame.URL, "chrome-error:") {
+			t.Errorf("the console is in a frame: %v", tree.ChildFrames)
+		}
+		b.screenshot("framed")
+	})
+	t.Run("stolen cookie", func(t *testing.T) { // as a program on another port of the host receives it
+		cookie := h.cookie(b)
+		response, body := request(t, "POST", h.url+"/toolhost.api.v1.HostService/GetInfo", "{}", func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/json")
+			r.AddCookie(cookie)
+		})
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("a cookie alone is answered with %s: %s", response.Status, body)
+		}
+	})
+}
+
+// with is the same tab in a subtest.
+func (b *browser) with(t *testing.T) *browser {
+	return &browser{t: t, ctx: b.ctx}
+}
+
+// cookie returns the cookie of the session, which another port of the host receives.
+func (h *realHost) cookie(b *browser) *http.Cookie {
+	h.t.Helper()
+	got := make(chan *http.Cookie, 1)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		for _, c := range r.Cookies() {
+			select {
+			case got <- c:
+			default:
+			}
+		}
+	}))
+	h.t.Cleanup(thief.Close)
+	b.do(chromedp.Navigate(h.url + "/"))
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	b.do(chromedp.Navigate(thief.URL))
+	select {
+	case c := <-got:
+		return c
+	case <-ctx.Done():
+		h.t.Fatal("no other port received the cookie")
+		return nil
+	}
+}
