@@ -74,7 +74,10 @@ async function show() {
   const controller = current = new AbortController();
   for (const [n] of pages) {
     const link = document.getElementById(`nav-${n}`);
-    if (n === known[0]) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (n === known[0]) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${known[1]} \u00b7 toolhost`;
   const heading = h("h1", { tabindex: "-1" }, known[1]);

@@ -7,6 +7,7 @@ export function millis(t) {
 
 export function duration(ms) {
   if (!Number.isFinite(ms)) return "";
+  if (ms === 0) return "0";
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   const s = ms / 1000;

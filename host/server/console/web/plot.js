@@ -25,9 +25,9 @@ export function plot(title, labels, unit, least = 1) {
     const axis = { stroke: css("--muted-fixed"), grid: { stroke: css("--line-fixed"), width: 1 }, ticks: { show: false },
       font: "11px system-ui", size: 58 };
     chart = new uPlot({
-      width: Math.max(200, place.clientWidth), height: 150, cursor: { drag: { x: false, y: false } },
+      width: Math.max(200, place.clientWidth), height: 150, padding: [8, 10, 0, 0], cursor: { drag: { x: false, y: false } },
       legend: { show: labels.length > 1, live: false },
-      scales: { x: { time: true, range: (_, from, to) => [Math.min(from, to - 60), to] },
+      scales: { x: { time: true, range: () => [Math.min(data[0][0], data[0].at(-1) - 60), data[0].at(-1)] },
         y: { range: (_, min, max) => [0, Math.max(max * 1.15, least)] } },
       axes: [{ ...axis, size: 26, values: (_, splits) => splits.map(time) }, { ...axis, values: (_, splits) => splits.map((v) => unit(v)) }],
       series: [{}, ...labels.map((label, i) => ({ label, stroke: css(colours[i]), width: 1.6, dash: dashes[i],

@@ -13,6 +13,7 @@ const risks = { low: "good", medium: "warn", high: "bad" };
 
 export async function show({ body, args, signal, approver }) {
   const waiting = new Map();
+  const sent = new Set(); // questions of which the answer is on its way
   let selected = args[0] ?? "", shownId = "", shownAt = 0, act = {};
   const list = h("ul", { class: "list", "aria-label": "Waiting" });
   const detail = h("section", { class: "detail", "aria-label": "Question" });
@@ -121,7 +122,8 @@ export async function show({ body, args, signal, approver }) {
   }
 
   async function answer(a, fields) {
-    if (!approver || performance.now() - shownAt < guardMs) return;
+    if (!approver || sent.has(a.id) || performance.now() - shownAt < guardMs) return;
+    sent.add(a.id);
     try {
       const { outcome } = await approvals.answer({ id: a.id, hash: a.hash, by: "console", ...fields });
       announce(`${a.tool?.name}: ${outcome?.answer ?? "answered"}`);
@@ -129,7 +131,7 @@ export async function show({ body, args, signal, approver }) {
       draw();
     } catch (error) {
       announce(explain(error), "error");
-    }
+    } finally { sent.delete(a.id); }
   }
 
   const key = (e) => {

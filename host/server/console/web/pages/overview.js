@@ -23,7 +23,7 @@ export async function show({ body, info, signal }) {
   const note = h("div", {}), health = h("div", {}), running = h("div", {});
   replace(body, h("div", { class: "row filterrow" }, span), note,
     h("dl", { class: "tiles" }, Object.entries(tiles).map(([name, dd]) => h("div", { class: "tile" }, h("dt", {}, name), dd))),
-    h("div", { class: "cards" }, Object.values(plots).map((p) => p.element)),
+    h("div", { class: "cards plots" }, Object.values(plots).map((p) => p.element)),
     h("h2", { class: "section" }, "Plugins"), health, h("h2", { class: "section" }, "Running calls"), running, h("h2", { class: "section" }, "Host"),
     facts([["Version", info.version], ["Configuration", info.configuration], ["Trusted", info.trusted ? "yes" : "no"], ["Folder", info.workdir],
       ["Profile", info.profile], ["Approval mode", info.mode.replace("_", " ")], ["Started", info.started && `${clock(millis(info.started))} (${ago(millis(info.started))})`],

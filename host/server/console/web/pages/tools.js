@@ -49,14 +49,14 @@ async function showTool(detail, name, signal, operator) {
   detail.addEventListener("keydown", (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); run.click(); }
   });
-  replace(detail, h("h2", {}, tool.name), hints(tool), h("p", { class: "description" }, tool.description), form,
+  replace(detail, h("h2", {}, tool.name), hints(tool), h("div", { class: "description scroll", tabindex: "0", role: "region", "aria-label": "Description" }, tool.description), form,
     h("div", { class: "row actions" }, run, cancel, preview, !operator && h("span", { class: "hint" }, "Running needs the role operator.")),
     out, definition(tool));
 }
 
 function hints(tool) {
   const t = tool.hints ?? {};
-  return h("p", { class: "pills" }, pill(tool.plugin), tool.category && pill(tool.category), tool.costTier && pill(tool.costTier),
+  return h("p", { class: "pills" }, pill(tool.plugin), tool.category && tool.category !== tool.plugin && pill(tool.category), tool.costTier && pill(tool.costTier),
     t.readOnly && pill("read only", "good"), t.destructive && pill("destructive", "bad"), t.idempotent && pill("idempotent"),
     t.openWorld && pill("open world", "warn"), tool.previews && pill("previews"), tool.stateful && pill("stateful"),
     tool.hints && !tool.hintsBelieved && pill("hints are not trusted", "warn"));
@@ -145,6 +145,7 @@ async function call(out, tool, args, signal, cancel) {
   const end = () => stop.abort();
   signal.addEventListener("abort", end, { once: true });
   replace(out, h("div", { class: "card" }, h("h3", {}, "Call"), status, bar, live, place));
+  out.scrollIntoView({ block: "nearest" });
   cancel.hidden = false;
   cancel.onclick = end;
   const began = performance.now();
@@ -162,6 +163,7 @@ async function call(out, tool, args, signal, cancel) {
           setText(status, `${message.value.status === "ok" ? "Done" : "Failed"} in ${duration(performance.now() - began)}`);
           bar.hidden = true;
           replace(place, renderResult(message.value, signal));
+          out.scrollIntoView({ block: "nearest" });
       }
     }
   } catch (error) {
