@@ -154,6 +154,16 @@ func TestDescriptionsForModels(t *testing.T) {
 	}
 }
 
+// Asking for a tool lists its plugin, as a call does.
+func TestToolOfAPluginThatIsNotListed(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, map[string]host.Plugin{"files": files()}, host.Options{})
+	tool, err := catalog(t, h, host.Filter{}).Tool(t.Context(), "files__read")
+	if err != nil || tool.Name != "files__read" {
+		t.Errorf("it is %+v, %v", tool, err)
+	}
+}
+
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))},

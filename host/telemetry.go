@@ -299,7 +299,7 @@ type stageRun struct {
 
 // enter begins a stage of the call. Calls of plugins and people within it get the context that it returns.
 func (c *Call) enter(ctx context.Context, s stage) (context.Context, stageRun) {
-	if c.callState == nil || c.snapshot.instruments == nil {
+	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil { // one that only looks for a tool
 		return ctx, stageRun{}
 	}
 	i := c.snapshot.instruments
