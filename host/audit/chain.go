@@ -133,6 +133,15 @@ const headSize = 20 + 1 + 64 + 1
 // Files are those of the log at path: the records, and their head.
 func Files(path string) []string { return []string{path, headPath(path)} }
 
+// IndexPath is where the index of the log at path is, which package history makes.
+func IndexPath(path string) string { return path + ".index" }
+
+// IndexFiles are those of the index of the log at path: the database, what SQLite has beside it, and a damaged one.
+func IndexFiles(path string) []string {
+	index := IndexPath(path)
+	return []string{index, index + "-wal", index + "-shm", index + ".damaged"}
+}
+
 // headPath is where the head of a log is.
 func headPath(log string) string { return log + ".head" }
 

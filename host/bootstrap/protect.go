@@ -96,6 +96,7 @@ func (c *Configuration) protected() []string {
 	}
 	if c.Audit != nil && c.Audit.Path != "" {
 		out = append(out, audit.Files(c.Audit.Path)...)
+		out = append(out, audit.IndexFiles(c.Audit.Path)...)
 	}
 	return append(out, userFolders()...)
 }
@@ -117,7 +118,7 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 }
 
 // masked returns the record, if there is one: a plugin that can read it can lock it, which blocks every call that is
-// recorded.
+// recorded. Its index has the same words; it is not created where there is none.
 func (c *Configuration) masked() []string {
 	if c.Audit == nil {
 		return nil
@@ -129,7 +130,10 @@ func (c *Configuration) masked() []string {
 	if err != nil {
 		return nil // nothing can be recorded, so calls that need the record fail
 	}
-	return []string{path}
+	return append([]string{path}, slices.DeleteFunc(audit.IndexFiles(path), func(file string) bool {
+		_, err := os.Lstat(file)
+		return err != nil
+	})...)
 }
 
 // userFolders returns the folders of toolhost in the user's home.
@@ -149,6 +153,7 @@ func userFolders() (dirs []string) {
 	}
 	if log, err := AuditPath(""); err == nil {
 		dirs = append(dirs, audit.Files(log)...)
+		dirs = append(dirs, audit.IndexFiles(log)...)
 	}
 	return dirs
 }

@@ -69,6 +69,8 @@ type Config struct {
 	Audit *Audit
 	// Telemetry is nil when the file has no telemetry block.
 	Telemetry *Telemetry
+	// History says how much of the record stays searchable.
+	History History
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
 	// Serve is nil when the file has no serve block.
@@ -206,9 +208,9 @@ func newReader(path string, src []byte) (*reader, error) {
 var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
 	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
-	"telemetry": atTop,
-	"token":     "in the serve block",
-	"commands":  "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
+	"telemetry": atTop, "history": atTop,
+	"token":    "in the serve block",
+	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
 	"sandbox": "in a plugin or a plugin_discovery block",
 	"tool":    "in a plugin block",
@@ -265,6 +267,7 @@ func (r *reader) file(top *hclfile.Body) {
 	r.identities(top)
 	r.serve(top)
 	r.telemetry(top)
+	r.history(top)
 	top.Done()
 	if len(r.Hidden.Texts) > 0 {
 		c.References = r.Hidden

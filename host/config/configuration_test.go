@@ -53,6 +53,7 @@ serve {
   token "t" {}
 }
 telemetry {}
+history {}
 `
 
 // sections are the blocks in the order of the page, with their headings and an introduction.
@@ -86,6 +87,8 @@ var sections = []struct{ block, heading, text string }{
 		"the caller `api:NAME`."},
 	{"telemetry", "telemetry", "Where `toolhost serve` sends traces and metrics over OTLP. The standard variables " +
 		"`OTEL_*` take precedence. See [observability.md](observability.md)."},
+	{"history", "history", "How much of the record `toolhost serve` keeps searchable, in an index beside it. Nothing is " +
+		"removed from the record. See [observability.md](observability.md#history)."},
 	{"locals", "locals", "Names for values: `locals { a = \"x\" }` is used as `local.a`."},
 }
 
@@ -130,7 +133,12 @@ var keys = map[string]map[string]key{
 		"mcp":                 {"", "who may use `toolhost mcp --http`"},
 		"serve":               {"", "how `toolhost serve` serves this configuration"},
 		"telemetry":           {"", "where traces and metrics are sent"},
+		"history":             {"", "how much of the record is searchable"},
 		"locals":              {"", "names for values"},
+	},
+	"history": {
+		"keep_days":  {"all", "calls that are older are removed from the index"},
+		"keep_calls": {"all", "of more calls than these, the oldest are removed from the index, 1024 at a time"},
 	},
 	"serve": {
 		"address": {"`127.0.0.1:7411`, or another port if that is taken",

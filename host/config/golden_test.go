@@ -91,6 +91,7 @@ type view struct {
 	Identities     []Identity                    `json:"identities,omitempty"`
 	Serve          *Serve                        `json:"serve,omitempty"`
 	Telemetry      *Telemetry                    `json:"telemetry,omitempty"`
+	History        History                       `json:"history,omitzero"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
 	MaxConcurrency int                           `json:"max_concurrency,omitempty"`
 	Roots          []rootView                    `json:"roots,omitempty"`
@@ -286,7 +287,7 @@ func (v *view) rules(c *Config) {
 	for _, r := range h.Roots {
 		v.Roots = append(v.Roots, rootView{portable(c, []string{r.Path})[0], string(r.Effect)})
 	}
-	v.Identities, v.Serve, v.Telemetry = c.Identities, c.Serve, c.Telemetry
+	v.Identities, v.Serve, v.Telemetry, v.History = c.Identities, c.Serve, c.Telemetry, c.History
 	if a := c.Audit; a != nil {
 		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets}
 	}

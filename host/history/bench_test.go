@@ -127,7 +127,7 @@ func BenchmarkHistory(b *testing.B) {
 		}
 		b.ReportMetric(built.Seconds(), "s")
 		b.ReportMetric(float64(fileSize(b, record))/1e6, "MB-record")
-		b.ReportMetric(float64(fileSize(b, IndexPath(record)))/1e6, "MB-index")
+		b.ReportMetric(float64(fileSize(b, audit.IndexPath(record)))/1e6, "MB-index")
 		b.ReportMetric(0, "ns/op")
 	})
 	first := Page{Size: 100}

@@ -15,13 +15,15 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/audit"
 )
 
 // Options say what is indexed.
 type Options struct {
 	// Record is the path of the record; the file need not exist yet.
 	Record string
-	// Index is the path of the index, IndexPath(Record) when it is "". Only the user can read it.
+	// Index is the path of the index, audit.IndexPath(Record) when it is "". Only the user can read it.
 	Index string
 	// KeepFor and KeepCalls bound the index: calls that are older, or over the number, are removed from it, in steps of
 	// 1024 calls. Zero keeps all. Nothing is ever removed from the record.
@@ -29,14 +31,6 @@ type Options struct {
 	KeepCalls int64
 	// Log receives what happens to the index; nil discards it.
 	Log *slog.Logger
-}
-
-// IndexPath is where the index of a record is if nothing else is said.
-func IndexPath(record string) string { return record + ".index" }
-
-// Files are those of the index at path.
-func Files(path string) []string {
-	return []string{path, path + "-wal", path + "-shm", path + ".damaged"}
 }
 
 // An Index is open for searching. It is safe for concurrent use.
@@ -64,7 +58,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	var err error
 	for _, path := range []*string{&o.Record, &o.Index} {
 		if *path == "" {
-			*path = IndexPath(o.Record)
+			*path = audit.IndexPath(o.Record)
 		}
 		if *path, err = filepath.Abs(*path); err != nil {
 			return nil, err

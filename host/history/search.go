@@ -17,7 +17,7 @@ import (
 
 // A Page says which calls of those that match are returned.
 type Page struct {
-	// Size is how many, 100 when it is 0, at most 1000.
+	// Size is at most how many, 100 when it is 0, at most 1000. There are fewer where their lines have over 4 MiB.
 	Size int
 	// Cursor is that of the Result before, "" for the first page. Pages are stable while records are added: no call is on
 	// two of them, and none is left out but new ones.
@@ -33,13 +33,17 @@ type Result struct {
 	Calls []Call
 	// Cursor is for the next page, "" on the last one.
 	Cursor string
-	// Count is how many calls match, where it was asked for.
-	Count int64
+	// Count is how many calls match, where it was asked for. AtLeast says that there are more: no more than 100,000 are
+	// counted, unless there is no filter but for the time.
+	Count   int64
+	AtLeast bool
 }
 
 const (
 	defaultPage = 100
 	maxPage     = 1000
+	maxRead     = 4 << 20 // bytes of lines that are read for a page
+	maxCount    = 100_000
 )
 
 // Search returns calls, the newest first. It also finds what was recorded just before, unless the index is far behind;
@@ -52,13 +56,18 @@ func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error
 		if err != nil {
 			return err
 		}
-		out.Cursor, out.Count = next, count
-		for _, r := range rows {
-			c, err := v.call(r, nil)
+		*out = Result{Cursor: next, Count: count.calls, AtLeast: count.more}
+		read := 0
+		for n, r := range rows {
+			c, err := v.call(r, func(line []byte, _ *audit.Record) { read += len(line) })
 			if err != nil {
 				return err
 			}
 			out.Calls = append(out.Calls, c)
+			if read > maxRead && n < len(rows)-1 {
+				out.Cursor = v.cursor(r.number)
+				return nil
+			}
 		}
 		return nil
 	})
@@ -69,27 +78,32 @@ func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error
 }
 
 // Lines returns the lines of the record that are of one call, oldest first, and the calls that they make up: one, unless
-// an id was used again. It returns at most 1000 lines.
+// an id was used again. It returns at most 1000 lines of 4 MiB.
 func (i *Index) Lines(ctx context.Context, callID string) (calls []Call, lines [][]byte, err error) {
 	err = i.onSnapshot(ctx, func(v *view) error {
 		calls, lines = nil, nil
+		read := 0
 		rows, _, _, err := v.page(ctx, &Filter{CallID: callID}, Page{Size: defaultPage, OldestFirst: true})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			c, err := v.call(r, func(text []byte, _ *audit.Record) { lines = append(lines, text) })
+			c, err := v.call(r, func(line []byte, _ *audit.Record) {
+				if read += len(line); len(lines) < maxPage && (read <= maxRead || len(lines) == 0) {
+					lines = append(lines, line)
+				}
+			})
 			if err != nil {
 				return err
 			}
 			calls = append(calls, c)
-			if len(lines) > maxPage {
+			if read > maxRead {
 				return nil
 			}
 		}
 		return nil
 	})
-	return calls, lines[:min(len(lines), maxPage)], err
+	return calls, lines, err
 }
 
 // A view is the index and the record at one moment.
@@ -172,33 +186,33 @@ func (v *view) call(r foundRow, each func(text []byte, r *audit.Record)) (Call, 
 }
 
 // page returns rows of the calls that match, the cursor for the next page, and how many match if that is asked for.
-func (v *view) page(ctx context.Context, f *Filter, p Page) (rows []foundRow, next string, count int64, err error) {
+func (v *view) page(ctx context.Context, f *Filter, p Page) (rows []foundRow, next string, count count, err error) {
 	if p.Size < 0 || p.Size > maxPage {
-		return nil, "", 0, &FilterError{fmt.Sprintf("a page has 1 to %d calls, not %d", maxPage, p.Size)}
+		return nil, "", count, &FilterError{fmt.Sprintf("a page has 1 to %d calls, not %d", maxPage, p.Size)}
 	}
 	if p.Size == 0 {
 		p.Size = defaultPage
 	}
 	after, err := v.parseCursor(p.Cursor)
 	if err != nil {
-		return nil, "", 0, err
+		return nil, "", count, err
 	}
 	q, err := f.compile(ctx, v.db)
 	if err != nil {
-		return nil, "", 0, err
+		return nil, "", count, err
 	}
 	spans, err := q.spans(ctx, v.db, &v.position)
 	if err != nil {
-		return nil, "", 0, err
+		return nil, "", count, err
 	}
 	if p.Count {
 		if count, err = q.count(ctx, v.db, spans); err != nil {
-			return nil, "", 0, err
+			return nil, "", count, err
 		}
 	}
 	rows, err = q.rows(ctx, v.db, spans, after, p.Size+1, p.OldestFirst)
 	if err != nil {
-		return nil, "", 0, err
+		return nil, "", count, err
 	}
 	if len(rows) > p.Size {
 		rows = rows[:p.Size]
@@ -226,6 +240,12 @@ func (v *view) parseCursor(text string) (int64, error) {
 		return 0, &FilterError{"the index was made again since the page before; begin with the first page"}
 	}
 	return number, nil
+}
+
+// A count is a number of calls, or the least that there are.
+type count struct {
+	calls int64
+	more  bool
 }
 
 // rows returns up to limit rows after the call with the number after.
@@ -311,11 +331,11 @@ func appendRows(ctx context.Context, db querier, out []foundRow, text string, ar
 	return out, rows.Err()
 }
 
-// count counts the calls that match.
-func (q *query) count(ctx context.Context, db querier, spans []span) (total int64, err error) {
+// count counts the calls that match, up to a limit: a million that match words take longer than a page of them.
+func (q *query) count(ctx context.Context, db querier, spans []span) (out count, err error) {
 	for _, s := range spans {
 		if q.match == "" && s.whole {
-			total += s.end - s.from // numbers have no gaps
+			out.calls += s.end - s.from // numbers have no gaps
 			continue
 		}
 		parts := map[string]int64{q.match: 0}
@@ -326,13 +346,16 @@ func (q *query) count(ctx context.Context, db querier, spans []span) (total int6
 			}
 		}
 		for match, took := range parts {
-			text, args := q.sql("count(*)", false, match, took, s)
+			text, args := q.sql("1", false, match, took, s)
 			var n int64
-			if err := db.QueryRowContext(ctx, text, args...).Scan(&n); err != nil {
-				return 0, err
+			err := db.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+" LIMIT ?)", append(args, maxCount+1)...).Scan(&n)
+			if err != nil {
+				return out, err
 			}
-			total += n
+			if out.calls += n; n > maxCount || out.calls > maxCount && q.match != "" {
+				return count{maxCount, true}, nil
+			}
 		}
 	}
-	return total, nil
+	return out, nil
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,7 +105,7 @@ func tryStore(ctx context.Context, path string) (_ *store, err error) {
 	}
 	common := "?_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(normal)"
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
-	s.write, err = sql.Open("sqlite", name+common+"&_txlock=immediate&_defensive=1&_pragma=page_size(8192)"+
+	s.write, err = openDatabase(name + common + "&_txlock=immediate&_defensive=1&_pragma=page_size(8192)" +
 		"&_pragma=journal_mode(wal)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")
 	if err != nil {
 		return nil, err
@@ -113,13 +114,41 @@ func tryStore(ctx context.Context, path string) (_ *store, err error) {
 	if err := s.prepareTables(ctx); err != nil {
 		return nil, err
 	}
-	s.read, err = sql.Open("sqlite", name+common+"&_pragma=query_only(1)&_pragma=cache_size(-16384)")
+	s.read, err = openDatabase(name + common + "&_pragma=query_only(1)&_pragma=cache_size(-16384)")
 	if err != nil {
 		return nil, err
 	}
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	return s, nil
+}
+
+// openDatabase opens a database whose files stay when it is closed: plugins that must not read them have them masked,
+// which holds for the files that are there.
+func openDatabase(name string) (*sql.DB, error) {
+	c, err := sqlite.NewConnector(name)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{c}), nil
+}
+
+type connector struct{ driver.Connector }
+
+// Connect makes a connection that leaves the files beside the database.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if file, is := conn.(interface {
+		FileControlPersistWAL(database string, mode int) (int, error)
+	}); is {
+		if _, err := file.FileControlPersistWAL("main", 1); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
 }
 
 // readers is how many queries run at once; more wait.

@@ -5165,17 +5165,28 @@ type CallFilter struct {
 	Plugin    string `protobuf:"bytes,2,opt,name=plugin,proto3" json:"plugin,omitempty"`
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	Caller    string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
-	// ok or error; error codes; effects of the decision.
-	Status  string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
-	Codes   []string               `protobuf:"bytes,6,rep,name=codes,proto3" json:"codes,omitempty"`
-	Effects []string               `protobuf:"bytes,7,rep,name=effects,proto3" json:"effects,omitempty"`
-	Since   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=since,proto3" json:"since,omitempty"`
-	Until   *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
-	// Words in any text of the call.
+	// ok, error, or unfinished for calls that the record has no end of.
+	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
+	// Alternatives: error codes, and effects of the decision.
+	Codes   []string `protobuf:"bytes,6,rep,name=codes,proto3" json:"codes,omitempty"`
+	Effects []string `protobuf:"bytes,7,rep,name=effects,proto3" json:"effects,omitempty"`
+	// A call counts for when it was decided, or for when it ended if the record has no decision.
+	Since *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=since,proto3" json:"since,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
+	// Words that all occur in texts of the call; words between quotes must follow each other.
 	Text string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	// Only calls that took at least as long.
-	AtLeast       *durationpb.Duration `protobuf:"bytes,11,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	CallId        string               `protobuf:"bytes,12,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	AtLeast *durationpb.Duration `protobuf:"bytes,11,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	CallId  string               `protobuf:"bytes,12,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Workdir string               `protobuf:"bytes,13,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	// The call of a plugin's tool on behalf of which it was made.
+	ViaCallId string `protobuf:"bytes,14,opt,name=via_call_id,json=viaCallId,proto3" json:"via_call_id,omitempty"`
+	Rule      string `protobuf:"bytes,15,opt,name=rule,proto3" json:"rule,omitempty"`
+	// approved, rejected or changed, or the code of the error when no one answered.
+	ApprovalAnswer string `protobuf:"bytes,16,opt,name=approval_answer,json=approvalAnswer,proto3" json:"approval_answer,omitempty"`
+	// Of an error.
+	Name          string `protobuf:"bytes,17,opt,name=name,proto3" json:"name,omitempty"`
+	Outcome       string `protobuf:"bytes,18,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5294,13 +5305,58 @@ func (x *CallFilter) GetCallId() string {
 	return ""
 }
 
+func (x *CallFilter) GetWorkdir() string {
+	if x != nil {
+		return x.Workdir
+	}
+	return ""
+}
+
+func (x *CallFilter) GetViaCallId() string {
+	if x != nil {
+		return x.ViaCallId
+	}
+	return ""
+}
+
+func (x *CallFilter) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *CallFilter) GetApprovalAnswer() string {
+	if x != nil {
+		return x.ApprovalAnswer
+	}
+	return ""
+}
+
+func (x *CallFilter) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CallFilter) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
 type SearchCallsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Filter *CallFilter            `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
 	// 100 when 0, at most 1000.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// next_page_token of the page before.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// next_page_token of the page before. Pages are stable while calls are recorded.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Whether to count all calls that match.
+	Count         bool `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	OldestFirst   bool `protobuf:"varint,5,opt,name=oldest_first,json=oldestFirst,proto3" json:"oldest_first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5356,11 +5412,31 @@ func (x *SearchCallsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *SearchCallsRequest) GetCount() bool {
+	if x != nil {
+		return x.Count
+	}
+	return false
+}
+
+func (x *SearchCallsRequest) GetOldestFirst() bool {
+	if x != nil {
+		return x.OldestFirst
+	}
+	return false
+}
+
 type SearchCallsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Calls []*RecordedCall        `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
+	// Fewer than page_size where the record's lines are long. Without arguments and results.
+	Calls []*RecordedCall `protobuf:"bytes,1,rep,name=calls,proto3" json:"calls,omitempty"`
 	// "" on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many calls match, and whether that is the least.
+	Total        int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	TotalIsLeast bool  `protobuf:"varint,4,opt,name=total_is_least,json=totalIsLeast,proto3" json:"total_is_least,omitempty"`
+	// Bytes of the record that are not searched yet, as while the index is made.
+	UnreadBytes   int64 `protobuf:"varint,5,opt,name=unread_bytes,json=unreadBytes,proto3" json:"unread_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5407,6 +5483,27 @@ func (x *SearchCallsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *SearchCallsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *SearchCallsResponse) GetTotalIsLeast() bool {
+	if x != nil {
+		return x.TotalIsLeast
+	}
+	return false
+}
+
+func (x *SearchCallsResponse) GetUnreadBytes() int64 {
+	if x != nil {
+		return x.UnreadBytes
+	}
+	return 0
 }
 
 // A RecordedCall is what the record says of one call, together.
@@ -5914,9 +6011,10 @@ func (x *Stage) GetDuration() *durationpb.Duration {
 type StatsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Filter *CallFilter            `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
-	// The time from filter.since to filter.until in steps; 60 when 0, at most 1000.
+	// At most how many steps the time from filter.since to filter.until has; 60 when 0, at most 1000. Steps begin at whole
+	// minutes, hours or days, and the first and the last are counted whole.
 	Steps int32 `protobuf:"varint,2,opt,name=steps,proto3" json:"steps,omitempty"`
-	// "" or one of tool, plugin, session, code: one series for each of the ten most frequent values.
+	// "" or one of tool, plugin, session, status, code: one series for each of the ten most frequent values.
 	GroupBy       string `protobuf:"bytes,3,opt,name=group_by,json=groupBy,proto3" json:"group_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5979,8 +6077,10 @@ type StatsResponse struct {
 	Times  []*timestamppb.Timestamp `protobuf:"bytes,1,rep,name=times,proto3" json:"times,omitempty"`
 	Series []*Series                `protobuf:"bytes,2,rep,name=series,proto3" json:"series,omitempty"`
 	// Over the whole time.
-	Calls         int64 `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
-	Errors        int64 `protobuf:"varint,4,opt,name=errors,proto3" json:"errors,omitempty"`
+	Calls         int64                `protobuf:"varint,3,opt,name=calls,proto3" json:"calls,omitempty"`
+	Errors        int64                `protobuf:"varint,4,opt,name=errors,proto3" json:"errors,omitempty"`
+	Unfinished    int64                `protobuf:"varint,5,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	Step          *durationpb.Duration `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6041,6 +6141,20 @@ func (x *StatsResponse) GetErrors() int64 {
 		return x.Errors
 	}
 	return 0
+}
+
+func (x *StatsResponse) GetUnfinished() int64 {
+	if x != nil {
+		return x.Unfinished
+	}
+	return 0
+}
+
+func (x *StatsResponse) GetStep() *durationpb.Duration {
+	if x != nil {
+		return x.Step
+	}
+	return nil
 }
 
 // A Series has one value for each step.
@@ -7798,7 +7912,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x06follow\x18\x03 \x01(\bR\x06follow\"8\n" +
 	"\fLogsResponse\x12\x14\n" +
 	"\x05lines\x18\x01 \x03(\tR\x05lines\x12\x12\n" +
-	"\x04lost\x18\x02 \x01(\x05R\x04lost\"\xfe\x02\n" +
+	"\x04lost\x18\x02 \x01(\x05R\x04lost\"\xa3\x04\n" +
 	"\n" +
 	"CallFilter\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x16\n" +
@@ -7814,15 +7928,26 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x04text\x18\n" +
 	" \x01(\tR\x04text\x124\n" +
 	"\bat_least\x18\v \x01(\v2\x19.google.protobuf.DurationR\aatLeast\x12\x17\n" +
-	"\acall_id\x18\f \x01(\tR\x06callId\"\x85\x01\n" +
+	"\acall_id\x18\f \x01(\tR\x06callId\x12\x18\n" +
+	"\aworkdir\x18\r \x01(\tR\aworkdir\x12\x1e\n" +
+	"\vvia_call_id\x18\x0e \x01(\tR\tviaCallId\x12\x12\n" +
+	"\x04rule\x18\x0f \x01(\tR\x04rule\x12'\n" +
+	"\x0fapproval_answer\x18\x10 \x01(\tR\x0eapprovalAnswer\x12\x12\n" +
+	"\x04name\x18\x11 \x01(\tR\x04name\x12\x18\n" +
+	"\aoutcome\x18\x12 \x01(\tR\aoutcome\"\xbe\x01\n" +
 	"\x12SearchCallsRequest\x123\n" +
 	"\x06filter\x18\x01 \x01(\v2\x1b.toolhost.api.v1.CallFilterR\x06filter\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"r\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\bR\x05count\x12!\n" +
+	"\foldest_first\x18\x05 \x01(\bR\voldestFirst\"\xd1\x01\n" +
 	"\x13SearchCallsResponse\x123\n" +
 	"\x05calls\x18\x01 \x03(\v2\x1d.toolhost.api.v1.RecordedCallR\x05calls\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xec\a\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\x12$\n" +
+	"\x0etotal_is_least\x18\x04 \x01(\bR\ftotalIsLeast\x12!\n" +
+	"\funread_bytes\x18\x05 \x01(\x03R\vunreadBytes\"\xec\a\n" +
 	"\fRecordedCall\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x124\n" +
 	"\adecided\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\adecided\x120\n" +
@@ -7878,12 +8003,16 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\fStatsRequest\x123\n" +
 	"\x06filter\x18\x01 \x01(\v2\x1b.toolhost.api.v1.CallFilterR\x06filter\x12\x14\n" +
 	"\x05steps\x18\x02 \x01(\x05R\x05steps\x12\x19\n" +
-	"\bgroup_by\x18\x03 \x01(\tR\agroupBy\"\xa0\x01\n" +
+	"\bgroup_by\x18\x03 \x01(\tR\agroupBy\"\xef\x01\n" +
 	"\rStatsResponse\x120\n" +
 	"\x05times\x18\x01 \x03(\v2\x1a.google.protobuf.TimestampR\x05times\x12/\n" +
 	"\x06series\x18\x02 \x03(\v2\x17.toolhost.api.v1.SeriesR\x06series\x12\x14\n" +
 	"\x05calls\x18\x03 \x01(\x03R\x05calls\x12\x16\n" +
-	"\x06errors\x18\x04 \x01(\x03R\x06errors\"\x8f\x01\n" +
+	"\x06errors\x18\x04 \x01(\x03R\x06errors\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\x05 \x01(\x03R\n" +
+	"unfinished\x12-\n" +
+	"\x04step\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04step\"\x8f\x01\n" +
 	"\x06Series\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05calls\x18\x02 \x03(\x03R\x05calls\x12\x16\n" +
@@ -8225,99 +8354,100 @@ var file_toolhost_api_v1_api_proto_depIdxs = []int32{
 	70,  // 76: toolhost.api.v1.StatsRequest.filter:type_name -> toolhost.api.v1.CallFilter
 	104, // 77: toolhost.api.v1.StatsResponse.times:type_name -> google.protobuf.Timestamp
 	79,  // 78: toolhost.api.v1.StatsResponse.series:type_name -> toolhost.api.v1.Series
-	70,  // 79: toolhost.api.v1.ExportRequest.filter:type_name -> toolhost.api.v1.CallFilter
-	84,  // 80: toolhost.api.v1.LayersResponse.layers:type_name -> toolhost.api.v1.PolicyLayer
-	85,  // 81: toolhost.api.v1.PolicyLayer.rules:type_name -> toolhost.api.v1.PolicyRule
-	6,   // 82: toolhost.api.v1.PolicyRule.hints:type_name -> toolhost.api.v1.Hints
-	28,  // 83: toolhost.api.v1.ExplainResponse.decision:type_name -> toolhost.api.v1.Decision
-	88,  // 84: toolhost.api.v1.ExplainResponse.other_modes:type_name -> toolhost.api.v1.ModeDecision
-	19,  // 85: toolhost.api.v1.ExplainResponse.error:type_name -> toolhost.api.v1.ToolError
-	28,  // 86: toolhost.api.v1.ModeDecision.decision:type_name -> toolhost.api.v1.Decision
-	91,  // 87: toolhost.api.v1.GetConfigurationResponse.configuration:type_name -> toolhost.api.v1.Configuration
-	104, // 88: toolhost.api.v1.Configuration.loaded:type_name -> google.protobuf.Timestamp
-	92,  // 89: toolhost.api.v1.Configuration.settings:type_name -> toolhost.api.v1.Setting
-	93,  // 90: toolhost.api.v1.Configuration.warnings:type_name -> toolhost.api.v1.Mistake
-	93,  // 91: toolhost.api.v1.Configuration.mistakes:type_name -> toolhost.api.v1.Mistake
-	104, // 92: toolhost.api.v1.Configuration.failed:type_name -> google.protobuf.Timestamp
-	93,  // 93: toolhost.api.v1.CheckConfigurationResponse.mistakes:type_name -> toolhost.api.v1.Mistake
-	93,  // 94: toolhost.api.v1.CheckConfigurationResponse.warnings:type_name -> toolhost.api.v1.Mistake
-	91,  // 95: toolhost.api.v1.WatchConfigurationResponse.configuration:type_name -> toolhost.api.v1.Configuration
-	5,   // 96: toolhost.api.v1.SearchToolsResponse.Hit.tool:type_name -> toolhost.api.v1.Tool
-	3,   // 97: toolhost.api.v1.HostService.GetInfo:input_type -> toolhost.api.v1.GetInfoRequest
-	7,   // 98: toolhost.api.v1.HostService.ListTools:input_type -> toolhost.api.v1.ListToolsRequest
-	9,   // 99: toolhost.api.v1.HostService.DescribeTool:input_type -> toolhost.api.v1.DescribeToolRequest
-	11,  // 100: toolhost.api.v1.HostService.SearchTools:input_type -> toolhost.api.v1.SearchToolsRequest
-	13,  // 101: toolhost.api.v1.HostService.Call:input_type -> toolhost.api.v1.CallRequest
-	21,  // 102: toolhost.api.v1.HostService.CallBatch:input_type -> toolhost.api.v1.CallBatchRequest
-	13,  // 103: toolhost.api.v1.HostService.CallOnce:input_type -> toolhost.api.v1.CallRequest
-	23,  // 104: toolhost.api.v1.HostService.CancelCall:input_type -> toolhost.api.v1.CancelCallRequest
-	25,  // 105: toolhost.api.v1.HostService.Preview:input_type -> toolhost.api.v1.PreviewRequest
-	30,  // 106: toolhost.api.v1.HostService.ListSessions:input_type -> toolhost.api.v1.ListSessionsRequest
-	33,  // 107: toolhost.api.v1.HostService.EndSession:input_type -> toolhost.api.v1.EndSessionRequest
-	35,  // 108: toolhost.api.v1.HostService.ListRunningCalls:input_type -> toolhost.api.v1.ListRunningCallsRequest
-	38,  // 109: toolhost.api.v1.HostService.WatchCalls:input_type -> toolhost.api.v1.WatchCallsRequest
-	40,  // 110: toolhost.api.v1.HostService.Stop:input_type -> toolhost.api.v1.StopRequest
-	42,  // 111: toolhost.api.v1.HostService.Upgrade:input_type -> toolhost.api.v1.UpgradeRequest
-	44,  // 112: toolhost.api.v1.ApprovalService.List:input_type -> toolhost.api.v1.ListApprovalsRequest
-	48,  // 113: toolhost.api.v1.ApprovalService.Watch:input_type -> toolhost.api.v1.WatchApprovalsRequest
-	50,  // 114: toolhost.api.v1.ApprovalService.Answer:input_type -> toolhost.api.v1.AnswerApprovalRequest
-	52,  // 115: toolhost.api.v1.ApprovalService.ListRemembered:input_type -> toolhost.api.v1.ListRememberedRequest
-	55,  // 116: toolhost.api.v1.ApprovalService.Forget:input_type -> toolhost.api.v1.ForgetRequest
-	57,  // 117: toolhost.api.v1.PluginService.List:input_type -> toolhost.api.v1.ListPluginsRequest
-	62,  // 118: toolhost.api.v1.PluginService.Watch:input_type -> toolhost.api.v1.WatchPluginsRequest
-	64,  // 119: toolhost.api.v1.PluginService.Reload:input_type -> toolhost.api.v1.ReloadPluginsRequest
-	66,  // 120: toolhost.api.v1.PluginService.Reset:input_type -> toolhost.api.v1.ResetPluginRequest
-	68,  // 121: toolhost.api.v1.PluginService.Logs:input_type -> toolhost.api.v1.LogsRequest
-	71,  // 122: toolhost.api.v1.HistoryService.Search:input_type -> toolhost.api.v1.SearchCallsRequest
-	74,  // 123: toolhost.api.v1.HistoryService.GetCall:input_type -> toolhost.api.v1.GetCallRequest
-	77,  // 124: toolhost.api.v1.HistoryService.Stats:input_type -> toolhost.api.v1.StatsRequest
-	80,  // 125: toolhost.api.v1.HistoryService.Export:input_type -> toolhost.api.v1.ExportRequest
-	82,  // 126: toolhost.api.v1.PolicyService.Layers:input_type -> toolhost.api.v1.LayersRequest
-	86,  // 127: toolhost.api.v1.PolicyService.Explain:input_type -> toolhost.api.v1.ExplainRequest
-	89,  // 128: toolhost.api.v1.ConfigurationService.Get:input_type -> toolhost.api.v1.GetConfigurationRequest
-	94,  // 129: toolhost.api.v1.ConfigurationService.Check:input_type -> toolhost.api.v1.CheckConfigurationRequest
-	96,  // 130: toolhost.api.v1.ConfigurationService.Reload:input_type -> toolhost.api.v1.ReloadConfigurationRequest
-	98,  // 131: toolhost.api.v1.ConfigurationService.Watch:input_type -> toolhost.api.v1.WatchConfigurationRequest
-	4,   // 132: toolhost.api.v1.HostService.GetInfo:output_type -> toolhost.api.v1.GetInfoResponse
-	8,   // 133: toolhost.api.v1.HostService.ListTools:output_type -> toolhost.api.v1.ListToolsResponse
-	10,  // 134: toolhost.api.v1.HostService.DescribeTool:output_type -> toolhost.api.v1.DescribeToolResponse
-	12,  // 135: toolhost.api.v1.HostService.SearchTools:output_type -> toolhost.api.v1.SearchToolsResponse
-	14,  // 136: toolhost.api.v1.HostService.Call:output_type -> toolhost.api.v1.CallResponse
-	22,  // 137: toolhost.api.v1.HostService.CallBatch:output_type -> toolhost.api.v1.CallBatchResponse
-	17,  // 138: toolhost.api.v1.HostService.CallOnce:output_type -> toolhost.api.v1.CallResult
-	24,  // 139: toolhost.api.v1.HostService.CancelCall:output_type -> toolhost.api.v1.CancelCallResponse
-	26,  // 140: toolhost.api.v1.HostService.Preview:output_type -> toolhost.api.v1.PreviewResponse
-	31,  // 141: toolhost.api.v1.HostService.ListSessions:output_type -> toolhost.api.v1.ListSessionsResponse
-	34,  // 142: toolhost.api.v1.HostService.EndSession:output_type -> toolhost.api.v1.EndSessionResponse
-	36,  // 143: toolhost.api.v1.HostService.ListRunningCalls:output_type -> toolhost.api.v1.ListRunningCallsResponse
-	39,  // 144: toolhost.api.v1.HostService.WatchCalls:output_type -> toolhost.api.v1.WatchCallsResponse
-	41,  // 145: toolhost.api.v1.HostService.Stop:output_type -> toolhost.api.v1.StopResponse
-	43,  // 146: toolhost.api.v1.HostService.Upgrade:output_type -> toolhost.api.v1.UpgradeResponse
-	45,  // 147: toolhost.api.v1.ApprovalService.List:output_type -> toolhost.api.v1.ListApprovalsResponse
-	49,  // 148: toolhost.api.v1.ApprovalService.Watch:output_type -> toolhost.api.v1.WatchApprovalsResponse
-	51,  // 149: toolhost.api.v1.ApprovalService.Answer:output_type -> toolhost.api.v1.AnswerApprovalResponse
-	53,  // 150: toolhost.api.v1.ApprovalService.ListRemembered:output_type -> toolhost.api.v1.ListRememberedResponse
-	56,  // 151: toolhost.api.v1.ApprovalService.Forget:output_type -> toolhost.api.v1.ForgetResponse
-	58,  // 152: toolhost.api.v1.PluginService.List:output_type -> toolhost.api.v1.ListPluginsResponse
-	63,  // 153: toolhost.api.v1.PluginService.Watch:output_type -> toolhost.api.v1.WatchPluginsResponse
-	65,  // 154: toolhost.api.v1.PluginService.Reload:output_type -> toolhost.api.v1.ReloadPluginsResponse
-	67,  // 155: toolhost.api.v1.PluginService.Reset:output_type -> toolhost.api.v1.ResetPluginResponse
-	69,  // 156: toolhost.api.v1.PluginService.Logs:output_type -> toolhost.api.v1.LogsResponse
-	72,  // 157: toolhost.api.v1.HistoryService.Search:output_type -> toolhost.api.v1.SearchCallsResponse
-	75,  // 158: toolhost.api.v1.HistoryService.GetCall:output_type -> toolhost.api.v1.GetCallResponse
-	78,  // 159: toolhost.api.v1.HistoryService.Stats:output_type -> toolhost.api.v1.StatsResponse
-	81,  // 160: toolhost.api.v1.HistoryService.Export:output_type -> toolhost.api.v1.ExportResponse
-	83,  // 161: toolhost.api.v1.PolicyService.Layers:output_type -> toolhost.api.v1.LayersResponse
-	87,  // 162: toolhost.api.v1.PolicyService.Explain:output_type -> toolhost.api.v1.ExplainResponse
-	90,  // 163: toolhost.api.v1.ConfigurationService.Get:output_type -> toolhost.api.v1.GetConfigurationResponse
-	95,  // 164: toolhost.api.v1.ConfigurationService.Check:output_type -> toolhost.api.v1.CheckConfigurationResponse
-	97,  // 165: toolhost.api.v1.ConfigurationService.Reload:output_type -> toolhost.api.v1.ReloadConfigurationResponse
-	99,  // 166: toolhost.api.v1.ConfigurationService.Watch:output_type -> toolhost.api.v1.WatchConfigurationResponse
-	132, // [132:167] is the sub-list for method output_type
-	97,  // [97:132] is the sub-list for method input_type
-	97,  // [97:97] is the sub-list for extension type_name
-	97,  // [97:97] is the sub-list for extension extendee
-	0,   // [0:97] is the sub-list for field type_name
+	105, // 79: toolhost.api.v1.StatsResponse.step:type_name -> google.protobuf.Duration
+	70,  // 80: toolhost.api.v1.ExportRequest.filter:type_name -> toolhost.api.v1.CallFilter
+	84,  // 81: toolhost.api.v1.LayersResponse.layers:type_name -> toolhost.api.v1.PolicyLayer
+	85,  // 82: toolhost.api.v1.PolicyLayer.rules:type_name -> toolhost.api.v1.PolicyRule
+	6,   // 83: toolhost.api.v1.PolicyRule.hints:type_name -> toolhost.api.v1.Hints
+	28,  // 84: toolhost.api.v1.ExplainResponse.decision:type_name -> toolhost.api.v1.Decision
+	88,  // 85: toolhost.api.v1.ExplainResponse.other_modes:type_name -> toolhost.api.v1.ModeDecision
+	19,  // 86: toolhost.api.v1.ExplainResponse.error:type_name -> toolhost.api.v1.ToolError
+	28,  // 87: toolhost.api.v1.ModeDecision.decision:type_name -> toolhost.api.v1.Decision
+	91,  // 88: toolhost.api.v1.GetConfigurationResponse.configuration:type_name -> toolhost.api.v1.Configuration
+	104, // 89: toolhost.api.v1.Configuration.loaded:type_name -> google.protobuf.Timestamp
+	92,  // 90: toolhost.api.v1.Configuration.settings:type_name -> toolhost.api.v1.Setting
+	93,  // 91: toolhost.api.v1.Configuration.warnings:type_name -> toolhost.api.v1.Mistake
+	93,  // 92: toolhost.api.v1.Configuration.mistakes:type_name -> toolhost.api.v1.Mistake
+	104, // 93: toolhost.api.v1.Configuration.failed:type_name -> google.protobuf.Timestamp
+	93,  // 94: toolhost.api.v1.CheckConfigurationResponse.mistakes:type_name -> toolhost.api.v1.Mistake
+	93,  // 95: toolhost.api.v1.CheckConfigurationResponse.warnings:type_name -> toolhost.api.v1.Mistake
+	91,  // 96: toolhost.api.v1.WatchConfigurationResponse.configuration:type_name -> toolhost.api.v1.Configuration
+	5,   // 97: toolhost.api.v1.SearchToolsResponse.Hit.tool:type_name -> toolhost.api.v1.Tool
+	3,   // 98: toolhost.api.v1.HostService.GetInfo:input_type -> toolhost.api.v1.GetInfoRequest
+	7,   // 99: toolhost.api.v1.HostService.ListTools:input_type -> toolhost.api.v1.ListToolsRequest
+	9,   // 100: toolhost.api.v1.HostService.DescribeTool:input_type -> toolhost.api.v1.DescribeToolRequest
+	11,  // 101: toolhost.api.v1.HostService.SearchTools:input_type -> toolhost.api.v1.SearchToolsRequest
+	13,  // 102: toolhost.api.v1.HostService.Call:input_type -> toolhost.api.v1.CallRequest
+	21,  // 103: toolhost.api.v1.HostService.CallBatch:input_type -> toolhost.api.v1.CallBatchRequest
+	13,  // 104: toolhost.api.v1.HostService.CallOnce:input_type -> toolhost.api.v1.CallRequest
+	23,  // 105: toolhost.api.v1.HostService.CancelCall:input_type -> toolhost.api.v1.CancelCallRequest
+	25,  // 106: toolhost.api.v1.HostService.Preview:input_type -> toolhost.api.v1.PreviewRequest
+	30,  // 107: toolhost.api.v1.HostService.ListSessions:input_type -> toolhost.api.v1.ListSessionsRequest
+	33,  // 108: toolhost.api.v1.HostService.EndSession:input_type -> toolhost.api.v1.EndSessionRequest
+	35,  // 109: toolhost.api.v1.HostService.ListRunningCalls:input_type -> toolhost.api.v1.ListRunningCallsRequest
+	38,  // 110: toolhost.api.v1.HostService.WatchCalls:input_type -> toolhost.api.v1.WatchCallsRequest
+	40,  // 111: toolhost.api.v1.HostService.Stop:input_type -> toolhost.api.v1.StopRequest
+	42,  // 112: toolhost.api.v1.HostService.Upgrade:input_type -> toolhost.api.v1.UpgradeRequest
+	44,  // 113: toolhost.api.v1.ApprovalService.List:input_type -> toolhost.api.v1.ListApprovalsRequest
+	48,  // 114: toolhost.api.v1.ApprovalService.Watch:input_type -> toolhost.api.v1.WatchApprovalsRequest
+	50,  // 115: toolhost.api.v1.ApprovalService.Answer:input_type -> toolhost.api.v1.AnswerApprovalRequest
+	52,  // 116: toolhost.api.v1.ApprovalService.ListRemembered:input_type -> toolhost.api.v1.ListRememberedRequest
+	55,  // 117: toolhost.api.v1.ApprovalService.Forget:input_type -> toolhost.api.v1.ForgetRequest
+	57,  // 118: toolhost.api.v1.PluginService.List:input_type -> toolhost.api.v1.ListPluginsRequest
+	62,  // 119: toolhost.api.v1.PluginService.Watch:input_type -> toolhost.api.v1.WatchPluginsRequest
+	64,  // 120: toolhost.api.v1.PluginService.Reload:input_type -> toolhost.api.v1.ReloadPluginsRequest
+	66,  // 121: toolhost.api.v1.PluginService.Reset:input_type -> toolhost.api.v1.ResetPluginRequest
+	68,  // 122: toolhost.api.v1.PluginService.Logs:input_type -> toolhost.api.v1.LogsRequest
+	71,  // 123: toolhost.api.v1.HistoryService.Search:input_type -> toolhost.api.v1.SearchCallsRequest
+	74,  // 124: toolhost.api.v1.HistoryService.GetCall:input_type -> toolhost.api.v1.GetCallRequest
+	77,  // 125: toolhost.api.v1.HistoryService.Stats:input_type -> toolhost.api.v1.StatsRequest
+	80,  // 126: toolhost.api.v1.HistoryService.Export:input_type -> toolhost.api.v1.ExportRequest
+	82,  // 127: toolhost.api.v1.PolicyService.Layers:input_type -> toolhost.api.v1.LayersRequest
+	86,  // 128: toolhost.api.v1.PolicyService.Explain:input_type -> toolhost.api.v1.ExplainRequest
+	89,  // 129: toolhost.api.v1.ConfigurationService.Get:input_type -> toolhost.api.v1.GetConfigurationRequest
+	94,  // 130: toolhost.api.v1.ConfigurationService.Check:input_type -> toolhost.api.v1.CheckConfigurationRequest
+	96,  // 131: toolhost.api.v1.ConfigurationService.Reload:input_type -> toolhost.api.v1.ReloadConfigurationRequest
+	98,  // 132: toolhost.api.v1.ConfigurationService.Watch:input_type -> toolhost.api.v1.WatchConfigurationRequest
+	4,   // 133: toolhost.api.v1.HostService.GetInfo:output_type -> toolhost.api.v1.GetInfoResponse
+	8,   // 134: toolhost.api.v1.HostService.ListTools:output_type -> toolhost.api.v1.ListToolsResponse
+	10,  // 135: toolhost.api.v1.HostService.DescribeTool:output_type -> toolhost.api.v1.DescribeToolResponse
+	12,  // 136: toolhost.api.v1.HostService.SearchTools:output_type -> toolhost.api.v1.SearchToolsResponse
+	14,  // 137: toolhost.api.v1.HostService.Call:output_type -> toolhost.api.v1.CallResponse
+	22,  // 138: toolhost.api.v1.HostService.CallBatch:output_type -> toolhost.api.v1.CallBatchResponse
+	17,  // 139: toolhost.api.v1.HostService.CallOnce:output_type -> toolhost.api.v1.CallResult
+	24,  // 140: toolhost.api.v1.HostService.CancelCall:output_type -> toolhost.api.v1.CancelCallResponse
+	26,  // 141: toolhost.api.v1.HostService.Preview:output_type -> toolhost.api.v1.PreviewResponse
+	31,  // 142: toolhost.api.v1.HostService.ListSessions:output_type -> toolhost.api.v1.ListSessionsResponse
+	34,  // 143: toolhost.api.v1.HostService.EndSession:output_type -> toolhost.api.v1.EndSessionResponse
+	36,  // 144: toolhost.api.v1.HostService.ListRunningCalls:output_type -> toolhost.api.v1.ListRunningCallsResponse
+	39,  // 145: toolhost.api.v1.HostService.WatchCalls:output_type -> toolhost.api.v1.WatchCallsResponse
+	41,  // 146: toolhost.api.v1.HostService.Stop:output_type -> toolhost.api.v1.StopResponse
+	43,  // 147: toolhost.api.v1.HostService.Upgrade:output_type -> toolhost.api.v1.UpgradeResponse
+	45,  // 148: toolhost.api.v1.ApprovalService.List:output_type -> toolhost.api.v1.ListApprovalsResponse
+	49,  // 149: toolhost.api.v1.ApprovalService.Watch:output_type -> toolhost.api.v1.WatchApprovalsResponse
+	51,  // 150: toolhost.api.v1.ApprovalService.Answer:output_type -> toolhost.api.v1.AnswerApprovalResponse
+	53,  // 151: toolhost.api.v1.ApprovalService.ListRemembered:output_type -> toolhost.api.v1.ListRememberedResponse
+	56,  // 152: toolhost.api.v1.ApprovalService.Forget:output_type -> toolhost.api.v1.ForgetResponse
+	58,  // 153: toolhost.api.v1.PluginService.List:output_type -> toolhost.api.v1.ListPluginsResponse
+	63,  // 154: toolhost.api.v1.PluginService.Watch:output_type -> toolhost.api.v1.WatchPluginsResponse
+	65,  // 155: toolhost.api.v1.PluginService.Reload:output_type -> toolhost.api.v1.ReloadPluginsResponse
+	67,  // 156: toolhost.api.v1.PluginService.Reset:output_type -> toolhost.api.v1.ResetPluginResponse
+	69,  // 157: toolhost.api.v1.PluginService.Logs:output_type -> toolhost.api.v1.LogsResponse
+	72,  // 158: toolhost.api.v1.HistoryService.Search:output_type -> toolhost.api.v1.SearchCallsResponse
+	75,  // 159: toolhost.api.v1.HistoryService.GetCall:output_type -> toolhost.api.v1.GetCallResponse
+	78,  // 160: toolhost.api.v1.HistoryService.Stats:output_type -> toolhost.api.v1.StatsResponse
+	81,  // 161: toolhost.api.v1.HistoryService.Export:output_type -> toolhost.api.v1.ExportResponse
+	83,  // 162: toolhost.api.v1.PolicyService.Layers:output_type -> toolhost.api.v1.LayersResponse
+	87,  // 163: toolhost.api.v1.PolicyService.Explain:output_type -> toolhost.api.v1.ExplainResponse
+	90,  // 164: toolhost.api.v1.ConfigurationService.Get:output_type -> toolhost.api.v1.GetConfigurationResponse
+	95,  // 165: toolhost.api.v1.ConfigurationService.Check:output_type -> toolhost.api.v1.CheckConfigurationResponse
+	97,  // 166: toolhost.api.v1.ConfigurationService.Reload:output_type -> toolhost.api.v1.ReloadConfigurationResponse
+	99,  // 167: toolhost.api.v1.ConfigurationService.Watch:output_type -> toolhost.api.v1.WatchConfigurationResponse
+	133, // [133:168] is the sub-list for method output_type
+	98,  // [98:133] is the sub-list for method input_type
+	98,  // [98:98] is the sub-list for extension type_name
+	98,  // [98:98] is the sub-list for extension extendee
+	0,   // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_api_v1_api_proto_init() }

@@ -1,0 +1,270 @@
+// Package historyservice serves a history over the API of a long-lived host.
+package historyservice
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/history"
+)
+
+// Options configure the service.
+type Options struct {
+	// Recent adds to a call what the host still knows of it, besides the record, and reports whether it knows anything. It
+	// may be nil.
+	Recent func(callID string, out *apiv1.GetCallResponse) bool
+	// Fail makes the error of an RPC with its details; nil makes one without.
+	Fail func(code connect.Code, message, hint string) *connect.Error
+}
+
+// New returns the service of an index.
+func New(index *history.Index, o Options) apiv1connect.HistoryServiceHandler {
+	return &service{index: index, options: o}
+}
+
+type service struct {
+	apiv1connect.UnimplementedHistoryServiceHandler
+
+	index   *history.Index
+	options Options
+}
+
+// Search returns a page of calls.
+func (s *service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCallsRequest]) (
+	*connect.Response[apiv1.SearchCallsResponse], error) {
+	m := r.Msg
+	f, err := s.filter(m.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.index.Search(ctx, f, history.Page{Size: int(m.GetPageSize()), Cursor: m.GetPageToken(),
+		Count: m.GetCount(), OldestFirst: m.GetOldestFirst()})
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	out := &apiv1.SearchCallsResponse{NextPageToken: found.Cursor, Total: found.Count, TotalIsLeast: found.AtLeast}
+	for i := range found.Calls {
+		out.Calls = append(out.Calls, recordedCall(&found.Calls[i]))
+	}
+	if state, err := s.index.State(ctx); err == nil {
+		out.UnreadBytes = max(0, state.Size-state.Indexed)
+	}
+	return connect.NewResponse(out), nil
+}
+
+// maxNested is how many calls of a call's plugin GetCall returns.
+const maxNested = 100
+
+// GetCall returns one call with its lines, arguments and result.
+func (s *service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallRequest]) (
+	*connect.Response[apiv1.GetCallResponse], error) {
+	id := r.Msg.GetCallId()
+	if id == "" {
+		return nil, s.fail(connect.CodeInvalidArgument, "no call is named", "Set call_id.")
+	}
+	calls, lines, err := s.index.Lines(ctx, id)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	out := &apiv1.GetCallResponse{}
+	known := s.options.Recent != nil && s.options.Recent(id, out)
+	if len(calls) == 0 && !known {
+		return nil, s.fail(connect.CodeNotFound, "the record has no call "+convert.Text(id),
+			"Search for it: the id may be another one, or its host keeps no record.")
+	}
+	if len(calls) > 0 {
+		out.Call = recordedCall(&calls[len(calls)-1])
+	}
+	for _, line := range lines {
+		out.Records = append(out.Records, convert.Text(line))
+		if r, ok := audit.Parse(line); ok {
+			addContent(out.Call, &r)
+		}
+	}
+	nested, err := s.index.Search(ctx, history.Filter{ViaCallID: id}, history.Page{Size: maxNested, OldestFirst: true})
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	for i := range nested.Calls {
+		out.Nested = append(out.Nested, recordedCall(&nested.Calls[i]))
+	}
+	return connect.NewResponse(out), nil
+}
+
+// addContent adds what the record has of arguments and result.
+func addContent(c *apiv1.RecordedCall, r *audit.Record) {
+	if len(r.Arguments) > 0 {
+		c.Arguments = compact(r.Arguments)
+	}
+	if len(r.Result) > 0 {
+		c.Result = compact(r.Result)
+	}
+}
+
+func compact(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
+		return convert.Text(raw)
+	}
+	return convert.Text(out.Bytes())
+}
+
+// Stats counts calls over time.
+func (s *service) Stats(ctx context.Context, r *connect.Request[apiv1.StatsRequest]) (
+	*connect.Response[apiv1.StatsResponse], error) {
+	f, err := s.filter(r.Msg.GetFilter())
+	if err != nil {
+		return nil, err
+	}
+	stats, err := s.index.Stats(ctx, f, history.StatsOptions{Steps: int(r.Msg.GetSteps()), GroupBy: r.Msg.GetGroupBy()})
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	out := &apiv1.StatsResponse{Calls: stats.Calls, Errors: stats.Errors, Unfinished: stats.Unfinished,
+		Step: durationpb.New(stats.Step)}
+	for _, t := range stats.Times {
+		out.Times = append(out.Times, timestamppb.New(t))
+	}
+	for _, series := range stats.Series {
+		out.Series = append(out.Series, &apiv1.Series{Name: convert.Text(series.Name), Calls: series.Calls,
+			Errors: series.Errors, P50Ms: milliseconds(series.P50), P95Ms: milliseconds(series.P95),
+			P99Ms: milliseconds(series.P99)})
+	}
+	return connect.NewResponse(out), nil
+}
+
+func milliseconds(all []time.Duration) []float64 {
+	out := make([]float64, len(all))
+	for i, d := range all {
+		out[i] = float64(d.Microseconds()) / 1000
+	}
+	return out
+}
+
+// Export sends the calls in pieces.
+func (s *service) Export(ctx context.Context, r *connect.Request[apiv1.ExportRequest],
+	stream *connect.ServerStream[apiv1.ExportResponse]) error {
+	f, err := s.filter(r.Msg.GetFilter())
+	if err != nil {
+		return err
+	}
+	format := r.Msg.GetFormat()
+	if format == "" {
+		format = history.FormatJSONL
+	}
+	return s.failed(s.index.Export(ctx, f, format, r.Msg.GetLimit(), sender(func(lines []byte) error {
+		return stream.Send(&apiv1.ExportResponse{Data: lines})
+	})))
+}
+
+// A sender sends what is written.
+type sender func(lines []byte) error
+
+// maxMessage is most of what one message has: clients of gRPC take 4 MiB if nothing else is said.
+const maxMessage = 2 << 20
+
+// Write cuts between lines, and a line of over 1 MiB nowhere: there is none.
+func (s sender) Write(lines []byte) (int, error) {
+	for rest := lines; len(rest) > 0; {
+		n := len(rest)
+		if n > maxMessage {
+			n = bytes.LastIndexByte(rest[:maxMessage], '\n') + 1
+		}
+		if n == 0 {
+			n = len(rest)
+		}
+		if err := s(rest[:n]); err != nil {
+			return len(lines) - len(rest), err
+		}
+		rest = rest[n:]
+	}
+	return len(lines), nil
+}
+
+// filter converts a filter.
+func (s *service) filter(m *apiv1.CallFilter) (history.Filter, error) {
+	f := history.Filter{Tool: m.GetTool(), Plugin: m.GetPlugin(), SessionID: m.GetSessionId(), Caller: m.GetCaller(),
+		Workdir: m.GetWorkdir(), CallID: m.GetCallId(), ViaCallID: m.GetViaCallId(), Status: m.GetStatus(),
+		Name: m.GetName(), Outcome: m.GetOutcome(), Rule: m.GetRule(), ApprovalAnswer: m.GetApprovalAnswer(),
+		Codes: m.GetCodes(), Effects: m.GetEffects(), Text: m.GetText()}
+	for _, t := range []struct {
+		name string
+		from *timestamppb.Timestamp
+		to   *time.Time
+	}{{"since", m.GetSince(), &f.Since}, {"until", m.GetUntil(), &f.Until}} {
+		if t.from == nil {
+			continue
+		}
+		if err := t.from.CheckValid(); err != nil {
+			return f, s.fail(connect.CodeInvalidArgument, t.name+" is no time: "+err.Error(), "")
+		}
+		*t.to = t.from.AsTime()
+	}
+	if d := m.GetAtLeast(); d != nil {
+		if err := d.CheckValid(); err != nil {
+			return f, s.fail(connect.CodeInvalidArgument, "at_least is no length of time: "+err.Error(), "")
+		}
+		f.AtLeast = d.AsDuration()
+	}
+	return f, nil
+}
+
+// recordedCall converts a call. Its texts are valid UTF-8, as they were read from JSON.
+func recordedCall(c *history.Call) *apiv1.RecordedCall {
+	out := &apiv1.RecordedCall{CallId: c.CallID, Decided: convert.Time(c.Decided), Ended: convert.Time(c.Ended),
+		Tool: c.Tool, Plugin: c.Plugin, Caller: c.Caller, SessionId: c.SessionID, Workdir: c.Workdir, ViaTool: c.ViaTool,
+		ViaCallId: c.ViaCallID, Effect: c.Effect, Rule: c.Rule, Layer: c.Layer, Source: c.Source, Reason: c.Reason,
+		Status: c.Status, Code: c.Code, Name: c.Name, Outcome: c.Outcome, ErrorReason: c.ErrorReason,
+		Attempts: int32(c.Attempts), Generation: int32(c.Generation), ArgumentsBytes: c.ArgumentsBytes,
+		ResultBytes: c.ResultBytes, ArgumentsSha256: c.ArgumentsSHA256, ResultSha256: c.ResultSHA256}
+	if !c.Ended.IsZero() {
+		out.Duration = durationpb.New(c.Duration)
+	}
+	if a := c.Approval; a != nil {
+		out.ApprovalAnswer, out.ApprovalBy, out.ApprovalScope = a.Answer, a.By, a.Scope
+	}
+	return out
+}
+
+func (s *service) fail(code connect.Code, message, hint string) *connect.Error {
+	if s.options.Fail != nil {
+		return s.options.Fail(code, message, hint)
+	}
+	return connect.NewError(code, errors.New(message))
+}
+
+// failed returns the RPC error for an error of the index, nil for nil.
+func (s *service) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, is := errors.AsType[*connect.Error](err); is { // of a stream
+		return e
+	}
+	_, wrong := errors.AsType[*history.FilterError](err)
+	_, again := errors.AsType[*history.RebuildError](err)
+	_, changed := errors.AsType[*history.ChangedError](err)
+	code, hint := connect.CodeInternal, ""
+	switch {
+	case errors.Is(err, context.Canceled):
+		code = connect.CodeCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		code = connect.CodeDeadlineExceeded
+	case wrong:
+		code = connect.CodeInvalidArgument
+	case again, changed, errors.Is(err, history.ErrLocked):
+		code, hint = connect.CodeUnavailable, "Ask again in a moment."
+	}
+	return s.fail(code, convert.Text(err.Error()), hint)
+}
