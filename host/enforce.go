@@ -41,7 +41,9 @@ func (h *snapshot) enforce(next CallFunc) CallFunc {
 
 // decide returns the policy's decision, adjusted for paths, the floor and the approval mode. The trace of a brief one,
 // for calls, takes a sixth of what a call allocates with ten rules.
-func (h *snapshot) decide(c *Call, brief bool) policy.Decision {
+func (h *snapshot) decide(c *Call, brief bool) policy.Decision { return h.decideIn(h.options.Mode, c, brief) }
+
+func (h *snapshot) decideIn(m Mode, c *Call, brief bool) policy.Decision {
 	q := c.query()
 	q.Brief = brief
 	if _, ours := h.options.Policy.(*policy.Policy); !ours { // ours does not change the arguments
@@ -54,7 +56,7 @@ func (h *snapshot) decide(c *Call, brief bool) policy.Decision {
 			d = d.Tighten(policy.Step{Layer: policy.Floor, Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
 		}
 	}
-	return h.options.Mode.apply(h.decidePaths(c, q, d), q)
+	return m.apply(h.decidePaths(c, q, d), q)
 }
 
 // validDecision handles decisions of an embedder's policy: no effect counts as ask, and an unknown one as deny.
@@ -98,9 +100,22 @@ func (c *Catalog) Explain(ctx context.Context, call Call) (policy.Decision, erro
 
 // Explain explains a call as Catalog.Explain does, with all tools.
 func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
+	return h.explain(ctx, c, h.now.Load().options.Mode)
+}
+
+// ExplainMode is Explain as if the host had another approval mode.
+func (c *Catalog) ExplainMode(ctx context.Context, call Call, m Mode) (policy.Decision, error) {
+	if err := m.check(); err != nil {
+		return policy.Decision{}, err
+	}
+	call.catalog = c
+	return c.host.explain(ctx, call, m)
+}
+
+func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, error) {
 	now := h.now.Load()
 	decide := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = now.applyApprovals(c, now.decide(c, false))
+		c.Decision = now.applyApprovals(c, now.decideIn(m, c, false))
 		return nil, nil
 	}
 	explain := wrap(decide, now.guard, now.accept, now.lookup, now.parse, now.validate)
@@ -153,6 +168,9 @@ func denied(c *Call) *sdk.Error {
 func decisionDetails(d policy.Decision) []byte {
 	return sdk.Details(map[string]string{"rule": d.Rule, "layer": d.Layer, "source": d.Source, "reason": d.Reason})
 }
+
+// Mode is the approval mode in use.
+func (h *Host) Mode() Mode { return h.now.Load().options.Mode }
 
 // Mode says what happens to calls that need approval.
 type Mode string

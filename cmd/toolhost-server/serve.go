@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/server"
+	"github.com/toolhost/toolhost/host/server/configured"
 	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/internal/fsutil"
@@ -31,7 +32,9 @@ type program struct {
 	settings
 	log       *slog.Logger
 	place     local.Place
+	own       string // the token of the user's own clients
 	calls     *server.Calls
+	services  *configured.Services
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
 	server    *server.Server
@@ -59,8 +62,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer lock.Close()
-	token, err := p.token()
-	if err != nil {
+	if p.own, err = p.token(); err != nil {
 		return err
 	}
 	defer p.endTelemetry()
@@ -73,15 +75,15 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer unobserve()
-	if p.server, err = server.New(p.serverOptions(token)); err != nil {
+	if p.server, err = server.New(p.serverOptions()); err != nil {
 		return err
 	}
 	listeners, err := p.listen(ctx)
 	if err != nil {
 		return err
 	}
-	go p.instance.Watch(ctx)
-	p.announce(stdout, listeners, token)
+	go p.services.Watch(ctx)
+	p.announce(stdout, listeners)
 	return p.server.Serve(ctx, p.drainTime, listeners...)
 }
 
@@ -101,15 +103,28 @@ func (p *program) open(ctx context.Context) error {
 	redacted := func(text string) string { return p.instance.Redact(text) } // no call begins before it is there
 	p.calls = server.NewCalls(redacted)
 	o := p.options()
-	o.Middleware, o.Telemetry = []host.Middleware{p.calls.Middleware}, p.startTelemetry(ctx)
+	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded})
+	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
+	o.Telemetry = p.startTelemetry(ctx)
 	var err error
-	p.instance, err = bootstrap.Open(ctx, o)
-	return err
+	if p.instance, err = bootstrap.Open(ctx, o); err != nil {
+		return err
+	}
+	p.services.Use(p.instance)
+	return nil
 }
 
-func (p *program) serverOptions(token string) server.Options {
+// reloaded applies what a reload has changed of the serve block.
+func (p *program) reloaded() {
+	if err := p.server.SetTokens(p.tokens(p.own)); err != nil {
+		p.log.Error("the tokens are those of before", "error", err)
+	}
+}
+
+func (p *program) serverOptions() server.Options {
 	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
-		Tokens: p.tokens(token), Hosts: p.block().Hosts, Console: console.New(),
+		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
+		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(),
 		Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
@@ -223,15 +238,15 @@ func (p *program) listen(ctx context.Context) (all []server.Listener, err error)
 }
 
 // announce prints where it serves. The token is in a part of the URL that browsers send to no one.
-func (p *program) announce(w io.Writer, all []server.Listener, token string) {
+func (p *program) announce(w io.Writer, all []server.Listener) {
 	for _, l := range all {
 		switch {
 		case l.Addr().Network() == "unix":
 			fmt.Fprintf(w, "serving at %s\n", l.Addr())
 		case l.TLS != nil:
-			fmt.Fprintf(w, "serving at https://%s/#token=%s\n", l.Addr(), token)
+			fmt.Fprintf(w, "serving at https://%s/#token=%s\n", l.Addr(), p.own)
 		default:
-			fmt.Fprintf(w, "serving at http://%s/#token=%s\n", l.Addr(), token)
+			fmt.Fprintf(w, "serving at http://%s/#token=%s\n", l.Addr(), p.own)
 		}
 	}
 }

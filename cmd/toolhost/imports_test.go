@@ -38,7 +38,7 @@ var rules = []struct {
 	{"host/lockfile", nil, []string{module + "/host/config"}, true,
 		"the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
-	{"host", []string{"host/modelapi", "host/bootstrap"}, []string{module + "/host/modelapi", module + "/host/bootstrap"},
+	{"host", []string{"host/modelapi", "host/bootstrap", "host/server/configured"}, []string{module + "/host/modelapi", module + "/host/bootstrap"},
 		true, "an agent with formats of its own pays for none of these"},
 	{"cmd", nil, []string{module + "/host/lockfile", module + "/host/answers"}, false,
 		"what a lock or an earlier answer lets run is decided where embedders get it too"},

@@ -26,6 +26,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/pluginlog"
 )
@@ -133,6 +134,7 @@ type snapshot struct {
 	processes []*supervise.Process
 	catalog   *host.Catalog
 	trusted   bool
+	layers    []policy.Layer
 	files     map[string]string // of each plugin, when it was started
 }
 

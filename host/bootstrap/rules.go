@@ -20,7 +20,19 @@ var systemPolicy = "/etc/toolhost/policy.hcl"
 
 // policy joins all the rules that apply: the machine's, the user's, the configuration's, the profile's. Those of an
 // untrusted configuration can only tighten.
-func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
+func (s *snapshot) policy(profile *config.Profile) (_ *policy.Policy, err error) {
+	if s.layers, err = s.rules(profile); err != nil {
+		return nil, err
+	}
+	return policy.New(s.layers...)
+}
+
+// Layers are the rules in use, in the order in which they are written: of the machine, the user, the configuration and
+// the profile. They belong to the instance: do not change them.
+func (i *Instance) Layers() []policy.Layer { return i.current.Load().layers }
+
+// rules joins all rules that apply.
+func (s *snapshot) rules(profile *config.Profile) ([]policy.Layer, error) {
 	standing, err := standingRules()
 	if err != nil {
 		return nil, err
@@ -38,7 +50,7 @@ func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
 	if profile != nil && profile.ReadOnly {
 		layers = append(layers, host.ReadOnlyLayer("profile"))
 	}
-	return policy.New(layers...)
+	return layers, nil
 }
 
 // standingRules are those of the machine and the user, which apply beside every configuration.

@@ -88,6 +88,7 @@ type Config struct {
 	// Warnings are about settings that are valid, but probably not meant, by position.
 	Warnings []Mistake
 
+	source    []byte
 	shown     string // the path, as the user named it
 	report    *hclfile.Report
 	positions map[string]position
@@ -143,7 +144,7 @@ func Parse(path string, src []byte) (*Config, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(src)
-	r.config.SHA256, r.config.Warnings = hex.EncodeToString(sum[:]), r.Warnings()
+	r.config.SHA256, r.config.Warnings, r.config.source = hex.EncodeToString(sum[:]), r.Warnings(), src
 	return r.config, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/feed"
 	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -32,7 +33,7 @@ const (
 // Calls is the register of the calls that run and of those that have just ended, with their sessions. Its Middleware
 // sees the calls of a host. It is safe for concurrent use; make one with NewCalls.
 type Calls struct {
-	feed   feed[*apiv1.CallSummary]
+	feed   feed.Feed[*apiv1.CallSummary]
 	redact func(text string) string
 
 	mu       sync.Mutex
@@ -136,7 +137,7 @@ func (c *Calls) begin(t *tracked) {
 	s.calls++
 	s.running++
 	c.mu.Unlock()
-	c.feed.publish(t.summary)
+	c.feed.Publish(t.summary)
 }
 
 // dropSession forgets the session that has not called for longest, unless it has running calls. The caller holds the
@@ -182,7 +183,7 @@ func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
 		}
 	}
 	c.mu.Unlock()
-	c.feed.publish(t.summary)
+	c.feed.Publish(t.summary)
 }
 
 // failure is why a call failed, nil if it did not.
@@ -233,7 +234,7 @@ func (t *tracked) event(e *sdk.Event) {
 	}
 	t.mu.Unlock()
 	if changed {
-		t.of.feed.publish(t.summary)
+		t.of.feed.Publish(t.summary)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 
@@ -52,17 +51,26 @@ func coded(err error) *connect.Error {
 }
 
 // failures gives each error of a handler a detail, and hides none.
-type failures struct{ log *slog.Logger }
+type failures struct{ server *Server }
 
 func (f failures) detailed(err error, procedure string) error {
 	if err == nil {
 		return nil
 	}
 	e, is := errors.AsType[*connect.Error](err)
+	if watches[procedure] && f.server.stopping.Err() != nil {
+		return fail(connect.CodeUnavailable, "", "the host is stopping", "Watch again in a moment.")
+	}
 	if is && len(e.Details()) > 0 {
 		return err
 	}
 	rpc, message := connect.CodeOf(err), err.Error()
+	switch {
+	case errors.Is(err, context.Canceled):
+		rpc = connect.CodeCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		rpc = connect.CodeDeadlineExceeded
+	}
 	if is {
 		message = e.Message()
 	}

@@ -147,7 +147,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			_ = control.SetReadDeadline(time.Time{})
 		}
 		r.Body = &timedBody{ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), principalKey{}, p)))
+		ctx := context.WithValue(r.Context(), principalKey{}, p)
+		if watches[r.URL.Path] {
+			watching, done, refused := s.beginWatch(ctx, p)
+			if refused != nil {
+				refuse(http.StatusServiceUnavailable, refused.Code(), refused.Message(), "Close some, and open fewer.")
+				return
+			}
+			defer done()
+			ctx = watching
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -123,13 +123,13 @@ func New(o Options) (*Server, error) {
 // Handler serves everything, as Serve does on its listeners. Requests count as those over TCP.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Stopping is a context that ends when the server begins to stop, for streams of other services.
+// Stopping is a context that ends when the server begins to stop.
 func (s *Server) Stopping() context.Context { return s.stopping }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	o := []connect.HandlerOption{connect.WithReadMaxBytes(int(s.limits.maxBody)),
-		connect.WithInterceptors(failures{s.options.Logger}), connect.WithRecover(s.recovered)}
+		connect.WithInterceptors(failures{s}), connect.WithRecover(s.recovered)}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
 	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
 	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,

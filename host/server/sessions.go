@@ -30,20 +30,15 @@ const maxMessage = 200
 // WatchCalls sends calls as they begin, change and end.
 func (s *hostService) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],
 	stream *connect.ServerStream[apiv1.WatchCallsResponse]) error {
-	ctx, done, err := s.Watch(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	w := s.calls.feed.watch(nil) // a call that begins now is in the snapshot, in a change, or in both
-	defer w.end()
+	w := s.calls.feed.Watch() // a call that begins now is in the snapshot, in a change, or in both
+	defer w.End()
 	if err := stream.Send(&apiv1.WatchCallsResponse{Snapshot: true, Calls: s.calls.list()}); err != nil {
 		return err
 	}
 	for {
-		changes, lost, err := w.next(ctx)
+		changes, lost, err := w.Next(ctx)
 		if err != nil {
-			return ended(s, err)
+			return err
 		}
 		for len(changes) > 0 || lost > 0 {
 			n := min(len(changes), maxMessage)
@@ -53,14 +48,6 @@ func (s *hostService) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.W
 			changes, lost = changes[n:], 0
 		}
 	}
-}
-
-// ended is the error of a watch whose context has ended: none when the server stops.
-func ended(s *hostService, err error) error {
-	if s.stopping.Err() != nil {
-		return nil
-	}
-	return connect.NewError(connect.CodeCanceled, err)
 }
 
 // ListSessions lists the sessions.

@@ -245,6 +245,27 @@ func Last(path string, n int) (lines []string, end int64, err error) {
 	return lines, end, nil
 }
 
+// After returns the complete lines of a plugin's newest file behind a position, and the position behind them. Of a file
+// that is shorter than the position, which has replaced another, it returns all.
+func After(path string, from int64) (lines []string, end int64, err error) {
+	text, err := readAll(path)
+	if err != nil {
+		return nil, from, err
+	}
+	if from > int64(len(text)) {
+		from = 0
+	}
+	for line := range strings.Lines(text[from:]) {
+		if !strings.HasSuffix(line, "\n") {
+			break
+		}
+		from += int64(len(line))
+		line, _ = textutil.Visible(strings.TrimRight(line, "\n"), '?')
+		lines = append(lines, line)
+	}
+	return lines, from, nil
+}
+
 func readAll(path string) (string, error) {
 	f, err := fsutil.OpenPrivate(path)
 	if err != nil {

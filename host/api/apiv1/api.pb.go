@@ -4389,7 +4389,9 @@ type Plugin struct {
 	MemoryBytes int64                `protobuf:"varint,23,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	Cpu         *durationpb.Duration `protobuf:"bytes,24,opt,name=cpu,proto3" json:"cpu,omitempty"`
 	// The last crash; unset when none is known.
-	LastCrash     *Crash `protobuf:"bytes,25,opt,name=last_crash,json=lastCrash,proto3" json:"last_crash,omitempty"`
+	LastCrash *Crash `protobuf:"bytes,25,opt,name=last_crash,json=lastCrash,proto3" json:"last_crash,omitempty"`
+	// How it compares with the lock file: locked, not locked or differs; "" when that is not used.
+	Lock          string `protobuf:"bytes,26,opt,name=lock,proto3" json:"lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4597,6 +4599,13 @@ func (x *Plugin) GetLastCrash() *Crash {
 		return x.LastCrash
 	}
 	return nil
+}
+
+func (x *Plugin) GetLock() string {
+	if x != nil {
+		return x.Lock
+	}
+	return ""
 }
 
 type Crash struct {
@@ -7844,7 +7853,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x12ListPluginsRequest\"d\n" +
 	"\x13ListPluginsResponse\x121\n" +
 	"\aplugins\x18\x01 \x03(\v2\x17.toolhost.api.v1.PluginR\aplugins\x12\x1a\n" +
-	"\bproblems\x18\x02 \x03(\tR\bproblems\"\x98\x06\n" +
+	"\bproblems\x18\x02 \x03(\tR\bproblems\"\xac\x06\n" +
 	"\x06Plugin\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x120\n" +
@@ -7876,7 +7885,8 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\fmemory_bytes\x18\x17 \x01(\x03R\vmemoryBytes\x12+\n" +
 	"\x03cpu\x18\x18 \x01(\v2\x19.google.protobuf.DurationR\x03cpu\x125\n" +
 	"\n" +
-	"last_crash\x18\x19 \x01(\v2\x16.toolhost.api.v1.CrashR\tlastCrash\"\x85\x01\n" +
+	"last_crash\x18\x19 \x01(\v2\x16.toolhost.api.v1.CrashR\tlastCrash\x12\x12\n" +
+	"\x04lock\x18\x1a \x01(\tR\x04lock\"\x85\x01\n" +
 	"\x05Crash\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1e\n" +
 	"\n" +

@@ -1,0 +1,130 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/internal/redact"
+)
+
+// A Setting is one attribute of the file.
+type Setting struct {
+	// Block is the heading of its block, such as `plugin "shell"`, with those around it; "" at the top level.
+	Block string
+	// Key is the name, and Value the expression as it is written. A value that is written out under a name of a secret,
+	// such as API_KEY, is left out.
+	Key, Value string
+	// Place is where it is, such as "config.hcl:12".
+	Place string
+}
+
+// hiddenValue stands for a secret.
+const hiddenValue = `"[redacted]"`
+
+// Settings are the attributes of the file in its order, and its text, both without what is written out under a name of
+// a secret. Both are empty for a Config that was not parsed.
+func (c *Config) Settings() (all []Setting, text string) {
+	if len(c.source) == 0 {
+		return nil, ""
+	}
+	file, diagnostics := hclsyntax.ParseConfig(c.source, filepath.Base(c.shown), hcl.InitialPos)
+	body, is := file.Body.(*hclsyntax.Body)
+	if diagnostics.HasErrors() || !is { // it was parsed before
+		return nil, ""
+	}
+	v := &settingsView{source: string(c.source), name: filepath.Base(c.shown)}
+	v.body(body, "")
+	v.hide(body)
+	slices.SortFunc(v.hidden, func(a, b part) int { return cmp.Compare(a.from, b.from) })
+	for i := range v.all {
+		v.all[i].Value = v.without(v.places[i])
+	}
+	return v.all, v.without(part{0, len(v.source)})
+}
+
+type part struct{ from, to int }
+
+// A settingsView collects the settings of a file, and what must not be shown of it.
+type settingsView struct {
+	source, name string
+	all          []Setting
+	places       []part // of the values
+	hidden       []part
+}
+
+func (v *settingsView) body(b *hclsyntax.Body, around string) {
+	attributes := make([]*hclsyntax.Attribute, 0, len(b.Attributes))
+	for _, a := range b.Attributes {
+		attributes = append(attributes, a)
+	}
+	slices.SortFunc(attributes, func(a, b *hclsyntax.Attribute) int {
+		return cmp.Compare(a.SrcRange.Start.Byte, b.SrcRange.Start.Byte)
+	})
+	for _, a := range attributes {
+		v.all = append(v.all, Setting{around, a.Name, "", fmt.Sprintf("%s:%d", v.name, a.SrcRange.Start.Line)})
+		v.places = append(v.places, rangeOf(a.Expr.Range()))
+	}
+	for _, inner := range b.Blocks {
+		heading := inner.Type
+		for _, label := range inner.Labels {
+			heading += fmt.Sprintf(" %q", label)
+		}
+		if around != "" {
+			heading = around + ", " + heading
+		}
+		v.body(inner.Body, heading)
+	}
+}
+
+func rangeOf(r hcl.Range) part { return part{r.Start.Byte, r.End.Byte} }
+
+// hide notes the literal values under names of secrets.
+func (v *settingsView) hide(b *hclsyntax.Body) {
+	_ = hclsyntax.VisitAll(b, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n := n.(type) {
+		case *hclsyntax.Attribute:
+			v.hideUnder(n.Name, n.Expr)
+		case *hclsyntax.ObjectConsExpr:
+			for _, item := range n.Items {
+				v.hideUnder(v.keyOf(item.KeyExpr), item.ValueExpr)
+			}
+		}
+		return nil
+	})
+}
+
+// keyOf is the key of an object as it is written, without quotes.
+func (v *settingsView) keyOf(e hclsyntax.Expression) string {
+	r := e.Range()
+	return strings.Trim(v.source[r.Start.Byte:r.End.Byte], `"`)
+}
+
+func (v *settingsView) hideUnder(name string, e hclsyntax.Expression) {
+	if redact.Name(name) && len(e.Variables()) == 0 {
+		v.hidden = append(v.hidden, rangeOf(e.Range()))
+	}
+}
+
+// without is a part of the text without what is hidden.
+func (v *settingsView) without(p part) string {
+	var out strings.Builder
+	at := p.from
+	for _, h := range v.hidden {
+		if h.to <= at || h.from >= p.to {
+			continue
+		}
+		out.WriteString(v.source[at:max(h.from, at)])
+		out.WriteString(hiddenValue)
+		at = h.to
+	}
+	if at < p.to {
+		out.WriteString(v.source[at:p.to])
+	}
+	return out.String()
+}

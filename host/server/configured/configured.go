@@ -1,0 +1,131 @@
+// Package configured serves what package server cannot know of a host: the plugins, the rules and the configuration of
+// a *bootstrap.Instance.
+package configured
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/server"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/feed"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Options configure Services.
+type Options struct {
+	// Load are the options with which the configuration was opened, to check its file again. What runs something is not
+	// used of them.
+	Load bootstrap.Options
+	// Usage returns the memory of a plugin's processes, in bytes, and their processor time; nil leaves both out.
+	Usage func(pid int) (memory int64, cpu time.Duration)
+	// Reloaded is called after each reload that has changed something; nil does nothing.
+	Reloaded func()
+	// Logger gets failed reloads; nil drops them.
+	Logger *slog.Logger
+}
+
+// Services serve one Instance. Make them with New, give OnState to the options of the instance, and then call Use.
+type Services struct {
+	options  Options
+	instance *bootstrap.Instance
+	plugins  feed.Feed[string] // names of those that have changed; "" after a reload
+	config   feed.Feed[struct{}]
+
+	mu      sync.Mutex
+	crashes map[string]*apiv1.Crash // the last one of each plugin
+	loaded  time.Time               // when the configuration in use was read
+	failed  time.Time               // when the last reload failed; zero if it did not
+	failure error
+}
+
+// New returns services without an instance.
+func New(o Options) *Services {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Services{options: o, crashes: map[string]*apiv1.Crash{}, loaded: time.Now()}
+}
+
+// Use sets the instance, before anything is served.
+func (s *Services) Use(i *bootstrap.Instance) { s.instance = i }
+
+// Plugins serves PluginService.
+func (s *Services) Plugins() *PluginService { return &PluginService{s} }
+
+// Policy serves PolicyService.
+func (s *Services) Policy() *PolicyService { return &PolicyService{s} }
+
+// Configuration serves ConfigurationService.
+func (s *Services) Configuration() *ConfigurationService { return &ConfigurationService{s} }
+
+// OnState belongs into the options of the instance.
+func (s *Services) OnState(now supervise.Status) {
+	if now.LastError != "" && (now.State == supervise.Crashed || now.State == supervise.Backoff ||
+		now.State == supervise.Quarantined) {
+		s.noteCrash(now)
+	}
+	s.plugins.Publish(func() string { return now.Name })
+}
+
+// Watch reloads the configuration whenever its files have changed, until ctx ends.
+func (s *Services) Watch(ctx context.Context) {
+	for changes := s.instance.Changes(ctx); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+		if _, err := s.reload(ctx); err != nil && ctx.Err() == nil {
+			s.options.Logger.Error("not reloaded", "error", err)
+		}
+	}
+}
+
+// reload reads the configuration again, and starts the named plugins again. An error means that nothing has changed.
+func (s *Services) reload(ctx context.Context, restart ...string) (bootstrap.Reloaded, error) {
+	done, err := s.instance.Reload(ctx, restart...)
+	s.mu.Lock()
+	if err == nil {
+		s.loaded, s.failed, s.failure = time.Now(), time.Time{}, nil
+	} else if ctx.Err() == nil {
+		s.failed, s.failure = time.Now(), err
+	}
+	s.mu.Unlock()
+	if err == nil {
+		for _, failed := range done.Failed {
+			s.options.Logger.Error("a plugin was not reloaded", "error", failed)
+		}
+		if s.options.Reloaded != nil {
+			s.options.Reloaded()
+		}
+	}
+	s.plugins.Publish(func() string { return "" })
+	s.config.Publish(func() struct{} { return struct{}{} })
+	return done, err
+}
+
+// texts are the texts of errors, without the secrets of the configuration.
+func (s *Services) texts(all []error) (out []string) {
+	for _, err := range all {
+		out = append(out, s.instance.Redact(err.Error()))
+	}
+	return out
+}
+
+// failed is the RPC error of a reload.
+func (s *Services) failedError(err error) error {
+	code := sdk.Code("")
+	if e, is := errors.AsType[*sdk.Error](err); is {
+		code = e.Code
+	}
+	return server.Fail(connect.CodeFailedPrecondition, code, s.instance.Redact(err.Error()),
+		"What was in use before stays in use.")
+}
