@@ -44,6 +44,9 @@ var rules = []struct {
 		"what a lock or an earlier answer lets run is decided where embedders get it too"},
 	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false,
 		"what a name tells depends on the name alone, for whoever asks"},
+	{"host/server/console", nil, []string{foreign}, true, "pages and headers: what they show comes from the API"},
+	{"host/server/internal/session", nil, []string{foreign}, true, "who may sign in is decided by what one can read in " +
+		"one sitting"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand",
 		"crypto/rand", "testing"}, false,

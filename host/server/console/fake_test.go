@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,7 +37,11 @@ type fake struct {
 	calls int
 
 	mu     sync.Mutex
-	called []string // arguments of calls
+	called []string // arguments of calls, and answers
+
+	watches chan int // how many watches are open, the newest figure
+	open    atomic.Int32
+	watched atomic.Int32 // how many were ever opened
 }
 
 // hostile is put wherever a plugin may write.
@@ -54,7 +59,7 @@ const nested = `{"type":"object","required":["name","steps"],"properties":{
 		"args":{"type":"array","items":{"type":"string"}}}}}}`
 
 func newFake(tools, calls int) *fake {
-	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls}
+	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls, watches: make(chan int, 1)}
 	f.tools = append(f.tools,
 		&apiv1.Tool{Name: "demo__nested", Plugin: "demo", Description: "Takes nested arguments. " + hostile, InputSchema: nested,
 			Title: "Nested", Previews: true, Hints: &apiv1.Hints{Destructive: new(true)}, HintsBelieved: true},
@@ -69,6 +74,38 @@ func newFake(tools, calls int) *fake {
 			"Tool number %d of many.", i), InputSchema: `{"type":"object","properties":{"x":{"type":"string"}}}`})
 	}
 	return f
+}
+
+// watch holds a stream open until its client ends it.
+func (f *fake) watch(ctx context.Context) error {
+	f.watched.Add(1)
+	f.note(f.open.Add(1))
+	<-ctx.Done()
+	f.note(f.open.Add(-1))
+	return nil
+}
+
+func (f *fake) note(n int32) {
+	for {
+		select {
+		case f.watches <- int(n):
+			return
+		case <-f.watches: // an older figure
+		}
+	}
+}
+
+// awaitWatches waits until the number of open watches is right.
+func (f *fake) awaitWatches(t testing.TB, right func(int) bool) {
+	t.Helper()
+	limit := time.After(patience)
+	for !right(int(f.open.Load())) {
+		select {
+		case <-f.watches:
+		case <-limit:
+			t.Fatalf("%d watches are open", f.open.Load())
+		}
+	}
 }
 
 func quote(s string) string {
@@ -196,8 +233,7 @@ var decision = &apiv1.Decision{Effect: "ask", Rule: "writes", Layer: "configurat
 func (f *fake) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],
 	s *connect.ServerStream[apiv1.WatchCallsResponse]) error {
 	_ = s.Send(&apiv1.WatchCallsResponse{Snapshot: true})
-	<-ctx.Done()
-	return nil
+	return f.watch(ctx)
 }
 
 func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessionsRequest]) (
@@ -217,8 +253,7 @@ func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchA
 		{Id: "3", Kind: apiv1.Approval_KIND_INPUT, Hash: "h3", Tool: f.tools[0], Asked: timestamppb.Now(), Risk: "low",
 			Input: &apiv1.InputRequired{Requests: map[string]string{"q": `{"method":"elicitation/create","params":{"message":"Which branch?",` +
 				`"requestedSchema":{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]}}}`}}}}})
-	<-ctx.Done()
-	return nil
+	return f.watch(ctx)
 }
 
 func (f approvalFake) ListRemembered(context.Context, *connect.Request[apiv1.ListRememberedRequest]) (
@@ -259,15 +294,13 @@ func (f pluginFake) List(context.Context, *connect.Request[apiv1.ListPluginsRequ
 func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPluginsRequest],
 	s *connect.ServerStream[apiv1.WatchPluginsResponse]) error {
 	_ = s.Send(&apiv1.WatchPluginsResponse{Snapshot: true, Plugins: f.plugins()})
-	<-ctx.Done()
-	return nil
+	return f.watch(ctx)
 }
 
 func (f pluginFake) Logs(ctx context.Context, _ *connect.Request[apiv1.LogsRequest],
 	s *connect.ServerStream[apiv1.LogsResponse]) error {
 	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile}})
-	<-ctx.Done()
-	return nil
+	return f.watch(ctx)
 }
 
 func (f *fake) recorded(i int) *apiv1.RecordedCall {
@@ -356,8 +389,7 @@ func (f configurationFake) Get(context.Context, *connect.Request[apiv1.GetConfig
 func (f configurationFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchConfigurationRequest],
 	s *connect.ServerStream[apiv1.WatchConfigurationResponse]) error {
 	_ = s.Send(&apiv1.WatchConfigurationResponse{Configuration: configuration})
-	<-ctx.Done()
-	return nil
+	return f.watch(ctx)
 }
 
 func (f configurationFake) Check(context.Context, *connect.Request[apiv1.CheckConfigurationRequest]) (

@@ -22,6 +22,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
 )
 
 const (
@@ -192,6 +194,13 @@ func command(dir string, in []byte, name string, args ...string) ([]byte, error)
 	return output, nil
 }
 
+// apiSum returns the checksum of the API without its comments, by which a test sees that the client is older.
+func apiSum() (string, error) {
+	api, err := proto.MarshalOptions{Deterministic: true}.Marshal(protodesc.ToFileDescriptorProto(
+		apiv1.File_toolhost_api_v1_api_proto))
+	return fmt.Sprintf("%x", sha256.Sum256(api)), err
+}
+
 // checksums writes SHA256SUMS, which a test of the console compares with what is embedded.
 func checksums() error {
 	entries, err := os.ReadDir(out)
@@ -209,6 +218,11 @@ func checksums() error {
 		}
 		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), e.Name()))
 	}
+	sum, err := apiSum()
+	if err != nil {
+		return err
+	}
+	lines = append(lines, sum+"  api\n")
 	slices.Sort(lines)
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(strings.Join(lines, "")), 0o644)
 }

@@ -74,23 +74,33 @@ export async function makeForm(schemaText) {
     no_additional_properties: false, show_errors: "never", array_controls_top: false, form_name_root: "arguments",
   });
   await new Promise((resolve) => form.on("ready", resolve));
-  form.on("change", () => label(element));
+  form.on("change", () => {
+    label(element);
+    if (element.classList.contains("checked")) mark();
+  });
   label(element);
   const value = () => {
     const at = document.activeElement;
     if (element.contains(at)) at.dispatchEvent(new Event("change", { bubbles: true })); // it has not lost the focus yet
     return prune(form.getValue(), schema, true) ?? {};
   };
+  function mark() {
+    const errors = form.validate(prune(form.getValue(), schema, true) ?? {});
+    element.classList.toggle("checked", errors.length > 0);
+    form.options.show_errors = errors.length ? "always" : "never";
+    form.root.showValidationErrors(errors);
+    return errors;
+  }
   return {
     element, value,
     set: (v) => form.setValue(v),
-    // check shows what json-editor finds wrong beside the fields, moves to the first, and returns how many there are.
+    // check shows what json-editor finds wrong beside the fields, from now on, moves to the first, and returns how many
+    // there are.
     check() {
-      const errors = form.validate(value());
-      form.options.show_errors = errors.length ? "always" : "never";
-      form.root.showValidationErrors(errors);
+      value();
+      const errors = mark();
       element.querySelector("[aria-invalid]")?.focus();
-      return errors;
+      return errors.length;
     },
     close: () => form.destroy(),
   };

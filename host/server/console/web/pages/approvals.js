@@ -101,7 +101,7 @@ export async function show({ body, args, signal, approver }) {
           signal.addEventListener("abort", () => form.close(), { once: true });
           box.append(form.element);
           field.value = form.value;
-          field.valid = () => form.check().length === 0;
+          field.valid = () => form.check() === 0;
         }, () => raw(box, field, text));
       } else raw(box, field, text);
     }
@@ -194,7 +194,7 @@ async function showRemembered(place, signal, approver) {
   if (!list.length) return void replace(place);
   replace(place, h("h2", {}, "Remembered"), table("Approvals that cover later calls", ["Tool", "Covers", "Caller", "Until", "Since", "Action"], list.map((r) =>
     [r.tool, r.scope === "prefix" ? r.prefix.join(" ") : r.scope === "arguments" ? r.arguments : "all calls", r.caller,
-      r.saved ? "forgotten by hand" : "the host ends", clock(millis(r.created)),
+      r.saved ? "it is forgotten" : "the host ends", clock(millis(r.created)),
       button("Forget", async () => {
         try { await approvals.forget({ id: r.id }); showRemembered(place, signal, approver); } catch (e) { announce(explain(e), "error"); }
       }, { disabled: !approver, "aria-label": `Forget ${r.tool}` })])));

@@ -116,7 +116,7 @@ async function editor(place, schema, signal) {
   }
   return {
     text: () => mode === "json" ? area.value.trim() || "{}" : JSON.stringify(form.value()),
-    valid: () => mode === "json" || form.check().length === 0,
+    valid: () => mode === "json" || form.check() === 0,
   };
 }
 
