@@ -102,7 +102,7 @@ func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (own toolL
 	case !c.catalog.allowsName(c.Tool):
 		return toolList{}, r.notInCatalog(ctx, c, toolList{})
 	}
-	ctx, starting := c.enter(ctx, stageStart)
+	ctx, starting := c.enterStart(ctx, l.name)
 	defer func() { starting.leave(asError(err), 0) }()
 	return r.listed(ctx, c, l)
 }
