@@ -5,10 +5,12 @@ import { key } from "./session.js";
 const transport = v1.createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,
-  interceptors: [(next) => (request) => {
-    request.header.set("Toolhost-Console-Key", key());
-    return next(request);
-  }],
+  interceptors: [
+    (next) => (request) => {
+      request.header.set("Toolhost-Console-Key", key());
+      return next(request);
+    },
+  ],
 });
 
 export const host = v1.createClient(v1.HostService, transport);
@@ -23,7 +25,9 @@ export const { Code, Role } = v1;
 export function explain(error) {
   if (!(error instanceof v1.ConnectError)) return String(error?.message ?? error);
   const [detail] = error.findDetails(v1.ErrorDetailSchema);
-  return detail ? [detail.message || error.rawMessage, detail.hint].filter(Boolean).join(". ") : error.rawMessage || Code[error.code];
+  return detail
+    ? [detail.message || error.rawMessage, detail.hint].filter(Boolean).join(". ")
+    : error.rawMessage || Code[error.code];
 }
 
 export const missing = (error) => error instanceof v1.ConnectError && error.code === Code.Unimplemented;
@@ -88,7 +92,11 @@ function shown(signal) {
 function sleep(ms, signal) {
   return new Promise((done) => {
     if (signal.aborted) return done();
-    const wake = () => { clearTimeout(timer); signal.removeEventListener("abort", wake); done(); };
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wake);
+      done();
+    };
     const timer = setTimeout(wake, ms);
     signal.addEventListener("abort", wake);
   });

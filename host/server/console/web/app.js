@@ -5,8 +5,13 @@ import { approvals, explain, host, Role, signedOut, watch } from "./api.js";
 import { key, signIn, signOut, takeToken } from "./session.js";
 
 const pages = [
-  ["overview", "Overview", "g o"], ["plugins", "Plugins", "g p"], ["tools", "Tools", "g t"], ["approvals", "Approvals", "g a"],
-  ["calls", "Calls", "g c"], ["policy", "Policy", "g r"], ["configuration", "Configuration", "g f"],
+  ["overview", "Overview", "g o"],
+  ["plugins", "Plugins", "g p"],
+  ["tools", "Tools", "g t"],
+  ["approvals", "Approvals", "g a"],
+  ["calls", "Calls", "g c"],
+  ["policy", "Policy", "g r"],
+  ["configuration", "Configuration", "g f"],
 ];
 
 const main = h("main", { id: "main", tabindex: "-1" });
@@ -48,22 +53,55 @@ function showSignIn(problem) {
       setText(message, error.message);
     }
   };
-  replace(document.body, h("main", { class: "signin" }, h("h1", {}, "toolhost"),
-    h("p", {}, "Open the address that ", h("code", {}, "toolhost serve"), " prints, or enter a token."), message,
-    h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token"), input, h("button", { class: "primary" }, "Sign in"))));
+  replace(
+    document.body,
+    h(
+      "main",
+      { class: "signin" },
+      h("h1", {}, "toolhost"),
+      h("p", {}, "Open the address that ", h("code", {}, "toolhost serve"), " prints, or enter a token."),
+      message,
+      h(
+        "form",
+        { onsubmit: submit },
+        h("label", { for: "token" }, "Token"),
+        input,
+        h("button", { class: "primary" }, "Sign in"),
+      ),
+    ),
+  );
   input.focus();
 }
 
 function frame() {
-  const links = pages.map(([name, title, keys]) => h("a", { href: `#/${name}`, id: `nav-${name}`, title: `${title} (${keys})` },
-    title, name === "approvals" && badge));
+  const links = pages.map(([name, title, keys]) =>
+    h("a", { href: `#/${name}`, id: `nav-${name}`, title: `${title} (${keys})` }, title, name === "approvals" && badge),
+  );
   const role = { [Role.VIEWER]: "viewer", [Role.APPROVER]: "approver", [Role.OPERATOR]: "operator" }[info.role] ?? "";
-  replace(document.body,
+  replace(
+    document.body,
     h("button", { class: "skip", type: "button", onclick: () => main.focus() }, "Skip to the page"),
-    h("header", {}, h("p", { class: "brand" }, "toolhost"), h("nav", { "aria-label": "Pages" }, links),
-      h("div", { class: "side" }, connection, h("p", { class: "who" }, role, info.tokenName && ` \u00b7 ${info.tokenName}`),
-        h("div", { class: "row" }, button("Theme", nextTheme, { title: "Light, dark, or as the system" }), button("Sign out", signOut)))),
-    main, announcements);
+    h(
+      "header",
+      {},
+      h("p", { class: "brand" }, "toolhost"),
+      h("nav", { "aria-label": "Pages" }, links),
+      h(
+        "div",
+        { class: "side" },
+        connection,
+        h("p", { class: "who" }, role, info.tokenName && ` \u00b7 ${info.tokenName}`),
+        h(
+          "div",
+          { class: "row" },
+          button("Theme", nextTheme, { title: "Light, dark, or as the system" }),
+          button("Sign out", signOut),
+        ),
+      ),
+    ),
+    main,
+    announcements,
+  );
   document.addEventListener("keydown", shortcut);
 }
 
@@ -71,7 +109,7 @@ async function show() {
   const [, name = "overview", ...rest] = location.hash.split("/");
   const known = pages.find(([n]) => n === name) ?? pages[0];
   current?.abort();
-  const controller = current = new AbortController();
+  const controller = (current = new AbortController());
   for (const [n] of pages) {
     const link = document.getElementById(`nav-${n}`);
     if (n === known[0]) {
@@ -87,8 +125,14 @@ async function show() {
   try {
     const page = await import(`./pages/${known[0]}.js`);
     if (!controller.signal.aborted) {
-      await page.show({ body, info, signal: controller.signal, args: rest.map(decodeURIComponent), operator: info.role >= Role.OPERATOR,
-        approver: info.role >= Role.APPROVER });
+      await page.show({
+        body,
+        info,
+        signal: controller.signal,
+        args: rest.map(decodeURIComponent),
+        operator: info.role >= Role.OPERATOR,
+        approver: info.role >= Role.APPROVER,
+      });
     }
   } catch (error) {
     if (controller.signal.aborted) return;
@@ -101,37 +145,51 @@ async function show() {
 // watchApprovals keeps the number of what waits in the navigation, and announces what is new.
 function watchApprovals() {
   const waiting = new Map();
-  watch((o) => approvals.watch({}, o), (message) => {
-    if (message.snapshot) waiting.clear();
-    for (const a of message.approvals) {
-      if (a.outcome) waiting.delete(a.id);
-      else if (!waiting.has(a.id)) {
-        waiting.set(a.id, a);
-        if (!message.snapshot) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
+  watch(
+    (o) => approvals.watch({}, o),
+    (message) => {
+      if (message.snapshot) waiting.clear();
+      for (const a of message.approvals) {
+        if (a.outcome) waiting.delete(a.id);
+        else if (!waiting.has(a.id)) {
+          waiting.set(a.id, a);
+          if (!message.snapshot) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
+        }
       }
-    }
-    badge.hidden = waiting.size === 0;
-    replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
-  }, new AbortController().signal, (state, error) => {
-    setText(connection, state === "waiting" ? "Not connected" : "");
-    connection.title = state === "waiting" ? explain(error) : "";
-  });
+      badge.hidden = waiting.size === 0;
+      replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
+    },
+    new AbortController().signal,
+    (state, error) => {
+      setText(connection, state === "waiting" ? "Not connected" : "");
+      connection.title = state === "waiting" ? explain(error) : "";
+    },
+  );
 }
 
 let prefix = false;
 
 function shortcut(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,[contenteditable]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,[contenteditable]"))
+    return;
   if (prefix) {
     prefix = false;
     const page = pages.find(([, , keys]) => keys === `g ${event.key}`);
-    if (page) { event.preventDefault(); location.hash = `#/${page[0]}`; }
+    if (page) {
+      event.preventDefault();
+      location.hash = `#/${page[0]}`;
+    }
   } else if (event.key === "g") {
     prefix = true;
-    setTimeout(() => { prefix = false; }, 1500);
+    setTimeout(() => {
+      prefix = false;
+    }, 1500);
   } else if (event.key === "/") {
     const search = main.querySelector("input[type=search]");
-    if (search) { event.preventDefault(); search.focus(); }
+    if (search) {
+      event.preventDefault();
+      search.focus();
+    }
   }
 }
 

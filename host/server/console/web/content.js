@@ -8,7 +8,11 @@ const maxText = 400_000;
 
 // renderContent shows the parts of a result. Blobs live until signal is aborted.
 export function renderContent(parts, signal) {
-  return h("div", { class: "content" }, parts.map((p) => renderPart(p, signal)));
+  return h(
+    "div",
+    { class: "content" },
+    parts.map((p) => renderPart(p, signal)),
+  );
 }
 
 function renderPart(part, signal) {
@@ -22,8 +26,12 @@ function renderPart(part, signal) {
       if (part.text) return h("div", {}, h("p", { class: "hint" }, `Resource ${part.uri}`), renderText(part.text));
       break;
   }
-  return h("p", { class: "part" }, [part.type, part.name, part.uri, part.mimeType, bytes(part.data?.length)].filter(Boolean).join(" \u00b7 "),
-    part.raw && code(part.raw));
+  return h(
+    "p",
+    { class: "part" },
+    [part.type, part.name, part.uri, part.mimeType, bytes(part.data?.length)].filter(Boolean).join(" \u00b7 "),
+    part.raw && code(part.raw),
+  );
 }
 
 // renderText shows a diff as one, JSON indented, and anything else as it is.
@@ -36,8 +44,12 @@ export function code(content, label = "Text") {
   let shown = /^\s*[{[]/.test(text(content)) ? pretty(content) : text(content);
   const rest = shown.length - maxText;
   if (rest > 0) shown = shown.slice(0, maxText);
-  return h("div", { class: "code scroll", tabindex: "0", role: "region", "aria-label": label }, h("pre", {}, shown),
-    rest > 0 && h("p", { class: "hint" }, `${rest.toLocaleString("en")} more characters are not shown`));
+  return h(
+    "div",
+    { class: "code scroll", tabindex: "0", role: "region", "aria-label": label },
+    h("pre", {}, shown),
+    rest > 0 && h("p", { class: "hint" }, `${rest.toLocaleString("en")} more characters are not shown`),
+  );
 }
 
 function image(part, signal) {
@@ -52,25 +64,42 @@ function image(part, signal) {
 export function renderResult(result, signal) {
   const out = [];
   if (result.error) {
-    out.push(h("div", { class: "problem", role: "alert" },
-      h("p", {}, h("strong", {}, result.error.code), " ", result.error.message),
-      result.error.suggestion && h("p", {}, result.error.suggestion),
-      result.error.outcome && h("p", { class: "hint" }, outcomes[result.error.outcome] ?? result.error.outcome)));
+    out.push(
+      h(
+        "div",
+        { class: "problem", role: "alert" },
+        h("p", {}, h("strong", {}, result.error.code), " ", result.error.message),
+        result.error.suggestion && h("p", {}, result.error.suggestion),
+        result.error.outcome && h("p", { class: "hint" }, outcomes[result.error.outcome] ?? result.error.outcome),
+      ),
+    );
   }
   if (result.content.length) out.push(renderContent(result.content, signal));
-  if (result.structured && !result.content.some((c) => c.type === "text" && pretty(c.text) === pretty(result.structured))) {
+  if (
+    result.structured &&
+    !result.content.some((c) => c.type === "text" && pretty(c.text) === pretty(result.structured))
+  ) {
     const diff = diffIn(result.structured);
     out.push(h("h3", {}, "Structured result"), diff ?? code(result.structured, "Structured result"));
   }
   if (result.truncated) {
-    out.push(h("p", { class: "hint" }, "The result was cut. ", result.keptFiles.length > 0 &&
-      `The whole of it is on the host's machine: ${result.keptFiles.join(", ")}`));
+    out.push(
+      h(
+        "p",
+        { class: "hint" },
+        "The result was cut. ",
+        result.keptFiles.length > 0 && `The whole of it is on the host's machine: ${result.keptFiles.join(", ")}`,
+      ),
+    );
   }
   return h("div", { class: "result" }, out.length ? out : h("p", { class: "empty" }, "The result is empty."));
 }
 
-const outcomes = { not_sent: "The tool did not run.", failed: "The tool ran and failed.",
-  outcome_unknown: "The tool may have run." };
+const outcomes = {
+  not_sent: "The tool did not run.",
+  failed: "The tool ran and failed.",
+  outcome_unknown: "The tool may have run.",
+};
 
 // diffIn returns the rendered diff that a structured result or preview has as a member.
 function diffIn(json) {
@@ -78,7 +107,9 @@ function diffIn(json) {
     const value = JSON.parse(json);
     const diff = value?.diff ?? value?.patch;
     return typeof diff === "string" && isDiff(diff) ? renderDiff(diff) : null;
-  } catch { return null; }
+  } catch {
+    return null;
+  }
 }
 
 // renderPreview shows what a plugin says that a call would do.

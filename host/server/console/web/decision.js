@@ -8,10 +8,36 @@ export function effect(name) {
 }
 
 export function renderDecision(d) {
-  return h("div", { class: "decision" },
-    h("p", {}, effect(d.effect), " ", d.rule ? `by rule ${d.rule}` : "by default", d.layer && ` of ${d.layer}`,
-      d.source && ` (${d.source})`, d.reason && h("span", { class: "reason" }, ` ${d.reason}`)),
-    d.trace.length > 0 && h("details", {}, h("summary", {}, `Trace: ${d.trace.length} steps`),
-      table("Trace of the decision", ["Layer", "Rule", "Place", "Matched", "Effect", "Why"], d.trace.map((s) =>
-        [s.layer, s.rule, s.source, s.matched ? "yes" : "no", s.effect && effect(s.effect), [s.reason, s.note].filter(Boolean).join(" ")]))));
+  return h(
+    "div",
+    { class: "decision" },
+    h(
+      "p",
+      {},
+      effect(d.effect),
+      " ",
+      d.rule ? `by rule ${d.rule}` : "by default",
+      d.layer && ` of ${d.layer}`,
+      d.source && ` (${d.source})`,
+      d.reason && h("span", { class: "reason" }, ` ${d.reason}`),
+    ),
+    d.trace.length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, `Trace: ${d.trace.length} steps`),
+        table(
+          "Trace of the decision",
+          ["Layer", "Rule", "Place", "Matched", "Effect", "Why"],
+          d.trace.map((s) => [
+            s.layer,
+            s.rule,
+            s.source,
+            s.matched ? "yes" : "no",
+            s.effect && effect(s.effect),
+            [s.reason, s.note].filter(Boolean).join(" "),
+          ]),
+        ),
+      ),
+  );
 }

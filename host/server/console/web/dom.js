@@ -1,9 +1,45 @@
 // Elements are made here and nowhere else. Strings become text nodes: there is no way to pass HTML.
 
-const attributes = new Set(["class", "id", "type", "role", "for", "name", "value", "placeholder", "title", "tabindex",
-  "rows", "cols", "min", "max", "step", "scope", "colspan", "autocomplete", "spellcheck", "disabled", "checked", "hidden",
-  "open", "selected", "multiple", "readonly", "required", "alt", "datetime", "width", "height", "inputmode", "lang",
-  "autofocus", "wrap", "list", "enterkeyhint", "download"]);
+const attributes = new Set([
+  "class",
+  "id",
+  "type",
+  "role",
+  "for",
+  "name",
+  "value",
+  "placeholder",
+  "title",
+  "tabindex",
+  "rows",
+  "cols",
+  "min",
+  "max",
+  "step",
+  "scope",
+  "colspan",
+  "autocomplete",
+  "spellcheck",
+  "disabled",
+  "checked",
+  "hidden",
+  "open",
+  "selected",
+  "multiple",
+  "readonly",
+  "required",
+  "alt",
+  "datetime",
+  "width",
+  "height",
+  "inputmode",
+  "lang",
+  "autofocus",
+  "wrap",
+  "list",
+  "enterkeyhint",
+  "download",
+]);
 
 // h makes an element. Properties that start with "on" are listeners, "aria-" and "data-" and those above attributes;
 // href is for fragments of this page and blobs that the page made. Children are nodes, strings, numbers, or arrays.
@@ -13,7 +49,8 @@ export function h(tag, properties, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
     else if (name === "href" && /^(#|blob:)/.test(value)) e.setAttribute("href", value);
-    else if (attributes.has(name) || /^(aria|data)-[a-z-]+$/.test(name)) e.setAttribute(name, value === true ? "" : value);
+    else if (attributes.has(name) || /^(aria|data)-[a-z-]+$/.test(name))
+      e.setAttribute(name, value === true ? "" : value);
     else throw new Error(`no attribute ${name} here`);
   }
   append(e, children);
@@ -30,7 +67,8 @@ function append(e, children) {
 
 // Characters that change the order of what stands beside them, or that nobody sees, are shown by their number: they can
 // make a text look like another one.
-const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const unseen =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 export function visible(text) {
   return text.replace(unseen, (c) => `\u2423U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u2423`);
@@ -50,16 +88,46 @@ export function setText(e, text) {
 
 // table makes a table from names of columns and rows of cells. Its caption is for screen readers.
 export function table(caption, columns, rows) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", {}, h("caption", { class: "sr" }, caption),
-      h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col" }, c)))),
-      h("tbody", {}, rows.map((r) => h("tr", {}, r.map((c) => h("td", {}, c)))))));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", { class: "sr" }, caption),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          columns.map((c) => h("th", { scope: "col" }, c)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map((r) =>
+          h(
+            "tr",
+            {},
+            r.map((c) => h("td", {}, c)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 // facts is a list of names and values; those without a value are left out.
 export function facts(pairs) {
-  return h("dl", { class: "facts" }, pairs.filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false && v !== 0)
-    .map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v))));
+  return h(
+    "dl",
+    { class: "facts" },
+    pairs
+      .filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false && v !== 0)
+      .map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v))),
+  );
 }
 
 export function button(label, onclick, options = {}) {

@@ -5,8 +5,17 @@
 import { h } from "./dom.js";
 
 const limits = { depth: 8, nodes: 1500, choices: 500, text: 2000 };
-const numbers = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
-  "maxItems"];
+const numbers = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+];
 
 let library;
 
@@ -22,19 +31,42 @@ function prepare(JSONEditor) {
   Theme.prototype.cleanText = text;
   JSONEditor.AbstractEditor.prototype.cleanText = text;
   // Inline style attributes are refused by the content security policy; a class hides as well.
-  const hide = (e) => { e?.classList.add("sr"); return e; };
+  const hide = (e) => {
+    e?.classList.add("sr");
+    return e;
+  };
   Theme.prototype.visuallyHidden = hide;
   Theme.prototype.getHiddenText = (s) => hide(h("span", {}, text(s)));
   Theme.prototype.getHiddenLabel = (s) => hide(h("label", {}, text(s)));
-  Theme.prototype.getOptInCheckbox = () => ({ label: h("label"), checkbox: h("input", { type: "checkbox" }), container: h("span") });
+  Theme.prototype.getOptInCheckbox = () => ({
+    label: h("label"),
+    checkbox: h("input", { type: "checkbox" }),
+    container: h("span"),
+  });
   class ConsoleTheme extends Theme {
-    constructor(jsoneditor) { super(jsoneditor, { disable_theme_rules: true }); }
-    getFormInputLabel(label, required) { return h("label", { class: required ? "required" : "" }, text(label)); }
-    getHeader(content) { return content instanceof Node ? h("div", { class: "je-header" }, content) : h("div", { class: "je-header" }, text(content)); }
-    getDescription(s) { return h("p", { class: "hint" }, text(s)); }
-    getFormInputDescription(s) { return this.getDescription(s); }
-    getCheckboxDescription(s) { return this.getDescription(s); }
-    getErrorMessage(s) { return h("p", { class: "fielderror", role: "alert" }, text(s)); }
+    constructor(jsoneditor) {
+      super(jsoneditor, { disable_theme_rules: true });
+    }
+    getFormInputLabel(label, required) {
+      return h("label", { class: required ? "required" : "" }, text(label));
+    }
+    getHeader(content) {
+      return content instanceof Node
+        ? h("div", { class: "je-header" }, content)
+        : h("div", { class: "je-header" }, text(content));
+    }
+    getDescription(s) {
+      return h("p", { class: "hint" }, text(s));
+    }
+    getFormInputDescription(s) {
+      return this.getDescription(s);
+    }
+    getCheckboxDescription(s) {
+      return this.getDescription(s);
+    }
+    getErrorMessage(s) {
+      return h("p", { class: "fielderror", role: "alert" }, text(s));
+    }
     addInputError(input, message) {
       input.errmsg ??= h("p", { class: "fielderror", id: `${input.id}-error` });
       if (!input.errmsg.isConnected) (input.closest(".form-control") ?? input.parentNode)?.append(input.errmsg);
@@ -51,11 +83,20 @@ function prepare(JSONEditor) {
   }
   JSONEditor.defaults.themes.console = ConsoleTheme;
   JSONEditor.defaults.editors.anyjson = class extends JSONEditor.defaults.editors.string {
-    setValue(value, ...rest) { return super.setValue(value === undefined || typeof value === "string" ? value : JSON.stringify(value, null, 2), ...rest); }
+    setValue(value, ...rest) {
+      return super.setValue(
+        value === undefined || typeof value === "string" ? value : JSON.stringify(value, null, 2),
+        ...rest,
+      );
+    }
     getValue() {
       const s = super.getValue();
       if (s === undefined || s === "") return undefined;
-      try { return JSON.parse(s); } catch { return s; }
+      try {
+        return JSON.parse(s);
+      } catch {
+        return s;
+      }
     }
   };
   JSONEditor.defaults.resolvers.unshift((schema) => schema.format === "anyjson" && "anyjson");
@@ -68,10 +109,22 @@ export async function makeForm(schemaText) {
   const JSONEditor = await editor();
   const element = h("div", { class: "form" });
   const form = new JSONEditor(element, {
-    schema, theme: "console", iconlib: null, ajax: false, use_default_values: false,
-    required_by_default: false, disable_edit_json: true, disable_properties: true, disable_collapse: true,
-    disable_array_delete_all_rows: true, disable_array_delete_last_row: true, prompt_before_delete: false,
-    no_additional_properties: false, show_errors: "never", array_controls_top: false, form_name_root: "arguments",
+    schema,
+    theme: "console",
+    iconlib: null,
+    ajax: false,
+    use_default_values: false,
+    required_by_default: false,
+    disable_edit_json: true,
+    disable_properties: true,
+    disable_collapse: true,
+    disable_array_delete_all_rows: true,
+    disable_array_delete_last_row: true,
+    prompt_before_delete: false,
+    no_additional_properties: false,
+    show_errors: "never",
+    array_controls_top: false,
+    form_name_root: "arguments",
   });
   await new Promise((resolve) => form.on("ready", resolve));
   form.on("change", () => {
@@ -92,7 +145,8 @@ export async function makeForm(schemaText) {
     return errors;
   }
   return {
-    element, value,
+    element,
+    value,
     set: (v) => form.setValue(v),
     // check shows what json-editor finds wrong beside the fields, from now on, moves to the first, and returns how many
     // there are.
@@ -127,8 +181,10 @@ function prune(value, schema, required) {
 
 // label gives the controls that json-editor leaves without a name one, for screen readers.
 function label(element) {
-  for (const b of element.querySelectorAll("button")) if (!b.textContent.trim() && b.title) b.setAttribute("aria-label", b.title);
-  for (const s of element.querySelectorAll("select.je-switcher:not([aria-label])")) s.setAttribute("aria-label", "Kind of value");
+  for (const b of element.querySelectorAll("button"))
+    if (!b.textContent.trim() && b.title) b.setAttribute("aria-label", b.title);
+  for (const s of element.querySelectorAll("select.je-switcher:not([aria-label])"))
+    s.setAttribute("aria-label", "Kind of value");
   for (const i of element.querySelectorAll("input,textarea,select")) {
     if (i.errmsg || i.labels?.length || i.hasAttribute("aria-label")) continue;
     i.setAttribute("aria-label", i.name || "value");
@@ -149,12 +205,15 @@ export function safeSchema(schema) {
   return out;
 }
 
-const words = (s) => typeof s === "string" ? s.slice(0, limits.text).replace(/\{\{/g, "{\u200a{") : undefined;
+const words = (s) => (typeof s === "string" ? s.slice(0, limits.text).replace(/\{\{/g, "{\u200a{") : undefined);
 
 function convert(s, state, depth, seen) {
   if (++state.nodes > limits.nodes) throw new Unsupported(`it has more than ${limits.nodes} parts`);
-  const json = (from) => ({ format: "anyjson", title: words(from?.title), description:
-    [words(from?.description), "As JSON."].filter(Boolean).join(" ") });
+  const json = (from) => ({
+    format: "anyjson",
+    title: words(from?.title),
+    description: [words(from?.description), "As JSON."].filter(Boolean).join(" "),
+  });
   if (typeof s !== "object" || s === null || Array.isArray(s) || depth > limits.depth) return json(s);
   if (typeof s.$ref === "string") {
     const target = seen.includes(s.$ref) ? null : resolve(state.root, s.$ref);
@@ -180,12 +239,20 @@ function convert(s, state, depth, seen) {
   const values = s.const !== undefined ? [s.const] : s.enum;
   switch (type) {
     case "string":
-      if (Array.isArray(values)) return select(out, values.filter((v) => typeof v === "string"), json(s));
+      if (Array.isArray(values))
+        return select(
+          out,
+          values.filter((v) => typeof v === "string"),
+          json(s),
+        );
       return { ...out, type, format: "textarea" };
-    case "number": case "integer":
-      if (Array.isArray(values)) out.description = words([out.description, `One of ${values.join(", ")}.`].filter(Boolean).join(" "));
+    case "number":
+    case "integer":
+      if (Array.isArray(values))
+        out.description = words([out.description, `One of ${values.join(", ")}.`].filter(Boolean).join(" "));
       return { ...out, type };
-    case "boolean": case "null":
+    case "boolean":
+    case "null":
       return { ...out, type };
     case "array":
       if (typeof s.items !== "object" || s.prefixItems) return json(s);
@@ -208,9 +275,10 @@ function object(s, out, state, depth, seen, json) {
   const required = Array.isArray(s.required) ? s.required.filter((n) => names.includes(n)) : [];
   const properties = {};
   for (const n of names) {
-    const p = properties[n] = convert(s.properties[n], state, depth + 1, seen);
+    const p = (properties[n] = convert(s.properties[n], state, depth + 1, seen));
     p.title = words(n); // models and the host use the name, so people see it too
-    if (p.enum && !required.includes(n)) { // a value for none
+    if (p.enum && !required.includes(n)) {
+      // a value for none
       p.enum.unshift("");
       p.options.enum_titles.unshift(" ");
     }
@@ -223,11 +291,19 @@ function choice(s, alternatives, state, depth, seen, json) {
   if (real.length === 1) return convert({ ...s, oneOf: undefined, anyOf: undefined, ...real[0] }, state, depth, seen);
   if (!real.length || real.length > 20) return json(s);
   if (real.every((a) => a?.const !== undefined && typeof a.const === "string"))
-    return select({ title: words(s.title), description: words(s.description) }, real.map((a) => a.const), json(s));
-  return { title: words(s.title), description: words(s.description), oneOf: real.map((a, i) => {
-    const c = convert(a, state, depth + 1, seen);
-    return { ...c, title: c.title || `${c.type} ${i + 1}` };
-  }) };
+    return select(
+      { title: words(s.title), description: words(s.description) },
+      real.map((a) => a.const),
+      json(s),
+    );
+  return {
+    title: words(s.title),
+    description: words(s.description),
+    oneOf: real.map((a, i) => {
+      const c = convert(a, state, depth + 1, seen);
+      return { ...c, title: c.title || `${c.type} ${i + 1}` };
+    }),
+  };
 }
 
 // resolve follows a reference inside the schema; others are not followed.

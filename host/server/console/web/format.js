@@ -38,7 +38,10 @@ export function bytes(n) {
   if (!n) return "";
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
-  while (n >= 1024 && i < units.length - 1) { n /= 1024; i++; }
+  while (n >= 1024 && i < units.length - 1) {
+    n /= 1024;
+    i++;
+  }
   return `${i && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[i]}`;
 }
 
@@ -56,19 +59,29 @@ export function text(v) {
 // pretty indents JSON by its letters: parsing would change long numbers and doubled keys. What is no JSON stays.
 export function pretty(json) {
   const s = text(json);
-  try { JSON.parse(s); } catch { return s; }
-  let out = "", depth = 0, inString = false;
+  try {
+    JSON.parse(s);
+  } catch {
+    return s;
+  }
+  let out = "",
+    depth = 0,
+    inString = false;
   for (let i = 0; i < s.length; i++) {
     const c = s[i];
     if (inString) {
       out += c;
       if (c === "\\") out += s[++i];
       else if (c === '"') inString = false;
-    } else if (c === '"') { inString = true; out += c; }
-    else if (c === "{" || c === "[") {
+    } else if (c === '"') {
+      inString = true;
+      out += c;
+    } else if (c === "{" || c === "[") {
       const close = /^\s*[}\]]/.exec(s.slice(i + 1, i + 200));
-      if (close) { out += c + close[0].trim(); i += close[0].length; }
-      else out += c + "\n" + "  ".repeat(++depth);
+      if (close) {
+        out += c + close[0].trim();
+        i += close[0].length;
+      } else out += c + "\n" + "  ".repeat(++depth);
     } else if (c === "}" || c === "]") out += "\n" + "  ".repeat(--depth) + c;
     else if (c === ",") out += ",\n" + "  ".repeat(depth);
     else if (c === ":") out += ": ";

@@ -17,22 +17,49 @@ export function plot(title, labels, unit, least = 1) {
   const place = h("div", { class: "plot", role: "img", "aria-label": title });
   const words = h("p", { class: "plotwords" });
   const element = h("figure", { class: "card" }, h("figcaption", {}, title), place, words);
-  let chart = null, data = null;
+  let chart = null,
+    data = null;
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   function make() {
     chart?.destroy();
-    const axis = { stroke: css("--muted-fixed"), grid: { stroke: css("--line-fixed"), width: 1 }, ticks: { show: false },
-      font: "11px system-ui", size: 58 };
-    chart = new uPlot({
-      width: Math.max(200, place.clientWidth), height: 150, padding: [8, 10, 0, 0], cursor: { drag: { x: false, y: false } },
-      legend: { show: labels.length > 1, live: false },
-      scales: { x: { time: true, range: () => [Math.min(data[0][0], data[0].at(-1) - 60), data[0].at(-1)] },
-        y: { range: (_, min, max) => [0, Math.max(max * 1.15, least)] } },
-      axes: [{ ...axis, size: 26, values: (_, splits) => splits.map(time) }, { ...axis, values: (_, splits) => splits.map((v) => unit(v)) }],
-      series: [{}, ...labels.map((label, i) => ({ label, stroke: css(colours[i]), width: 1.6, dash: dashes[i],
-        points: { show: false }, fill: labels.length === 1 ? css("--plot-fill") : undefined }))],
-    }, data, place);
+    const axis = {
+      stroke: css("--muted-fixed"),
+      grid: { stroke: css("--line-fixed"), width: 1 },
+      ticks: { show: false },
+      font: "11px system-ui",
+      size: 58,
+    };
+    chart = new uPlot(
+      {
+        width: Math.max(200, place.clientWidth),
+        height: 150,
+        padding: [8, 10, 0, 0],
+        cursor: { drag: { x: false, y: false } },
+        legend: { show: labels.length > 1, live: false },
+        scales: {
+          x: { time: true, range: () => [Math.min(data[0][0], data[0].at(-1) - 60), data[0].at(-1)] },
+          y: { range: (_, min, max) => [0, Math.max(max * 1.15, least)] },
+        },
+        axes: [
+          { ...axis, size: 26, values: (_, splits) => splits.map(time) },
+          { ...axis, values: (_, splits) => splits.map((v) => unit(v)) },
+        ],
+        series: [
+          {},
+          ...labels.map((label, i) => ({
+            label,
+            stroke: css(colours[i]),
+            width: 1.6,
+            dash: dashes[i],
+            points: { show: false },
+            fill: labels.length === 1 ? css("--plot-fill") : undefined,
+          })),
+        ],
+      },
+      data,
+      place,
+    );
   }
   const resize = new ResizeObserver(() => chart?.setSize({ width: Math.max(200, place.clientWidth), height: 150 }));
   resize.observe(place);
@@ -43,11 +70,16 @@ export function plot(title, labels, unit, least = 1) {
     element,
     set(next) {
       data = next;
-      if (chart) chart.setData(data); else make();
-      const said = labels.map((label, i) => {
-        const values = data[i + 1].filter((v) => v !== null && v !== undefined);
-        return values.length ? `${label}: now ${unit(values.at(-1))}, at most ${unit(Math.max(...values))}` : `${label}: none`;
-      }).join(". ");
+      if (chart) chart.setData(data);
+      else make();
+      const said = labels
+        .map((label, i) => {
+          const values = data[i + 1].filter((v) => v !== null && v !== undefined);
+          return values.length
+            ? `${label}: now ${unit(values.at(-1))}, at most ${unit(Math.max(...values))}`
+            : `${label}: none`;
+        })
+        .join(". ");
       setText(words, said);
       place.setAttribute("aria-label", `${title}. ${said}`);
     },

@@ -18,7 +18,9 @@ export function takeToken() {
 // signIn exchanges a token; it throws an error with the server's sentence when the token is not valid.
 export async function signIn(token) {
   const response = await fetch("session", {
-    method: "POST", cache: "no-store", headers: { "Content-Type": "application/json" },
+    method: "POST",
+    cache: "no-store",
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ token: token.trim() }),
   });
   if (!response.ok) throw new Error((await response.text()).trim());

@@ -6,10 +6,19 @@ const spare = 10; // rows drawn above and below what is visible
 
 // virtualList shows items, and asks for more near the end. render(item) returns the cells of a row.
 export function virtualList({ label, rowHeight, render, open, more }) {
-  let items = [], active = 0, drawn = "";
-  const top = h("div"), rows = h("div"), bottom = h("div");
-  const box = h("div", { class: "virtual", role: "listbox", tabindex: "0", "aria-label": label,
-    onscroll: () => draw(), onkeydown: key }, top, rows, bottom);
+  let items = [],
+    active = 0,
+    drawn = "";
+  const top = h("div"),
+    rows = h("div"),
+    bottom = h("div");
+  const box = h(
+    "div",
+    { class: "virtual", role: "listbox", tabindex: "0", "aria-label": label, onscroll: () => draw(), onkeydown: key },
+    top,
+    rows,
+    bottom,
+  );
   new ResizeObserver(() => draw()).observe(box);
 
   function draw(force) {
@@ -21,21 +30,47 @@ export function virtualList({ label, rowHeight, render, open, more }) {
     drawn = now;
     top.style.height = `${first * rowHeight}px`;
     bottom.style.height = `${Math.max(0, items.length - last) * rowHeight}px`;
-    rows.replaceChildren(...items.slice(first, last).map((item, n) => {
-      const i = first + n;
-      return h("div", { class: "vrow", id: `v${i}`, role: "option", "aria-selected": String(i === active), "aria-setsize":
-        String(items.length), "aria-posinset": String(i + 1), onclick: () => { active = i; open(item); draw(true); } },
-      render(item));
-    }));
+    rows.replaceChildren(
+      ...items.slice(first, last).map((item, n) => {
+        const i = first + n;
+        return h(
+          "div",
+          {
+            class: "vrow",
+            id: `v${i}`,
+            role: "option",
+            "aria-selected": String(i === active),
+            "aria-setsize": String(items.length),
+            "aria-posinset": String(i + 1),
+            onclick: () => {
+              active = i;
+              open(item);
+              draw(true);
+            },
+          },
+          render(item),
+        );
+      }),
+    );
     if (items.length) box.setAttribute("aria-activedescendant", `v${active}`);
     else box.removeAttribute("aria-activedescendant");
   }
 
   function key(event) {
     const page = Math.max(1, Math.floor(box.clientHeight / rowHeight) - 1);
-    const to = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0,
-      End: items.length - 1 }[event.key];
-    if (event.key === "Enter" && items[active]) { event.preventDefault(); open(items[active]); return; }
+    const to = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: items.length - 1,
+    }[event.key];
+    if (event.key === "Enter" && items[active]) {
+      event.preventDefault();
+      open(items[active]);
+      return;
+    }
     if (to === undefined || !items.length) return;
     event.preventDefault();
     active = Math.max(0, Math.min(items.length - 1, to));
@@ -47,7 +82,13 @@ export function virtualList({ label, rowHeight, render, open, more }) {
 
   return {
     element: box,
-    set(list) { items = list; active = Math.min(active, Math.max(0, items.length - 1)); draw(true); },
-    get length() { return items.length; },
+    set(list) {
+      items = list;
+      active = Math.min(active, Math.max(0, items.length - 1));
+      draw(true);
+    },
+    get length() {
+      return items.length;
+    },
   };
 }

@@ -14,22 +14,63 @@ const risks = { low: "good", medium: "warn", high: "bad" };
 export async function show({ body, args, signal, approver }) {
   const waiting = new Map();
   const sent = new Set(); // questions of which the answer is on its way
-  let selected = args[0] ?? "", shownId = "", shownAt = 0, act = {};
+  let selected = args[0] ?? "",
+    shownId = "",
+    shownAt = 0,
+    act = {};
   const list = h("ul", { class: "list", "aria-label": "Waiting" });
   const detail = h("section", { class: "detail", "aria-label": "Question" });
   const ended = h("ul", { class: "plain", "aria-label": "Answered" });
   const remembered = h("div", {});
-  replace(body, h("p", { class: "hint keys" }, h("kbd", {}, "j"), " ", h("kbd", {}, "k"), " next and previous, ", h("kbd", {}, "a"), " approve, ",
-    h("kbd", {}, "r"), " reject"), h("div", { class: "split" }, h("div", { class: "pane" }, list), detail), ended, remembered);
+  replace(
+    body,
+    h(
+      "p",
+      { class: "hint keys" },
+      h("kbd", {}, "j"),
+      " ",
+      h("kbd", {}, "k"),
+      " next and previous, ",
+      h("kbd", {}, "a"),
+      " approve, ",
+      h("kbd", {}, "r"),
+      " reject",
+    ),
+    h("div", { class: "split" }, h("div", { class: "pane" }, list), detail),
+    ended,
+    remembered,
+  );
 
   function draw() {
     const all = [...waiting.values()];
     if (!waiting.has(selected)) selected = all[0]?.id ?? "";
     const had = list.contains(document.activeElement);
-    replace(list, all.map((a) => h("li", {}, h("a", { href: `#/approvals/${encodeURIComponent(a.id)}`,
-      "aria-current": a.id === selected ? "true" : undefined, onclick: (e) => { e.preventDefault(); select(a.id); } },
-    h("span", { class: "name" }, a.tool?.name ?? "?", " ", a.risk && pill(a.risk, risks[a.risk])),
-    h("span", { class: "sub" }, [a.kind === 2 ? "asks" : "", a.caller, a.sessionId].filter(Boolean).join(" \u00b7 "))))));
+    replace(
+      list,
+      all.map((a) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            {
+              href: `#/approvals/${encodeURIComponent(a.id)}`,
+              "aria-current": a.id === selected ? "true" : undefined,
+              onclick: (e) => {
+                e.preventDefault();
+                select(a.id);
+              },
+            },
+            h("span", { class: "name" }, a.tool?.name ?? "?", " ", a.risk && pill(a.risk, risks[a.risk])),
+            h(
+              "span",
+              { class: "sub" },
+              [a.kind === 2 ? "asks" : "", a.caller, a.sessionId].filter(Boolean).join(" \u00b7 "),
+            ),
+          ),
+        ),
+      ),
+    );
     if (had) list.querySelector("[aria-current]")?.focus();
     if (!all.length) replace(list, h("li", {}, empty("Nothing waits.")));
     if (shownId !== selected) showOne();
@@ -48,24 +89,56 @@ export async function show({ body, args, signal, approver }) {
     if (!a) return void replace(detail, empty("A call that a rule asks about is shown here, and waits for an answer."));
     act = a.kind === 2 ? question(a) : callQuestion(a);
     if (!approver) replace(act.actions, h("p", { class: "hint" }, "Answering needs the role approver."));
-    replace(detail, h("h2", {}, a.tool?.name ?? "?"),
-      h("p", { class: "pills" }, a.risk && pill(`${a.risk} risk`, risks[a.risk]), a.tool?.hints?.destructive && pill("destructive", "bad"),
-        a.tool?.hints?.readOnly && pill("read only", "good"), a.onceOnly && pill("each call is asked about")),
-      a.riskReason && h("p", { class: "hint" }, a.riskReason), act.body, act.actions,
-      facts([["Caller", a.caller], ["Session", a.sessionId], ["Folder", a.workdir], ["On behalf of", [a.viaTool, a.viaCallId].filter(Boolean).join(" ")],
-        ["Asked", ago(millis(a.asked))], ["Time left", a.expires && h("span", { class: "left" }, left(a))],
-        ["Who may answer", a.approvers.join(", ")]]));
-    for (const b of act.actions.querySelectorAll("button")) { b.disabled = true; setTimeout(() => { b.disabled = false; }, guardMs); }
+    replace(
+      detail,
+      h("h2", {}, a.tool?.name ?? "?"),
+      h(
+        "p",
+        { class: "pills" },
+        a.risk && pill(`${a.risk} risk`, risks[a.risk]),
+        a.tool?.hints?.destructive && pill("destructive", "bad"),
+        a.tool?.hints?.readOnly && pill("read only", "good"),
+        a.onceOnly && pill("each call is asked about"),
+      ),
+      a.riskReason && h("p", { class: "hint" }, a.riskReason),
+      act.body,
+      act.actions,
+      facts([
+        ["Caller", a.caller],
+        ["Session", a.sessionId],
+        ["Folder", a.workdir],
+        ["On behalf of", [a.viaTool, a.viaCallId].filter(Boolean).join(" ")],
+        ["Asked", ago(millis(a.asked))],
+        ["Time left", a.expires && h("span", { class: "left" }, left(a))],
+        ["Who may answer", a.approvers.join(", ")],
+      ]),
+    );
+    for (const b of act.actions.querySelectorAll("button")) {
+      b.disabled = true;
+      setTimeout(() => {
+        b.disabled = false;
+      }, guardMs);
+    }
   }
 
   function callQuestion(a) {
     const args = h("textarea", { class: "json", "aria-label": "Changed arguments", spellcheck: "false", hidden: true });
     const shownArguments = code(a.arguments || "{}", "Arguments");
-    const scope = h("select", { "aria-label": "What the approval covers" }, scopes(a).map(([value, text]) => h("option", { value }, text)));
+    const scope = h(
+      "select",
+      { "aria-label": "What the approval covers" },
+      scopes(a).map(([value, text]) => h("option", { value }, text)),
+    );
     const saved = h("input", { type: "checkbox", id: "saved" });
     const keep = h("span", { hidden: true }, saved, h("label", { for: "saved" }, " also after the host ends"));
-    scope.addEventListener("change", () => { keep.hidden = scope.value === ""; });
-    const reason = h("input", { placeholder: "Why, for the model", "aria-label": "Reason of a rejection", class: "reason" });
+    scope.addEventListener("change", () => {
+      keep.hidden = scope.value === "";
+    });
+    const reason = h("input", {
+      placeholder: "Why, for the model",
+      "aria-label": "Reason of a rejection",
+      class: "reason",
+    });
     const edit = button("Edit", () => {
       args.value = a.arguments || "{}";
       args.hidden = false;
@@ -73,14 +146,34 @@ export async function show({ body, args, signal, approver }) {
       edit.hidden = true;
       args.focus();
     });
-    const approve = () => answer(a, { approved: true, scope: scope.value, saved: scope.value !== "" && saved.checked,
-      arguments: args.hidden || args.value === a.arguments ? "" : args.value });
+    const approve = () =>
+      answer(a, {
+        approved: true,
+        scope: scope.value,
+        saved: scope.value !== "" && saved.checked,
+        arguments: args.hidden || args.value === a.arguments ? "" : args.value,
+      });
     const reject = () => answer(a, { approved: false, reason: reason.value });
-    return { approve, reject, body: h("div", {}, a.problem && h("p", { class: "problem" }, a.problem),
-      a.preview && h("div", { class: "card" }, h("h3", {}, "What it would do"), renderPreview(a.preview, signal)),
-      h("h3", {}, "Arguments"), shownArguments, args, a.decision && renderDecision(a.decision)),
-    actions: h("div", { class: "actions" }, h("div", { class: "row" }, button("Approve", approve, { class: "primary" }), scope, keep, edit),
-      h("div", { class: "row" }, button("Reject", reject, { class: "danger" }), reason)) };
+    return {
+      approve,
+      reject,
+      body: h(
+        "div",
+        {},
+        a.problem && h("p", { class: "problem" }, a.problem),
+        a.preview && h("div", { class: "card" }, h("h3", {}, "What it would do"), renderPreview(a.preview, signal)),
+        h("h3", {}, "Arguments"),
+        shownArguments,
+        args,
+        a.decision && renderDecision(a.decision),
+      ),
+      actions: h(
+        "div",
+        { class: "actions" },
+        h("div", { class: "row" }, button("Approve", approve, { class: "primary" }), scope, keep, edit),
+        h("div", { class: "row" }, button("Reject", reject, { class: "danger" }), reason),
+      ),
+    };
   }
 
   // question shows what a tool asks, with a form for each elicitation.
@@ -89,30 +182,56 @@ export async function show({ body, args, signal, approver }) {
     const place = h("div", {});
     for (const [key, text] of Object.entries(a.input?.requests ?? {}).sort()) {
       let request = {};
-      try { request = JSON.parse(text); } catch { /* shown as it is */ }
+      try {
+        request = JSON.parse(text);
+      } catch {
+        /* shown as it is */
+      }
       const params = request.params ?? {};
-      const box = h("fieldset", {}, h("legend", {}, `${a.tool?.name} asks`), h("p", { class: "description" }, params.message ?? ""));
+      const box = h(
+        "fieldset",
+        {},
+        h("legend", {}, `${a.tool?.name} asks`),
+        h("p", { class: "description" }, params.message ?? ""),
+      );
       place.append(box);
       const field = { key, value: () => ({}) };
       fields.push(field);
       if (params.requestedSchema) {
-        makeForm(JSON.stringify(params.requestedSchema)).then((form) => {
-          if (signal.aborted) return form.close();
-          signal.addEventListener("abort", () => form.close(), { once: true });
-          box.append(form.element);
-          field.value = form.value;
-          field.valid = () => form.check() === 0;
-        }, () => raw(box, field, text));
+        makeForm(JSON.stringify(params.requestedSchema)).then(
+          (form) => {
+            if (signal.aborted) return form.close();
+            signal.addEventListener("abort", () => form.close(), { once: true });
+            box.append(form.element);
+            field.value = form.value;
+            field.valid = () => form.check() === 0;
+          },
+          () => raw(box, field, text),
+        );
       } else raw(box, field, text);
     }
     const respond = (action) => {
       if (action === "accept" && fields.some((f) => f.valid && !f.valid())) return;
-      answer(a, { approved: action === "accept", inputResponses: Object.fromEntries(fields.map((f) =>
-        [f.key, JSON.stringify(action === "accept" ? { action, content: f.value() } : { action })])) });
+      answer(a, {
+        approved: action === "accept",
+        inputResponses: Object.fromEntries(
+          fields.map((f) => [f.key, JSON.stringify(action === "accept" ? { action, content: f.value() } : { action })]),
+        ),
+      });
     };
-    const approve = () => respond("accept"), reject = () => respond("decline");
-    return { approve, reject, body: place, actions: h("div", { class: "row actions" },
-      button("Answer", approve, { class: "primary" }), button("Decline", reject, { class: "danger" })) };
+    const approve = () => respond("accept"),
+      reject = () => respond("decline");
+    return {
+      approve,
+      reject,
+      body: place,
+      actions: h(
+        "div",
+        { class: "row actions" },
+        button("Answer", approve, { class: "primary" }),
+        button("Decline", reject, { class: "danger" }),
+      ),
+    };
   }
 
   function raw(box, field, text) {
@@ -131,12 +250,15 @@ export async function show({ body, args, signal, approver }) {
       draw();
     } catch (error) {
       announce(explain(error), "error");
-    } finally { sent.delete(a.id); }
+    } finally {
+      sent.delete(a.id);
+    }
   }
 
   const key = (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input,textarea,select")) return;
-    const ids = [...waiting.keys()], at = ids.indexOf(selected);
+    const ids = [...waiting.keys()],
+      at = ids.indexOf(selected);
     if (e.key === "j" || e.key === "ArrowDown") select(ids[Math.min(at + 1, ids.length - 1)] ?? "");
     else if (e.key === "k" || e.key === "ArrowUp") select(ids[Math.max(at - 1, 0)] ?? "");
     else if (e.key === "a" && !e.repeat) act.approve?.();
@@ -146,7 +268,8 @@ export async function show({ body, args, signal, approver }) {
   };
   document.addEventListener("keydown", key);
   const ticking = setInterval(() => {
-    const a = waiting.get(shownId), e = detail.querySelector(".left");
+    const a = waiting.get(shownId),
+      e = detail.querySelector(".left");
     if (a && e) setText(e, left(a));
   }, 1000);
   signal.addEventListener("abort", () => {
@@ -155,19 +278,38 @@ export async function show({ body, args, signal, approver }) {
   });
 
   draw();
-  watch((o) => approvals.watch({}, o), (message) => {
-    if (message.snapshot) waiting.clear();
-    for (const a of message.approvals) {
-      if (!a.outcome) { waiting.set(a.id, a); continue; }
-      waiting.delete(a.id);
-      ended.prepend(h("li", {}, clock(Date.now()), " ", h("strong", {}, a.tool?.name), " ", a.outcome.answer, a.outcome.by && ` by ${a.outcome.by}`,
-        a.outcome.reason && `: ${a.outcome.reason}`));
-      while (ended.children.length > 20) ended.lastChild.remove();
-    }
-    draw();
-  }, signal, (state, error) => {
-    if (state === "unimplemented") replace(detail, h("p", { class: "notice" }, explain(error)));
-  });
+  watch(
+    (o) => approvals.watch({}, o),
+    (message) => {
+      if (message.snapshot) waiting.clear();
+      for (const a of message.approvals) {
+        if (!a.outcome) {
+          waiting.set(a.id, a);
+          continue;
+        }
+        waiting.delete(a.id);
+        ended.prepend(
+          h(
+            "li",
+            {},
+            clock(Date.now()),
+            " ",
+            h("strong", {}, a.tool?.name),
+            " ",
+            a.outcome.answer,
+            a.outcome.by && ` by ${a.outcome.by}`,
+            a.outcome.reason && `: ${a.outcome.reason}`,
+          ),
+        );
+        while (ended.children.length > 20) ended.lastChild.remove();
+      }
+      draw();
+    },
+    signal,
+    (state, error) => {
+      if (state === "unimplemented") replace(detail, h("p", { class: "notice" }, explain(error)));
+    },
+  );
   showRemembered(remembered, signal, approver);
 }
 
@@ -187,15 +329,38 @@ function scopes(a) {
 
 async function showRemembered(place, signal, approver) {
   let list;
-  try { list = (await approvals.listRemembered({}, { signal })).remembered; } catch (error) {
+  try {
+    list = (await approvals.listRemembered({}, { signal })).remembered;
+  } catch (error) {
     if (!signal.aborted && !missing(error)) replace(place, h("p", { class: "problem" }, explain(error)));
     return;
   }
   if (!list.length) return void replace(place);
-  replace(place, h("h2", {}, "Remembered"), table("Approvals that cover later calls", ["Tool", "Covers", "Caller", "Until", "Since", "Action"], list.map((r) =>
-    [r.tool, r.scope === "prefix" ? r.prefix.join(" ") : r.scope === "arguments" ? r.arguments : "all calls", r.caller,
-      r.saved ? "it is forgotten" : "the host ends", clock(millis(r.created)),
-      button("Forget", async () => {
-        try { await approvals.forget({ id: r.id }); showRemembered(place, signal, approver); } catch (e) { announce(explain(e), "error"); }
-      }, { disabled: !approver, "aria-label": `Forget ${r.tool}` })])));
+  replace(
+    place,
+    h("h2", {}, "Remembered"),
+    table(
+      "Approvals that cover later calls",
+      ["Tool", "Covers", "Caller", "Until", "Since", "Action"],
+      list.map((r) => [
+        r.tool,
+        r.scope === "prefix" ? r.prefix.join(" ") : r.scope === "arguments" ? r.arguments : "all calls",
+        r.caller,
+        r.saved ? "it is forgotten" : "the host ends",
+        clock(millis(r.created)),
+        button(
+          "Forget",
+          async () => {
+            try {
+              await approvals.forget({ id: r.id });
+              showRemembered(place, signal, approver);
+            } catch (e) {
+              announce(explain(e), "error");
+            }
+          },
+          { disabled: !approver, "aria-label": `Forget ${r.tool}` },
+        ),
+      ]),
+    ),
+  );
 }

@@ -7,27 +7,106 @@ import { bytes, clock, count, duration, millis, text } from "../format.js";
 import { virtualList } from "../virtual.js";
 
 const pageSize = 500;
-const sinces = [["", "any time"], ["15", "last 15 minutes"], ["60", "last hour"], ["1440", "last day"], ["10080", "last week"]];
+const sinces = [
+  ["", "any time"],
+  ["15", "last 15 minutes"],
+  ["60", "last hour"],
+  ["1440", "last day"],
+  ["10080", "last week"],
+];
 
 export async function show({ body, args, signal, operator }) {
   if (args[0]) return showCall(body, args[0], signal, operator);
-  const field = (name, label, placeholder) => h("div", {}, h("label", { for: `f-${name}` }, label), h("input", { id: `f-${name}`, name, placeholder,
-    type: name === "text" ? "search" : "text", spellcheck: "false", autocomplete: "off" }));
-  const choose = (name, label, options) => h("div", {}, h("label", { for: `f-${name}` }, label),
-    h("select", { id: `f-${name}`, name }, options.map(([value, t]) => h("option", { value }, t))));
-  const form = h("form", { class: "filters", role: "search", "aria-label": "Filters", onsubmit: (e) => { e.preventDefault(); load(); } },
-    field("text", "Text", "words"), field("tool", "Tool", "shell__*"), field("plugin", "Plugin"), field("sessionId", "Session"),
-    field("caller", "Caller"), choose("status", "Outcome", [["", "any"], ["ok", "ok"], ["error", "error"]]),
-    field("codes", "Code", "E_DENIED"), choose("since", "Time", sinces));
+  const field = (name, label, placeholder) =>
+    h(
+      "div",
+      {},
+      h("label", { for: `f-${name}` }, label),
+      h("input", {
+        id: `f-${name}`,
+        name,
+        placeholder,
+        type: name === "text" ? "search" : "text",
+        spellcheck: "false",
+        autocomplete: "off",
+      }),
+    );
+  const choose = (name, label, options) =>
+    h(
+      "div",
+      {},
+      h("label", { for: `f-${name}` }, label),
+      h(
+        "select",
+        { id: `f-${name}`, name },
+        options.map(([value, t]) => h("option", { value }, t)),
+      ),
+    );
+  const form = h(
+    "form",
+    {
+      class: "filters",
+      role: "search",
+      "aria-label": "Filters",
+      onsubmit: (e) => {
+        e.preventDefault();
+        load();
+      },
+    },
+    field("text", "Text", "words"),
+    field("tool", "Tool", "shell__*"),
+    field("plugin", "Plugin"),
+    field("sessionId", "Session"),
+    field("caller", "Caller"),
+    choose("status", "Outcome", [
+      ["", "any"],
+      ["ok", "ok"],
+      ["error", "error"],
+    ]),
+    field("codes", "Code", "E_DENIED"),
+    choose("since", "Time", sinces),
+  );
   const total = h("p", { class: "hint", role: "status" });
-  const list = virtualList({ label: "Calls", rowHeight: 30, more, render: row, open: (c) => { location.hash = `#/calls/${encodeURIComponent(c.callId)}`; } });
+  const list = virtualList({
+    label: "Calls",
+    rowHeight: 30,
+    more,
+    render: row,
+    open: (c) => {
+      location.hash = `#/calls/${encodeURIComponent(c.callId)}`;
+    },
+  });
   list.element.classList.add("calls");
-  replace(body, form, h("div", { class: "row" }, total, button("Export JSON lines", () => download("jsonl")), button("Export CSV", () => download("csv"))),
-    h("div", { class: "vhead", "aria-hidden": "true" }, h("span", {}, "Time"), h("span", {}, "Tool"), h("span", {}, "Outcome"), h("span", { class: "num" }, "Took"),
-      h("span", { class: "wide" }, "Caller"), h("span", { class: "wide" }, "Why")), list.element);
-  let calls = [], next = "", loading = null;
+  replace(
+    body,
+    form,
+    h(
+      "div",
+      { class: "row" },
+      total,
+      button("Export JSON lines", () => download("jsonl")),
+      button("Export CSV", () => download("csv")),
+    ),
+    h(
+      "div",
+      { class: "vhead", "aria-hidden": "true" },
+      h("span", {}, "Time"),
+      h("span", {}, "Tool"),
+      h("span", {}, "Outcome"),
+      h("span", { class: "num" }, "Took"),
+      h("span", { class: "wide" }, "Caller"),
+      h("span", { class: "wide" }, "Why"),
+    ),
+    list.element,
+  );
+  let calls = [],
+    next = "",
+    loading = null;
   let typing;
-  form.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(load, 250); });
+  form.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(load, 250);
+  });
 
   function filter() {
     const f = Object.fromEntries([...new FormData(form)].filter(([, v]) => v !== ""));
@@ -45,7 +124,7 @@ export async function show({ body, args, signal, operator }) {
   }
 
   async function page(first) {
-    const mine = loading = new AbortController();
+    const mine = (loading = new AbortController());
     const stop = () => mine.abort();
     signal.addEventListener("abort", stop, { once: true });
     try {
@@ -63,10 +142,14 @@ export async function show({ body, args, signal, operator }) {
       next = "";
       list.set(calls);
       setText(total, explain(error));
-    } finally { signal.removeEventListener("abort", stop); }
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
-  function more() { if (next && !loading) page(false); }
+  function more() {
+    if (next && !loading) page(false);
+  }
 
   async function download(format) {
     const parts = [];
@@ -76,7 +159,9 @@ export async function show({ body, args, signal, operator }) {
       const a = h("a", { href: url, download: `calls.${format}` });
       a.click();
       setTimeout(() => URL.revokeObjectURL(url), 10000);
-    } catch (error) { if (!signal.aborted) announce(explain(error), "error"); }
+    } catch (error) {
+      if (!signal.aborted) announce(explain(error), "error");
+    }
   }
   await load();
 }
@@ -87,59 +172,196 @@ function outcome(c) {
 }
 
 function row(c) {
-  return [h("span", { class: "mono" }, clock(millis(c.ended ?? c.decided))), h("span", {}, c.tool), h("span", {}, outcome(c)),
-    h("span", { class: "num" }, c.duration ? duration(millis(c.duration)) : ""), h("span", { class: "wide" }, c.caller),
-    h("span", { class: "wide hint" }, c.errorReason || c.reason)];
+  return [
+    h("span", { class: "mono" }, clock(millis(c.ended ?? c.decided))),
+    h("span", {}, c.tool),
+    h("span", {}, outcome(c)),
+    h("span", { class: "num" }, c.duration ? duration(millis(c.duration)) : ""),
+    h("span", { class: "wide" }, c.caller),
+    h("span", { class: "wide hint" }, c.errorReason || c.reason),
+  ];
 }
 
 async function showCall(body, id, signal, operator) {
   const back = h("p", {}, h("a", { href: "#/calls" }, "All calls"));
   let story;
-  try { story = await history.getCall({ callId: id }, { signal }); } catch (error) {
+  try {
+    story = await history.getCall({ callId: id }, { signal });
+  } catch (error) {
     const now = await running(id, signal);
     if (!now) return void replace(body, back, h("p", { class: "problem", role: "alert" }, explain(error)));
     story = { call: null, summary: now, records: [], nested: [], events: [], stages: [] };
   }
-  const c = story.call, s = story.summary;
+  const c = story.call,
+    s = story.summary;
   const goesOn = s && !s.ended && !story.result && !c?.ended;
-  replace(body, back, h("h2", {}, c?.tool ?? s?.tool ?? id, " ", c ? outcome(c) : pill(s?.status ?? "")),
-    goesOn && button("Cancel", async () => {
-      try { await host.cancelCall({ callId: id }); announce("The call is being canceled"); } catch (e) { announce(explain(e), "error"); }
-    }, { disabled: !operator, class: "danger" }),
+  replace(
+    body,
+    back,
+    h("h2", {}, c?.tool ?? s?.tool ?? id, " ", c ? outcome(c) : pill(s?.status ?? "")),
+    goesOn &&
+      button(
+        "Cancel",
+        async () => {
+          try {
+            await host.cancelCall({ callId: id });
+            announce("The call is being canceled");
+          } catch (e) {
+            announce(explain(e), "error");
+          }
+        },
+        { disabled: !operator, class: "danger" },
+      ),
     story.stages.length > 0 && stages(story.stages),
-    h("div", { class: "cards" },
-      h("div", { class: "card" }, h("h3", {}, "Call"), facts([["Id", id], ["Plugin", c?.plugin ?? s?.plugin], ["Caller", c?.caller ?? s?.caller],
-        ["Session", c?.sessionId ?? s?.sessionId], ["Folder", c?.workdir], ["On behalf of", (c?.viaCallId || s?.viaCallId) &&
-          h("a", { href: `#/calls/${encodeURIComponent(c?.viaCallId || s.viaCallId)}` }, `${c?.viaTool || s?.viaTool} ${c?.viaCallId || s?.viaCallId}`)],
-        ["Decided", clock(millis(c?.decided))], ["Ended", clock(millis(c?.ended))], ["Took", c?.duration && duration(millis(c.duration))],
-        ["Attempts", c?.attempts || ""], ["Generation", c?.generation || ""], ["Arguments", bytes(c?.argumentsBytes)], ["Result", bytes(c?.resultBytes)],
-        ["Outcome", c?.outcome?.replaceAll("_", " ")]]), c?.errorReason && h("p", { class: "problem" }, c.errorReason)),
-      h("div", { class: "card" }, h("h3", {}, "Decision"), story.decision ? renderDecision(story.decision) : c?.effect
-        ? h("p", {}, effect(c.effect), " ", [c.rule && `rule ${c.rule}`, c.layer, c.source, c.reason].filter(Boolean).join(", ")) : empty("None is recorded."),
-      c?.approvalAnswer && facts([["Answer", c.approvalAnswer], ["By", c.approvalBy], ["Covers", c.approvalScope]]))),
+    h(
+      "div",
+      { class: "cards" },
+      h(
+        "div",
+        { class: "card" },
+        h("h3", {}, "Call"),
+        facts([
+          ["Id", id],
+          ["Plugin", c?.plugin ?? s?.plugin],
+          ["Caller", c?.caller ?? s?.caller],
+          ["Session", c?.sessionId ?? s?.sessionId],
+          ["Folder", c?.workdir],
+          [
+            "On behalf of",
+            (c?.viaCallId || s?.viaCallId) &&
+              h(
+                "a",
+                { href: `#/calls/${encodeURIComponent(c?.viaCallId || s.viaCallId)}` },
+                `${c?.viaTool || s?.viaTool} ${c?.viaCallId || s?.viaCallId}`,
+              ),
+          ],
+          ["Decided", clock(millis(c?.decided))],
+          ["Ended", clock(millis(c?.ended))],
+          ["Took", c?.duration && duration(millis(c.duration))],
+          ["Attempts", c?.attempts || ""],
+          ["Generation", c?.generation || ""],
+          ["Arguments", bytes(c?.argumentsBytes)],
+          ["Result", bytes(c?.resultBytes)],
+          ["Outcome", c?.outcome?.replaceAll("_", " ")],
+        ]),
+        c?.errorReason && h("p", { class: "problem" }, c.errorReason),
+      ),
+      h(
+        "div",
+        { class: "card" },
+        h("h3", {}, "Decision"),
+        story.decision
+          ? renderDecision(story.decision)
+          : c?.effect
+            ? h(
+                "p",
+                {},
+                effect(c.effect),
+                " ",
+                [c.rule && `rule ${c.rule}`, c.layer, c.source, c.reason].filter(Boolean).join(", "),
+              )
+            : empty("None is recorded."),
+        c?.approvalAnswer &&
+          facts([
+            ["Answer", c.approvalAnswer],
+            ["By", c.approvalBy],
+            ["Covers", c.approvalScope],
+          ]),
+      ),
+    ),
     (c?.arguments || s?.arguments) && [h("h3", {}, "Arguments"), code(c?.arguments || s.arguments, "Arguments")],
-    story.result ? [h("h3", {}, "Result"), renderResult(story.result, signal)] : c?.result && [h("h3", {}, "Result"), code(c.result, "Result")],
-    !story.result && !c?.result && c && h("p", { class: "hint" }, "The record has the hashes of the arguments and of the result, not their contents; ",
-      "the host keeps results of recent calls only."),
-    story.events.length > 0 && [h("h3", {}, "Events"), table("Events", ["Time", "Kind", "What"], story.events.slice(0, 500).map((e) =>
-      [clock(millis(e.time)), e.type, h("pre", {}, [e.stream, e.level, e.message, e.data.length ? text(e.data) : "", e.total ? `${e.done} of ${e.total}` : ""].filter(Boolean).join(" "))]))],
-    story.nested.length > 0 && [h("h3", {}, "Calls on its behalf"), table("Calls on its behalf", ["Time", "Tool", "Outcome", "Took"], story.nested.map((n) =>
-      [clock(millis(n.ended ?? n.decided)), h("a", { href: `#/calls/${encodeURIComponent(n.callId)}` }, n.tool), outcome(n), n.duration && duration(millis(n.duration))]))],
-    story.records.length > 0 && h("details", {}, h("summary", {}, `Record: ${count(story.records.length, "line")}`), story.records.map((r) => code(r, "Line of the record"))));
+    story.result
+      ? [h("h3", {}, "Result"), renderResult(story.result, signal)]
+      : c?.result && [h("h3", {}, "Result"), code(c.result, "Result")],
+    !story.result &&
+      !c?.result &&
+      c &&
+      h(
+        "p",
+        { class: "hint" },
+        "The record has the hashes of the arguments and of the result, not their contents; ",
+        "the host keeps results of recent calls only.",
+      ),
+    story.events.length > 0 && [
+      h("h3", {}, "Events"),
+      table(
+        "Events",
+        ["Time", "Kind", "What"],
+        story.events
+          .slice(0, 500)
+          .map((e) => [
+            clock(millis(e.time)),
+            e.type,
+            h(
+              "pre",
+              {},
+              [
+                e.stream,
+                e.level,
+                e.message,
+                e.data.length ? text(e.data) : "",
+                e.total ? `${e.done} of ${e.total}` : "",
+              ]
+                .filter(Boolean)
+                .join(" "),
+            ),
+          ]),
+      ),
+    ],
+    story.nested.length > 0 && [
+      h("h3", {}, "Calls on its behalf"),
+      table(
+        "Calls on its behalf",
+        ["Time", "Tool", "Outcome", "Took"],
+        story.nested.map((n) => [
+          clock(millis(n.ended ?? n.decided)),
+          h("a", { href: `#/calls/${encodeURIComponent(n.callId)}` }, n.tool),
+          outcome(n),
+          n.duration && duration(millis(n.duration)),
+        ]),
+      ),
+    ],
+    story.records.length > 0 &&
+      h(
+        "details",
+        {},
+        h("summary", {}, `Record: ${count(story.records.length, "line")}`),
+        story.records.map((r) => code(r, "Line of the record")),
+      ),
+  );
 }
 
 async function running(id, signal) {
-  try { return (await host.listRunningCalls({}, { signal })).calls.find((c) => c.callId === id); } catch { return null; }
+  try {
+    return (await host.listRunningCalls({}, { signal })).calls.find((c) => c.callId === id);
+  } catch {
+    return null;
+  }
 }
 
 // stages is a bar with the parts of a call's time, and the same as words.
 function stages(list) {
   const all = list.reduce((sum, s) => sum + millis(s.duration), 0) || 1;
-  const bar = h("div", { class: "stages", "aria-hidden": "true" }, list.map((s) => {
-    const part = h("span", { title: visible(`${s.name} ${duration(millis(s.duration))}`) });
-    part.style.width = `${millis(s.duration) / all * 100}%`;
-    return part;
-  }));
-  return h("div", { class: "card" }, h("h3", {}, "Time"), bar, h("p", { class: "row stagewords" }, list.map((s) => h("span", {}, h("span", { class: "dot", "aria-hidden": "true" }),
-    `${s.name} ${duration(millis(s.duration))}`))));
+  const bar = h(
+    "div",
+    { class: "stages", "aria-hidden": "true" },
+    list.map((s) => {
+      const part = h("span", { title: visible(`${s.name} ${duration(millis(s.duration))}`) });
+      part.style.width = `${(millis(s.duration) / all) * 100}%`;
+      return part;
+    }),
+  );
+  return h(
+    "div",
+    { class: "card" },
+    h("h3", {}, "Time"),
+    bar,
+    h(
+      "p",
+      { class: "row stagewords" },
+      list.map((s) =>
+        h("span", {}, h("span", { class: "dot", "aria-hidden": "true" }), `${s.name} ${duration(millis(s.duration))}`),
+      ),
+    ),
+  );
 }

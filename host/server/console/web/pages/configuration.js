@@ -5,16 +5,46 @@ import { code } from "../content.js";
 import { clock, millis } from "../format.js";
 
 export async function show({ body, signal, operator }) {
-  const check = h("div", { "aria-live": "polite" }), current = h("div", {});
-  replace(body, h("div", { class: "row actions" }, button("Check the file", () => look()), button("Reload", reload, { disabled: !operator, class: "primary" })), check, current);
+  const check = h("div", { "aria-live": "polite" }),
+    current = h("div", {});
+  replace(
+    body,
+    h(
+      "div",
+      { class: "row actions" },
+      button("Check the file", () => look()),
+      button("Reload", reload, { disabled: !operator, class: "primary" }),
+    ),
+    check,
+    current,
+  );
 
   async function look() {
     try {
       const r = await configuration.check({}, { signal });
-      replace(check, h("div", { class: "card" }, h("h2", {}, "The file as it is now"),
-        h("p", {}, r.mistakes.length ? "It cannot be used." : r.changed ? "It can be used, and differs from what is in use." : "It is what is in use."),
-        r.untrusted && h("p", { class: "notice" }, "It is to be trusted first: toolhost trust"), mistakes("Mistakes", r.mistakes, "bad"), mistakes("Warnings", r.warnings, "warn")));
-    } catch (error) { if (!signal.aborted) replace(check, h("p", { class: "problem", role: "alert" }, explain(error))); }
+      replace(
+        check,
+        h(
+          "div",
+          { class: "card" },
+          h("h2", {}, "The file as it is now"),
+          h(
+            "p",
+            {},
+            r.mistakes.length
+              ? "It cannot be used."
+              : r.changed
+                ? "It can be used, and differs from what is in use."
+                : "It is what is in use.",
+          ),
+          r.untrusted && h("p", { class: "notice" }, "It is to be trusted first: toolhost trust"),
+          mistakes("Mistakes", r.mistakes, "bad"),
+          mistakes("Warnings", r.warnings, "warn"),
+        ),
+      );
+    } catch (error) {
+      if (!signal.aborted) replace(check, h("p", { class: "problem", role: "alert" }, explain(error)));
+    }
   }
 
   async function reload() {
@@ -28,23 +58,65 @@ export async function show({ body, signal, operator }) {
     }
   }
 
-  await new Promise((first) => watch((o) => configuration.watch({}, o), ({ configuration: c }) => {
-    const blocks = Map.groupBy(c.settings, (s) => s.block);
-    replace(current, facts([["File", c.path], ["Trusted", c.trusted ? "yes" : "no"], ["SHA-256", h("code", {}, c.sha256)], ["Read", clock(millis(c.loaded))],
-      ["Folder", c.workdir], ["Profile", c.profile]]),
-    c.failed && h("p", { class: "problem" }, `The reload at ${clock(millis(c.failed))} failed; what is below is in use.`),
-    mistakes("Mistakes", c.mistakes, "bad"), mistakes("Warnings", c.warnings, "warn"),
-    [...blocks].map(([block, settings]) => h("div", { class: "card" }, h("h2", {}, block || "Top"),
-      table(block || "Top", ["Key", "Value", "Place"], settings.map((s) => [s.key, h("code", {}, s.value), s.place || h("span", { class: "hint" }, "default")])))),
-    c.text && h("details", { class: "card" }, h("summary", {}, "The file in use"), code(c.text, "The file in use")));
-    first();
-  }, signal, (state, error) => {
-    if (state === "live") return;
-    replace(current, h("p", { class: state === "unimplemented" ? "notice" : "problem" }, explain(error)));
-    first();
-  }));
+  await new Promise((first) =>
+    watch(
+      (o) => configuration.watch({}, o),
+      ({ configuration: c }) => {
+        const blocks = Map.groupBy(c.settings, (s) => s.block);
+        replace(
+          current,
+          facts([
+            ["File", c.path],
+            ["Trusted", c.trusted ? "yes" : "no"],
+            ["SHA-256", h("code", {}, c.sha256)],
+            ["Read", clock(millis(c.loaded))],
+            ["Folder", c.workdir],
+            ["Profile", c.profile],
+          ]),
+          c.failed &&
+            h("p", { class: "problem" }, `The reload at ${clock(millis(c.failed))} failed; what is below is in use.`),
+          mistakes("Mistakes", c.mistakes, "bad"),
+          mistakes("Warnings", c.warnings, "warn"),
+          [...blocks].map(([block, settings]) =>
+            h(
+              "div",
+              { class: "card" },
+              h("h2", {}, block || "Top"),
+              table(
+                block || "Top",
+                ["Key", "Value", "Place"],
+                settings.map((s) => [
+                  s.key,
+                  h("code", {}, s.value),
+                  s.place || h("span", { class: "hint" }, "default"),
+                ]),
+              ),
+            ),
+          ),
+          c.text &&
+            h("details", { class: "card" }, h("summary", {}, "The file in use"), code(c.text, "The file in use")),
+        );
+        first();
+      },
+      signal,
+      (state, error) => {
+        if (state === "live") return;
+        replace(current, h("p", { class: state === "unimplemented" ? "notice" : "problem" }, explain(error)));
+        first();
+      },
+    ),
+  );
 }
 
 function mistakes(title, list, kind) {
-  return list.length > 0 && [h("h2", {}, title), table(title, ["Place", "What"], list.map((m) => [pill(m.place || "?", kind), m.message]))];
+  return (
+    list.length > 0 && [
+      h("h2", {}, title),
+      table(
+        title,
+        ["Place", "What"],
+        list.map((m) => [pill(m.place || "?", kind), m.message]),
+      ),
+    ]
+  );
 }

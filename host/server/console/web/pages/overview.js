@@ -5,13 +5,23 @@ import { ago, clock, count, duration, millis } from "../format.js";
 import { plot } from "../plot.js";
 import { stateOf } from "./plugins.js";
 
-const spans = [["15 minutes", 15], ["1 hour", 60], ["6 hours", 360], ["24 hours", 1440]];
+const spans = [
+  ["15 minutes", 15],
+  ["1 hour", 60],
+  ["6 hours", 360],
+  ["24 hours", 1440],
+];
 const steps = 60;
 
 export async function show({ body, info, signal }) {
-  const tiles = Object.fromEntries(["Calls", "Errors", "Median", "Slowest 1 %", "Running", "Waiting"].map((name) => [name, h("dd", {}, "\u2013")]));
-  const span = h("select", { "aria-label": "Time", onchange: () => refresh() }, spans.map(([text, minutes]) => h("option", { value: String(minutes),
-    selected: minutes === 60 }, `Last ${text}`)));
+  const tiles = Object.fromEntries(
+    ["Calls", "Errors", "Median", "Slowest 1 %", "Running", "Waiting"].map((name) => [name, h("dd", {}, "\u2013")]),
+  );
+  const span = h(
+    "select",
+    { "aria-label": "Time", onchange: () => refresh() },
+    spans.map(([text, minutes]) => h("option", { value: String(minutes), selected: minutes === 60 }, `Last ${text}`)),
+  );
   const whole = (n) => Math.round(n).toLocaleString("en");
   const plots = {
     calls: plot("Calls", ["calls"], whole, 4),
@@ -20,30 +30,60 @@ export async function show({ body, info, signal }) {
     queue: plot("Calls at work", ["running", "waiting for approval"], whole, 4),
   };
   signal.addEventListener("abort", () => Object.values(plots).forEach((p) => p.close()), { once: true });
-  const note = h("div", {}), health = h("div", {}), running = h("div", {});
-  replace(body, h("div", { class: "row filterrow" }, span), note,
-    h("dl", { class: "tiles" }, Object.entries(tiles).map(([name, dd]) => h("div", { class: "tile" }, h("dt", {}, name), dd))),
-    h("div", { class: "cards plots" }, Object.values(plots).map((p) => p.element)),
-    h("h2", { class: "section" }, "Plugins"), health, h("h2", { class: "section" }, "Running calls"), running, h("h2", { class: "section" }, "Host"),
-    facts([["Version", info.version], ["Configuration", info.configuration], ["Trusted", info.trusted ? "yes" : "no"], ["Folder", info.workdir],
-      ["Profile", info.profile], ["Approval mode", info.mode.replace("_", " ")], ["Started", info.started && `${clock(millis(info.started))} (${ago(millis(info.started))})`],
-      ["Process", info.pid || ""], ["Listens at", info.addresses.join(", ")]]), info.problems.map((p) => h("p", { class: "notice" }, p)));
+  const note = h("div", {}),
+    health = h("div", {}),
+    running = h("div", {});
+  replace(
+    body,
+    h("div", { class: "row filterrow" }, span),
+    note,
+    h(
+      "dl",
+      { class: "tiles" },
+      Object.entries(tiles).map(([name, dd]) => h("div", { class: "tile" }, h("dt", {}, name), dd)),
+    ),
+    h(
+      "div",
+      { class: "cards plots" },
+      Object.values(plots).map((p) => p.element),
+    ),
+    h("h2", { class: "section" }, "Plugins"),
+    health,
+    h("h2", { class: "section" }, "Running calls"),
+    running,
+    h("h2", { class: "section" }, "Host"),
+    facts([
+      ["Version", info.version],
+      ["Configuration", info.configuration],
+      ["Trusted", info.trusted ? "yes" : "no"],
+      ["Folder", info.workdir],
+      ["Profile", info.profile],
+      ["Approval mode", info.mode.replace("_", " ")],
+      ["Started", info.started && `${clock(millis(info.started))} (${ago(millis(info.started))})`],
+      ["Process", info.pid || ""],
+      ["Listens at", info.addresses.join(", ")],
+    ]),
+    info.problems.map((p) => h("p", { class: "notice" }, p)),
+  );
 
   async function refresh() {
-    const until = Date.now(), since = until - span.value * 60000;
+    const until = Date.now(),
+      since = until - span.value * 60000;
     const at = (ms) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: 0 });
     try {
       const s = await history.stats({ filter: { since: at(since), until: at(until) }, steps }, { signal });
-      const times = s.times.map((t) => millis(t) / 1000), one = s.series[0];
+      const times = s.times.map((t) => millis(t) / 1000),
+        one = s.series[0];
       const numbers = (list) => times.map((_, i) => Number(list?.[i] ?? 0));
       const calls = numbers(one?.calls);
-      const some = (list) => numbers(list).map((v, i) => calls[i] ? v : null);
+      const some = (list) => numbers(list).map((v, i) => (calls[i] ? v : null));
       plots.calls.set([times, calls]);
       plots.errors.set([times, numbers(one?.errors)]);
       plots.latency.set([times, some(one?.p50Ms), some(one?.p95Ms), some(one?.p99Ms)]);
       setText(tiles.Calls, Number(s.calls).toLocaleString("en"));
       setText(tiles.Errors, Number(s.errors).toLocaleString("en"));
-      const weighed = (list) => calls.reduce((sum, n, i) => sum + n * Number(list?.[i] ?? 0), 0) / (calls.reduce((a, b) => a + b, 0) || 1);
+      const weighed = (list) =>
+        calls.reduce((sum, n, i) => sum + n * Number(list?.[i] ?? 0), 0) / (calls.reduce((a, b) => a + b, 0) || 1);
       setText(tiles.Median, duration(weighed(one?.p50Ms)) || "\u2013");
       setText(tiles["Slowest 1 %"], duration(weighed(one?.p99Ms)) || "\u2013");
       replace(note);
@@ -52,21 +92,45 @@ export async function show({ body, info, signal }) {
     }
   }
 
-  const live = new Map(), samples = [];
+  const live = new Map(),
+    samples = [];
   const drawRunning = () => {
-    const all = [...live.values()], waiting = all.filter((c) => c.status === "awaiting_approval").length;
+    const all = [...live.values()],
+      waiting = all.filter((c) => c.status === "awaiting_approval").length;
     setText(tiles.Running, all.length - waiting);
     setText(tiles.Waiting, waiting);
-    replace(running, all.length ? table("Running calls", ["Tool", "Status", "Caller", "Session", "For"], all.slice(0, 50).map((c) =>
-      [h("a", { href: `#/calls/${encodeURIComponent(c.callId)}` }, c.tool), c.progress || c.status.replace("_", " "), c.caller, c.sessionId, duration(Date.now() - millis(c.began))]))
-      : empty("No call runs."));
+    replace(
+      running,
+      all.length
+        ? table(
+            "Running calls",
+            ["Tool", "Status", "Caller", "Session", "For"],
+            all
+              .slice(0, 50)
+              .map((c) => [
+                h("a", { href: `#/calls/${encodeURIComponent(c.callId)}` }, c.tool),
+                c.progress || c.status.replace("_", " "),
+                c.caller,
+                c.sessionId,
+                duration(Date.now() - millis(c.began)),
+              ]),
+          )
+        : empty("No call runs."),
+    );
   };
   drawRunning();
-  watch((o) => host.watchCalls({}, o), (message) => {
-    if (message.snapshot) live.clear();
-    for (const c of message.calls) if (c.ended) live.delete(c.callId); else live.set(c.callId, c);
-    drawRunning();
-  }, signal, (state, error) => state === "unimplemented" && replace(running, h("p", { class: "notice" }, explain(error))));
+  watch(
+    (o) => host.watchCalls({}, o),
+    (message) => {
+      if (message.snapshot) live.clear();
+      for (const c of message.calls)
+        if (c.ended) live.delete(c.callId);
+        else live.set(c.callId, c);
+      drawRunning();
+    },
+    signal,
+    (state, error) => state === "unimplemented" && replace(running, h("p", { class: "notice" }, explain(error))),
+  );
 
   const sample = async () => {
     const waiting = [...live.values()].filter((c) => c.status === "awaiting_approval").length;
@@ -76,14 +140,35 @@ export async function show({ body, info, signal }) {
   };
 
   const states = new Map();
-  watch((o) => plugins.watch({}, o), (message) => {
-    if (message.snapshot) states.clear();
-    for (const p of message.plugins) states.set(p.name, p);
-    message.removed.forEach((n) => states.delete(n));
-    replace(health, states.size ? table("Plugins", ["Plugin", "State", "Tools", "Restarts", "Running", "Trouble"], [...states.values()].map((p) =>
-      [h("a", { href: `#/plugins/${encodeURIComponent(p.name)}` }, p.name), stateOf(p), p.tools, p.restarts || "", p.calls || "",
-        [p.crashes && count(p.crashes, "crash", "crashes"), p.state !== "ready" && (p.reason || p.lastError)].filter(Boolean).join(", ")])) : empty("No plugins."));
-  }, signal, (state, error) => state === "unimplemented" && replace(health, h("p", { class: "notice" }, explain(error))));
+  watch(
+    (o) => plugins.watch({}, o),
+    (message) => {
+      if (message.snapshot) states.clear();
+      for (const p of message.plugins) states.set(p.name, p);
+      message.removed.forEach((n) => states.delete(n));
+      replace(
+        health,
+        states.size
+          ? table(
+              "Plugins",
+              ["Plugin", "State", "Tools", "Restarts", "Running", "Trouble"],
+              [...states.values()].map((p) => [
+                h("a", { href: `#/plugins/${encodeURIComponent(p.name)}` }, p.name),
+                stateOf(p),
+                p.tools,
+                p.restarts || "",
+                p.calls || "",
+                [p.crashes && count(p.crashes, "crash", "crashes"), p.state !== "ready" && (p.reason || p.lastError)]
+                  .filter(Boolean)
+                  .join(", "),
+              ]),
+            )
+          : empty("No plugins."),
+      );
+    },
+    signal,
+    (state, error) => state === "unimplemented" && replace(health, h("p", { class: "notice" }, explain(error))),
+  );
 
   repeat(sample, 2000, signal);
   await refresh();

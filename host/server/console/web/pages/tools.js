@@ -7,7 +7,12 @@ import { duration, millis, pretty } from "../format.js";
 import { makeForm, Unsupported } from "../form.js";
 
 export async function show({ body, args, signal, operator }) {
-  const search = h("input", { type: "search", placeholder: "Search tools", "aria-label": "Search tools", spellcheck: "false" });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search tools",
+    "aria-label": "Search tools",
+    spellcheck: "false",
+  });
   const list = h("ul", { class: "list", "aria-label": "Tools" });
   const total = h("p", { class: "hint", role: "status" });
   const detail = h("section", { class: "detail", "aria-label": "Tool" });
@@ -24,11 +29,25 @@ export async function show({ body, args, signal, operator }) {
   }
   const fill = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = tools.filter((t) => words.every((w) => `${t.name} ${t.title} ${t.description} ${t.category}`.toLowerCase().includes(w)));
+    const found = tools.filter((t) =>
+      words.every((w) => `${t.name} ${t.title} ${t.description} ${t.category}`.toLowerCase().includes(w)),
+    );
     setText(total, words.length ? `${found.length} of ${tools.length} tools` : `${tools.length} tools`);
-    replace(list, found.map((t) => h("li", {}, h("a", { href: `#/tools/${encodeURIComponent(t.name)}`,
-      "aria-current": t.name === args[0] ? "true" : undefined },
-    h("span", { class: "name" }, t.name), h("span", { class: "sub" }, t.title || t.description.split("\n")[0])))));
+    replace(
+      list,
+      found.map((t) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            { href: `#/tools/${encodeURIComponent(t.name)}`, "aria-current": t.name === args[0] ? "true" : undefined },
+            h("span", { class: "name" }, t.name),
+            h("span", { class: "sub" }, t.title || t.description.split("\n")[0]),
+          ),
+        ),
+      ),
+    );
   };
   search.addEventListener("input", fill);
   fill();
@@ -43,54 +62,115 @@ async function showTool(detail, name, signal, operator) {
   const form = h("div", { class: "arguments" });
   const out = h("div", { class: "output", "aria-live": "polite" });
   const arguments_ = await editor(form, tool.inputSchema, signal);
-  const run = button("Run", () => call(out, tool, arguments_, signal, cancel), { class: "primary", title: "Ctrl+Enter", disabled: !operator });
+  const run = button("Run", () => call(out, tool, arguments_, signal, cancel), {
+    class: "primary",
+    title: "Ctrl+Enter",
+    disabled: !operator,
+  });
   const cancel = button("Cancel", () => {}, { hidden: true });
   const preview = button("Preview", () => showPreview(out, tool, arguments_, signal), { disabled: !operator });
   detail.addEventListener("keydown", (e) => {
-    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); run.click(); }
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+      e.preventDefault();
+      run.click();
+    }
   });
-  replace(detail, h("h2", {}, tool.name), hints(tool), h("div", { class: "description scroll", tabindex: "0", role: "region", "aria-label": "Description" }, tool.description), form,
-    h("div", { class: "row actions" }, run, cancel, preview, !operator && h("span", { class: "hint" }, "Running needs the role operator.")),
-    out, definition(tool));
+  replace(
+    detail,
+    h("h2", {}, tool.name),
+    hints(tool),
+    h(
+      "div",
+      { class: "description scroll", tabindex: "0", role: "region", "aria-label": "Description" },
+      tool.description,
+    ),
+    form,
+    h(
+      "div",
+      { class: "row actions" },
+      run,
+      cancel,
+      preview,
+      !operator && h("span", { class: "hint" }, "Running needs the role operator."),
+    ),
+    out,
+    definition(tool),
+  );
 }
 
 function hints(tool) {
   const t = tool.hints ?? {};
-  return h("p", { class: "pills" }, pill(tool.plugin), tool.category && tool.category !== tool.plugin && pill(tool.category), tool.costTier && pill(tool.costTier),
-    t.readOnly && pill("read only", "good"), t.destructive && pill("destructive", "bad"), t.idempotent && pill("idempotent"),
-    t.openWorld && pill("open world", "warn"), tool.previews && pill("previews"), tool.stateful && pill("stateful"),
-    tool.hints && !tool.hintsBelieved && pill("hints are not trusted", "warn"));
+  return h(
+    "p",
+    { class: "pills" },
+    pill(tool.plugin),
+    tool.category && tool.category !== tool.plugin && pill(tool.category),
+    tool.costTier && pill(tool.costTier),
+    t.readOnly && pill("read only", "good"),
+    t.destructive && pill("destructive", "bad"),
+    t.idempotent && pill("idempotent"),
+    t.openWorld && pill("open world", "warn"),
+    tool.previews && pill("previews"),
+    tool.stateful && pill("stateful"),
+    tool.hints && !tool.hintsBelieved && pill("hints are not trusted", "warn"),
+  );
 }
 
 function definition(tool) {
-  return h("details", { class: "card" }, h("summary", {}, "Definition"), facts([
-    ["Title", tool.title], ["Aliases", tool.aliases.join(", ")], ["Original name", tool.originalName],
-    ["Timeout", tool.timeout && duration(millis(tool.timeout))], ["Not checked", tool.unchecked.join("; ")],
-    ["Invisible characters removed", tool.invisible || ""]]),
-  h("h3", {}, "Arguments"), code(tool.inputSchema, "Input schema"),
-  tool.outputSchema && [h("h3", {}, "Result"), code(tool.outputSchema, "Output schema")]);
+  return h(
+    "details",
+    { class: "card" },
+    h("summary", {}, "Definition"),
+    facts([
+      ["Title", tool.title],
+      ["Aliases", tool.aliases.join(", ")],
+      ["Original name", tool.originalName],
+      ["Timeout", tool.timeout && duration(millis(tool.timeout))],
+      ["Not checked", tool.unchecked.join("; ")],
+      ["Invisible characters removed", tool.invisible || ""],
+    ]),
+    h("h3", {}, "Arguments"),
+    code(tool.inputSchema, "Input schema"),
+    tool.outputSchema && [h("h3", {}, "Result"), code(tool.outputSchema, "Output schema")],
+  );
 }
 
 // editor shows a form and JSON as two views of the arguments; text() is the arguments as they are sent.
 async function editor(place, schema, signal) {
   const area = h("textarea", { rows: "10", spellcheck: "false", "aria-label": "Arguments as JSON", class: "json" });
   const problem = h("p", { class: "fielderror", role: "alert", hidden: true });
-  let form = null, mode = "form", reason = "";
-  try { form = await makeForm(schema); } catch (error) {
+  let form = null,
+    mode = "form",
+    reason = "";
+  try {
+    form = await makeForm(schema);
+  } catch (error) {
     reason = error instanceof Unsupported ? error.message : `the form could not be made (${error.message})`;
   }
   signal.addEventListener("abort", () => form?.close(), { once: true });
   const formTab = h("button", { type: "button", role: "tab", onclick: () => select("form") }, "Form");
   const jsonTab = h("button", { type: "button", role: "tab", onclick: () => select("json") }, "JSON");
-  const tabs = h("div", { role: "tablist", class: "tabs", "aria-label": "Arguments", onkeydown: (e) => {
-    if (e.key === "ArrowLeft" || e.key === "ArrowRight") select(mode === "form" ? "json" : "form", true);
-  } }, formTab, jsonTab);
+  const tabs = h(
+    "div",
+    {
+      role: "tablist",
+      class: "tabs",
+      "aria-label": "Arguments",
+      onkeydown: (e) => {
+        if (e.key === "ArrowLeft" || e.key === "ArrowRight") select(mode === "form" ? "json" : "form", true);
+      },
+    },
+    formTab,
+    jsonTab,
+  );
   const formPanel = h("div", { role: "tabpanel", "aria-label": "Form" }, form?.element);
   const jsonPanel = h("div", { role: "tabpanel", "aria-label": "JSON" }, area, problem);
 
   function select(next, focus) {
     if (next === "form" && mode === "json") {
-      try { form.set(JSON.parse(area.value || "{}")); } catch (error) {
+      try {
+        form.set(JSON.parse(area.value || "{}"));
+      } catch (error) {
         problem.hidden = false;
         setText(problem, `This is no JSON: ${error.message}`);
         return;
@@ -99,7 +179,10 @@ async function editor(place, schema, signal) {
     if (next === "json" && mode === "form" && form) area.value = pretty(JSON.stringify(form.value()));
     problem.hidden = true;
     mode = next;
-    for (const [tab, panel, name] of [[formTab, formPanel, "form"], [jsonTab, jsonPanel, "json"]]) {
+    for (const [tab, panel, name] of [
+      [formTab, formPanel, "form"],
+      [jsonTab, jsonPanel, "json"],
+    ]) {
       tab.setAttribute("aria-selected", String(name === mode));
       tab.tabIndex = name === mode ? 0 : -1;
       panel.hidden = name !== mode;
@@ -115,7 +198,7 @@ async function editor(place, schema, signal) {
     replace(place, h("p", { class: "hint" }, `There is no form for this tool: ${reason}.`), jsonPanel);
   }
   return {
-    text: () => mode === "json" ? area.value.trim() || "{}" : JSON.stringify(form.value()),
+    text: () => (mode === "json" ? area.value.trim() || "{}" : JSON.stringify(form.value())),
     valid: () => mode === "json" || form.check() === 0,
   };
 }
@@ -125,9 +208,20 @@ async function showPreview(out, tool, args, signal) {
   replace(out, h("p", { class: "hint" }, "Preview\u2026"));
   try {
     const p = await host.preview({ tool: tool.name, arguments: args.text() }, { signal });
-    replace(out, h("div", { class: "card" }, h("h3", {}, "Preview"), p.decision && renderDecision(p.decision),
-      p.error && h("p", { class: "problem" }, h("strong", {}, p.error.code), " ", p.error.message, " ", p.error.suggestion),
-      p.preview ? renderPreview(p.preview, signal) : !p.error && h("p", { class: "hint" }, "The tool has no preview of this call.")));
+    replace(
+      out,
+      h(
+        "div",
+        { class: "card" },
+        h("h3", {}, "Preview"),
+        p.decision && renderDecision(p.decision),
+        p.error &&
+          h("p", { class: "problem" }, h("strong", {}, p.error.code), " ", p.error.message, " ", p.error.suggestion),
+        p.preview
+          ? renderPreview(p.preview, signal)
+          : !p.error && h("p", { class: "hint" }, "The tool has no preview of this call."),
+      ),
+    );
   } catch (error) {
     replace(out, h("p", { class: "problem", role: "alert" }, explain(error)));
   }
@@ -139,7 +233,11 @@ async function call(out, tool, args, signal, cancel) {
   const status = h("p", { class: "status", role: "status" }, "Sent");
   const bar = h("progress", { "aria-label": "Progress", hidden: true });
   const stream = h("pre", {});
-  const live = h("div", { class: "code scroll live", tabindex: "0", role: "log", "aria-label": "Output", hidden: true }, stream);
+  const live = h(
+    "div",
+    { class: "code scroll live", tabindex: "0", role: "log", "aria-label": "Output", hidden: true },
+    stream,
+  );
   const place = h("div", {});
   const stop = new AbortController();
   const end = () => stop.abort();
@@ -160,7 +258,10 @@ async function call(out, tool, args, signal, cancel) {
           event(message.value);
           break;
         case "result":
-          setText(status, `${message.value.status === "ok" ? "Done" : "Failed"} in ${duration(performance.now() - began)}`);
+          setText(
+            status,
+            `${message.value.status === "ok" ? "Done" : "Failed"} in ${duration(performance.now() - began)}`,
+          );
           bar.hidden = true;
           replace(place, renderResult(message.value, signal));
           out.scrollIntoView({ block: "nearest" });
@@ -179,7 +280,10 @@ async function call(out, tool, args, signal, cancel) {
     switch (e.type) {
       case "progress":
         bar.hidden = false;
-        if (e.total > 0) { bar.max = e.total; bar.value = e.done; } else bar.removeAttribute("value");
+        if (e.total > 0) {
+          bar.max = e.total;
+          bar.value = e.done;
+        } else bar.removeAttribute("value");
         if (e.message) setText(status, e.message);
         break;
       case "status":
