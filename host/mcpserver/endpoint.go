@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
 )
 
 // Revisions of the protocol.
@@ -112,7 +115,8 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ListToolsRequest:
 			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.CallToolRequest:
-			return e.callTool(ctx, newRequest(r.Params, r.Extra, r.Session))
+			q := newRequest(r.Params, r.Extra, r.Session)
+			return e.callTool(q.trace(ctx), q)
 		case *mcp.ReadResourceRequest:
 			return e.readResource(newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // clients of all revisions may have logging
@@ -131,11 +135,15 @@ type request struct {
 	session *mcp.ServerSession
 	params  []member
 	meta    []member
+	header  http.Header // over HTTP
 }
 
 func newRequest(params mcp.Params, extra *mcp.RequestExtra, session *mcp.ServerSession) *request {
 	r := &request{session: session}
 	var raw json.RawMessage
+	if extra != nil {
+		r.header = extra.Header
+	}
 	if extra != nil && len(extra.Header[paramsHeader]) == 1 {
 		raw = json.RawMessage(extra.Header[paramsHeader][0])
 	} else { // of a JSON-RPC batch
@@ -144,6 +152,16 @@ func newRequest(params mcp.Params, extra *mcp.RequestExtra, session *mcp.ServerS
 	r.params = members(raw)
 	r.meta = members(find(r.params, "_meta"))
 	return r
+}
+
+// trace returns a context that belongs to the client's trace: that of the request's _meta, otherwise of its headers,
+// which may be those of a proxy.
+func (r *request) trace(ctx context.Context) context.Context {
+	parent, state := text(find(r.meta, "traceparent")), text(find(r.meta, "tracestate"))
+	if parent == "" {
+		parent, state = r.header.Get("Traceparent"), r.header.Get("Tracestate")
+	}
+	return host.WithTraceParent(ctx, parent, state)
 }
 
 // isModern reports whether the request follows the revision without sessions.

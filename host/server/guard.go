@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
@@ -148,6 +149,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		r.Body = &timedBody{ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
 		ctx := context.WithValue(r.Context(), principalKey{}, p)
+		ctx = host.WithTraceParent(ctx, r.Header.Get("Traceparent"), r.Header.Get("Tracestate"))
 		if watches[r.URL.Path] {
 			watching, done, refused := s.beginWatch(ctx, p)
 			if refused != nil {

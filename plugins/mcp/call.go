@@ -157,7 +157,8 @@ func (q *toolRequest) call(ctx context.Context, ask client.RequestFunc) (json.Ra
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer q.watch(ctx, cancel)()
-	o := &client.CallOptions{Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers,
+	o := &client.CallOptions{Meta: q.request.Meta, TraceParent: q.request.TraceParent,
+		TraceState: q.request.TraceState, Capabilities: q.capabilities(), Headers: q.headers,
 		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
 		return q.callTask(ctx, o)

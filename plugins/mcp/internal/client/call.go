@@ -17,6 +17,8 @@ import (
 type CallOptions struct {
 	// Meta is the caller's _meta, a JSON object; members that belong to the caller's own hop are left out.
 	Meta json.RawMessage
+	// TraceParent and TraceState stand in for members of Meta of that name; "" leaves those.
+	TraceParent, TraceState string
 	// Capabilities are the MCP client capabilities of this call's caller; nil means those of the session.
 	// They count at 2026-07-28 only.
 	Capabilities json.RawMessage
@@ -277,9 +279,15 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 	empty := len(b)
 	o := &c.options
 	for m := rawjson.MembersOf(o.Meta); m.Next(); {
-		if !ofOneHop(m.Name) {
+		if !ofOneHop(m.Name) && (o.TraceParent == "" || !ofTrace(m.Name)) {
 			b = append(append(b, ','), o.Meta[m.Start:m.End]...)
 		}
+	}
+	if o.TraceParent != "" {
+		b = appendString(append(b, `,"traceparent":`...), o.TraceParent)
+	}
+	if o.TraceParent != "" && o.TraceState != "" {
+		b = appendString(append(b, `,"tracestate":`...), o.TraceState)
 	}
 	if o.Progress != nil {
 		b = strconv.AppendInt(append(b, `,"progressToken":`...), c.id, 10)
@@ -302,6 +310,9 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 	b[empty] = '{'
 	return append(b, '}')
 }
+
+// ofTrace reports whether a member of _meta says which trace a request belongs to.
+func ofTrace(name []byte) bool { return string(name) == "traceparent" || string(name) == "tracestate" }
 
 func appendString(b []byte, s string) []byte {
 	quoted, _ := json.Marshal(s)
