@@ -40,11 +40,22 @@ type program struct {
 	server    *server.Server
 	stop      context.CancelFunc
 	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
+	path      string                        // of this program, where a newer one may be installed
+	lockFile  *os.File
+	listeners []server.Listener
+	handover  handover
 }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
 func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) (err error) {
 	p := &program{settings: o, log: log}
+	given, err := inherit()
+	if err != nil {
+		return err
+	}
+	if p.path, err = os.Executable(); err != nil {
+		return err
+	}
 	ctx, p.stop = context.WithCancel(ctx)
 	defer p.stop()
 	c, err := bootstrap.Load(p.options())
@@ -57,11 +68,10 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if err := p.place.Make(); err != nil {
 		return err
 	}
-	lock, err := p.lock()
-	if err != nil {
+	if err := p.lock(given); err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer p.lockFile.Close()
 	if p.own, err = p.token(); err != nil {
 		return err
 	}
@@ -78,13 +88,15 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if p.server, err = server.New(p.serverOptions()); err != nil {
 		return err
 	}
-	listeners, err := p.listen(ctx)
-	if err != nil {
+	if p.listeners, err = p.listen(ctx, given); err != nil {
 		return err
 	}
 	go p.services.Watch(ctx)
-	p.announce(stdout, listeners)
-	return p.server.Serve(ctx, p.drainTime, listeners...)
+	go p.endWhenIdle(ctx)
+	go p.signals(ctx)
+	p.announce(stdout, p.listeners)
+	p.ready()
+	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }
 
 // configKey names the configuration for the place of the host: its path, or without one the folder of its plugins.
@@ -126,7 +138,7 @@ func (p *program) serverOptions() server.Options {
 		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(),
-		Stop: func(drain time.Duration) {
+		Upgrade: p.upgrade, Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()
 		}}
@@ -165,12 +177,17 @@ var errRunning = errors.New("a host of this configuration, work folder and profi
 	"`toolhost serve --stop`, or replace it with `toolhost serve --upgrade`")
 
 // lock keeps a second host of the configuration from starting.
-func (p *program) lock() (*os.File, error) {
-	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", errRunning, err)
+func (p *program) lock(given *inherited) error {
+	if given != nil {
+		p.lockFile = given.lock
+		return nil
 	}
-	return f, nil
+	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fsutil.ErrLocked) {
+		return errRunning
+	}
+	p.lockFile = f
+	return err
 }
 
 // token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
@@ -200,8 +217,22 @@ func (p *program) drainTime() time.Duration {
 // defaultAddress is where HTTP is served unless something else is said, or the port is taken.
 const defaultAddress = "127.0.0.1:7411"
 
-// listen listens on the sockets, and on an address.
-func (p *program) listen(ctx context.Context) (all []server.Listener, err error) {
+// listen listens on the sockets, and on an address, unless an earlier host has handed over its listeners.
+func (p *program) listen(ctx context.Context, given *inherited) (all []server.Listener, err error) {
+	secure, err := p.block().LoadTLS()
+	if err != nil {
+		return nil, err
+	}
+	if given != nil {
+		for _, l := range given.listeners {
+			one := server.Listener{Listener: l}
+			if l.Addr().Network() != "unix" {
+				one.TLS = secure
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
 	defer func() {
 		for _, l := range all {
 			if err != nil {
@@ -222,10 +253,6 @@ func (p *program) listen(ctx context.Context) (all []server.Listener, err error)
 	address := cmp.Or(p.address, p.block().Address)
 	if p.background && address == "" {
 		return all, nil
-	}
-	secure, err := p.block().LoadTLS()
-	if err != nil {
-		return all, err
 	}
 	l, err := server.ListenTCP(ctx, cmp.Or(address, defaultAddress), secure)
 	if err != nil && address == "" {

@@ -148,6 +148,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			_ = control.SetReadDeadline(time.Time{})
 		}
 		r.Body = &timedBody{ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
+		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
+			s.asked.Store(time.Now().UnixNano())
+		}
+		select {
+		case <-s.leaving:
+			w.Header().Set("Connection", "close")
+		default:
+		}
 		ctx := context.WithValue(r.Context(), principalKey{}, p)
 		ctx = host.WithTraceParent(ctx, r.Header.Get("Traceparent"), r.Header.Get("Tracestate"))
 		if watches[r.URL.Path] {

@@ -115,9 +115,21 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 			}
 		}()
 	}
+	go func() { // also before ctx ends
+		<-s.leaving
+		for _, l := range listeners {
+			_ = l.Close() // whoever accepts from now on has a copy
+		}
+	}()
 	var err error
 	select {
 	case err = <-failed:
+		select {
+		case <-s.leaving:
+			err = nil
+			<-ctx.Done()
+		default:
+		}
 	case <-ctx.Done():
 	}
 	s.beginStop()
@@ -138,6 +150,23 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 		err = nil
 	}
 	return err
+}
+
+// LeaveTime is how long a server that leaves serves the connections that it has.
+const LeaveTime = 2 * time.Second
+
+// Leave closes the listeners, which another process serves from now on, and serves what comes on the connections that
+// there are, so that no request is lost on its way: each is closed with its next answer. End the context of Serve after
+// LeaveTime.
+func (s *Server) Leave() { s.leave() }
+
+// Idle is for how long no call has run, no watch was open, and no client of MCP has asked for anything.
+func (s *Server) Idle() time.Duration {
+	running, since := s.calls.Running()
+	if running > 0 || s.watches.open() > 0 {
+		return 0
+	}
+	return min(time.Since(since), time.Since(time.Unix(0, s.asked.Load())))
 }
 
 // lastGrace is how long canceled calls may take to send their results.

@@ -79,6 +79,10 @@ type Server struct {
 	// stopping ends watches, and new calls are refused from then on.
 	stopping context.Context
 	stop     context.CancelFunc
+	// leaving is closed when another process takes over.
+	leaving chan struct{}
+	leave   func()
+	asked   atomic.Int64 // when the last request of a client came, as Unix time in nanoseconds
 
 	mu        sync.Mutex
 	addresses []string
@@ -116,6 +120,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.leaving = make(chan struct{})
+	s.leave = sync.OnceFunc(func() { close(s.leaving) })
+	s.asked.Store(s.started.UnixNano())
 	s.handler = s.routes()
 	return s, nil
 }

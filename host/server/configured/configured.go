@@ -83,9 +83,14 @@ func (s *Services) Watch(ctx context.Context) {
 			return
 		case <-changes:
 		}
-		if _, err := s.reload(ctx); err != nil && ctx.Err() == nil {
-			s.options.Logger.Error("not reloaded", "error", err)
-		}
+		s.ReloadNow(ctx)
+	}
+}
+
+// ReloadNow reloads the configuration. A failure is logged, and everything continues unchanged.
+func (s *Services) ReloadNow(ctx context.Context) {
+	if _, err := s.reload(ctx); err != nil && ctx.Err() == nil {
+		s.options.Logger.Error("not reloaded", "error", err)
 	}
 }
 

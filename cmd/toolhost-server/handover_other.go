@@ -1,0 +1,28 @@
+//go:build !unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+)
+
+// inherited is what an earlier host has handed over: nothing on this system.
+type inherited struct {
+	lock      *os.File
+	listeners []net.Listener
+}
+
+func inherit() (*inherited, error) { return nil, nil }
+
+type handover struct{}
+
+func (*program) ready() {}
+
+func (*program) upgrade(context.Context) (int, error) {
+	return 0, errors.New("on this system sockets cannot be handed over; stop the host, and start it again")
+}
+
+func (*program) signals(ctx context.Context) { <-ctx.Done() }

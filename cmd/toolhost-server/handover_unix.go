@@ -1,0 +1,189 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/toolhost/toolhost/host/server"
+)
+
+const (
+	// readyVar names the file to which a program that was started writes a line when it serves.
+	readyVar = "TOOLHOST_READY_FILE"
+	// inheritVar lists what is handed over by an earlier host: the networks of its listeners, whose files come after
+	// that of the lock, which is the number before the colon.
+	inheritVar = "TOOLHOST_INHERIT"
+	// startTime is how long a successor may take to serve.
+	startTime = time.Minute
+)
+
+// inherited is what an earlier host has handed over.
+type inherited struct {
+	lock      *os.File
+	listeners []net.Listener
+}
+
+// inherit takes over what an earlier host has handed over; nil when there is none. Its variable is removed, so that no
+// plugin sees it.
+func inherit() (*inherited, error) {
+	text := os.Getenv(inheritVar)
+	_ = os.Unsetenv(inheritVar) // it fails for no name of ours
+	if text == "" {
+		return nil, nil
+	}
+	first, networks, _ := strings.Cut(text, ":")
+	fd, err := strconv.Atoi(first)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %q, which is not what a host hands over", inheritVar, text)
+	}
+	syscall.CloseOnExec(fd)
+	in := &inherited{lock: os.NewFile(uintptr(fd), "lock")}
+	for range strings.Split(networks, ",") {
+		fd++
+		file := os.NewFile(uintptr(fd), "listener")
+		l, err := net.FileListener(file)
+		_ = file.Close() // the listener has its own
+		if err != nil {
+			return nil, fmt.Errorf("a listener was not handed over: %w", err)
+		}
+		if u, is := l.(*net.UnixListener); is {
+			u.SetUnlinkOnClose(true)
+		}
+		in.listeners = append(in.listeners, l)
+	}
+	return in, nil
+}
+
+// ready tells who started this program that it serves, and the service manager.
+func (p *program) ready() {
+	if fd, err := strconv.Atoi(os.Getenv(readyVar)); err == nil {
+		syscall.CloseOnExec(fd)
+		f := os.NewFile(uintptr(fd), "ready")
+		_, _ = f.WriteString("ready\n") // who started it may be gone
+		_ = f.Close()
+	}
+	_ = os.Unsetenv(readyVar)
+	notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))
+}
+
+// notify tells systemd, if it has started this program.
+func notify(state string) {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return
+	}
+	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, _ = c.Write([]byte(state)) // it is a courtesy
+}
+
+// A successor is started at most once.
+type handover struct {
+	mu   sync.Mutex
+	done bool
+}
+
+// upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call. An
+// error means that this one serves on.
+func (p *program) upgrade(ctx context.Context) (pid int, err error) {
+	p.handover.mu.Lock()
+	defer p.handover.mu.Unlock()
+	if p.handover.done {
+		return 0, errors.New("another process has taken over already")
+	}
+	files := []*os.File{p.lockFile}
+	defer func() {
+		for _, f := range files[1:] {
+			_ = f.Close() // the listeners have their own
+		}
+	}()
+	var networks []string
+	for _, l := range p.listeners {
+		of, is := l.Listener.(interface{ File() (*os.File, error) })
+		if !is {
+			return 0, fmt.Errorf("the listener at %s cannot be handed over", l.Addr())
+		}
+		f, err := of.File()
+		if err != nil {
+			return 0, err
+		}
+		files, networks = append(files, f), append(networks, l.Addr().Network())
+	}
+	if pid, err = p.start(ctx, files, networks); err != nil {
+		return 0, err
+	}
+	p.handover.done = true
+	for _, l := range p.listeners {
+		if u, is := l.Listener.(*net.UnixListener); is {
+			u.SetUnlinkOnClose(false) // it is the successor's now
+		}
+	}
+	p.log.Info("another process has taken over", "pid", pid)
+	p.server.Leave()
+	time.AfterFunc(server.LeaveTime, p.stop)
+	return pid, nil
+}
+
+// start starts the successor, and returns when it serves.
+func (p *program) start(ctx context.Context, files []*os.File, networks []string) (pid int, err error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer read.Close()
+	const first = 3 // the first of ExtraFiles
+	cmd := exec.Command(p.path, os.Args[1:]...)
+	cmd.ExtraFiles = append(files, write)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s", inheritVar, first, strings.Join(networks, ",")),
+		fmt.Sprintf("%s=%d", readyVar, first+len(files)))
+	err = cmd.Start()
+	_ = write.Close()
+	if err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	_ = read.SetReadDeadline(time.Now().Add(startTime))
+	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
+	said, _ := read.Read(make([]byte, 16)) // nothing when it ends, or takes too long
+	if said > 0 {
+		return cmd.Process.Pid, nil
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	return 0, fmt.Errorf("the program that is installed now does not serve (%w); its log says why", errors.Join(<-ended))
+}
+
+// signals reloads the configuration on SIGHUP, and hands over on SIGUSR2, until ctx ends.
+func (p *program) signals(ctx context.Context) {
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, syscall.SIGHUP, syscall.SIGUSR2)
+	defer signal.Stop(received)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-received:
+			if s == syscall.SIGHUP {
+				p.services.ReloadNow(ctx)
+			} else if _, err := p.upgrade(ctx); err != nil {
+				p.log.Error("not replaced", "error", err)
+			}
+		}
+	}
+}
