@@ -41,7 +41,9 @@ func (h *snapshot) enforce(next CallFunc) CallFunc {
 
 // decide returns the policy's decision, adjusted for paths, the floor and the approval mode. The trace of a brief one,
 // for calls, takes a sixth of what a call allocates with ten rules.
-func (h *snapshot) decide(c *Call, brief bool) policy.Decision { return h.decideIn(h.options.Mode, c, brief) }
+func (h *snapshot) decide(c *Call, brief bool) policy.Decision {
+	return h.decideIn(h.options.Mode, c, brief)
+}
 
 func (h *snapshot) decideIn(m Mode, c *Call, brief bool) policy.Decision {
 	q := c.query()

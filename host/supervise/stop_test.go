@@ -396,7 +396,7 @@ func TestClosingStopsAllAtOnce(t *testing.T) {
 			spec := fixture("x", "good")
 			spec.Env["VERSION"] = version
 			mustReload(t, p, spec)
-			v := must(p.beginCall(t.Context()))
+			v := must(p.beginCall(t.Context(), new(time.Duration)))
 			defer v.end()
 			v.generation.child.over, v.generation.child.killAll = true, func() {} // no signal ends it
 		}
