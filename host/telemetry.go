@@ -151,7 +151,7 @@ func (c *Call) enter(ctx context.Context, s stage) (context.Context, stageRun) {
 
 // enterStart is enter for the start of a plugin whose tools are not known yet.
 func (c *Call) enterStart(ctx context.Context, plugin string) (context.Context, stageRun) {
-	if c.callState == nil || c.snapshot.instruments == nil {
+	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil {
 		return ctx, stageRun{}
 	}
 	return c.snapshot.instruments.enter(ctx, stageStart, c.snapshot.instruments.labelsOfPlugin(plugin))
