@@ -48,6 +48,9 @@ type settings struct {
 
 // run is main without the process; it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "history" {
+		return historyCommand(args[1:], os.Stdin, stdout, stderr)
+	}
 	var o settings
 	f := pflag.NewFlagSet("toolhost-server", pflag.ContinueOnError)
 	f.SetOutput(stderr)

@@ -20,6 +20,8 @@ import (
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/history"
+	"github.com/toolhost/toolhost/host/history/historyservice"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/server/configured"
 	"github.com/toolhost/toolhost/host/server/console"
@@ -37,6 +39,7 @@ type program struct {
 	services  *configured.Services
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
+	history   *history.Index // nil without a record
 	server    *server.Server
 	stop      context.CancelFunc
 	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
@@ -76,6 +79,8 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer p.endTelemetry()
+	p.history = p.openHistory(ctx, c) // before plugins start, for which its files are masked
+	defer p.followHistory(ctx)()
 	if err := p.open(ctx); err != nil {
 		return err
 	}
@@ -134,7 +139,7 @@ func (p *program) reloaded() {
 }
 
 func (p *program) serverOptions() server.Options {
-	return server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
+	o := server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
 		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(),
@@ -142,6 +147,10 @@ func (p *program) serverOptions() server.Options {
 			p.stopping.Store(&drain)
 			p.stop()
 		}}
+	if p.history != nil {
+		o.History = historyservice.New(p.history, p.historyOptions())
+	}
+	return o
 }
 
 // block is the serve block of the configuration in use.

@@ -75,7 +75,7 @@ func newRoot(t *terminal) *cobra.Command {
 	}
 	g.flags(root, t)
 	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g),
-		newDoctor(g), newMCP(g), newServe(g), newAudit(g), newPlugin(g), newVersion(g))
+		newDoctor(g), newMCP(g), newServe(g), newAudit(g), newHistory(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})

@@ -3,6 +3,7 @@ package historyservice
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,20 +29,19 @@ type Options struct {
 	Fail func(code connect.Code, message, hint string) *connect.Error
 }
 
-// New returns the service of an index.
-func New(index *history.Index, o Options) apiv1connect.HistoryServiceHandler {
-	return &service{index: index, options: o}
-}
-
-type service struct {
-	apiv1connect.UnimplementedHistoryServiceHandler
-
+// A Service serves an index.
+type Service struct {
 	index   *history.Index
 	options Options
 }
 
+var _ apiv1connect.HistoryServiceHandler = (*Service)(nil)
+
+// New returns the service of an index.
+func New(index *history.Index, o Options) *Service { return &Service{index: index, options: o} }
+
 // Search returns a page of calls.
-func (s *service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCallsRequest]) (
+func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCallsRequest]) (
 	*connect.Response[apiv1.SearchCallsResponse], error) {
 	m := r.Msg
 	f, err := s.filter(m.GetFilter())
@@ -67,7 +67,7 @@ func (s *service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 const maxNested = 100
 
 // GetCall returns one call with its lines, arguments and result.
-func (s *service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallRequest]) (
+func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallRequest]) (
 	*connect.Response[apiv1.GetCallResponse], error) {
 	id := r.Msg.GetCallId()
 	if id == "" {
@@ -121,7 +121,7 @@ func compact(raw json.RawMessage) string {
 }
 
 // Stats counts calls over time.
-func (s *service) Stats(ctx context.Context, r *connect.Request[apiv1.StatsRequest]) (
+func (s *Service) Stats(ctx context.Context, r *connect.Request[apiv1.StatsRequest]) (
 	*connect.Response[apiv1.StatsResponse], error) {
 	f, err := s.filter(r.Msg.GetFilter())
 	if err != nil {
@@ -153,19 +153,19 @@ func milliseconds(all []time.Duration) []float64 {
 }
 
 // Export sends the calls in pieces.
-func (s *service) Export(ctx context.Context, r *connect.Request[apiv1.ExportRequest],
+func (s *Service) Export(ctx context.Context, r *connect.Request[apiv1.ExportRequest],
 	stream *connect.ServerStream[apiv1.ExportResponse]) error {
-	f, err := s.filter(r.Msg.GetFilter())
+	return s.ExportTo(ctx, r.Msg, stream.Send)
+}
+
+// ExportTo is Export with another way to send.
+func (s *Service) ExportTo(ctx context.Context, r *apiv1.ExportRequest, send func(*apiv1.ExportResponse) error) error {
+	f, err := s.filter(r.GetFilter())
 	if err != nil {
 		return err
 	}
-	format := r.Msg.GetFormat()
-	if format == "" {
-		format = history.FormatJSONL
-	}
-	return s.failed(s.index.Export(ctx, f, format, r.Msg.GetLimit(), sender(func(lines []byte) error {
-		return stream.Send(&apiv1.ExportResponse{Data: lines})
-	})))
+	return s.failed(s.index.Export(ctx, f, cmp.Or(r.GetFormat(), history.FormatJSONL), r.GetLimit(),
+		sender(func(lines []byte) error { return send(&apiv1.ExportResponse{Data: lines}) })))
 }
 
 // A sender sends what is written.
@@ -193,7 +193,7 @@ func (s sender) Write(lines []byte) (int, error) {
 }
 
 // filter converts a filter.
-func (s *service) filter(m *apiv1.CallFilter) (history.Filter, error) {
+func (s *Service) filter(m *apiv1.CallFilter) (history.Filter, error) {
 	f := history.Filter{Tool: m.GetTool(), Plugin: m.GetPlugin(), SessionID: m.GetSessionId(), Caller: m.GetCaller(),
 		Workdir: m.GetWorkdir(), CallID: m.GetCallId(), ViaCallID: m.GetViaCallId(), Status: m.GetStatus(),
 		Name: m.GetName(), Outcome: m.GetOutcome(), Rule: m.GetRule(), ApprovalAnswer: m.GetApprovalAnswer(),
@@ -237,7 +237,7 @@ func recordedCall(c *history.Call) *apiv1.RecordedCall {
 	return out
 }
 
-func (s *service) fail(code connect.Code, message, hint string) *connect.Error {
+func (s *Service) fail(code connect.Code, message, hint string) *connect.Error {
 	if s.options.Fail != nil {
 		return s.options.Fail(code, message, hint)
 	}
@@ -245,7 +245,7 @@ func (s *service) fail(code connect.Code, message, hint string) *connect.Error {
 }
 
 // failed returns the RPC error for an error of the index, nil for nil.
-func (s *service) failed(err error) error {
+func (s *Service) failed(err error) error {
 	if err == nil {
 		return nil
 	}

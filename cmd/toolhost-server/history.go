@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/history"
+	"github.com/toolhost/toolhost/host/history/historyservice"
+	"github.com/toolhost/toolhost/host/server"
+)
+
+// openHistory opens the index of the configuration's record, nil if there is no record. The host serves without it if
+// it cannot be opened.
+func (p *program) openHistory(ctx context.Context, c *bootstrap.Configuration) *history.Index {
+	if c.Audit == nil || !c.Trusted() { // a file that is not trusted may name any path
+		return nil
+	}
+	path, err := bootstrap.AuditPath(c.Audit.Path)
+	if err == nil {
+		var index *history.Index
+		index, err = history.Open(ctx, history.Options{Record: path, KeepFor: c.History.KeepFor,
+			KeepCalls: c.History.KeepCalls, Log: p.log})
+		if err == nil {
+			return index
+		}
+	}
+	p.log.Error("the history is not served", "error", err)
+	return nil
+}
+
+// followHistory keeps the index up to date until the returned function is called, which closes it.
+func (p *program) followHistory(ctx context.Context) (end func()) {
+	if p.history == nil {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // also while the last calls end
+	var following sync.WaitGroup
+	following.Go(func() { p.history.Follow(ctx) })
+	return func() {
+		stop()
+		following.Wait()
+		_ = p.history.Close() // what is lost is made again
+	}
+}
+
+// historyOptions are those of the service of a running host, which knows more of recent calls.
+func (p *program) historyOptions() historyservice.Options {
+	return historyservice.Options{Recent: p.calls.Describe,
+		Fail: func(code connect.Code, message, hint string) *connect.Error {
+			return server.Fail(code, "", message, hint)
+		}}
+}
+
+// historyCommand answers one request for `toolhost history` where no host runs: toolhost itself links no SQLite. The
+// request comes on stdin and the answers go to stdout, each with its length before it.
+func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o history.Options
+	f := pflag.NewFlagSet("toolhost-server history", pflag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.Record, "record", "", "the record's `file`")
+	f.DurationVar(&o.KeepFor, "keep-for", 0, "remove calls of this `age` from the index")
+	f.Int64Var(&o.KeepCalls, "keep-calls", 0, "remove calls over this `number` from the index")
+	if err := f.Parse(args); err != nil || f.NArg() != 1 {
+		fmt.Fprintln(stderr, "toolhost-server history is run by `toolhost history`")
+		return exitUsage
+	}
+	err := answerHistory(ctx, o, f.Arg(0), bufio.NewReader(stdin), stdout, stderr)
+	if err == nil {
+		return exitOK
+	}
+	if e, is := errors.AsType[*connect.Error](err); is {
+		err = errors.New(e.Message())
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintln(stderr, "toolhost:", err)
+	}
+	return exitFailed
+}
+
+// longRead is how many bytes of a record take so long to be read that a person wants to know.
+const longRead = 64 << 20
+
+func answerHistory(ctx context.Context, o history.Options, method string, in *bufio.Reader, stdout, stderr io.Writer) (
+	err error) {
+	index, err := history.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	state, err := index.State(ctx)
+	if err != nil {
+		return err
+	}
+	if n := state.Size - state.Indexed; n > longRead {
+		fmt.Fprintf(stderr, "toolhost: reads %d MB of the record that are not indexed yet\n", n/1e6)
+	}
+	if method == "Rebuild" {
+		return index.Rebuild(ctx)
+	}
+	began := time.Now()
+	if err := index.Sync(ctx); err != nil && !errors.Is(err, history.ErrLocked) {
+		return err
+	} else if err != nil {
+		fmt.Fprintf(stderr, "toolhost: the answer may lack the latest calls: %v (waited %v)\n", err,
+			time.Since(began).Round(time.Second))
+	}
+	s := historyservice.New(index, historyservice.Options{})
+	switch method {
+	case "Search":
+		return answer(ctx, in, stdout, &apiv1.SearchCallsRequest{}, s.Search)
+	case "GetCall":
+		return answer(ctx, in, stdout, &apiv1.GetCallRequest{}, s.GetCall)
+	case "Stats":
+		return answer(ctx, in, stdout, &apiv1.StatsRequest{}, s.Stats)
+	case "Export":
+		r := &apiv1.ExportRequest{}
+		if err := protodelim.UnmarshalFrom(in, r); err != nil {
+			return err
+		}
+		return s.ExportTo(ctx, r, func(m *apiv1.ExportResponse) error {
+			_, err := protodelim.MarshalTo(stdout, m)
+			return err
+		})
+	}
+	return fmt.Errorf("toolhost-server has no method %q; install it and toolhost from one release", method)
+}
+
+// answer reads a request and writes the response.
+func answer[Q, A any, R interface {
+	*Q
+	proto.Message
+}](ctx context.Context, in *bufio.Reader, out io.Writer, r R,
+	call func(context.Context, *connect.Request[Q]) (*connect.Response[A], error)) error {
+	if err := protodelim.UnmarshalFrom(in, r); err != nil {
+		return err
+	}
+	response, err := call(ctx, connect.NewRequest((*Q)(r)))
+	if err != nil {
+		return err
+	}
+	m, is := any(response.Msg).(proto.Message)
+	if !is {
+		return errors.New("the response is no message")
+	}
+	_, err = protodelim.MarshalTo(out, m)
+	return err
+}

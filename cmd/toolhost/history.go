@@ -1,0 +1,506 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/internal/textutil"
+)
+
+// historyFlags are those of a filter.
+type historyFlags struct {
+	record, profile string
+	filter          apiv1.CallFilter
+	since, until    string
+	atLeast         time.Duration
+}
+
+func newHistory(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "Search the record of what was decided and run",
+		Long: "Search the record of what was decided and run. The running host is asked, or the record is read\n" +
+			"here; an index beside it, FILE.index, makes that fast, and is made from the record at any time.\n" +
+			"`toolhost audit` checks the record itself.",
+		SuggestionsMinimumDistance: 2,
+
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newHistorySearch(g), newHistoryShow(g), newHistoryStats(g), newHistoryExport(g), newHistoryRebuild(g))
+	return cmd
+}
+
+// flags adds the flags of a filter.
+func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.filter.Tool, "tool", "", "calls of this `tool`, or pattern such as shell__*")
+	fs.StringVar(&f.filter.Plugin, "plugin", "", "calls of this `plugin`")
+	fs.StringVar(&f.filter.SessionId, "session", "", "calls of this `session`")
+	fs.StringVar(&f.filter.Caller, "caller", "", "calls of this `caller`")
+	fs.StringVar(&f.filter.Rule, "rule", "", "calls that this `rule` decided")
+	fs.StringVar(&f.filter.ViaCallId, "via", "", "calls that a plugin made on behalf of this `call`")
+	choose(cmd, &f.filter.Status, "status", "calls that ended so: %s", "ok", "error", "unfinished")
+	fs.StringSliceVar(&f.filter.Codes, "code", nil, "calls that failed with one of these `codes`, such as E_TOOL,E_TIMEOUT")
+	fs.StringSliceVar(&f.filter.Effects, "effect", nil, "calls that the rules decided with one of these `effects`")
+	fs.StringVar(&f.since, "since", "", "calls from this `time` on: 2026-11-23, 2026-11-23T10:00, or 2h ago as 2h, 3 days "+
+		"ago as 3d")
+	fs.StringVar(&f.until, "until", "", "calls before this `time`")
+	fs.DurationVar(&f.atLeast, "at-least", 0, "calls that took at least this `long`, such as 2s")
+	complete(cmd, "plugin", g.completePlugins)
+	for _, name := range []string{"tool", "session", "caller", "rule", "via", "code", "since", "until", "at-least"} {
+		complete(cmd, name, cobra.NoFileCompletions)
+	}
+	complete(cmd, "effect", cobra.FixedCompletions([]string{"allow", "ask", "always_ask", "deny"},
+		cobra.ShellCompDirectiveNoFileComp))
+	f.place(g, cmd)
+}
+
+// place adds the flags that say which record is searched.
+func (f *historyFlags) place(g *globals, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.record, "record", "", "search this `file`, such as a record that was moved away")
+	g.profileFlag(cmd, &f.profile)
+}
+
+// read returns what the flags and words say.
+func (f *historyFlags) read(words []string) (*apiv1.CallFilter, error) {
+	f.filter.Text = strings.Join(words, " ")
+	now := time.Now()
+	for _, t := range []struct {
+		flag, text string
+		to         **timestamppb.Timestamp
+	}{{"since", f.since, &f.filter.Since}, {"until", f.until, &f.filter.Until}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := parseTime(t.text, now)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", t.flag, err)
+		}
+		*t.to = timestamppb.New(at)
+	}
+	if f.atLeast != 0 {
+		f.filter.AtLeast = durationpb.New(f.atLeast)
+	}
+	return &f.filter, nil
+}
+
+// parseTime reads a time, in the user's zone if it says none, or how long ago it was.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime,
+		"2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	if days, is := strings.CutSuffix(text, "d"); is {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no time; write one such as 2026-11-23, 2026-11-23T10:00, 2h or 3d", text)
+}
+
+func newHistorySearch(g *globals) *cobra.Command {
+	var f historyFlags
+	var format string
+	var n int
+	var oldest bool
+	cmd := &cobra.Command{
+		Use:   "search [WORD]...",
+		Short: "Find calls by words and by what they are",
+		Long: "Find calls, the newest first. All words must occur in the texts that the record has of a call:\n" +
+			"names, reasons and errors, and arguments and results where it has them. Words between quotes must\n" +
+			"follow each other: '\"permission denied\"'.",
+		Example: `  toolhost history search --since 1d --status error
+  toolhost history search main.go --tool 'edit__*'
+  toolhost history search --at-least 10s --format json`,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if n < 1 || n > 1_000_000 {
+				return fmt.Errorf("-n must be from 1 to 1000000, not %d", n)
+			}
+			filter, err := f.read(words)
+			if err != nil {
+				return err
+			}
+			return g.searchHistory(cmd.Context(), &f, &apiv1.SearchCallsRequest{Filter: filter, OldestFirst: oldest}, n,
+				format)
+		},
+	}
+	f.flags(g, cmd)
+	cmd.Flags().IntVarP(&n, "lines", "n", 20, "at most how many calls")
+	cmd.Flags().BoolVar(&oldest, "oldest-first", false, "the oldest first")
+	complete(cmd, "lines", cobra.NoFileCompletions)
+	chooseFormat(cmd, &format, "%s, an object of the API for each call", "text", "json")
+	return cmd
+}
+
+func newHistoryShow(g *globals) *cobra.Command {
+	var f historyFlags
+	var format string
+	cmd := &cobra.Command{
+		Use:   "show CALL",
+		Short: "Show all that is known of one call",
+		Long: "Show the lines that the record has of one call, as indented JSON, and the calls that its plugin made\n" +
+			"on its behalf. " + outcomeWords,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.showHistory(cmd.Context(), &f, args[0], format)
+		},
+	}
+	f.place(g, cmd)
+	chooseFormat(cmd, &format, "%s, the answer of the API", "text", "json")
+	return cmd
+}
+
+func newHistoryStats(g *globals) *cobra.Command {
+	var f historyFlags
+	var format, by string
+	var steps int32
+	cmd := &cobra.Command{
+		Use:   "stats [WORD]...",
+		Short: "Count calls over time, with their durations",
+		Long: "Count calls in steps of time: how many, how many failed, and how long half, 95 % and 99 % of them took at\n" +
+			"most, within 7 %. Steps begin at whole minutes, hours or days; the first and the last are counted whole.",
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			filter, err := f.read(words)
+			if err != nil {
+				return err
+			}
+			return g.historyStats(cmd.Context(), &f, &apiv1.StatsRequest{Filter: filter, Steps: steps, GroupBy: by}, format)
+		},
+	}
+	f.flags(g, cmd)
+	cmd.Flags().Int32Var(&steps, "steps", 24, "at most how many steps")
+	complete(cmd, "steps", cobra.NoFileCompletions)
+	choose(cmd, &by, "by", "a row for each %s", "tool", "plugin", "session", "status", "code")
+	chooseFormat(cmd, &format, "%s, the answer of the API", "text", "json")
+	return cmd
+}
+
+func newHistoryExport(g *globals) *cobra.Command {
+	var f historyFlags
+	var format string
+	var limit int64
+	cmd := &cobra.Command{
+		Use:   "export [WORD]...",
+		Short: "Print the calls as lines of the record, or as CSV",
+		Long: "Print the calls, the oldest first: as jsonl the lines of the record byte for byte, as csv a row for each\n" +
+			"call. A cell that a program for tables would take for a formula has a ' before it.",
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			filter, err := f.read(words)
+			if err != nil {
+				return err
+			}
+			return g.exportHistory(cmd.Context(), &f, &apiv1.ExportRequest{Filter: filter, Format: format, Limit: limit})
+		},
+	}
+	f.flags(g, cmd)
+	cmd.Flags().Int64Var(&limit, "limit", 0, "at most how many calls (default: all)")
+	complete(cmd, "limit", cobra.NoFileCompletions)
+	chooseFormat(cmd, &format, "%s", "jsonl", "csv")
+	return cmd
+}
+
+func newHistoryRebuild(g *globals) *cobra.Command {
+	var f historyFlags
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make the index again from the record",
+		Long: "Make the index again from the record. That happens by itself when the record was moved, cut or changed, or\n" +
+			"the index damaged; a running host follows.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.readHistory(cmd.Context(), &f, historyRequest{method: "Rebuild"})
+		},
+	}
+	f.place(g, cmd)
+	return cmd
+}
+
+// A historyRequest is a request for the service of histories.
+type historyRequest struct {
+	method  string
+	message proto.Message
+	answer  proto.Message
+	// each is called with each answer in answer.
+	each func() error
+}
+
+// askHistory asks the running host if it has a history, and otherwise reads the record.
+func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
+	if f.record != "" {
+		return g.readHistory(ctx, f, r)
+	}
+	running := g.running(ctx, f.profile)
+	if running == nil {
+		return g.readHistory(ctx, f, r)
+	}
+	defer running.close()
+	if !slices.Contains(running.info.Parts, "history") {
+		return errors.New("the running host keeps no record, so it has no history; a line `audit {}` in the " +
+			"configuration has calls recorded")
+	}
+	if export, is := r.message.(*apiv1.ExportRequest); is {
+		stream, err := apiv1.NewHistoryServiceClient(running.conn).Export(ctx, export)
+		for err == nil {
+			if err = stream.RecvMsg(r.answer); err == nil {
+				err = r.each()
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return remoteError(err)
+	}
+	if err := running.conn.Invoke(ctx, "/toolhost.api.v1.HistoryService/"+r.method, r.message, r.answer); err != nil {
+		return remoteError(err)
+	}
+	return r.each()
+}
+
+// maxAnswer is the longest answer of toolhost-server, in bytes.
+const maxAnswer = 64 << 20
+
+// readHistory has toolhost-server read the record, which links SQLite.
+func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
+	return g.onLog(nonEmpty(f.record), func(path string) error {
+		if _, err := os.Stat(path); err != nil {
+			return err
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		program, err := serverPath()
+		if err != nil {
+			return err
+		}
+		args := []string{"history", "--record=" + path}
+		if c, err := g.load(); f.record == "" && err == nil {
+			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
+		}
+		cmd := exec.CommandContext(ctx, program, append(args, r.method)...)
+		cmd.Stderr = g.err
+		if r.message != nil {
+			var request bytes.Buffer
+			if _, err := protodelim.MarshalTo(&request, r.message); err != nil {
+				return err
+			}
+			cmd.Stdin = &request
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		reading := r.readAnswers(bufio.NewReader(out))
+		if reading != nil {
+			_ = cmd.Process.Kill() // it may still write
+		}
+		err = cmd.Wait()
+		switch ended, is := errors.AsType[*exec.ExitError](err); {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case reading != nil:
+			return reading
+		case is:
+			return &exitError{code: ended.ExitCode()} // which it has explained
+		}
+		return err
+	})
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func (r historyRequest) readAnswers(in *bufio.Reader) error {
+	for {
+		if _, err := in.Peek(1); err != nil {
+			return nil // how it ended is told by its exit code
+		}
+		if err := (protodelim.UnmarshalOptions{MaxSize: maxAnswer}).UnmarshalFrom(in, r.answer); err != nil {
+			return fmt.Errorf("the answer of toolhost-server cannot be read: %w", err)
+		}
+		if err := r.each(); err != nil {
+			return err
+		}
+	}
+}
+
+// searchHistory prints up to n calls.
+func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.SearchCallsRequest, n int,
+	format string) error {
+	var rows [][]string
+	for left := n; left > 0; {
+		r.PageSize = int32(min(left, 1000))
+		var page apiv1.SearchCallsResponse
+		err := g.askHistory(ctx, f, historyRequest{"Search", r, &page, func() error { return nil }})
+		if err != nil {
+			return err
+		}
+		for _, c := range page.Calls {
+			if format == "json" {
+				if err := g.printMessage(c, false); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, historyRow(c))
+		}
+		if left -= len(page.Calls); left > 0 && page.NextPageToken == "" {
+			break
+		}
+		r.PageToken = page.NextPageToken
+		if page.UnreadBytes > 0 {
+			fmt.Fprintf(g.err, "toolhost: %d MB of the record are not searched yet\n", page.UnreadBytes/1e6+1)
+		}
+	}
+	if format == "text" && len(rows) > 0 {
+		header := []string{"TIME", "CALL", "TOOL", "CALLER", "EFFECT", "STATUS", "CODE", "DURATION", "REASON"}
+		writeTable(g.out, append([][]string{header}, rows...), widest)
+	}
+	return nil
+}
+
+func historyRow(c *apiv1.RecordedCall) []string {
+	at := c.Decided
+	if at == nil {
+		at = c.Ended
+	}
+	took := ""
+	if c.Duration != nil {
+		took = fmt.Sprintf("%.1f ms", float64(c.Duration.AsDuration().Microseconds())/1000)
+	}
+	row := []string{at.AsTime().UTC().Format(time.DateTime) + "Z"}
+	for _, cell := range []string{c.CallId, c.Tool, c.Caller, c.Effect, c.Status, c.Code, took,
+		cmp.Or(c.ErrorReason, c.Reason)} {
+		row = append(row, cmp.Or(fit(firstLine(cell), 64), "-"))
+	}
+	return row
+}
+
+// printMessage prints a message of the API as JSON.
+func (g *globals) printMessage(m proto.Message, indented bool) error {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return g.printRawJSON(text, indented)
+}
+
+// printRawJSON prints JSON, whose blanks protojson varies.
+func (g *globals) printRawJSON(text []byte, indented bool) (err error) {
+	var out bytes.Buffer
+	if indented {
+		err = json.Indent(&out, text, "", "  ")
+	} else {
+		err = json.Compact(&out, text)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(g.out, escaped(out.String()))
+	return nil
+}
+
+func (g *globals) showHistory(ctx context.Context, f *historyFlags, call, format string) error {
+	var answer apiv1.GetCallResponse
+	return g.askHistory(ctx, f, historyRequest{"GetCall", &apiv1.GetCallRequest{CallId: call}, &answer, func() error {
+		if format == "json" {
+			return g.printMessage(&answer, true)
+		}
+		for _, line := range answer.Records {
+			if err := g.printRawJSON([]byte(line), true); err != nil {
+				return err
+			}
+		}
+		if len(answer.Nested) == 0 {
+			return nil
+		}
+		rows := [][]string{}
+		for _, c := range answer.Nested {
+			rows = append(rows, historyRow(c))
+		}
+		fmt.Fprintf(g.out, "\n%s on its behalf:\n", textutil.Count(len(rows), "call"))
+		writeTable(g.out, rows, widest)
+		return nil
+	}})
+}
+
+func (g *globals) historyStats(ctx context.Context, f *historyFlags, r *apiv1.StatsRequest, format string) error {
+	var answer apiv1.StatsResponse
+	return g.askHistory(ctx, f, historyRequest{"Stats", r, &answer, func() error {
+		if format == "json" {
+			return g.printMessage(&answer, true)
+		}
+		rows := [][]string{{"FROM", cmp.Or(strings.ToUpper(r.GroupBy), "-"), "CALLS", "ERRORS", "P50", "P95", "P99"}}
+		for step, at := range answer.Times {
+			for _, s := range answer.Series {
+				if s.Calls[step] > 0 {
+					rows = append(rows, []string{at.AsTime().UTC().Format(time.DateTime) + "Z", cmp.Or(fit(s.Name, 64), "-"),
+						strconv.FormatInt(s.Calls[step], 10), strconv.FormatInt(s.Errors[step], 10), roundMS(s.P50Ms[step]),
+						roundMS(s.P95Ms[step]), roundMS(s.P99Ms[step])})
+				}
+			}
+		}
+		writeTable(g.out, rows, widest)
+		return nil
+	}})
+}
+
+// roundMS writes milliseconds with two digits.
+func roundMS(ms float64) string {
+	if ms == 0 {
+		return "-"
+	}
+	digits := max(0, 1-int(math.Floor(math.Log10(ms))))
+	return strconv.FormatFloat(ms, 'f', min(digits, 3), 64) + " ms"
+}
+
+// exportHistory prints what is sent: byte for byte, but for characters that would change a terminal.
+func (g *globals) exportHistory(ctx context.Context, f *historyFlags, r *apiv1.ExportRequest) error {
+	var answer apiv1.ExportResponse
+	return g.askHistory(ctx, f, historyRequest{"Export", r, &answer, func() error {
+		text := answer.Data
+		if isTerminal(os.Stdout) {
+			text = []byte(escaped(strings.ReplaceAll(string(text), "\r\n", "\n")))
+		}
+		_, err := g.out.Write(text)
+		return err
+	}})
+}
