@@ -199,7 +199,13 @@ func (b *browser) see(selector, text string) {
 // press clicks the button, link or tab of that name.
 func (b *browser) press(name string) {
 	b.t.Helper()
-	find := `[...document.querySelectorAll("button,a,summary")].find((e) => e.textContent.trim() === ` + quote(name) +
+	b.pressIn("body", name)
+}
+
+// pressIn is press for what is inside of an element.
+func (b *browser) pressIn(selector, name string) {
+	b.t.Helper()
+	find := `[...document.querySelector(` + quote(selector) + `).querySelectorAll("button,a,summary")].find((e) => e.textContent.trim() === ` + quote(name) +
 		` && e.offsetParent && !e.disabled)`
 	b.wait("!!" + find)
 	eval[bool](b, "("+find+").click(), true")

@@ -317,7 +317,7 @@ func (f *fake) recorded(i int) *apiv1.RecordedCall {
 func (f *fake) Search(_ context.Context, r *connect.Request[apiv1.SearchCallsRequest]) (
 	*connect.Response[apiv1.SearchCallsResponse], error) {
 	from, _ := strconv.Atoi(r.Msg.PageToken)
-	out := &apiv1.SearchCallsResponse{}
+	out := &apiv1.SearchCallsResponse{Total: int64(f.calls)}
 	i := from
 	for ; i < f.calls && len(out.Calls) < int(r.Msg.PageSize); i++ {
 		c := f.recorded(i)
@@ -346,7 +346,7 @@ func (f *fake) GetCall(_ context.Context, r *connect.Request[apiv1.GetCallReques
 
 func (f *fake) Stats(_ context.Context, r *connect.Request[apiv1.StatsRequest]) (*connect.Response[apiv1.StatsResponse],
 	error) {
-	out := &apiv1.StatsResponse{Calls: 5000, Errors: 40}
+	out := &apiv1.StatsResponse{Calls: 5000, Errors: 40, Step: durationpb.New(time.Minute)}
 	s := &apiv1.Series{}
 	since, until := r.Msg.Filter.GetSince().AsTime(), r.Msg.Filter.GetUntil().AsTime()
 	for i := range int(r.Msg.Steps) {

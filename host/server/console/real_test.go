@@ -123,6 +123,43 @@ func TestBrowserWithARealHost(t *testing.T) {
 	b.screenshot("real-call")
 }
 
+// Who looks at a plugin sees it die and come back, with what it printed.
+func TestBrowserSeesAPluginDie(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.expect("501")
+	b.open(h.url, "tools") // lists the plugins' tools, and starts them
+	b.see(".list", "shell__exec")
+	b.open(h.url, "plugins")
+	b.see("#plugin-shell .pill", "ready")
+	pid := eval[int](b, `+[...document.querySelectorAll("#plugin-shell .facts div")].find((d) => d.firstChild.textContent === "Process").lastChild.textContent`)
+	b.pressIn("#plugin-shell", "Logs")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	b.see("#plugin-shell .pill", "crashed")
+	b.see("#plugin-shell summary", "Last crash")
+	b.see("#plugin-shell .problem", "killed by SIGKILL")
+	b.screenshot("real-crash")
+	if status := eval[string](b, `import("/console/api.js").then((m) => m.host.callOnce({ tool: "shell__exec",
+		arguments: '{"command":"for i in 1; do echo $i; done"}' })).then((r) => r.status)`); status != "ok" {
+		t.Errorf("the next call ended with %s", status)
+	}
+	b.see("#plugin-shell .facts", "2, 1 restart")
+	b.see("#plugin-shell .pill", "ready")
+	now := eval[int](b, `+[...document.querySelectorAll("#plugin-shell .facts div")].find((d) => d.firstChild.textContent === "Process").lastChild.textContent`)
+	if now == pid {
+		t.Errorf("the page still shows the process %d", pid)
+	}
+	b.pressIn("#plugin-shell", "Reload")
+	b.see("#announcements", "shell was reloaded")
+	b.see("#plugin-shell .facts", "3, 1 restart")
+}
+
 // Pages of other origins, other names for the address, and frames get nothing.
 func TestBrowserKeepsOtherPagesOut(t *testing.T) {
 	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {

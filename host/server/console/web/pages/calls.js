@@ -62,6 +62,7 @@ export async function show({ body, args, signal, operator }) {
       ["", "any"],
       ["ok", "ok"],
       ["error", "error"],
+      ["unfinished", "no end"],
     ]),
     field("codes", "Code", "E_DENIED"),
     choose("since", "Time", sinces),
@@ -101,6 +102,7 @@ export async function show({ body, args, signal, operator }) {
   );
   let calls = [],
     next = "",
+    all = "",
     loading = null;
   let typing;
   form.addEventListener("input", () => {
@@ -128,14 +130,19 @@ export async function show({ body, args, signal, operator }) {
     const stop = () => mine.abort();
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const r = await history.search({ filter: filter(), pageSize, pageToken: next }, { signal: mine.signal });
+      const r = await history.search(
+        { filter: filter(), pageSize, pageToken: next, count: first },
+        { signal: mine.signal },
+      );
       if (mine.signal.aborted) return;
       calls = calls.concat(r.calls);
       next = r.nextPageToken;
       if (first) list.element.scrollTop = 0;
       loading = null;
       list.set(calls);
-      setText(total, next ? `${count(calls.length, "call")} loaded, more below` : count(calls.length, "call"));
+      if (first) all = r.totalIsLeast ? `more than ${count(r.total, "call")}` : count(r.total, "call");
+      const unread = Number(r.unreadBytes) > 0 ? `; ${bytes(r.unreadBytes)} of the record are not searched yet` : "";
+      setText(total, (next ? all : count(calls.length, "call")) + unread);
     } catch (error) {
       if (mine.signal.aborted) return;
       loading = null;

@@ -77,19 +77,23 @@ export async function show({ body, signal, operator }) {
             h("p", { class: "problem" }, `The reload at ${clock(millis(c.failed))} failed; what is below is in use.`),
           mistakes("Mistakes", c.mistakes, "bad"),
           mistakes("Warnings", c.warnings, "warn"),
-          [...blocks].map(([block, settings]) =>
-            h(
-              "div",
-              { class: "card" },
-              h("h2", {}, block || "Top"),
-              table(
-                block || "Top",
-                ["Key", "Value", "Place"],
-                settings.map((s) => [
-                  s.key,
-                  h("code", {}, s.value),
-                  s.place || h("span", { class: "hint" }, "default"),
-                ]),
+          h(
+            "div",
+            { class: "cards" },
+            [...blocks].map(([block, settings]) =>
+              h(
+                "div",
+                { class: "card" },
+                h("h2", {}, block || "Top"),
+                table(
+                  block || "Top",
+                  ["Key", "Value", "Place"],
+                  settings.map((s) => [
+                    s.key,
+                    h("code", {}, s.value),
+                    s.place || h("span", { class: "hint" }, "default"),
+                  ]),
+                ),
               ),
             ),
           ),

@@ -30,12 +30,14 @@ export async function show({ body, info, signal }) {
     queue: plot("Calls at work", ["running", "waiting for approval"], whole, 4),
   };
   signal.addEventListener("abort", () => Object.values(plots).forEach((p) => p.close()), { once: true });
+  const past = [plots.calls, plots.errors, plots.latency];
+  const each = h("span", { class: "hint" });
   const note = h("div", {}),
     health = h("div", {}),
     running = h("div", {});
   replace(
     body,
-    h("div", { class: "row filterrow" }, span),
+    h("div", { class: "row filterrow" }, span, each),
     note,
     h(
       "dl",
@@ -71,7 +73,8 @@ export async function show({ body, info, signal }) {
       since = until - span.value * 60000;
     const at = (ms) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: 0 });
     try {
-      const s = await history.stats({ filter: { since: at(since), until: at(until) }, steps }, { signal });
+      const filter = { since: at(since), until: at(until) };
+      const s = await history.stats({ filter, steps }, { signal });
       const times = s.times.map((t) => millis(t) / 1000),
         one = s.series[0];
       const numbers = (list) => times.map((_, i) => Number(list?.[i] ?? 0));
@@ -82,13 +85,17 @@ export async function show({ body, info, signal }) {
       plots.latency.set([times, some(one?.p50Ms), some(one?.p95Ms), some(one?.p99Ms)]);
       setText(tiles.Calls, Number(s.calls).toLocaleString("en"));
       setText(tiles.Errors, Number(s.errors).toLocaleString("en"));
-      const weighed = (list) =>
-        calls.reduce((sum, n, i) => sum + n * Number(list?.[i] ?? 0), 0) / (calls.reduce((a, b) => a + b, 0) || 1);
-      setText(tiles.Median, duration(weighed(one?.p50Ms)) || "\u2013");
-      setText(tiles["Slowest 1 %"], duration(weighed(one?.p99Ms)) || "\u2013");
+      const all = (await history.stats({ filter, steps: 1 }, { signal })).series[0];
+      const of = (list) => (s.calls > 0n && list?.length ? duration(list.at(-1)) : "\u2013");
+      setText(tiles.Median, of(all?.p50Ms));
+      setText(tiles["Slowest 1 %"], of(all?.p99Ms));
+      setText(each, s.step ? `Each point is ${duration(millis(s.step))}.` : "");
       replace(note);
+      past.forEach((p) => (p.element.hidden = false));
     } catch (error) {
-      if (!signal.aborted) replace(note, h("p", { class: missing(error) ? "notice" : "problem" }, explain(error)));
+      if (signal.aborted) return;
+      past.forEach((p) => (p.element.hidden = missing(error)));
+      replace(note, h("p", { class: missing(error) ? "notice" : "problem" }, explain(error)));
     }
   }
 
@@ -155,7 +162,7 @@ export async function show({ body, info, signal }) {
               [...states.values()].map((p) => [
                 h("a", { href: `#/plugins/${encodeURIComponent(p.name)}` }, p.name),
                 stateOf(p),
-                p.tools,
+                p.tools || "",
                 p.restarts || "",
                 p.calls || "",
                 [p.crashes && count(p.crashes, "crash", "crashes"), p.state !== "ready" && (p.reason || p.lastError)]

@@ -1,6 +1,6 @@
 // Plugins: their processes as they change, with the last crash, the sandbox, and their logs.
 import { announce, button, empty, facts, h, pill, replace, setText } from "../dom.js";
-import { explain, plugins, watch } from "../api.js";
+import { explain, plugins, repeat, watch } from "../api.js";
 import { ago, bytes, clock, count, duration, millis } from "../format.js";
 
 const kinds = {
@@ -42,6 +42,15 @@ export async function show({ body, args, signal, operator }) {
     if (args[0]) drawn.get(args[0])?.element.scrollIntoView();
     args = [];
   }
+  // Changes of state come by themselves; figures such as memory are asked for.
+  const figures = async () => {
+    try {
+      for (const p of (await plugins.list({}, { signal })).plugins) all.set(p.name, p);
+      draw();
+    } catch {
+      // the watch says what is wrong
+    }
+  };
   await new Promise((first) =>
     watch(
       (o) => plugins.watch({}, o),
@@ -58,10 +67,11 @@ export async function show({ body, args, signal, operator }) {
           note,
           state !== "live" && h("p", { class: state === "unimplemented" ? "notice" : "problem" }, explain(error)),
         );
-        if (state !== "live") first();
+        if (state === "unimplemented") first();
       },
     ),
   );
+  repeat(figures, 5000, signal);
 }
 
 // makeCard keeps what a person opened, such as logs, while its figures change.
@@ -70,7 +80,8 @@ function makeCard(name, signal, operator) {
     figures = h("div", {}),
     trouble = h("div", {}),
     status = h("p", { class: "sr", role: "status" });
-  const logs = h("div", {});
+  const logs = h("div", {}),
+    printed = lastLines();
   let stop = null;
   const act = (what, done) => async () => {
     try {
@@ -109,6 +120,7 @@ function makeCard(name, signal, operator) {
     status,
     trouble,
     figures,
+    printed.element,
     h(
       "div",
       { class: "row actions" },
@@ -169,33 +181,24 @@ function makeCard(name, signal, operator) {
           ["Sandbox", p.sandbox && sandbox(p.sandbox)],
           ["Configured", p.source],
         ]),
-        p.lastCrash &&
-          h(
-            "details",
-            {},
-            h("summary", {}, `Last crash ${ago(millis(p.lastCrash.time))}, generation ${p.lastCrash.generation}`),
-            h("p", {}, p.lastCrash.error),
-            h(
-              "div",
-              { class: "code scroll", tabindex: "0", role: "region", "aria-label": "Standard error of the crash" },
-              h("pre", {}, p.lastCrash.stderr.join("\n")),
-            ),
-          ),
-        !p.lastCrash &&
-          p.stderr.length > 0 &&
-          h(
-            "details",
-            {},
-            h("summary", {}, "Last lines of standard error"),
-            h(
-              "div",
-              { class: "code scroll", tabindex: "0", role: "region", "aria-label": "Standard error" },
-              h("pre", {}, p.stderr.join("\n")),
-            ),
-          ),
       );
+      const c = p.lastCrash;
+      const what = c ? `Last crash ${ago(millis(c.time))}, generation ${c.generation}` : "Last lines of standard error";
+      setText(printed.title, what);
+      setText(printed.cause, c ? c.error : "");
+      setText(printed.lines, (c ?? p).stderr.join("\n") || "It printed nothing on standard error.");
+      printed.element.hidden = !c && p.stderr.length === 0;
     },
   };
+}
+
+// lastLines is what a process printed before it ended; it stays open while its text changes.
+function lastLines() {
+  const title = h("summary", {}),
+    cause = h("p", {}),
+    lines = h("pre", {});
+  const box = h("div", { class: "code scroll", tabindex: "0", role: "region", "aria-label": "Standard error" }, lines);
+  return { title, cause, lines, element: h("details", {}, title, cause, box) };
 }
 
 function sandbox(s) {
@@ -218,9 +221,15 @@ async function follow(name, place, signal) {
     lines,
   );
   replace(place, box);
+  let opened = false;
   watch(
-    (o) => plugins.logs({ plugin: name, lines: 200, follow: true }, o),
+    (o) => {
+      opened = true;
+      return plugins.logs({ plugin: name, lines: 200, follow: true }, o);
+    },
     (message) => {
+      if (opened) lines.replaceChildren(); // the last lines come again
+      opened = false;
       const atEnd = box.scrollTop + box.clientHeight > box.scrollHeight - 30;
       for (const line of message.lines) lines.append(h("span", {}, line + "\n"));
       while (lines.childNodes.length > 5000) lines.firstChild.remove();

@@ -87,7 +87,7 @@ async function showTool(detail, name, signal, operator) {
     form,
     h(
       "div",
-      { class: "row actions" },
+      { class: "row actions run" },
       run,
       cancel,
       preview,
