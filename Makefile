@@ -78,6 +78,13 @@ test-browser: build ## run the tests of the console in a real Chromium, and keep
 	@TOOLHOST_TEST_BROWSER="$${TOOLHOST_TEST_BROWSER:-1}" TOOLHOST_TEST_BROWSER_OUT="$(CURDIR)/dist/console" \
 		TOOLHOST_TEST_CONSOLE_NPM="$$(.ci/need-console-npm)" $(GO) test -count=1 -timeout 15m ./host/server/console
 
+.PHONY: pictures
+pictures: ## take the pictures of the console in docs/images again
+	@.ci/need-chromium
+	@mkdir -p docs/images
+	@TOOLHOST_TEST_BROWSER=required TOOLHOST_TEST_BROWSER_PICTURES="$(CURDIR)/docs/images" \
+		$(GO) test -count=1 ./host/server/console -run '^TestBrowserPictures$$'
+
 .PHONY: check
 check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
 

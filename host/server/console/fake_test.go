@@ -39,6 +39,12 @@ type fake struct {
 	mu     sync.Mutex
 	called []string // arguments of calls, and answers
 
+	// What pictures show in place of what tests need; see inUse.
+	approvals []*apiv1.Approval
+	running   []*apiv1.Plugin
+	result    []*apiv1.Content
+	busy      bool
+
 	watches chan int // how many watches are open, the newest figure
 	open    atomic.Int32
 	watched atomic.Int32 // how many were ever opened
@@ -209,6 +215,10 @@ func (f *fake) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
 	f.mu.Unlock()
 	event := func(e *apiv1.Event) { _ = s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e}}) }
 	_ = s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Accepted{Accepted: &apiv1.CallAccepted{CallId: "call-1"}}})
+	if f.busy {
+		return s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: &apiv1.CallResult{CallId: "call-1",
+			Status: "ok", Content: f.result}}})
+	}
 	event(&apiv1.Event{Type: "progress", Done: 1, Total: 3, Message: "one of three"})
 	event(&apiv1.Event{Type: "output", Stream: "stdout", Data: []byte("first line " + hostile + "\n")})
 	event(&apiv1.Event{Type: "log", Level: "warn", Message: "careful"})
@@ -243,6 +253,10 @@ func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessions
 
 func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchApprovalsRequest],
 	s *connect.ServerStream[apiv1.WatchApprovalsResponse]) error {
+	if f.busy {
+		_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: f.approvals})
+		return f.watch(ctx)
+	}
 	_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: []*apiv1.Approval{
 		{Id: "1", Kind: apiv1.Approval_KIND_CALL, Hash: "h1", Tool: f.tools[0], Arguments: `{"name":` + quote(hostile) + `}`,
 			Decision: decision, Caller: "cli", SessionId: "s1", Workdir: "/home/me/work", Risk: "medium", RiskReason: "it changes files",
@@ -275,6 +289,9 @@ func (f approvalFake) Answer(_ context.Context, r *connect.Request[apiv1.AnswerA
 }
 
 func (f pluginFake) plugins() []*apiv1.Plugin {
+	if f.busy {
+		return f.running
+	}
 	return []*apiv1.Plugin{
 		{Name: "demo", State: "ready", Since: timestamppb.New(time.Now().Add(-time.Hour)), Pid: 4711, Generation: 3, Restarts: 2,
 			Tools: 2, Version: "1.0", MemoryBytes: 24 << 20, Cpu: durationpb.New(3 * time.Second), Source: "config.hcl:20",
@@ -337,6 +354,14 @@ func (f *fake) GetCall(_ context.Context, r *connect.Request[apiv1.GetCallReques
 	if err != nil || i >= f.calls {
 		return nil, connect.NewError(connect.CodeNotFound, errors.New("the record has no such call"))
 	}
+	if f.busy {
+		d := f.approvals[0].Decision
+		return answer(&apiv1.GetCallResponse{Call: f.story(i), Decision: d, Records: []string{`{"seq":71}`, `{"seq":72}`},
+			Stages: []*apiv1.Stage{{Name: "decide", Duration: durationpb.New(time.Millisecond)},
+				{Name: "approval", Duration: durationpb.New(3900 * time.Millisecond)},
+				{Name: "start", Duration: durationpb.New(31 * time.Millisecond)}, {Name: "call", Duration: durationpb.New(240 * time.Millisecond)}},
+			Result: &apiv1.CallResult{Status: "ok", Content: []*apiv1.Content{{Type: "text", Text: editDiff}}}})
+	}
 	return answer(&apiv1.GetCallResponse{Call: f.recorded(i), Decision: decision, Records: []string{`{"seq":1,"kind":"decision"}`},
 		Stages: []*apiv1.Stage{{Name: "decide", Duration: durationpb.New(time.Millisecond)},
 			{Name: "approval", Duration: durationpb.New(3 * time.Second)}, {Name: "call", Duration: durationpb.New(time.Second)}},
@@ -351,6 +376,12 @@ func (f *fake) Stats(_ context.Context, r *connect.Request[apiv1.StatsRequest]) 
 	since, until := r.Msg.Filter.GetSince().AsTime(), r.Msg.Filter.GetUntil().AsTime()
 	for i := range int(r.Msg.Steps) {
 		out.Times = append(out.Times, timestamppb.New(since.Add(until.Sub(since)/time.Duration(r.Msg.Steps)*time.Duration(i))))
+		if f.busy {
+			calls, errors, p50, p95, p99 := day(i)
+			s.Calls, s.Errors = append(s.Calls, calls), append(s.Errors, errors)
+			s.P50Ms, s.P95Ms, s.P99Ms = append(s.P50Ms, p50), append(s.P95Ms, p95), append(s.P99Ms, p99)
+			continue
+		}
 		s.Calls, s.Errors = append(s.Calls, int64(40+i*7%23)), append(s.Errors, int64(i%5))
 		s.P50Ms, s.P95Ms = append(s.P50Ms, 20+float64(i%7)), append(s.P95Ms, 120+float64(i*13%70))
 		s.P99Ms = append(s.P99Ms, 300+float64(i*31%170))

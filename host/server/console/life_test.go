@@ -79,7 +79,8 @@ func TestBrowserShowsWhatIsMissing(t *testing.T) {
 		t.Errorf("%d mistakes are shown before the tool is run", n)
 	}
 	b.press("Run")
-	b.see(".fielderror", "9")
+	b.see(".fielderror", "at most 9")
+	b.see(".fielderror", "This is required")
 	b.wait(`document.activeElement.getAttribute("aria-invalid") === "true"`)
 	b.screenshot("mistakes")
 	if got := f.answers(); len(got) != 0 {

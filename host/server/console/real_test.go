@@ -160,6 +160,42 @@ func TestBrowserSeesAPluginDie(t *testing.T) {
 	b.see("#plugin-shell .facts", "3, 1 restart")
 }
 
+// A call that a rule asks about waits in its terminal, and a person says yes in the page.
+func TestBrowserApprovesACallOfATerminal(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	if !eval[bool](b, `import("/console/api.js").then((m) => m.approvals.list({}).then(() => true, (e) => !m.missing(e)))`) {
+		b.expect("501")
+		t.Skip("this host has no approvals")
+	}
+	b.open(h.url, "approvals")
+	for _, key := range []string{"a", "r"} {
+		call := h.command("toolhost", "call", "--config", "config.hcl", "shell__exec", "command=date > now.txt")
+		if err := call.Start(); err != nil {
+			t.Fatal(err)
+		}
+		b.see("h2", "shell__exec")
+		b.see(".code", "date > now.txt")
+		b.screenshot("real-approval")
+		b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+		if _, err := os.Stat(filepath.Join(h.folder, "now.txt")); err == nil {
+			t.Fatal("the command ran before a person said yes")
+		}
+		b.do(chromedp.KeyEvent(key))
+		err := call.Wait()
+		b.see(".list", "Nothing waits")
+		_, ran := os.Stat(filepath.Join(h.folder, "now.txt"))
+		if approved := key == "a"; (err == nil) != approved || (ran == nil) != approved {
+			t.Errorf("after %s the call ended with %v, and the command ran: %v", key, err, ran == nil)
+		}
+		_ = os.Remove(filepath.Join(h.folder, "now.txt"))
+	}
+}
+
 // Pages of other origins, other names for the address, and frames get nothing.
 func TestBrowserKeepsOtherPagesOut(t *testing.T) {
 	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {

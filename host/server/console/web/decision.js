@@ -1,5 +1,6 @@
 // A decision of the rules with its trace.
 import { h, pill, table } from "./dom.js";
+import { count } from "./format.js";
 
 const kinds = { allow: "good", ask: "warn", always_ask: "warn", deny: "bad" };
 
@@ -25,7 +26,7 @@ export function renderDecision(d) {
       h(
         "details",
         {},
-        h("summary", {}, `Trace: ${d.trace.length} steps`),
+        h("summary", {}, `Trace: ${count(d.trace.length, "step")}`),
         table(
           "Trace of the decision",
           ["Layer", "Rule", "Place", "Matched", "Effect", "Why"],

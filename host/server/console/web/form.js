@@ -138,7 +138,9 @@ export async function makeForm(schemaText) {
     return prune(form.getValue(), schema, true) ?? {};
   };
   function mark() {
-    const errors = form.validate(prune(form.getValue(), schema, true) ?? {});
+    const now = prune(form.getValue(), schema, true) ?? {};
+    const errors = form.validate(now).filter((e) => e.property !== "required");
+    errors.push(...missing(now, schema, "arguments"));
     element.classList.toggle("checked", errors.length > 0);
     form.options.show_errors = errors.length ? "always" : "never";
     form.root.showValidationErrors(errors);
@@ -158,6 +160,17 @@ export async function makeForm(schemaText) {
     },
     close: () => form.destroy(),
   };
+}
+
+// missing lists required properties without a value, each at its own field; json-editor says it above all of them.
+function missing(value, schema, path) {
+  if (Array.isArray(value)) return value.flatMap((v, i) => missing(v, schema.items ?? {}, `${path}.${i}`));
+  if (value === null || typeof value !== "object") return [];
+  const none = (schema.required ?? []).filter((n) => value[n] === undefined);
+  return [
+    ...none.map((n) => ({ path: `${path}.${n}`, property: "required", message: "This is required" })),
+    ...Object.keys(schema.properties ?? {}).flatMap((n) => missing(value[n], schema.properties[n], `${path}.${n}`)),
+  ];
 }
 
 // prune leaves out what was not filled in: a property that is not required has no value when it is empty.

@@ -13,8 +13,8 @@ export function duration(ms) {
   const s = ms / 1000;
   if (s < 60) return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
   const m = Math.floor(s / 60);
-  if (m < 60) return `${m} min ${Math.round(s % 60)} s`;
-  if (m < 48 * 60) return `${Math.floor(m / 60)} h ${m % 60} min`;
+  if (m < 60) return `${m} min` + (Math.floor(s % 60) ? ` ${Math.floor(s % 60)} s` : "");
+  if (m < 48 * 60) return `${Math.floor(m / 60)} h` + (m % 60 ? ` ${m % 60} min` : "");
   return `${Math.floor(m / 1440)} d ${Math.floor((m % 1440) / 60)} h`;
 }
 
