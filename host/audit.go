@@ -82,23 +82,25 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
 	}
+	var kind audit.Kind
+	var began time.Time
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(h.log, cause, "call_id", c.ID)
 			err = fmt.Errorf("the recorder panicked: %v", cause)
+		}
+		if h.instruments != nil {
+			h.instruments.countRecord(kind, time.Since(began), err)
 		}
 	}()
 	record := r()
 	if _, leaves := h.options.Audit.(interface{ LeavesArguments() }); !leaves {
 		record.Arguments = bytes.Clone(record.Arguments)
 	}
-	if h.instruments == nil {
-		return h.options.Audit.Append(record)
+	if kind = record.Kind; h.instruments != nil {
+		began = time.Now()
 	}
-	began := time.Now()
-	err = h.options.Audit.Append(record)
-	h.instruments.recordTook(record.Kind, time.Since(began))
-	return err
+	return h.options.Audit.Append(record)
 }
 
 // decisionRecord is the record of a call up to its decision.

@@ -18,7 +18,7 @@ import (
 // instruments make spans and metrics. They are the same for all snapshots with the same providers.
 type instruments struct {
 	tracer                     trace.Tracer // nil makes no spans
-	calls                      metric.Int64Counter
+	calls, unrecorded          metric.Int64Counter
 	duration, stages, recorded metric.Float64Histogram
 	stop                       func() // ends what is observed
 
@@ -121,6 +121,11 @@ func (i *instruments) meter(h *Host, m metric.Meter) (err error) {
 			return err
 		}
 	}
+	if i.unrecorded, err = m.Int64Counter("toolhost.record.failures", metric.WithUnit("{failure}"),
+		metric.WithDescription("Lines of the record that could not be written.")); err != nil {
+		return err
+	}
+	i.unrecorded.Add(context.Background(), 0) // so that it is there before the first one
 	return i.observe(h, m)
 }
 
@@ -171,9 +176,13 @@ func (i *instruments) replaceWith(next *instruments) {
 	}
 }
 
-// recordTook counts a line of the record.
-func (i *instruments) recordTook(kind audit.Kind, took time.Duration) {
-	if i == nil || i.recorded == nil {
+// countRecord counts a line of the record, or the failure to write it.
+func (i *instruments) countRecord(kind audit.Kind, took time.Duration, err error) {
+	if i.recorded == nil {
+		return
+	}
+	if err != nil {
+		i.unrecorded.Add(context.Background(), 1)
 		return
 	}
 	labels := i.end

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
@@ -282,6 +284,26 @@ func TestMetricsOfCalls(t *testing.T) {
 	diff(t, map[string]int64{"test call": 4, "test start": 1}, seenBy.metric("toolhost.call.stage.duration"))
 	diff(t, map[string]int64{"decision": 4, "call": 1005}, seenBy.metric("toolhost.record.duration"))
 }
+
+// A record that cannot be written is counted, whether its recorder fails or panics.
+func TestMetricsOfAFailingRecord(t *testing.T) {
+	o := host.Options{Audit: recorderFunc(func(r audit.Record) error {
+		if r.Kind == audit.KindDecision {
+			panic("full")
+		}
+		return errors.New("full")
+	})}
+	seenBy := observe(t, &o)
+	h := single(t, answering(sdk.Text("done"), nil), o)
+	diff(t, map[string]int64{"": 0}, seenBy.metric("toolhost.record.failures"))
+	succeeded(t, h.Call(t.Context(), call("test__run", "{}")))
+	diff(t, map[string]int64{"": 2}, seenBy.metric("toolhost.record.failures"))
+	diff(t, map[string]int64{}, seenBy.metric("toolhost.record.duration"))
+}
+
+type recorderFunc func(audit.Record) error
+
+func (f recorderFunc) Append(r audit.Record) error { return f(r) }
 
 // A plugin with ever new tools makes a bounded number of labels.
 func TestLabelsAreBounded(t *testing.T) {

@@ -46,6 +46,8 @@ type Process struct {
 	verifying slot
 
 	calls       atomic.Int64 // that run now
+	cacheHits   atomic.Int64 // lists of tools that the cache had
+	cacheMisses atomic.Int64
 	status      atomic.Pointer[snapshot]
 	description atomic.Pointer[sdk.Description]
 
@@ -182,7 +184,10 @@ func (p *Process) known(ctx context.Context) *sdk.Description {
 	spec := p.spec.Load()
 	c, _ := runDetached(ctx, p, p.recalling, func() cached { return cached{identify(*spec), p.recall(ctx, *spec)} })
 	if c.description != nil {
+		p.cacheHits.Add(1)
 		p.storeRecalled(spec, c.program, c.description)
+	} else {
+		p.cacheMisses.Add(1)
 	}
 	return p.description.Load()
 }

@@ -27,6 +27,9 @@ type Status struct {
 	// TotalCrashes are all crashes and failed starts since the plugin was added, Quarantines how often it was quarantined.
 	TotalCrashes int `json:"total_crashes,omitempty"`
 	Quarantines  int `json:"quarantines,omitempty"`
+	// CacheHits are the lists of tools that Options.CacheDir had, CacheMisses those for which the plugin was started.
+	CacheHits   int `json:"cache_hits,omitempty"`
+	CacheMisses int `json:"cache_misses,omitempty"`
 	// Crashes within Restart.Window; more than Restart.MaxCrashes quarantine the plugin; see crashHistory.count.
 	Crashes  int    `json:"crashes,omitempty"`
 	Calls    int    `json:"calls,omitempty"`    // in flight
@@ -63,6 +66,7 @@ func (p *Process) Status() Status {
 	now := p.status.Load()
 	s := now.Status
 	s.Calls, s.Crashes = int(p.calls.Load()), now.crashes.count(time.Now(), now.readyAt)
+	s.CacheHits, s.CacheMisses = int(p.cacheHits.Load()), int(p.cacheMisses.Load())
 	if now.running != nil {
 		s.Stderr, s.Overdue = now.running.child.tail.last(statusLines), now.running.abandoned.overdueCount()
 	}

@@ -40,6 +40,8 @@ func (t *Telemetry) Observe(p Plugins) (stop func(), err error) {
 		{&o.crashes, "toolhost.plugin.crashes", "{crash}", "Crashes of a plugin, and starts that failed.", true},
 		{&o.quarantines, "toolhost.plugin.quarantines", "{quarantine}",
 			"How often a plugin was not started for five minutes, because it crashed too often.", true},
+		{&o.cache, "toolhost.plugin.cache.lookups", "{lookup}",
+			"Lists of tools that the cache had (hit), and for which the plugin was started (miss).", true},
 		{&o.calls, "toolhost.plugin.calls.running", "{call}", "Calls that a plugin runs.", false},
 		{&o.processes, "toolhost.plugin.processes", "{process}", "Processes of a plugin and of what it has started.", false},
 		{&o.memory, "toolhost.plugin.memory", "By",
@@ -61,8 +63,8 @@ func (t *Telemetry) Observe(p Plugins) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	registered, err := m.RegisterCallback(o.observe, o.state, o.starts, o.restarts, o.crashes, o.quarantines, o.calls,
-		o.processes, o.memory, o.time)
+	registered, err := m.RegisterCallback(o.observe, o.state, o.starts, o.restarts, o.crashes, o.quarantines, o.cache,
+		o.calls, o.processes, o.memory, o.time)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +75,8 @@ func (t *Telemetry) Observe(p Plugins) (stop func(), err error) {
 type observer struct {
 	plugins Plugins
 
-	state, starts, restarts, crashes, quarantines, calls, processes, memory metric.Int64Observable
-	time                                                                    metric.Float64Observable
+	state, starts, restarts, crashes, quarantines, cache, calls, processes, memory metric.Int64Observable
+	time                                                                           metric.Float64Observable
 
 	mu    sync.Mutex
 	usage map[string]*usage // by plugin
@@ -102,13 +104,15 @@ func (o *observer) observe(_ context.Context, out metric.Observer) error {
 	}
 	for _, p := range all {
 		s := p.Status()
-		plugin := metric.WithAttributeSet(attribute.NewSet(attribute.String("toolhost.plugin", s.Name)))
-		out.ObserveInt64(o.state, 1, metric.WithAttributes(attribute.String("toolhost.plugin", s.Name),
-			attribute.String("toolhost.plugin.state", string(s.State))))
+		of := attribute.String("toolhost.plugin", s.Name)
+		plugin := metric.WithAttributeSet(attribute.NewSet(of))
+		out.ObserveInt64(o.state, 1, metric.WithAttributes(of, attribute.String("toolhost.plugin.state", string(s.State))))
 		out.ObserveInt64(o.starts, int64(s.Starts), plugin)
 		out.ObserveInt64(o.restarts, int64(s.Restarts), plugin)
 		out.ObserveInt64(o.crashes, int64(s.TotalCrashes), plugin)
 		out.ObserveInt64(o.quarantines, int64(s.Quarantines), plugin)
+		out.ObserveInt64(o.cache, int64(s.CacheHits), metric.WithAttributes(of, attribute.String("toolhost.cache", "hit")))
+		out.ObserveInt64(o.cache, int64(s.CacheMisses), metric.WithAttributes(of, attribute.String("toolhost.cache", "miss")))
 		out.ObserveInt64(o.calls, int64(s.Calls), plugin)
 		if u := o.usage[s.Name]; u != nil && u.measured {
 			out.ObserveInt64(o.processes, int64(u.processes), plugin)
