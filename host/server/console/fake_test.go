@@ -51,7 +51,7 @@ type fake struct {
 }
 
 // hostile is put wherever a plugin may write.
-const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>&lt;b&gt;`
+const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>&lt;b&gt;` + "\u202e\u200b"
 
 const nested = `{"type":"object","required":["name","steps"],"properties":{
 	"name":{"type":"string","description":"What it is called. ` + "`" + `<b>` + "`" + `"},
@@ -74,7 +74,15 @@ func newFake(tools, calls int) *fake {
 				`,"description":` + quote(hostile+"{{constructor.constructor('document.title=1')()}}") + `,"format":"button",
 				"links":[{"href":"javascript:document.title='owned'","rel":"x"}],"headerTemplate":"{{self}}","template":"{{x}}",
 				"pattern":"(a+)+$","enum":["x",` + quote(hostile) + `],"options":{"infoText":` + quote(hostile) + `}},
-				"<img src=x onerror=alert(1)>":{"type":"string"}}}`})
+				"<img src=x onerror=alert(1)>":{"type":"string"}}}`},
+		&apiv1.Tool{Name: "demo__names", Plugin: "demo", Description: "Has names that are no names.", InputSchema: `{"type":"object",
+			"properties":{"a.b":{"type":"string"},"a b":{"type":"string"},"[0]":{"type":"string"},"é\"'":{"type":"string"},
+			"#":{"type":"object","properties":{"":{"type":"string"},"x.y":{"type":"integer"}}}},"required":["a.b"]}`},
+		&apiv1.Tool{Name: "demo__proto", Plugin: "demo", Description: "Has names of JavaScript's own.", InputSchema: `{"type":"object",
+			"properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}`},
+		&apiv1.Tool{Name: "demo__bomb", Plugin: "demo", Description: "Has a schema that grows.", InputSchema: bomb()},
+		&apiv1.Tool{Name: "demo__loop", Plugin: "demo", Description: "Has a schema that holds itself.", InputSchema: `{"type":"object",
+			"properties":{"next":{"$ref":"#"},"remote":{"$ref":"https://schemas.example.com/x"}}}`})
 	for i := range max(0, tools-len(f.tools)) {
 		f.tools = append(f.tools, &apiv1.Tool{Name: fmt.Sprintf("many__tool_%04d", i), Plugin: "many", Description: fmt.Sprintf(
 			"Tool number %d of many.", i), InputSchema: `{"type":"object","properties":{"x":{"type":"string"}}}`})
@@ -112,6 +120,16 @@ func (f *fake) awaitWatches(t testing.TB, right func(int) bool) {
 			t.Fatalf("%d watches are open", f.open.Load())
 		}
 	}
+}
+
+// bomb is a schema of a few hundred bytes that refers to itself two to the power of thirty times.
+func bomb() string {
+	var defs []string
+	for i := range 30 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`,
+			i, i+1, i+1))
+	}
+	return `{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `,"d30":{"type":"string"}}}`
 }
 
 func quote(s string) string {

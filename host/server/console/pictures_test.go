@@ -36,7 +36,7 @@ func TestBrowserPictures(t *testing.T) {
 		"console-approvals": {"approvals", "dark", func(b *browser) {
 			b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
 		}},
-		"console-tools": {"tools/readfile__read", "light", func(b *browser) {
+		"console-tools": {"tools/edit__diff", "light", func(b *browser) {
 			b.do(chromedp.SendKeys(chromedp.CSS(`[name="arguments[path]"]`), "server/limits.go"))
 			b.press("Run")
 			b.see(".status", "Done")
@@ -104,8 +104,7 @@ func inUse(t *testing.T) *fake {
 	}
 	f.running = append(f.running, &apiv1.Plugin{Name: "tickets", State: "backoff", Generation: 4, Restarts: 3, Crashes: 3,
 		LastError: "exit code 1: no connection to tickets.example.com", Tools: 9})
-	f.result = []*apiv1.Content{{Type: "text", Text: "12\t// limits of one request\n13\tconst (\n14\t\tmaxBody   = 1 << 20\n" +
-		"15\t\tmaxWait   = time.Minute\n16\t\tmaxHeader = 16 << 10\n17\t)"}}
+	f.result = []*apiv1.Content{{Type: "text", Text: editDiff}}
 	f.busy = true
 	return f
 }

@@ -4,14 +4,16 @@ import { isDiff, renderDiff } from "./diff.js";
 import { bytes, pretty, text } from "./format.js";
 
 const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]); // no SVG: it is a document
-const maxText = 400_000;
+const maxText = 400_000; // characters of one part
+const maxParts = 200;
 
 // renderContent shows the parts of a result. Blobs live until signal is aborted.
 export function renderContent(parts, signal) {
   return h(
     "div",
     { class: "content" },
-    parts.map((p) => renderPart(p, signal)),
+    parts.slice(0, maxParts).map((p) => renderPart(p, signal)),
+    parts.length > maxParts && h("p", { class: "hint" }, `${parts.length - maxParts} more parts are not shown`),
   );
 }
 

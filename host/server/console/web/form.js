@@ -4,7 +4,7 @@
 // for JSON, and the host checks the arguments in any case.
 import { h } from "./dom.js";
 
-const limits = { depth: 8, nodes: 1500, choices: 500, text: 2000 };
+const limits = { depth: 8, nodes: 600, choices: 500, text: 2000 };
 const numbers = [
   "minimum",
   "maximum",

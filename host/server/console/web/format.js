@@ -56,9 +56,14 @@ export function text(v) {
   return v instanceof Uint8Array ? decoder.decode(v) : (v ?? "");
 }
 
-// pretty indents JSON by its letters: parsing would change long numbers and doubled keys. What is no JSON stays.
+const maxPretty = 1_000_000; // characters
+const maxIndent = 40; // levels: deeper ones would make a text of many times the length
+
+// pretty indents JSON by its letters: parsing would change long numbers and doubled keys. What is no JSON, or long, stays.
 export function pretty(json) {
   const s = text(json);
+  if (s.length > maxPretty) return s;
+  const line = (level) => "\n" + "  ".repeat(Math.min(level, maxIndent));
   try {
     JSON.parse(s);
   } catch {
@@ -81,9 +86,9 @@ export function pretty(json) {
       if (close) {
         out += c + close[0].trim();
         i += close[0].length;
-      } else out += c + "\n" + "  ".repeat(++depth);
-    } else if (c === "}" || c === "]") out += "\n" + "  ".repeat(--depth) + c;
-    else if (c === ",") out += ",\n" + "  ".repeat(depth);
+      } else out += c + line(++depth);
+    } else if (c === "}" || c === "]") out += line(--depth) + c;
+    else if (c === ",") out += "," + line(depth);
     else if (c === ":") out += ": ";
     else if (!/\s/.test(c)) out += c;
   }

@@ -6,6 +6,8 @@ import { renderDecision } from "../decision.js";
 import { duration, millis, pretty } from "../format.js";
 import { makeForm, Unsupported } from "../form.js";
 
+const maxPrinted = 1_000_000; // characters of output that stay on the page while a call runs
+
 export async function show({ body, args, signal, operator }) {
   const search = h("input", {
     type: "search",
@@ -248,6 +250,7 @@ async function call(out, tool, args, signal, cancel) {
   cancel.onclick = end;
   const began = performance.now();
   const decoders = {};
+  let printed = 0;
   try {
     for await (const { message } of host.call({ tool: tool.name, arguments: args.text() }, { signal: stop.signal })) {
       switch (message.case) {
@@ -302,7 +305,11 @@ async function call(out, tool, args, signal, cancel) {
     live.hidden = false;
     const atEnd = live.scrollTop + live.clientHeight > live.scrollHeight - 30;
     stream.append(h("span", { class: kind }, content));
-    while (stream.childNodes.length > 3000) stream.firstChild.remove();
+    printed += content.length;
+    while (stream.childNodes.length > 3000 || (printed > maxPrinted && stream.childNodes.length > 1)) {
+      printed -= stream.firstChild.textContent.length;
+      stream.firstChild.remove();
+    }
     if (atEnd) live.scrollTop = live.scrollHeight;
   }
 }
