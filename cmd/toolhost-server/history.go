@@ -85,13 +85,28 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	if err == nil {
 		return exitOK
 	}
+	code := exitFailed
 	if e, is := errors.AsType[*connect.Error](err); is {
 		err = errors.New(e.Message())
+		switch e.Code() { // as toolhost has them for a running host
+		case connect.CodeInvalidArgument, connect.CodeNotFound:
+			code = exitUsage
+		case connect.CodeUnavailable:
+			code = exitUnavailable
+		}
 	}
 	if ctx.Err() == nil {
 		fmt.Fprintln(stderr, "toolhost:", err)
 	}
-	return exitFailed
+	return code
+}
+
+// failWithHint makes the error of an RPC for a terminal.
+func failWithHint(code connect.Code, message, hint string) *connect.Error {
+	if hint != "" {
+		message += "\n  " + hint
+	}
+	return connect.NewError(code, errors.New(message))
 }
 
 // longRead is how many bytes of a record take so long to be read that a person wants to know.
@@ -121,7 +136,7 @@ func answerHistory(ctx context.Context, o history.Options, method string, in *bu
 		fmt.Fprintf(stderr, "toolhost: the answer may lack the latest calls: %v (waited %v)\n", err,
 			time.Since(began).Round(time.Second))
 	}
-	s := historyservice.New(index, historyservice.Options{})
+	s := historyservice.New(index, historyservice.Options{Fail: failWithHint})
 	switch method {
 	case "Search":
 		return answer(ctx, in, stdout, &apiv1.SearchCallsRequest{}, s.Search)

@@ -33,6 +33,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+
+	exitUnavailable = 4
 )
 
 // A settings has the flags.

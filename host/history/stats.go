@@ -328,8 +328,12 @@ func (n *counter) countCalls(ctx context.Context, v *view, f *Filter) error {
 	return nil
 }
 
-// otherGroups is the series of all groups but the most frequent ones.
-const otherGroups = "other"
+const (
+	// otherGroups is the series of all groups but the most frequent ones.
+	otherGroups = "other"
+	// restKey stands for sessions that are not among the most frequent ones.
+	restKey = "\x00"
+)
 
 // sessionNames reads the names of the most frequent sessions from one call of each.
 func (v *view) sessionNames(ctx context.Context, totals map[int64]int64, example map[int64]foundRow) (map[int64]string,
@@ -340,7 +344,7 @@ func (v *view) sessionNames(ctx context.Context, totals map[int64]int64, example
 	out := map[int64]string{}
 	for n, key := range keys {
 		if n >= maxGroups {
-			out[key] = "\x00" // of no session
+			out[key] = restKey
 			continue
 		}
 		row := example[key]
@@ -367,14 +371,14 @@ func (n *counter) stats() *Stats {
 		return cmp.Or(cmp.Compare(n.groups[b].total, n.groups[a].total), cmp.Compare(a, b))
 	})
 	var rest *group
-	for place, name := range names {
+	for _, name := range names {
 		g := n.groups[name]
 		for step := range n.steps {
 			out.Calls += g.calls[step]
 			out.Errors += g.errors[step]
 			out.Unfinished += g.unfinished[step]
 		}
-		if place < maxGroups && name != "\x00" {
+		if len(out.Series) < maxGroups && name != restKey {
 			out.Series = append(out.Series, g.series(name))
 			continue
 		}
