@@ -109,9 +109,9 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	if f.approve == "" {
-		if r := g.running(ctx, f.profile); r != nil {
-			defer r.close()
-			return g.callRunning(ctx, r, args, arguments, timeout, f)
+		err := g.callRunning(ctx, args, arguments, timeout, f)
+		if !errors.Is(err, errNoHost) {
+			return err
 		}
 	} else {
 		g.explain("a host of its own, since --approve sets how this host approves")

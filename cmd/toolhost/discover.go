@@ -104,6 +104,12 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.plain() {
+		if r := g.runningOr(ctx, f.profile); r != nil {
+			defer r.close()
+			return g.discoverOn(ctx, r, f)
+		}
+	}
 	forGemini := f.format == string(modelapi.FormatGemini)
 	o := g.options()
 	o.Plugins, o.Profile, o.Refresh, o.Offline = f.plugins, f.profile, f.refresh, f.offline

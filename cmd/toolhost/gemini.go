@@ -146,6 +146,12 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 			return err
 		}
 	}
+	if o.Approve == "" {
+		err := g.toolCallRunning(ctx, tool, arguments, o.Profile, session)
+		if !errors.Is(err, errNoHost) {
+			return err
+		}
+	}
 	o.Middleware = []host.Middleware{dropWaitForPrevious}
 	s, err := g.open(ctx, o)
 	if err != nil {
@@ -156,11 +162,15 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 		return err
 	}
 	r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
+	return g.printToolCall(r, o.Approve)
+}
+
+func (g *globals) printToolCall(r *host.Result, approve bootstrap.Approve) error {
 	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), describeWithAdvice(r.Error, approvedBy(o.Approve))}
+	return &exitError{codeFor(r.Error), describeWithAdvice(r.Error, approvedBy(approve))}
 }
 
 // approvedBy lists what allows a call without a person's approval.

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
+	rpc "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/toolhost/toolhost/host"
@@ -19,13 +22,39 @@ import (
 // cancelGrace is how long the running host may take to answer a call that was interrupted.
 const cancelGrace = 10 * time.Second
 
-// callRunning makes the call on a running host.
-func (g *globals) callRunning(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
+// errNoHost means that no running host has taken a call, so that the command makes it as a host of its own.
+var errNoHost = errors.New("no host has taken the call")
+
+// callRunning makes the call on a running host. A host that stops just then is tried again, or another one in its place.
+func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, timeout time.Duration,
+	f callFlags) error {
+	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
+		return errNoHost
+	}
+	for range 2 {
+		r, err := g.hostFor(ctx, f.profile)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return errNoHost
+		}
+		err = g.callOn(ctx, r, args, arguments, timeout, f)
+		r.close()
+		if !errors.Is(err, errNoHost) {
+			return err
+		}
+	}
+	g.explain("a host of its own, since the running one is stopping")
+	return errNoHost
+}
+
+func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
 	timeout time.Duration, f callFlags) error {
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
 		if err != nil {
-			return g.notDescribed(err)
+			return remoteError(err)
 		}
 		t := described.Tool
 		if arguments, err = argumentsInWords(t.Name, json.RawMessage(t.InputSchema), given); err != nil {
@@ -40,17 +69,16 @@ func (g *globals) callRunning(ctx context.Context, r *runningHost, args []string
 	}
 	result, err := r.call(ctx, in, watch.event, g.waiting(watch))
 	watch.end()
-	if err != nil {
-		return g.notDescribed(err)
+	if errors.Is(err, errNoHost) {
+		return err
+	} else if err != nil {
+		return remoteError(err)
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
 	}
 	return g.print(result, f)
 }
-
-// notDescribed is the error of an RPC about a tool.
-func (g *globals) notDescribed(err error) error { return remoteError(err) }
 
 // waiting returns what is called when the call waits for a person: it says where the call can be approved.
 func (g *globals) waiting(w *eventPrinter) func() {
@@ -82,12 +110,15 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 	if err != nil {
 		return nil, err
 	}
+	accepted := false
 	for {
 		reply, err := stream.Recv()
 		if err != nil {
-			return nil, lostCall(ctx, err)
+			return nil, lostCall(ctx, err, accepted)
 		}
 		switch m := reply.Message.(type) {
+		case *apiv1.CallResponse_Accepted:
+			accepted = true
 		case *apiv1.CallResponse_Event:
 			e := convert.ToEvent(m.Event)
 			event(e)
@@ -101,12 +132,15 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 }
 
 // lostCall is the error of a call whose stream ended without a result.
-func lostCall(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+func lostCall(ctx context.Context, err error, accepted bool) error {
+	s, _ := status.FromError(err)
+	switch {
+	case ctx.Err() != nil:
 		return errInterrupted
+	case s.Code() != rpc.Unavailable:
+		return err
+	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping
+		return errNoHost
 	}
-	if e, is := errors.AsType[*exitError](remoteError(err)); is && e.code == exitUnavailable {
-		return &exitError{exitUnavailable, "the running host was lost during the call, which may have run: " + e.text}
-	}
-	return err
+	return &exitError{exitUnavailable, "the running host was lost during the call, which may have run: " + s.Message()}
 }

@@ -47,26 +47,32 @@ func programFolder() string {
 	return filepath.Dir(path)
 }
 
-// running connects to the running host of the configuration; nil when there is none, or the user wants none. Whatever
-// keeps it from being used is said with --verbose, and the command is a host of its own then.
-func (g *globals) running(ctx context.Context, profile string) *runningHost {
+// running connects to the running host of the configuration. It returns nil and the reason when there is none that the
+// command may use.
+func (g *globals) running(ctx context.Context, profile string) (r *runningHost, why string) {
 	switch {
 	case g.standalone:
-		g.explain("a host of its own, since --standalone asks for it")
-		return nil
+		return nil, "--standalone asks for it"
 	case g.checkTrust:
-		g.explain("a host of its own, since a running one may use a file that is not trusted, and --check-trust does not")
-		return nil
+		return nil, "a running one may use a file that is not trusted, and --check-trust does not"
 	}
 	r, err := g.connect(ctx, profile)
 	switch {
 	case errors.Is(err, local.ErrNotRunning):
-		g.explain("a host of its own, since none is running for this configuration, work folder and profile")
+		return nil, "none is running for this configuration, work folder and profile"
 	case err != nil:
-		g.explain(fmt.Sprintf("a host of its own, since the running one cannot be used: %s", err))
-	default:
-		g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
-			cmp.Or(r.info.Configuration, "the plugins beside this program"), r.info.Workdir))
+		return nil, fmt.Sprintf("the running one cannot be used: %s", err)
+	}
+	g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
+		cmp.Or(r.info.Configuration, "the plugins beside this program"), r.info.Workdir))
+	return r, ""
+}
+
+// runningOr connects to the running host of the configuration; nil when the command is a host of its own.
+func (g *globals) runningOr(ctx context.Context, profile string) *runningHost {
+	r, why := g.running(ctx, profile)
+	if r == nil {
+		g.explain("a host of its own, since " + why)
 	}
 	return r
 }

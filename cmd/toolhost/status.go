@@ -21,14 +21,20 @@ func newStatus(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Start every plugin and show its state",
-		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
+		Long: "Start every plugin and show its state. With a running host (toolhost serve) nothing is started: the\n" +
+			"states are those of its plugins.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	return cmd
 }
 
 func (g *globals) status(ctx context.Context, format string) error {
+	if r := g.runningOr(ctx, ""); r != nil {
+		defer r.close()
+		return g.statusOf(ctx, r, format)
+	}
 	o := g.options()
 	o.Refresh = true
 	s, err := g.open(ctx, o)
@@ -55,7 +61,7 @@ func (g *globals) status(ctx context.Context, format string) error {
 		return err
 	}
 	if format == "table" {
-		g.printNotices(s, all)
+		g.printNotices(s.Plugins().Unlocked(), all)
 	}
 	if len(problems)+len(left) > 0 {
 		return &exitError{code: exitUnavailable}
@@ -108,8 +114,7 @@ func column(there bool, cell string) string {
 }
 
 // printNotices prints a line for each notice.
-func (g *globals) printNotices(s *bootstrap.Instance, all []pluginStatus) {
-	notices := s.Plugins().Unlocked()
+func (g *globals) printNotices(notices []error, all []pluginStatus) {
 	for _, p := range all {
 		for _, n := range p.Notices {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))

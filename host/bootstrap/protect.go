@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
@@ -117,9 +118,20 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 	return out
 }
 
-// masked returns the record, if there is one: a plugin that can read it can lock it, which blocks every call that is
-// recorded. Its index has the same words; it is not created where there is none.
+// masked returns the files that no confined plugin may read: the tokens of running hosts, with which it could approve
+// its own calls, and the record.
 func (c *Configuration) masked() []string {
+	folder, err := local.Folder()
+	if err != nil { // then no host runs
+		return c.maskedRecord()
+	}
+	tokens, _ := filepath.Glob(filepath.Join(folder, "*.token")) // a folder of another form has none
+	return append(tokens, c.maskedRecord()...)
+}
+
+// maskedRecord returns the record, if there is one: a plugin that can read it can lock it, which blocks every call that
+// is recorded. Its index has the same words; it is not created where there is none.
+func (c *Configuration) maskedRecord() []string {
 	if c.Audit == nil {
 		return nil
 	}

@@ -167,6 +167,19 @@ func Tool(t *host.Tool, schemas bool) *apiv1.Tool {
 	return out
 }
 
+// ToTool is the reverse of Tool with schemas: for printing, not for calls.
+func ToTool(t *apiv1.Tool) (*host.Tool, error) {
+	out := &host.Tool{Plugin: t.Plugin, Aliases: t.Aliases, Unchecked: t.Unchecked, Invisible: int(t.Invisible)}
+	if err := json.Unmarshal([]byte(t.Definition), &out.Tool); err != nil {
+		return nil, err
+	}
+	if !t.HintsBelieved && t.Hints != nil {
+		out.Unbelieved = sdk.Hints{ReadOnly: t.Hints.ReadOnly, Destructive: t.Hints.Destructive,
+			Idempotent: t.Hints.Idempotent, OpenWorld: t.Hints.OpenWorld}
+	}
+	return out, nil
+}
+
 // Hints returns the message of hints.
 func Hints(h sdk.Hints) *apiv1.Hints {
 	return &apiv1.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// detach makes a program outlive this one and its terminal, and tells it the file to write to when it serves.
+func detach(cmd *exec.Cmd, ready *os.File) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.ExtraFiles = []*os.File{ready}
+	cmd.Env = append(os.Environ(), readyVar+"=3")
+}

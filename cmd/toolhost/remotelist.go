@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/modelapi"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
+
+	"time"
+)
+
+// statusOf shows the states of a running host's plugins.
+func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) error {
+	reply, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	for _, p := range reply.Problems {
+		g.printError(errors.New(p))
+	}
+	all := []pluginStatus{}
+	for _, p := range reply.Plugins {
+		all = append(all, pluginStatus{statusFrom(p), bootstrap.LockState(p.Lock)})
+	}
+	if err := g.printStatus(all, format); err != nil {
+		return err
+	}
+	if format == "table" {
+		g.printNotices(nil, all)
+	}
+	if len(reply.Problems) > 0 {
+		return &exitError{code: exitUnavailable}
+	}
+	return nil
+}
+
+// statusFrom is the status in a message.
+func statusFrom(p *apiv1.Plugin) supervise.Status {
+	out := supervise.Status{Name: p.Name, State: supervise.State(p.State), Since: timeOf(p.Since), Reason: p.Reason,
+		PID: int(p.Pid), Standby: int(p.StandbyPid), Containment: p.Containment, Generation: int(p.Generation),
+		Restarts: int(p.Restarts), Crashes: int(p.Crashes), Calls: int(p.Calls), Draining: int(p.Draining),
+		Overdue: int(p.Overdue), Version: p.Version, Tools: int(p.Tools), Dynamic: p.Dynamic, LastError: p.LastError,
+		Stderr: p.Stderr, RetryAt: timeOf(p.RetryAt), Notices: p.Notices, Source: p.Source}
+	if s := p.Sandbox; s != nil {
+		out.Sandbox = &sandbox.Confinement{Requested: sandbox.Level(s.Requested), Effective: sandbox.Level(s.Effective),
+			Missing: s.Missing, ReadOnly: s.ReadOnly, Masked: s.Masked, Network: s.Network, Wrapper: s.Wrapper}
+	}
+	return out
+}
+
+// timeOf is the zero time for nil.
+func timeOf(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
+
+// plain reports whether a running host knows all that is asked for: what its catalog has now.
+func (f discoverFlags) plain() bool {
+	return len(f.plugins) == 0 && !f.searching && !f.tokens && !f.deferred && !f.refresh && !f.offline && f.model == "" &&
+		f.format != string(modelapi.FormatGemini)
+}
+
+// discoverOn lists the tools of a running host.
+func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
+	var tools []*host.Tool
+	problems := false
+	for token := ""; ; {
+		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token})
+		if err != nil {
+			return remoteError(err)
+		}
+		for _, t := range reply.Tools {
+			tool, err := convert.ToTool(t)
+			if err != nil {
+				return err
+			}
+			tools = append(tools, tool)
+		}
+		for _, p := range reply.Problems {
+			if token == "" {
+				g.printError(errors.New(p))
+				problems = true
+			}
+		}
+		if token = reply.NextPageToken; token == "" {
+			break
+		}
+	}
+	g.printErrors(uncheckedNotices(tools)...)
+	if err := g.printTools(tools, nil, f); err != nil {
+		return err
+	}
+	if problems || len(r.info.Problems) > 0 {
+		for _, p := range r.info.Problems {
+			g.printError(errors.New(p))
+		}
+		return &exitError{code: exitUnavailable}
+	}
+	return nil
+}
+
+// toolCallRunning makes the call of toolhost-call on a running host.
+func (g *globals) toolCallRunning(ctx context.Context, tool string, arguments json.RawMessage, profile,
+	session string) error {
+	r, err := g.hostFor(ctx, profile)
+	if err != nil {
+		return err
+	} else if r == nil {
+		return errNoHost
+	}
+	defer r.close()
+	if bytes.Contains(arguments, []byte(waitForPrevious)) {
+		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: tool})
+		if err == nil && !describes(json.RawMessage(described.Tool.InputSchema), waitForPrevious) {
+			arguments = without(arguments, waitForPrevious)
+		}
+	}
+	result, err := r.call(ctx, &apiv1.CallRequest{Tool: tool, Arguments: string(arguments), CallId: rand.Text(),
+		Caller: callerName, SessionId: session}, func(sdk.Event) {}, func() {})
+	if errors.Is(err, errNoHost) {
+		return err
+	} else if err != nil {
+		return remoteError(err)
+	}
+	return g.printToolCall(result, "")
+}
