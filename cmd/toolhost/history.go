@@ -260,7 +260,7 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	if f.record != "" {
 		return g.readHistory(ctx, f, r)
 	}
-	running := g.running(ctx, f.profile)
+	running := g.runningOr(ctx, f.profile)
 	if running == nil {
 		return g.readHistory(ctx, f, r)
 	}
