@@ -35,8 +35,12 @@ func (s *server) attach(where string) error {
 	for said := false; ctx.Err() == nil; said = true { // a host that ends the connection for good is followed by another
 		lis, err := listenIn(dir)
 		if err == nil {
-			err = writeAttachment(where, wire.Attachment{Version: wire.AttachVersion, Plugin: s.plugin.name,
-				Protocol: wire.ProtocolVersion, PID: os.Getpid(), Socket: lis.Addr().String(), Token: s.token})
+			a := wire.Attachment{Version: wire.AttachVersion, Plugin: s.plugin.name, Protocol: wire.ProtocolVersion,
+				PID: os.Getpid(), Socket: lis.Addr().String(), Token: s.token}
+			if network := lis.Addr().Network(); network != "unix" {
+				a.Network = network
+			}
+			err = writeAttachment(where, a)
 		}
 		if err != nil {
 			return err

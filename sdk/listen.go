@@ -28,14 +28,13 @@ import (
 // listenIn listens on a new socket in a folder, "" for that of temporary files.
 func listenIn(dir string) (net.Listener, error) {
 	const digits = 10 // the path of a socket may have 103 bytes on macOS, and 107 on Linux
-	path := filepath.Join(cmp.Or(dir, os.TempDir()), "plugin"+rand.Text()[:digits])
-	return (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+	return listenAt(filepath.Join(cmp.Or(dir, os.TempDir()), "plugin"+rand.Text()[:digits]))
 }
 
 // handshake is the line that tells a host where the plugin listens.
 func handshake(lis net.Listener) string {
 	const goPlugin = 1 // the version of go-plugin's protocol
-	return fmt.Sprintf("%d|%d|unix|%s|grpc|", goPlugin, wire.ProtocolVersion, lis.Addr())
+	return fmt.Sprintf("%d|%d|%s|%s|grpc|", goPlugin, wire.ProtocolVersion, lis.Addr().Network(), lis.Addr())
 }
 
 // serveOn serves hosts that have the server's token until one asks it to end, or ctx ends, which cuts their

@@ -243,13 +243,9 @@ func (f finding) text() string {
 // examine lists the sandbox features of the machine.
 func examine(m proctree.Capabilities, bubblewrap string) []finding {
 	if !m.Sandbox {
-		out := []finding{{Name: "sandbox", Remedy: "run toolhost on Linux",
+		return []finding{{Name: "sandbox", Remedy: "run toolhost on Linux",
 			Consequence: fmt.Sprintf("the sandbox levels confined and isolated are not available on %s: plugins can do what "+
 				"their user can", runtime.GOOS)}}
-		if err := supervise.SystemProblem(); err != nil {
-			out = append(out, finding{Name: "plugins", Consequence: err.Error(), Remedy: "no plugin is started here"})
-		}
-		return out
 	}
 	return []finding{
 		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/programpath"
 )
 
@@ -48,7 +49,7 @@ func examineServer(s supervise.Spec) (serverFinding, bool) {
 		Env     map[string]string
 		URL     string
 	}
-	if len(s.Command) == 0 || filepath.Base(s.Command[0]) != "toolhost-plugin-mcp" || s.Config == nil ||
+	if len(s.Command) == 0 || fsutil.ProgramName(s.Command[0]) != "toolhost-plugin-mcp" || s.Config == nil ||
 		json.Unmarshal(s.Config, &c) != nil {
 		return serverFinding{}, false
 	}

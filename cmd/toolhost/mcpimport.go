@@ -194,7 +194,7 @@ func mcpProgram(dir string) string {
 	if err != nil {
 		return name
 	}
-	path := filepath.Join(filepath.Dir(own), name)
+	path := filepath.Join(filepath.Dir(own), name+filepath.Ext(own)) // .exe on Windows
 	if _, err := os.Stat(path); err != nil {
 		return name
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 const (
@@ -170,5 +172,5 @@ func (w *fileWatch) ready() bool {
 
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	return err == nil && info.Mode().IsRegular() && fsutil.MayRun(info)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -26,7 +27,7 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
 			!needsConfinement(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
-			if s.InheritEnv == nil && filepath.Base(resolved(programOf(s))) == "toolhost-plugin-discover" {
+			if s.InheritEnv == nil && fsutil.ProgramName(resolved(programOf(s))) == "toolhost-plugin-discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
 			}
 		}
@@ -55,7 +56,7 @@ func isOwn(s supervise.Spec, folder string) bool {
 		return false
 	}
 	return filepath.Dir(program) == folder && slices.ContainsFunc(config.ShippedPlugins, func(name string) bool {
-		return filepath.Base(program) == "toolhost-plugin-"+name
+		return fsutil.ProgramName(program) == "toolhost-plugin-"+name
 	})
 }
 

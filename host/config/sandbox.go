@@ -2,13 +2,13 @@ package config
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/commandline"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
@@ -20,7 +20,7 @@ var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "sh
 // found.
 func mayBeShipped(name string, command []string) bool {
 	if len(command) > 0 {
-		program := filepath.Base(command[0])
+		program := fsutil.ProgramName(command[0])
 		if name = strings.TrimPrefix(program, "toolhost-plugin-"); name == program {
 			return false
 		}

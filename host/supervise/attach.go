@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
@@ -85,7 +85,7 @@ func (s Spec) attachment() (a wire.Attachment, err error) {
 	case a.Version != wire.AttachVersion:
 		return a, fmt.Errorf("%s has the version %d, and this host knows %d; build the plugin with the sdk of this host",
 			path, a.Version, wire.AttachVersion)
-	case a.PID <= 0 || a.Token == "" || !filepath.IsAbs(a.Socket):
+	case a.PID <= 0 || a.Token == "" || a.Network == "" && !filepath.IsAbs(a.Socket):
 		return a, fmt.Errorf("%s names no process, socket and token", path)
 	case !runs(a.PID):
 		return a, fmt.Errorf("process %d, which wrote %s, has ended; start it again with %s=%s", a.PID, path,
@@ -101,7 +101,7 @@ func runs(pid int) bool {
 		return false
 	}
 	defer func() { _ = p.Release() }()
-	return p.Signal(syscall.Signal(0)) == nil && !hasEnded(p)
+	return isRunning(p)
 }
 
 // join replaces launch for a process that runs already.
@@ -111,10 +111,10 @@ func (r *runner) join() error {
 		return err
 	}
 	dir := filepath.Dir(a.Socket)
-	if err := fsutil.CheckPrivateDir(dir); err != nil {
+	if err := fsutil.CheckPrivateDir(dir); a.Network == "" && err != nil {
 		return fmt.Errorf("the folder of its socket: %w", err)
 	}
-	line := fmt.Sprintf("1|%d|unix|%s|grpc", a.Protocol, a.Socket)
+	line := fmt.Sprintf("1|%d|%s|%s|grpc", a.Protocol, cmp.Or(a.Network, "unix"), a.Socket)
 	if err := checkHandshake(line, dir); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (r *runner) join() error {
 		return err
 	}
 	r.prepared(sandbox.Prepared{Confinement: r.spec.attachedConfinement()})
-	r.generation.child, r.token, r.handshake, r.socket = c, a.Token, line, a.Socket
+	r.generation.child, r.token, r.handshake, r.at = c, a.Token, line, addressIn(line)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func follow(pid int) (*child, error) {
 			case <-left:
 				alive = false
 			case <-poll.C:
-				alive = handle.Signal(syscall.Signal(0)) == nil && !hasEnded(handle)
+				alive = isRunning(handle)
 			}
 		}
 		c.setExit(proctree.Exit{Code: -1}, errAttachedEnded)

@@ -59,7 +59,11 @@ type stdio struct {
 func openStdio(spec Spec, namespaces bool) (s *stdio, err error) {
 	s = &stdio{}
 	for _, p := range []*pipe{&s.stdin, &s.stdout, &s.stderr} {
-		if p.r, p.w, err = os.Pipe(); err != nil {
+		open := outputPipe
+		if p == &s.stdin {
+			open = os.Pipe
+		}
+		if p.r, p.w, err = open(); err != nil {
 			s.close()
 			return nil, launchError(spec, fmt.Errorf("making pipes: %w", err))
 		}
@@ -352,11 +356,19 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 // environment is the environment of a plugin's process: the allow-list, a folder for temporary files, the spec's
 // variables, then go-plugin's and the host's, which nothing overrides.
 func environment(spec Spec, temp, state string, protocol []string) []string {
-	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
+	out := append(inheritedEnvironment(spec), tempEnvironment(temp)...)
 	return append(append(append(out, ownEnvironment(spec)...), protocol...),
 		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
 		wire.EnvStateDir+"="+state,
 		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+}
+
+// tempEnvironment has programs use a folder for their temporary files.
+func tempEnvironment(dir string) (out []string) {
+	for _, name := range tempVariables {
+		out = append(out, name+"="+dir)
+	}
+	return out
 }
 
 // Environment is the part of the host's environment that a plugin gets, and the variables of the spec.
@@ -374,7 +386,7 @@ func inheritedEnvironment(spec Spec) (out []string) {
 		return proctree.Environ()
 	}
 	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
+		if name, _, _ := strings.Cut(kv, "="); isInherited(name) {
 			out = append(out, kv)
 		}
 	}

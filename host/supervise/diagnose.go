@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -178,10 +179,13 @@ func diagnose(path string) string {
 }
 
 func notExecutable(path string, info os.FileInfo) string {
-	if info.Mode().Perm()&0o111 == 0 {
-		return "permission denied: it is not executable. Fix: chmod +x " + path
+	switch {
+	case fsutil.MayRun(info):
+		return ""
+	case runtime.GOOS == "windows":
+		return "its name does not end in .exe; a script needs its interpreter in command"
 	}
-	return ""
+	return "permission denied: it is not executable. Fix: chmod +x " + path
 }
 
 // format checks the format of a program.
@@ -230,7 +234,7 @@ func scriptProblem(head []byte) string {
 	case err != nil:
 		return fmt.Sprintf("the interpreter of its #! line, %s, cannot be run: %v", words[0], withoutPath(err))
 	}
-	if info, err := os.Stat(words[0]); err == nil && (info.IsDir() || info.Mode().Perm()&0o111 == 0) {
+	if info, err := os.Stat(words[0]); err == nil && (info.IsDir() || !fsutil.MayRun(info)) {
 		return fmt.Sprintf("the interpreter of its #! line, %s, is not executable", words[0])
 	}
 	return ""

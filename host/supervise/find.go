@@ -121,7 +121,7 @@ func (f *finder) programsIn(dirs []string) map[string]string {
 			continue
 		}
 		for _, e := range entries {
-			name, ok := strings.CutPrefix(e.Name(), binaryPrefix)
+			name, ok := strings.CutPrefix(fsutil.ProgramName(e.Name()), binaryPrefix)
 			if !ok {
 				continue
 			}
@@ -132,8 +132,8 @@ func (f *finder) programsIn(dirs []string) map[string]string {
 				f.problem("%s is skipped: %w. Fix: repair or remove the link", path, withoutPath(err))
 			case !info.Mode().IsRegular():
 				f.problem("%s is skipped: not a program. Fix: remove it, or give it another name", path)
-			case info.Mode()&0o111 == 0:
-				f.problem("%s is skipped: not executable. Fix: chmod +x %s", path, path)
+			case !fsutil.MayRun(info):
+				f.problem("%s is skipped: %s", path, notExecutable(path, info))
 			case !pluginName.MatchString(name):
 				f.problem("%s is skipped: plugin name %q must match %s", path, name, pluginName)
 			case out[name] != "":
@@ -266,7 +266,7 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
 		readOnly: d.ReadOnly, capabilities: capabilities}
-	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), "TMPDIR="+temp), Temp: temp}
+	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), tempEnvironment(temp)...), Temp: temp}
 	return l.prepareSandbox(spec, p, func() []string { return nil })
 }
 
@@ -316,7 +316,7 @@ func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
 	if err := s.Check(); err != nil {
 		return Spec{}, err
 	}
-	if program := s.Command[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+	if program := s.Command[0]; fsutil.HasFolder(program) && !filepath.IsAbs(program) {
 		s.Command[0] = filepath.Join(d.Dir, program)
 	}
 	if d.Dir != "" {

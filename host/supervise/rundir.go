@@ -24,8 +24,6 @@ const (
 	lockName   = "lock"
 	// unfinishedTime is longer than making a folder takes: an older unfinished one belongs to a host that was killed.
 	unfinishedTime = time.Hour
-	// maxRunBase keeps socket paths under the 104 bytes that all systems allow.
-	maxRunBase = 45
 )
 
 // How long a host spends on removing what plugins have left; the rest is left to the next host.
@@ -35,26 +33,15 @@ const (
 	sweepTime             = 500 * time.Millisecond // at the start, for what other hosts have left
 )
 
-// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name only when it is locked, so
-// that no other host takes it for abandoned before.
+// makeRunDir makes the folder and removes those of dead hosts beside it.
 func makeRunDir(base string) (*runDir, error) {
 	base, err := filepath.Abs(chooseRunBase(base))
 	if err != nil {
 		return nil, err
 	}
 	sweepRunDirs(base)
-	fresh, err := os.MkdirTemp(base, unfinished)
+	path, lock, err := makeLocked(base)
 	if err != nil {
-		return nil, err
-	}
-	lock, err := fsutil.TryLock(filepath.Join(fresh, lockName), os.O_RDWR|os.O_CREATE)
-	path := filepath.Join(base, runPrefix+strings.TrimPrefix(filepath.Base(fresh), unfinished))
-	if err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
-		_ = lock.Close() // no error for nil
-		removeUnfinished(fresh)
 		return nil, err
 	}
 	return &runDir{path, lock}, nil
@@ -69,7 +56,7 @@ func chooseRunBase(base string) string {
 	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() || len(base) > maxRunBase {
 		base = os.TempDir()
 	}
-	if len(base) > maxRunBase {
+	if len(base) > maxRunBase && !tcpLoopback { // a plugin listens there where the path is too long
 		base = "/tmp"
 	}
 	return base

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
@@ -204,7 +206,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if g.confinement.Wrapper != "" {
 		pid = 0
 	}
-	dial := g.child.dialer(r.socket)
+	dial := g.child.dialer(r.at)
 	config.GRPCDialOptions = append(wire.DialOptions(pid), wire.WithToken(r.token), // read by Client, below
 		grpc.WithContextDialer(dial), grpc.WithStreamInterceptor(refuseBroker))
 	defer context.AfterFunc(ctx, func() { g.child.kill("") })()
@@ -233,10 +235,10 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 
 // dialer connects to the plugin's socket. The connection ends with the process, even if another process holds the
 // socket: go-plugin waits without limit for one that is open and silent.
-func (c *child) dialer(socket string) func(context.Context, string) (net.Conn, error) {
+func (c *child) dialer(at address) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
-		conn, err := d.DialContext(ctx, "unix", socket)
+		conn, err := d.DialContext(ctx, at.network, at.name)
 		if err == nil {
 			go func() { <-c.exited; _ = conn.Close() }()
 		}
@@ -266,7 +268,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	d.Missing = hide(d.Missing)
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
-	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(g.program), ".exe"), binaryPrefix)
+	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), binaryPrefix)
 	if ours && d.Name != "" && d.Name != file && !g.renamed {
 		d.Notices = append(d.Notices,
 			fmt.Sprintf("its name is %q (sdk.New), but its program is %s%s: users look for its tools under that name",
@@ -385,7 +387,7 @@ type runner struct {
 	token     string // authenticates the host to the plugin
 	socketDir string
 	handshake string // the line
-	socket    string // in the line
+	at        address
 }
 
 var _ pluginrunner.Runner = (*runner)(nil)
@@ -412,7 +414,7 @@ func (r *runner) Start(context.Context) error {
 		go c.copyOutput(stdout, in, io.Discard)
 		return err
 	}
-	r.socket = strings.Split(r.handshake, "|")[3]
+	r.at = addressIn(r.handshake)
 	go c.copyOutput(stdout, in, newOutputLog(r.log, "stdout", nil, r.spec.References))
 	return nil
 }
@@ -547,18 +549,41 @@ func checkHandshake(line, socketDir string) error {
 	if len(f) < 5 || len(f) > 7 || f[0] != "1" {
 		return notAHandshake(line)
 	}
+	at := addressIn(line)
 	switch {
 	case f[1] != "1":
 		return fmt.Errorf("it speaks version %.20q of the plugin protocol, this host speaks version 1; update one of them",
 			f[1])
-	case f[2] != "unix":
+	case at.network == "tcp" && tcpLoopback:
+		if port, err := netip.ParseAddrPort(at.name); err != nil || port.Addr() != loopback || port.Port() == 0 {
+			return fmt.Errorf("it listens at %.120q, which is no port of 127.0.0.1", at.name)
+		}
+	case at.network != "unix":
 		return fmt.Errorf("it listens on %.20q; plugins must listen on a Unix socket in PLUGIN_UNIX_SOCKET_DIR", f[2])
 	case f[4] != "grpc":
 		return fmt.Errorf("it speaks %.20q; plugins must speak grpc", f[4])
 	case len(f) > 5 && f[5] != "":
 		return errors.New("it sent a TLS certificate, which the host did not ask for")
 	}
-	socket := f[3]
+	if at.network == "unix" {
+		return checkSocket(at.name, socketDir)
+	}
+	return nil
+}
+
+// An address is where a plugin listens: at a Unix socket or, on Windows, at a port of the machine itself.
+type address struct{ network, name string }
+
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// addressIn is the address in a handshake line.
+func addressIn(line string) address {
+	f := strings.Split(line, "|")
+	return address{f[2], f[3]}
+}
+
+// checkSocket checks that the Unix socket exists, in the folder for it.
+func checkSocket(socket, socketDir string) error {
 	if filepath.Dir(filepath.Clean(socket)) != filepath.Clean(socketDir) {
 		return fmt.Errorf("it listens at %.120q, outside its own socket folder", socket)
 	}

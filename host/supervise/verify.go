@@ -82,15 +82,9 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 	return path, sum, f.InPlace(), nil
 }
 
-// SystemProblem is why plugins cannot run on this system at all; nil where they can.
-func SystemProblem() error { return systemProblem() }
-
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
-	if err := systemProblem(); err != nil {
-		return err
-	}
 	if s.Refused != "" {
 		return &invalidError{errors.New(s.Refused)}
 	}
@@ -129,9 +123,6 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 
 // verifiedUnless is verified, and does not open a program that native knows to be machine code, which no other runs.
 func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (string, error) {
-	if err := systemProblem(); err != nil {
-		return "", err
-	}
 	if spec.Refused != "" {
 		return "", &invalidError{errors.New(spec.Refused)}
 	}
@@ -251,7 +242,7 @@ func (s Spec) programFile() (string, error) {
 // named is the program of the command: an absolute path, or a name to be looked up in PATH.
 func (s Spec) named() string {
 	name := s.Command[0]
-	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+	if fsutil.HasFolder(name) && !filepath.IsAbs(name) {
 		if abs, err := filepath.Abs(filepath.Join(s.Dir, name)); err == nil {
 			return abs
 		}
@@ -359,7 +350,7 @@ func (s Spec) lookPath(name string) (string, error) {
 		}
 		return filepath.Join(s.Dir, path)
 	}
-	if strings.Contains(name, "/") {
+	if fsutil.HasFolder(name) {
 		return absolute(name), nil
 	}
 	path, set := s.Env["PATH"]
@@ -368,7 +359,7 @@ func (s Spec) lookPath(name string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(absolute(dir), name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && fsutil.MayRun(info) {
 			return file, nil
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 const (
@@ -115,7 +117,7 @@ func (s *Staged) named(file string) error {
 		}
 		s.Name = name
 	}
-	s.Path = filepath.Join(s.dir, prefix+s.Name)
+	s.Path = filepath.Join(s.dir, prefix+s.Name+fsutil.ProgramEnding())
 	return nil
 }
 

@@ -14,9 +14,10 @@ const MaxAttachment = 4 << 10
 // its user can read.
 type Attachment struct {
 	Version  int    `json:"version"`
-	Plugin   string `json:"plugin"`   // the name that the plugin gives itself
-	Protocol uint   `json:"protocol"` // of the handshake
-	PID      int    `json:"pid"`      // of the process that listens
-	Socket   string `json:"socket"`   // its absolute path, in a folder that only the user can access
-	Token    string `json:"token"`    // that the host sends with each request
+	Plugin   string `json:"plugin"`            // the name that the plugin gives itself
+	Protocol uint   `json:"protocol"`          // of the handshake
+	PID      int    `json:"pid"`               // of the process that listens
+	Socket   string `json:"socket"`            // its absolute path, in a folder that only the user can access, or a port
+	Network  string `json:"network,omitempty"` // "tcp" where Socket is a port of the machine itself, such as 127.0.0.1:4000
+	Token    string `json:"token"`             // that the host sends with each request
 }

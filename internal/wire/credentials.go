@@ -16,7 +16,8 @@ import (
 
 // PeerCredentials are gRPC transport credentials that ask the kernel for the peer of a Unix socket: it must be the
 // same user and, when pid is not zero, exactly that process. Within a private folder this proves what mutual TLS
-// would, in microseconds instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
+// would, in microseconds instead of milliseconds. Nothing is encrypted, and nothing leaves the machine. On Windows
+// they also take TCP connections within the machine.
 func PeerCredentials(pid int) credentials.TransportCredentials { return peerCredentials{pid: pid} }
 
 type peerCredentials struct{ pid int }
@@ -41,11 +42,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 }
 
 func (c peerCredentials) check(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return nil, nil, fmt.Errorf("peer credentials need a Unix socket, not %s", conn.RemoteAddr().Network())
-	}
-	p, err := peerOf(socket)
+	p, err := peerOf(conn)
 	if err != nil {
 		return nil, nil, fmt.Errorf("asking who is at the other end of the socket: %w", err)
 	}
@@ -63,6 +60,11 @@ func (c peerCredentials) accepts(p peer) error {
 		return fmt.Errorf("the other end of the socket is process %d, not %d", p.pid, c.pid)
 	}
 	return nil
+}
+
+// noSocket refuses a connection of another kind.
+func noSocket(conn net.Conn) error {
+	return fmt.Errorf("peer credentials need a Unix socket, not %s", conn.RemoteAddr().Network())
 }
 
 // Info names the scheme to gRPC.

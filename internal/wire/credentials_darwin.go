@@ -7,8 +7,12 @@ import (
 )
 
 // peerOf asks LOCAL_PEERCRED (unix(4)) for the user, and LOCAL_PEERPID for the process.
-func peerOf(conn *net.UnixConn) (out peer, err error) {
-	raw, err := conn.SyscallConn()
+func peerOf(conn net.Conn) (out peer, err error) {
+	socket, is := conn.(*net.UnixConn)
+	if !is {
+		return peer{}, noSocket(conn)
+	}
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return peer{}, err
 	}

@@ -7,8 +7,12 @@ import (
 )
 
 // peerOf asks SO_PEERCRED (unix(7)) for the process that connected, or listens.
-func peerOf(conn *net.UnixConn) (peer, error) {
-	raw, err := conn.SyscallConn()
+func peerOf(conn net.Conn) (peer, error) {
+	socket, is := conn.(*net.UnixConn)
+	if !is {
+		return peer{}, noSocket(conn)
+	}
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return peer{}, err
 	}

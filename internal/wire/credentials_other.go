@@ -1,4 +1,4 @@
-//go:build !linux && !darwin
+//go:build !linux && !darwin && !windows
 
 package wire
 
@@ -8,7 +8,7 @@ import (
 )
 
 // peerOf refuses: without a way to identify the peer there is no connection.
-func peerOf(*net.UnixConn) (peer, error) {
-	return peer{}, errors.New("this system does not identify the process at the other end; toolhost runs on Linux and " +
-		"macOS")
+func peerOf(net.Conn) (peer, error) {
+	return peer{}, errors.New("this system does not identify the process at the other end; toolhost runs on Linux, " +
+		"macOS and Windows")
 }

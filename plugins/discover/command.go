@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -121,7 +122,7 @@ func namesProgram(text, workdir string) bool {
 		text = filepath.Join(workdir, text)
 	}
 	info, err := os.Stat(text)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	return err == nil && info.Mode().IsRegular() && fsutil.MayRun(info)
 }
 
 func checkWords(words []string) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // PathLookup resolves paths in the background, since a file system may hang. Concurrent requests for one path share a
@@ -59,7 +60,7 @@ func (l *lookup) run(path string) {
 	if path == "" {
 		return
 	}
-	if !strings.Contains(path, "/") {
+	if !fsutil.HasFolder(path) {
 		found, err := exec.LookPath(path)
 		if err != nil {
 			return

@@ -41,7 +41,7 @@ func (e entry) open() (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || info.Mode().Perm()&0o100 == 0 {
+	if info, err := f.Stat(); err != nil || !fsutil.MayRun(info) {
 		_ = f.Close()
 		return nil, cmp.Or(err, errors.New(e.path()+" is not executable"))
 	}

@@ -1,0 +1,44 @@
+package fsutil
+
+import (
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	onWindows = runtime.GOOS == "windows"
+	exe       = ".exe"
+)
+
+// ProgramEnding ends the names of programs on this system.
+func ProgramEnding() string {
+	if onWindows {
+		return exe
+	}
+	return ""
+}
+
+// MayRun reports whether the mode of a file allows its execution. On Windows modes say nothing of it: its name ends as
+// that of a program.
+func MayRun(info fs.FileInfo) bool {
+	if onWindows {
+		return strings.EqualFold(filepath.Ext(info.Name()), exe)
+	}
+	return info.Mode()&0o111 != 0
+}
+
+// ProgramName is the name of a program without its folder, and without the ending that it has on Windows.
+func ProgramName(path string) string {
+	name := filepath.Base(path)
+	if onWindows && strings.EqualFold(filepath.Ext(name), exe) {
+		name = name[:len(name)-len(exe)]
+	}
+	return name
+}
+
+// HasFolder reports whether the name of a program is a path, which is not looked up in PATH.
+func HasFolder(name string) bool {
+	return strings.Contains(name, "/") || onWindows && strings.ContainsAny(name, `\:`)
+}

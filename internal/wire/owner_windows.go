@@ -1,0 +1,13 @@
+//go:build !toolhost_wine
+
+package wire
+
+import "time"
+
+const (
+	// acceptUnknown accepts a process that the system does not tell.
+	acceptUnknown = false
+	// ownerTime is how long a TCP connection may take to belong to a process: until its other end is accepted it may
+	// belong to none.
+	ownerTime = 2 * time.Second
+)

@@ -1,0 +1,13 @@
+//go:build !windows
+
+package sdk
+
+import (
+	"context"
+	"net"
+)
+
+// listenAt listens on a Unix socket.
+func listenAt(path string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
+}
