@@ -30,6 +30,10 @@ export function explain(error) {
     : error.rawMessage || Code[error.code];
 }
 
+// What is said where HistoryService is missing.
+export const noHistory =
+  "This host keeps no history: the block audit of the configuration turns the record of calls on.";
+
 export const missing = (error) => error instanceof v1.ConnectError && error.code === Code.Unimplemented;
 export const signedOut = (error) => error instanceof v1.ConnectError && error.code === Code.Unauthenticated;
 

@@ -158,7 +158,10 @@ export async function makeForm(schemaText) {
       element.querySelector("[aria-invalid]")?.focus();
       return errors.length;
     },
-    close: () => form.destroy(),
+    close() {
+      if (element.contains(document.activeElement)) document.activeElement.blur(); // its last change comes before the end
+      form.destroy();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 // Calls: the history with filters in a list of any length, and the whole story of one call.
 import { announce, button, empty, facts, h, pill, replace, setText, table, visible } from "../dom.js";
-import { explain, history, host } from "../api.js";
+import { explain, history, host, missing, noHistory } from "../api.js";
 import { code, renderResult } from "../content.js";
 import { effect, renderDecision } from "../decision.js";
 import { bytes, clock, count, duration, millis, text } from "../format.js";
@@ -148,7 +148,8 @@ export async function show({ body, args, signal, operator }) {
       loading = null;
       next = "";
       list.set(calls);
-      setText(total, explain(error));
+      if (missing(error)) replace(body, h("p", { class: "notice" }, noHistory));
+      else setText(total, explain(error));
     } finally {
       signal.removeEventListener("abort", stop);
     }

@@ -1,6 +1,6 @@
 // Overview: how many calls, how long they take, what fails, what waits, and whether the plugins are well.
 import { empty, facts, h, replace, setText, table } from "../dom.js";
-import { explain, history, host, missing, plugins, repeat, watch } from "../api.js";
+import { explain, history, host, missing, noHistory, plugins, repeat, watch } from "../api.js";
 import { ago, clock, count, duration, millis } from "../format.js";
 import { plot } from "../plot.js";
 import { stateOf } from "./plugins.js";
@@ -95,7 +95,10 @@ export async function show({ body, info, signal }) {
     } catch (error) {
       if (signal.aborted) return;
       past.forEach((p) => (p.element.hidden = missing(error)));
-      replace(note, h("p", { class: missing(error) ? "notice" : "problem" }, explain(error)));
+      replace(
+        note,
+        h("p", { class: missing(error) ? "notice" : "problem" }, missing(error) ? noHistory : explain(error)),
+      );
     }
   }
 
