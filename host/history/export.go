@@ -21,7 +21,7 @@ const (
 // exportPage is how many calls are read at once. Between two of them the index is not held.
 const exportPage = 200
 
-// Export writes the calls that match, oldest first, limit of them at most, 0 for all. FormatJSONL writes the lines of the
+// Export writes the calls that match, oldest first, limit of them at most, 0 for all. It begins with a Sync. FormatJSONL writes the lines of the
 // record byte for byte, those of one call together; FormatCSV writes a heading and a row for each call, without arguments
 // and results. Each Write has whole lines. Calls that are recorded meanwhile may be left out.
 //
@@ -33,6 +33,9 @@ func (i *Index) Export(ctx context.Context, f Filter, format string, limit int64
 	}
 	if limit < 0 {
 		return &FilterError{"the number of calls to export is below zero"}
+	}
+	if err := i.Sync(ctx); err != nil { // an export is kept, so that calls that are not indexed yet would be missed
+		return err
 	}
 	if format == FormatCSV {
 		if _, err := io.WriteString(w, csvLine(csvColumns[:])); err != nil {
