@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host/audit"
+)
+
+// A home is a user's folders, with the programs of this commit.
+type home struct {
+	dir, bin string
+	env      []string
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	h := &home{dir: t.TempDir(), bin: t.TempDir()}
+	if out, err := exec.Command("go", "build", "-o", h.bin, ".", "../toolhost").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); !strings.HasPrefix(name, "TOOLHOST_") {
+			h.env = append(h.env, variable)
+		}
+	}
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+		"XDG_RUNTIME_DIR"} {
+		h.env = append(h.env, name+"="+h.dir)
+	}
+	h.env = append(h.env, "NO_COLOR=1")
+	h.write(t, "config.hcl", "audit {\n  path = \"audit.jsonl\"\n}\nhistory {\n  keep_days = 36500\n}\n")
+	return h
+}
+
+func (h *home) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *home) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(h.bin, "toolhost"), args...) // the test ends after its context
+	cmd.Dir, cmd.Env = h.dir, h.env
+	return cmd
+}
+
+// run returns what a command prints, and its exit code.
+func (h *home) run(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := h.command(t, append([]string{"--config", filepath.Join(h.dir, "config.hcl")}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	code := 0
+	if ended, is := errors.AsType[*exec.ExitError](err); is {
+		code = ended.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s%s%d", &stdout, &stderr, code)
+}
+
+// toolhost history prints the same with a running host and without one.
+func TestHistoryWithAHostAndWithout(t *testing.T) {
+	h := newHome(t)
+	l, err := audit.Open(filepath.Join(h.dir, "audit.jsonl"), audit.Options{Content: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 1500 {
+		r := audit.Record{Time: time.Date(2026, 11, 20, 10, 0, n, 0, time.UTC), Kind: audit.KindCall, Status: "ok",
+			CallID: fmt.Sprint("call", n), Tool: "shell__exec", Plugin: "shell", Reason: "=1+1\x1b[2J", DurationMS: 12,
+			Arguments: []byte(`{"command":"ls main.go"}`)}
+		if n%500 == 7 {
+			r.Status, r.Code, r.Reason = "error", "E_TOOL", "permission denied"
+		}
+		if err := l.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	requests := []struct {
+		args string
+		want []string // parts of what is printed
+	}{
+		{"history search permission denied", []string{"call1007 ", "call507 ", "call7 ", "E_TOOL  12.0 ms   permission denied"}},
+		{"history search --status error --oldest-first -n 1 --format json", []string{`"call_id":"call7"`, `"code":"E_TOOL"`}},
+		{"history search --tool shell__* --since 2026-11-20T10:00:00Z --until 2026-11-20T10:00:02Z", []string{"call0 ", "call1 "}},
+		{"history search -n 1200 --status ok", []string{"call300 "}},
+		{"history search nothing", []string{"0"}},
+		{"history search ?!", []string{"no letters or digits", "\n2"}},
+		{"history search --since yesterday", []string{`--since: "yesterday" is no time`, "\n2"}},
+		{"history show call7", []string{`"call_id": "call7"`, `"command": "ls main.go"`}},
+		{"history show nope", []string{"the record has no call nope", "\n2"}},
+		{"history stats --status error --since 2026-11-20 --until 2026-11-21 --by code", []string{"E_TOOL", "12 ms"}},
+		{"history export --format csv --limit 1", []string{`"call0","shell__exec"`, "\"'=1+1"}},
+		{"history export --status error", []string{`"call_id":"call1007"`, `"hash":`}},
+	}
+	before := map[string]string{}
+	for _, r := range requests {
+		got := h.run(t, strings.Fields(r.args)...)
+		for _, want := range r.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %q:\n%.2000s", r.args, want, got)
+			}
+		}
+		if strings.Contains(got, "\x1b") && !strings.Contains(r.args, "export") {
+			t.Errorf("%s prints an escape", r.args)
+		}
+		before[r.args] = got
+	}
+	if got := h.run(t, "history", "rebuild"); got != "0" {
+		t.Error(got)
+	}
+	h.serve(t)
+	for _, r := range requests {
+		got := h.run(t, strings.Fields(r.args)...)
+		if got != before[r.args] {
+			t.Errorf("%s: a running host has\n%.1000s\nwithout one there is\n%.1000s", r.args, got, before[r.args])
+		}
+	}
+	if got := h.run(t, "history", "search", "--verbose", "--status", "error"); !strings.Contains(got, "the running host") {
+		t.Errorf("the running host was not asked:\n%s", got)
+	}
+}
+
+// serve starts a host, which ends with the test.
+func (h *home) serve(t *testing.T) {
+	t.Helper()
+	cmd := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address", "127.0.0.1:0")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if first, err := lines.ReadString('\n'); err != nil {
+		_ = cmd.Wait()
+		t.Fatalf("%q %v\n%s", first, err, &log)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_, _ = lines.WriteTo(&bytes.Buffer{})
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, &log)
+		}
+	})
+}
