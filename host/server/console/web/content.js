@@ -36,7 +36,7 @@ function renderPart(part, signal) {
   );
 }
 
-// renderText shows a diff as one, JSON indented, and anything else as it is.
+// renderText shows a diff as one, JSON indented, and anything else unchanged.
 export function renderText(content) {
   if (isDiff(content)) return renderDiff(content);
   return code(content);

@@ -185,7 +185,7 @@ export async function show({ body, args, signal, approver }) {
       try {
         request = JSON.parse(text);
       } catch {
-        /* shown as it is */
+        /* what is no JSON is shown unchanged */
       }
       const params = request.params ?? {};
       const box = h(

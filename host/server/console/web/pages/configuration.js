@@ -1,4 +1,4 @@
-// Configuration: what is in use and where it says so, and the mistakes of the file as it is now.
+// Configuration: what is in use and where it says so, and the mistakes of the file on the disk.
 import { announce, button, facts, h, pill, replace, table } from "../dom.js";
 import { configuration, explain, watch } from "../api.js";
 import { code } from "../content.js";
@@ -27,7 +27,7 @@ export async function show({ body, signal, operator }) {
         h(
           "div",
           { class: "card" },
-          h("h2", {}, "The file as it is now"),
+          h("h2", {}, "The file on the disk"),
           h(
             "p",
             {},
