@@ -85,6 +85,10 @@ pictures: ## take the pictures of the console in docs/images again
 	@TOOLHOST_TEST_BROWSER=required TOOLHOST_TEST_BROWSER_PICTURES="$(CURDIR)/docs/images" \
 		$(GO) test -count=1 ./host/server/console -run '^TestBrowserPictures$$'
 
+.PHONY: test-observability
+test-observability: ## run the tests of metrics, dashboard and alert rules with a real Prometheus
+	@TOOLHOST_TEST_PROMETHEUS_DIR="$$(.ci/need-prometheus)" $(GO) test -count=1 ./host/telemetry
+
 .PHONY: check
 check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
 

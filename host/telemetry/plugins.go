@@ -144,14 +144,19 @@ func (o *observer) readUsage(all []*supervise.Process) {
 		now := processTree{}
 		if root > 0 {
 			now = readTree(root, &left)
-			u.measured = u.measured || now.processes > 0
 		}
-		if root != u.root || now.time < u.time { // a process that ended without its parent waiting takes its time along
-			u.ended += u.time
-			if root == u.root {
-				u.ended -= now.time
-			}
-		}
-		u.root, u.processTree = root, now
+		u.add(root, now)
 	}
+}
+
+// add takes what was read of a plugin's tree of processes. The sum of their times does not go down: neither when a tree
+// is replaced, nor when a process ends without its parent waiting for it, which takes its time along.
+func (u *usage) add(root int, now processTree) {
+	switch {
+	case root != u.root:
+		u.ended += u.time
+	case now.time < u.time:
+		u.ended += u.time - now.time
+	}
+	u.root, u.processTree, u.measured = root, now, u.measured || now.processes > 0
 }
