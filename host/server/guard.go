@@ -171,7 +171,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// timedBody ends the time limit of a body with the body.
+// timedBody ends the time limit of a body with the body. It stays after an error: net/http reads some more then.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -180,7 +180,7 @@ type timedBody struct {
 // Read reads, and lets the connection be read without a limit after the end.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
+	if err == io.EOF { //nolint:errorlint // a reader returns it as it is
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
