@@ -157,6 +157,10 @@ bench: build ## measure toolhost beside other ways to run tools, in ten minutes;
 bench-go: ## run Go's benchmarks of all packages; compare ratios within one run, not figures between runs
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-history
+bench-history: ## index a record of a million calls, and search it; takes some minutes and 3 GB
+	TOOLHOST_BENCH_CALLS=1000000 $(GO) test -run '^$$' -bench History -benchtime 20x -timeout 30m ./host/history
+
 .PHONY: bench-edit
 bench-edit: ## score the edit plugin on noisy edits made from real files; ARGS='-seed 7 -show 20' draws others
 	@$(GO) test ./plugins/edit -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)

@@ -3,8 +3,11 @@ package bootstrap
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
@@ -60,5 +63,26 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 		if got[0].Sandbox.Level != want {
 			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
 		}
+	}
+}
+
+// The index of the record has its words. It is not made for a plugin's sake, as the record is.
+func TestTheIndexOfTheRecordIsHiddenWhereThereIsOne(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "audit.jsonl")
+	c := &Configuration{Config: &config.Config{Audit: &config.Audit{Path: record}}}
+	if got := c.masked(); !slices.Equal(got, []string{record}) {
+		t.Errorf("without an index: %q", got)
+	}
+	files := audit.IndexFiles(record)
+	for _, path := range files {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(c.protected(), path) {
+			t.Errorf("%s is not protected", path)
+		}
+	}
+	if got := c.masked(); !slices.Equal(got, append([]string{record}, files...)) {
+		t.Errorf("with an index: %q", got)
 	}
 }
