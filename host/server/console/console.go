@@ -19,8 +19,8 @@ const Path = "/console/"
 //go:embed web third_party
 var files embed.FS
 
-// policy is the content security policy of every response. Trusted types have what json-editor writes as HTML escaped by
-// the page's default policy (web/trust.js); browsers without them are kept from it by web/form.js alone.
+// policy is the content security policy of every response. Trusted types have what json-editor writes as HTML escaped
+// by the page's default policy (web/trust.js); browsers without them are kept from it by web/form.js alone.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"manifest-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types default"

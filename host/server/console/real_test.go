@@ -291,12 +291,12 @@ func TestBrowserKeepsOtherPagesOut(t *testing.T) {
 	})
 	t.Run("stolen cookie", func(t *testing.T) { // as a program on another port of the host receives it
 		cookie := h.cookie(b)
-		response, body := request(t, "POST", h.url+"/toolhost.api.v1.HostService/GetInfo", "{}", func(r *http.Request) {
+		status, _, body := request(t, "POST", h.url+"/toolhost.api.v1.HostService/GetInfo", "{}", func(r *http.Request) {
 			r.Header.Set("Content-Type", "application/json")
 			r.AddCookie(cookie)
 		})
-		if response.StatusCode != http.StatusUnauthorized {
-			t.Errorf("a cookie alone is answered with %s: %s", response.Status, body)
+		if status != http.StatusUnauthorized {
+			t.Errorf("a cookie alone is answered with %d: %s", status, body)
 		}
 	})
 }

@@ -16,14 +16,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/internal/protogen"
 )
 
 const (
@@ -89,11 +87,16 @@ func run(npm string) error {
 
 // generate writes the API's client into the folder of npm.
 func generate(npm string) error {
-	request, err := parse()
+	files, err := protogen.File{Folder: protoFolder, Source: protoFile, Registered: protoFile}.Compile(
+		context.Background())
 	if err != nil {
 		return err
 	}
-	in, err := proto.Marshal(request)
+	for _, f := range files {
+		f.SourceCodeInfo = nil // no comments
+	}
+	in, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{FileToGenerate: []string{protoFile},
+		Parameter: new("target=js"), ProtoFile: files})
 	if err != nil {
 		return err
 	}
@@ -133,8 +136,8 @@ func bundle(npm, name, entry string) error {
 	return os.WriteFile(filepath.Join(out, name+".js"), code, 0o644)
 }
 
-// clientLicences writes the licences of what is bundled into the client. The npm packages of connect and of protobuf carry
-// none; they are by the authors of the Go modules of those names, under the same licences.
+// clientLicences writes the licences of what is bundled into the client. The npm packages of connect and of protobuf
+// carry none; they are by the authors of the Go modules of those names, under the same licences.
 func clientLicences() error {
 	var all []byte
 	for _, module := range []string{"connectrpc.com/connect", "google.golang.org/protobuf"} {
@@ -150,38 +153,6 @@ func clientLicences() error {
 		all = append(all, '\n')
 	}
 	return os.WriteFile(filepath.Join(out, "client.LICENSE"), all, 0o644)
-}
-
-func parse() (*pluginpb.CodeGeneratorRequest, error) {
-	compiler := protocompile.Compiler{
-		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{protoFolder}}),
-	}
-	files, err := compiler.Compile(context.Background(), protoFile)
-	if err != nil {
-		return nil, err
-	}
-	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{protoFile}, Parameter: new("target=js")}
-	seen := map[string]bool{}
-	var add func(protoreflect.FileDescriptor)
-	add = func(f protoreflect.FileDescriptor) {
-		if seen[f.Path()] {
-			return
-		}
-		seen[f.Path()] = true
-		imports := f.Imports()
-		for i := range imports.Len() {
-			add(imports.Get(i).FileDescriptor)
-		}
-		request.ProtoFile = append(request.ProtoFile, descriptor(f))
-	}
-	add(files[0])
-	return request, nil
-}
-
-func descriptor(f protoreflect.FileDescriptor) *descriptorpb.FileDescriptorProto {
-	d := protodesc.ToFileDescriptorProto(f)
-	d.SourceCodeInfo = nil
-	return d
 }
 
 func command(dir string, in []byte, name string, args ...string) ([]byte, error) {

@@ -1,11 +1,11 @@
 // Package session exchanges a token for a session of the console, and recognizes its requests.
 //
-// A session is a key, which the page keeps in the storage of its origin and sends as a header, and a cookie that scripts
-// cannot read: the HMAC of the key by the token. A request needs both. A browser sends its cookies to every port of a
-// host, so that a program that serves another port, such as one that an agent is developing, sees the cookie, but not the
-// key; and a page of another origin cannot set the header. The token itself is in neither. The server keeps nothing: a
-// session lives through a restart, and ends when its token is no longer valid, when the browser is closed, or after 30
-// days.
+// A session is a key, which the page keeps in the storage of its origin and sends as a header, and a cookie that
+// scripts cannot read: the HMAC of the key by the token. A request needs both. A browser sends its cookies to every
+// port of a host, so that a program that serves another port, such as one that an agent is developing, sees the cookie,
+// but not the key; and a page of another origin cannot set the header. The token itself is in neither. The server keeps
+// nothing: a session lives through a restart, and ends when its token is no longer valid, when the browser is closed,
+// or after 30 days.
 package session
 
 import (
@@ -85,6 +85,7 @@ func End(w http.ResponseWriter, r *http.Request) {
 }
 
 func cookie(r *http.Request, value string, age int) *http.Cookie {
+	//nolint:gosec // G124: it is secure where there is TLS; without, the server listens on loopback addresses only
 	return &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode}
 }

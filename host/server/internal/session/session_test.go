@@ -16,7 +16,7 @@ const host = "127.0.0.1:7777"
 func signIn(t *testing.T, token string) (string, *http.Cookie) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	session.Start(w, httptest.NewRequest("POST", "http://"+host+"/session", nil), token)
+	session.Start(w, httptest.NewRequest(http.MethodPost, "http://"+host+"/session", nil), token)
 	var out struct{ Key string }
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func signIn(t *testing.T, token string) (string, *http.Cookie) {
 }
 
 func find(key string, cookie *http.Cookie, tokens ...string) int {
-	r := httptest.NewRequest("POST", "http://"+host+"/x", nil)
+	r := httptest.NewRequest(http.MethodPost, "http://"+host+"/x", nil)
 	r.Header.Set(session.KeyHeader, key)
 	if cookie != nil {
 		r.AddCookie(cookie)
@@ -74,7 +74,7 @@ func TestReadTokenRefuses(t *testing.T) {
 		"a long body":            {`{"token":"` + strings.Repeat("x", 1<<20) + `"}`, "application/json"},
 		"what is no JSON":        {"x", "application/json"},
 	} {
-		r := httptest.NewRequest("POST", "http://"+host+"/session", strings.NewReader(try.body))
+		r := httptest.NewRequest(http.MethodPost, "http://"+host+"/session", strings.NewReader(try.body))
 		r.Header.Set("Content-Type", try.contentType)
 		if token, err := session.ReadToken(httptest.NewRecorder(), r); err == nil {
 			t.Errorf("%s: the token is %.20q", name, token)
