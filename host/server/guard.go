@@ -147,7 +147,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if r.Body == http.NoBody {
 			_ = control.SetReadDeadline(time.Time{})
 		}
-		r.Body = &timedBody{ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
+		r.Body = &timedBody{header: w.Header(), ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
@@ -171,17 +171,23 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// timedBody ends the time limit of a body with the body. It stays after an error: net/http reads some more then.
+// timedBody ends the time limit of a body with the body. After an error in it the connection is closed with the answer:
+// net/http would take the rest of the body for the next request once a handler has closed the body.
 type timedBody struct {
 	io.ReadCloser
+	header  http.Header // of the answer
 	control *http.ResponseController
 }
 
 // Read reads, and lets the connection be read without a limit after the end.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // a reader returns it as it is
+	switch err { //nolint:errorlint // readers return it as it is
+	case nil:
+	case io.EOF:
 		_ = b.control.SetReadDeadline(time.Time{})
+	default:
+		b.header.Set("Connection", "close")
 	}
 	return n, err
 }

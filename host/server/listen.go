@@ -115,8 +115,14 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 			}
 		}()
 	}
+	over := make(chan struct{})
+	defer close(over)
 	go func() { // also before ctx ends
-		<-s.leaving
+		select {
+		case <-s.leaving:
+		case <-over:
+			return
+		}
 		for _, l := range listeners {
 			_ = l.Close() // whoever accepts from now on has a copy
 		}
