@@ -48,6 +48,7 @@ func TestBrowserHidesWithoutStreams(t *testing.T) {
 	hide("false")
 	f.awaitWatches(t, func(n int) bool { return n >= 2 })
 	b.see("nav", "3")
+	b.wait(`document.title === "(3) Plugins \u00b7 toolhost"`)
 }
 
 // A page whose connections end says so, and goes on by itself.

@@ -37,9 +37,9 @@ export const noHistory =
 export const missing = (error) => error instanceof v1.ConnectError && error.code === Code.Unimplemented;
 export const signedOut = (error) => error instanceof v1.ConnectError && error.code === Code.Unauthenticated;
 
-// watch reads a stream until signal is aborted, and opens it again when it ends, when changes were lost, and when the page
-// is looked at again. A page that is not looked at holds no stream: browsers open six connections to a host at most, for all
-// of its tabs. state is called with "live", "waiting" or "unimplemented".
+// watch reads a stream until signal is aborted, and opens it again when it ends, when changes were lost, and when the
+// page is looked at again. A page that is not looked at holds no stream: browsers open six connections to a host at
+// most, for all of its tabs. state is called with "live", "waiting" or "unimplemented".
 export async function watch(open, receive, signal, state = () => {}) {
   for (let pause = 500; !signal.aborted;) {
     await shown(signal);

@@ -105,6 +105,13 @@ function frame() {
   document.addEventListener("keydown", shortcut);
 }
 
+let pageTitle = "";
+
+// title has the number of what waits, which one sees of a page in the background too.
+function title() {
+  document.title = `${badge.hidden ? "" : `(${badge.firstChild.textContent}) `}${pageTitle} \u00b7 toolhost`;
+}
+
 async function show() {
   const [, name = "overview", ...rest] = location.hash.split("/");
   const known = pages.find(([n]) => n === name) ?? pages[0];
@@ -117,7 +124,8 @@ async function show() {
       link.scrollIntoView({ block: "nearest", inline: "nearest" });
     } else link.removeAttribute("aria-current");
   }
-  document.title = `${known[1]} \u00b7 toolhost`;
+  pageTitle = known[1];
+  title();
   const heading = h("h1", { tabindex: "-1" }, known[1]);
   const body = h("div", { class: "page", "aria-busy": "true" });
   replace(main, heading, body);
@@ -144,20 +152,36 @@ async function show() {
 
 // watchApprovals keeps the number of what waits in the navigation, and announces what is new.
 function watchApprovals() {
-  const waiting = new Map();
+  const waiting = new Set();
+  let known = false; // whether what waits was ever counted
+  const count = (list) => {
+    const fresh = list.filter((a) => !waiting.has(a.id));
+    waiting.clear();
+    list.forEach((a) => waiting.add(a.id));
+    for (const a of known ? fresh : []) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
+    known = true;
+    badge.hidden = waiting.size === 0;
+    replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
+    title();
+  };
+  const all = new Map();
+  // A page that is not looked at has no stream (api.js): it asks now and then, for the number in its title.
+  setInterval(async () => {
+    if (document.hidden)
+      await approvals
+        .list({})
+        .then((r) => count(r.approvals))
+        .catch(() => {}); // the watch says why
+  }, 20000);
   watch(
     (o) => approvals.watch({}, o),
     (message) => {
-      if (message.snapshot) waiting.clear();
+      if (message.snapshot) all.clear();
       for (const a of message.approvals) {
-        if (a.outcome) waiting.delete(a.id);
-        else if (!waiting.has(a.id)) {
-          waiting.set(a.id, a);
-          if (!message.snapshot) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
-        }
+        if (a.outcome) all.delete(a.id);
+        else all.set(a.id, a);
       }
-      badge.hidden = waiting.size === 0;
-      replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
+      count([...all.values()]);
     },
     new AbortController().signal,
     (state, error) => {

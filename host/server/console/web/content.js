@@ -1,4 +1,4 @@
-// What tools and plugins wrote, shown: texts as text, diffs as diffs, images of four types from bytes, the rest by name.
+// What tools and plugins wrote: texts as text, diffs as diffs, images of four types from bytes, the rest by name.
 import { h } from "./dom.js";
 import { isDiff, renderDiff } from "./diff.js";
 import { bytes, pretty, text } from "./format.js";

@@ -1,6 +1,6 @@
 // A form from a tool's input schema, by json-editor. Schemas are written by plugins, and json-editor does much that a
-// schema asks for: it compiles templates, follows links and references, loads editors, and compiles patterns. So the form
-// never sees the plugin's schema, but one that is built here from the keywords below. What does not fit becomes a field
+// schema asks for: it compiles templates, follows links and references, loads editors, and compiles patterns. So the
+// form never sees the plugin's schema, but one that is built here from the keywords below. What does not fit becomes a field
 // for JSON, and the host checks the arguments in any case.
 import { h } from "./dom.js";
 
@@ -159,7 +159,8 @@ export async function makeForm(schemaText) {
       return errors.length;
     },
     close() {
-      if (element.contains(document.activeElement)) document.activeElement.blur(); // its last change comes before the end
+      // the last change of a field comes before the end
+      if (element.contains(document.activeElement)) document.activeElement.blur();
       form.destroy();
     },
   };
@@ -249,7 +250,8 @@ function convert(s, state, depth, seen) {
     type = real[0];
   }
   if (!type) type = s.properties ? "object" : s.items ? "array" : Array.isArray(s.enum) ? "string" : undefined;
-  const standard = s.default === undefined ? "" : `Default: ${JSON.stringify(s.default)}`; // what is left empty is not sent
+  // What is left empty is not sent, so that a default is only named.
+  const standard = s.default === undefined ? "" : `Default: ${JSON.stringify(s.default)}`;
   const out = { title: words(s.title), description: words([s.description, standard].filter(Boolean).join(" ")) };
   for (const k of numbers) if (typeof s[k] === "number") out[k] = s[k];
   const values = s.const !== undefined ? [s.const] : s.enum;

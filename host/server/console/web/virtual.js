@@ -1,4 +1,4 @@
-// A list of any length with as many elements as fit the screen: rows of one height are placed by padding above and below.
+// A list of any length with as many elements as fit the screen: rows of one height between two paddings.
 // It is a listbox for keyboards and screen readers: arrows move, Enter opens.
 import { h } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Approvals: what waits for a person, and what was approved for later calls. Each answer names the bytes that were shown.
+// Approvals: what waits for a person, and what was approved for later calls. An answer names the bytes that were shown.
 import { announce, button, empty, facts, h, pill, replace, setText, table } from "../dom.js";
 import { approvals, explain, missing, watch } from "../api.js";
 import { code, renderPreview } from "../content.js";

@@ -162,7 +162,13 @@ function makeCard(name, signal, operator) {
           [
             "Generation",
             p.generation &&
-              `${p.generation}, ${count(p.restarts, "restart")}${p.crashes ? `, ${count(p.crashes, "recent crash", "recent crashes")}` : ""}`,
+              [
+                p.generation,
+                count(p.restarts, "restart"),
+                p.crashes && count(p.crashes, "recent crash", "recent crashes"),
+              ]
+                .filter(Boolean)
+                .join(", "),
           ],
           [
             "Calls",
