@@ -75,6 +75,7 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	f := pflag.NewFlagSet("toolhost-server history", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.Record, "record", "", "the record's `file`")
+	f.StringVar(&o.Index, "index", "", "the index's `file`")
 	f.DurationVar(&o.KeepFor, "keep-for", 0, "remove calls of this `age` from the index")
 	f.Int64Var(&o.KeepCalls, "keep-calls", 0, "remove calls over this `number` from the index")
 	if err := f.Parse(args); err != nil || f.NArg() != 1 {

@@ -31,10 +31,11 @@ import (
 
 // historyFlags are those of a filter.
 type historyFlags struct {
-	record, profile string
-	filter          apiv1.CallFilter
-	since, until    string
-	atLeast         time.Duration
+	record, index string
+	profile       string
+	filter        apiv1.CallFilter
+	since, until  string
+	atLeast       time.Duration
 }
 
 func newHistory(g *globals) *cobra.Command {
@@ -81,6 +82,7 @@ func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
 // place adds the flags that say which record is searched.
 func (f *historyFlags) place(g *globals, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.record, "record", "", "search this `file`, such as a record that was moved away")
+	cmd.Flags().StringVar(&f.index, "index", "", "keep the index of --record in this `file` (default: beside the record)")
 	g.profileFlag(cmd, &f.profile)
 }
 
@@ -305,6 +307,12 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 			return err
 		}
 		args := []string{"history", "--record=" + path}
+		if f.index != "" {
+			if f.record == "" {
+				return errors.New("--index is for the record that --record names")
+			}
+			args = append(args, "--index="+f.index)
+		}
 		if c, err := g.load(); f.record == "" && err == nil {
 			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
 		}

@@ -138,7 +138,7 @@ func BenchmarkHistory(b *testing.B) {
 	}{
 		{"all", Filter{}},
 		{"tool", Filter{Tool: "plugin0__tool0"}}, {"rare-tool", Filter{Tool: "plugin11__tool59"}},
-		{"glob", Filter{Tool: "plugin1__*"}}, {"plugin", Filter{Plugin: "plugin1"}},
+		{"glob", Filter{Tool: "plugin1__*"}}, {"wide-glob", Filter{Tool: "*__tool*"}}, {"plugin", Filter{Plugin: "plugin1"}},
 		{"session", Filter{SessionID: fmt.Sprintf("session-%06x", n/400)}}, {"caller", Filter{Caller: "agent-7"}},
 		{"status", Filter{Status: "error"}}, {"ok", Filter{Status: "ok"}},
 		{"code", Filter{Codes: []string{"E_TIMEOUT", "E_LIMIT"}}}, {"effect", Filter{Effects: []string{"ask"}}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
@@ -107,6 +108,7 @@ const (
 	fieldEffect
 	fieldRule
 	fieldAnswer
+	fieldPrefix   // of the tool's name, for patterns such as shell__*
 	fieldDuration // by classes; see durationTokens
 )
 
@@ -119,11 +121,20 @@ func (c *Call) values(yield func(field, string) bool) {
 	for f, v := range [...]string{fieldCallID: c.CallID, fieldTool: c.Tool, fieldPlugin: c.Plugin, fieldCaller: c.Caller,
 		fieldSession: c.SessionID, fieldWorkdir: c.Workdir, fieldVia: c.ViaCallID, fieldStatus: c.Status,
 		fieldCode: c.Code, fieldName: c.Name, fieldOutcome: c.Outcome, fieldEffect: c.Effect, fieldRule: c.Rule,
-		fieldAnswer: answer} {
+		fieldAnswer: answer, fieldPrefix: prefixOf(c.Tool)} {
 		if v != "" && !yield(field(f), v) {
 			return
 		}
 	}
+}
+
+// prefixOf is what a tool's name has before the first "__", if the pattern PREFIX__* matches the name.
+func prefixOf(tool string) string {
+	prefix, _, ok := strings.Cut(tool, "__")
+	if !ok || strings.Contains(tool, "/") {
+		return ""
+	}
+	return prefix
 }
 
 // writeTexts appends the words of all texts of a line, which are those that a search finds, without those that the

@@ -11,7 +11,8 @@ import (
 
 // A Filter selects calls. All fields that are set must match; the zero Filter selects all calls.
 type Filter struct {
-	// Tool is a full name, or a pattern of names in the form of path.Match.
+	// Tool is a full name, or a pattern of names in the form of path.Match. A pattern other than PLUGIN__* may match 200
+	// names of the record.
 	Tool                                        string
 	Plugin, SessionID, Caller, Workdir          string
 	CallID, ViaCallID                           string
@@ -36,7 +37,7 @@ func (e *FilterError) Error() string { return e.Text }
 const (
 	maxText         = 1000 // bytes
 	maxPhrases      = 32
-	maxAlternatives = 1000
+	maxAlternatives = 200
 )
 
 // A query is a filter in the index's terms.
@@ -73,13 +74,19 @@ func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
 			all = append(all, fieldMatch(v.field, v.value))
 		}
 	}
-	tools, err := f.tools(ctx, q)
-	if err != nil {
-		return nil, err
+	var tools []string
+	if prefix, is := f.prefix(); is {
+		all = append(all, fieldMatch(fieldPrefix, prefix))
+	} else {
+		var err error
+		if tools, err = f.tools(ctx, q); err != nil {
+			return nil, err
+		}
+		out.none = f.Tool != "" && f.Tool != "*" && len(tools) == 0
 	}
 	for field, values := range map[field][]string{fieldTool: tools, fieldCode: f.Codes, fieldEffect: f.Effects} {
 		if len(values) > maxAlternatives {
-			return nil, &FilterError{fmt.Sprintf("the filter has %d alternatives; at most %d are possible", len(values),
+			return nil, &FilterError{fmt.Sprintf("the filter is for one of %d names; at most %d are possible", len(values),
 				maxAlternatives)}
 		}
 		var any []string
@@ -88,7 +95,6 @@ func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
 		}
 		all = append(all, either(any)...)
 	}
-	out.none = f.Tool != "" && f.Tool != "*" && len(tools) == 0
 	phrases, err := phrasesOf(f.Text)
 	if err != nil {
 		return nil, err
@@ -137,6 +143,13 @@ func (q *query) atLeast(took int64, all []string) {
 	if took == classStart(class) {
 		q.took = 0 // all of the class took as long
 	}
+}
+
+// prefix returns PREFIX for a pattern PREFIX__*, which is a token of the calls that it matches.
+func (f *Filter) prefix() (string, bool) {
+	prefix, is := strings.CutSuffix(f.Tool, "__*")
+	return prefix, is && prefix != "" && !strings.ContainsAny(prefix, `*?[\/`) && !strings.Contains(prefix, "__") &&
+		!strings.HasSuffix(prefix, "_")
 }
 
 // tools returns the names that the filter's pattern matches, none for a pattern that matches all.

@@ -108,7 +108,7 @@ func matches(f *Filter, c *Call, words string) bool {
 var hostile = []string{"", "shell__exec", "readfile__read", `a"b`, "a\x00b", "line\nbreak", "\xff\xfe", "=cmd|' /C calc'!A0",
 	"日本語のテキスト", "ñandú Straße", "DROP TABLE calls; --", `" OR "1`, "NEAR(a b)", "* AND *", strings.Repeat("x", 1500),
 	"main.go", "Permission denied", "/home/u/project/main.go", "\ue000abc", textBreak, "'quoted'", "ไทย", "é", "E_TOOL",
-	"A_b-C.d", "\u202eabc"}
+	"A_b-C.d", "\u202eabc", "a__b", "a___b", "a__b__c", "a_x__", "a__b/c", "__x"}
 
 func anyOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
@@ -143,7 +143,7 @@ func someFilter(r *rand.Rand, n int) (f Filter) {
 	for range 1 + r.IntN(3) {
 		switch r.IntN(16) {
 		case 0:
-			f.Tool = anyOf(r, "shell__exec", "*__r*", "*", "[", "nope*", hostile[r.IntN(len(hostile))])
+			f.Tool = anyOf(r, "shell__exec", "*__r*", "*", "shell__*", "a__*", "a_x__*", "[", "nope*", hostile[r.IntN(len(hostile))])
 		case 1:
 			f.Plugin = anyOf(r, "shell", "readfile", "nope")
 		case 2:

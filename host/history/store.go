@@ -103,7 +103,7 @@ func tryStore(ctx context.Context, path string) (_ *store, err error) {
 	if s.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	common := "?_pragma=busy_timeout(5000)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(normal)"
+	common := "?_pragma=busy_timeout(" + lockWait + ")&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(normal)"
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 	s.write, err = openDatabase(name + common + "&_txlock=immediate&_defensive=1&_pragma=page_size(8192)" +
 		"&_pragma=journal_mode(wal)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")
@@ -214,6 +214,28 @@ func (s *store) prepareTables(ctx context.Context) error {
 		return errOldVersion
 	}
 	return nil
+}
+
+// lockWait is how long to wait for another process that writes, in milliseconds.
+const lockWait = "5000"
+
+// begin begins to write. Without wait it fails at once while another process writes.
+func (s *store) begin(ctx context.Context, wait bool) (*sql.Tx, error) {
+	if wait {
+		return s.write.BeginTx(ctx, nil)
+	}
+	if _, err := s.write.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return nil, err
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		_, restored := s.write.ExecContext(context.WithoutCancel(ctx), "PRAGMA busy_timeout = "+lockWait)
+		return nil, errors.Join(err, restored)
+	}
+	if _, err := tx.ExecContext(ctx, "PRAGMA busy_timeout = "+lockWait); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
 }
 
 // replaced reports that the path names another file by now, or none.

@@ -160,7 +160,7 @@ func (i *Index) alone(ctx context.Context, f func() error) error {
 
 func (i *Index) sync(ctx context.Context) error {
 	for rebuilds := 0; ; {
-		more, err := i.step(ctx, batchBytes)
+		more, err := i.step(ctx, batchBytes, true)
 		if _, again := errors.AsType[*RebuildError](err); again && rebuilds < 3 {
 			rebuilds++
 			continue
@@ -172,7 +172,7 @@ func (i *Index) sync(ctx context.Context) error {
 }
 
 // catchUp reads a little of what is new, so that a search finds the call that ended just before it. It does not wait for
-// a Sync that runs.
+// a Sync that runs, here or in another process.
 func (i *Index) catchUp(ctx context.Context) error {
 	select {
 	case <-i.syncing:
@@ -180,7 +180,7 @@ func (i *Index) catchUp(ctx context.Context) error {
 		return nil
 	}
 	defer func() { i.syncing <- struct{}{} }()
-	_, err := i.step(ctx, batchBytes/16)
+	_, err := i.step(ctx, batchBytes/16, false)
 	return err
 }
 
@@ -198,8 +198,8 @@ type seen struct {
 	until    time.Time // when calls may have become too old
 }
 
-// step indexes one batch. It reports whether there may be more.
-func (i *Index) step(ctx context.Context, limit int64) (more bool, err error) {
+// step indexes one batch. It reports whether there may be more. With wait it waits for another process that writes.
+func (i *Index) step(ctx context.Context, limit int64, wait bool) (more bool, err error) {
 	f, err := openRecord(i.options.Record)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = nil, nil
@@ -211,7 +211,7 @@ func (i *Index) step(ctx context.Context, limit int64) (more bool, err error) {
 		defer f.Close()
 	}
 	err = i.use(ctx, func(s *store) error {
-		more, err = i.writer.step(ctx, i, s, f, limit)
+		more, err = i.writer.step(ctx, i, s, f, limit, wait)
 		return err
 	})
 	return more, err
@@ -230,7 +230,8 @@ func openRecord(path string) (*os.File, error) {
 }
 
 // step indexes a batch of f, nil if there is no record.
-func (w *writer) step(ctx context.Context, i *Index, s *store, f *os.File, limit int64) (more bool, err error) {
+func (w *writer) step(ctx context.Context, i *Index, s *store, f *os.File, limit int64, wait bool) (more bool,
+	err error) {
 	now := seen{store: s}
 	if f != nil {
 		info, err := f.Stat()
@@ -267,6 +268,7 @@ func (w *writer) step(ctx context.Context, i *Index, s *store, f *os.File, limit
 			return false, err
 		}
 	}
+	b.wait = wait
 	wrote, err := false, error(nil)
 	if !b.more {
 		wrote, err = w.commit(ctx, i, s, f, &p, b)
@@ -325,6 +327,7 @@ type batch struct {
 	file     string // the record's identity
 	at, size int64  // bytes of the record
 	more     bool   // the record goes on
+	wait     bool   // for another process that writes
 
 	events []event
 }

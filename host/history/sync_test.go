@@ -268,14 +268,18 @@ func TestALockedIndexIsAnError(t *testing.T) {
 	if err := i.Sync(ctx); err == nil {
 		t.Error("a locked index was written")
 	}
+	if r, err := i.Search(t.Context(), Filter{}, Page{Count: true}); err != nil || r.Count == 0 {
+		t.Errorf("a search waits for the lock: %+v, %v", r, err)
+	}
+	if _, err := s.read.Exec("PRAGMA query_only = 0; PRAGMA busy_timeout = 0; BEGIN IMMEDIATE"); !errors.Is(describe(err),
+		ErrLocked) {
+		t.Errorf("a lock is the error %v", err)
+	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	sync1(t, i)
 	same(t, i, record)
-	if got := describe(fmt.Errorf("x: %w", err)); got == nil {
-		t.Error("no error")
-	}
 }
 
 func TestFilesAreOfTheUserAlone(t *testing.T) {

@@ -170,7 +170,7 @@ func (w *writer) commit(ctx context.Context, i *Index, s *store, f io.ReaderAt, 
 			return err == nil, err
 		}
 	}
-	tx, err := s.write.BeginTx(ctx, nil)
+	tx, err := s.begin(ctx, b.wait)
 	if err != nil {
 		return false, err
 	}
