@@ -135,8 +135,11 @@ func (all turns) leave() {
 }
 
 // takeTurns waits until no other question of the session is open and, with Options.OneQuestion, no other question at
-// all.
+// all. With Options.AllQuestions it does not wait.
 func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error) {
+	if h.options.AllQuestions {
+		return nil, nil
+	}
 	by := []questionScope{{session: c.SessionID}}
 	if h.options.OneQuestion { // in this order, so that each session has at most one question in the host's queue
 		by = append(by, questionScope{all: true})

@@ -41,6 +41,9 @@ type Options struct {
 	// OneQuestion calls the Approver for one question at a time, as a terminal needs; the sessions take turns.
 	// Otherwise it is called for one question of each session at a time, and for different sessions concurrently.
 	OneQuestion bool
+	// AllQuestions calls the Approver for all questions at once, also for those of one session: for one that keeps many,
+	// such as approvals.Queue. OneQuestion is ignored then.
+	AllQuestions bool
 	// Input answers the questions that tools ask during their calls; nil answers none.
 	Input InputHandler
 	// Audit receives one record per decision and call; nil disables it. A call that may change something is refused when

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/history"
@@ -37,6 +38,7 @@ type program struct {
 	own       string // the token of the user's own clients
 	calls     *server.Calls
 	services  *configured.Services
+	questions *approvals.Queue
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
 	history   *history.Index // nil without a record
@@ -123,6 +125,8 @@ func (p *program) open(ctx context.Context) error {
 	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry = p.startTelemetry(ctx)
+	p.questions = approvals.New(approvals.Options{})
+	o.Approver, o.Input, o.AllQuestions = p.questions, p.questions, true
 	var err error
 	if p.instance, err = bootstrap.Open(ctx, o); err != nil {
 		return err
@@ -142,7 +146,7 @@ func (p *program) serverOptions() server.Options {
 	o := server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
 		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
-		Metrics: p.telemetry.Handler(),
+		Metrics: p.telemetry.Handler(), Approvals: server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
 		Upgrade: p.upgrade, Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()

@@ -17,7 +17,7 @@ func newApprovals(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "List and revoke remembered approvals",
+		Short: "Answer what waits, list and revoke remembered approvals",
 		Long: "List the permanent approvals that were given at a prompt, in the work folder where they were\n" +
 			"given; one that names no folder, as older versions wrote them, holds nowhere. They turn a question\n" +
 			"into allow and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
@@ -30,6 +30,7 @@ func newApprovals(g *globals) *cobra.Command {
 		Use: "revoke ID...", Short: "Ask again", Args: atLeastOne,
 		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
 	})
+	cmd.AddCommand(newApprovalsWaiting(g), newApprovalsWatch(g), newApprovalsAnswer(g))
 	return cmd
 }
 

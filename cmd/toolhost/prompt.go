@@ -28,6 +28,8 @@ type prompter struct {
 	g    *globals
 	from io.Reader // the terminal
 	in   *bufio.Reader
+	// typed gets the line that is being read; nil when none is. A read cannot be canceled: the next question takes it over.
+	typed chan typedLine
 
 	asking sync.Mutex // held while a tool's questions are asked
 }
@@ -54,30 +56,20 @@ func (g *globals) prompterAt(argumentsWerePiped bool) io.Reader {
 	return tty // open until the process ends
 }
 
-// Approve shows the whole call and asks until it has an answer.
+// Approve shows the whole call and asks until it has an answer, or ctx ends.
 func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	type reply struct {
-		host.Answer
-		error
-	}
-	replied := make(chan reply, 1)
-	go func() { // reading a terminal cannot be canceled; it ends with the process
-		p.show(r)
-		a, err := p.ask(ctx, r)
-		replied <- reply{a, err}
-	}()
-	select {
-	case r := <-replied:
-		return r.Answer, r.error
-	case <-ctx.Done():
+	p.show(r)
+	a, err := p.ask(ctx, r)
+	if ctx.Err() != nil {
 		fmt.Fprintln(p.g.err)
 		return host.Answer{}, ctx.Err()
 	}
+	return a, err
 }
 
 func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	p.menu(r)
-	discardTypeahead(p.from)
+	p.forgetTyped()
 	for range 10 {
 		word, err := p.line(ctx, p.g.paint(bold, "Run it? [y/N] "))
 		if err != nil {
@@ -153,38 +145,54 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	return host.Answer{Arguments: changed}, true, nil
 }
 
-// line reads one line. The end of the input is an error.
+type typedLine struct {
+	text string
+	err  error
+}
+
+// line reads one line, unless ctx ends. The end of the input is an error.
 func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.g.err, question)
-	text, err := p.in.ReadString('\n')
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil:
-		return "", fmt.Errorf("the terminal gave no answer: %w", err)
+	if p.typed == nil {
+		typed := make(chan typedLine, 1)
+		go func() {
+			text, err := p.in.ReadString('\n')
+			typed <- typedLine{text, err}
+		}()
+		p.typed = typed
 	}
-	return text, nil
+	select {
+	case l := <-p.typed:
+		p.typed = nil
+		if l.err != nil && ctx.Err() == nil {
+			return "", fmt.Errorf("the terminal gave no answer: %w", l.err)
+		}
+		return l.text, ctx.Err()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// forgetTyped drops what was typed before a question was shown.
+func (p *prompter) forgetTyped() {
+	discardTypeahead(p.from)
+	select {
+	case <-p.typed:
+		p.typed = nil
+	default:
+	}
 }
 
 // sure asks a yes-or-no question. Anything but a plain yes is a no.
 func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
-	type reply struct {
-		word string
-		err  error
-	}
-	replied := make(chan reply, 1)
-	go func() { // reading a terminal cannot be canceled; it ends with the process
-		discardTypeahead(p.from)
-		word, err := p.line(ctx, p.g.paint(bold, question))
-		replied <- reply{strings.TrimSpace(word), err}
-	}()
-	select {
-	case r := <-replied:
-		return r.err == nil && (strings.EqualFold(r.word, "y") || strings.EqualFold(r.word, "yes")), r.err
-	case <-ctx.Done():
+	p.forgetTyped()
+	word, err := p.line(ctx, p.g.paint(bold, question))
+	if ctx.Err() != nil {
 		fmt.Fprintln(p.g.err)
 		return false, ctx.Err()
 	}
+	word = strings.TrimSpace(word)
+	return err == nil && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")), err
 }
 
 // show prints everything that the person decides on. No part of it can move the cursor, hide, or change direction:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 	"unicode/utf8"
 
@@ -27,7 +28,7 @@ var errNoHost = errors.New("no host has taken the call")
 
 // callRunning makes the call on a running host. A host that stops just then is tried again, or another one in its place.
 func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, timeout time.Duration,
-	f callFlags) error {
+	person io.Reader, f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
 		return errNoHost
 	}
@@ -39,7 +40,7 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 		if r == nil {
 			return errNoHost
 		}
-		err = g.callOn(ctx, r, args, arguments, timeout, f)
+		err = g.callOn(ctx, r, args, arguments, timeout, person, f)
 		r.close()
 		if !errors.Is(err, errNoHost) {
 			return err
@@ -50,7 +51,7 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 }
 
 func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
-	timeout time.Duration, f callFlags) error {
+	timeout time.Duration, person io.Reader, f callFlags) error {
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
 		if err != nil {
@@ -67,7 +68,17 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	if timeout > 0 {
 		in.Timeout = durationpb.New(timeout)
 	}
-	result, err := r.call(ctx, in, watch.event, g.waiting(watch))
+	waiting := g.waiting(watch)
+	if person != nil {
+		asking, stop := context.WithCancel(ctx)
+		defer stop()
+		if err := g.approveHere(asking, r, newPrompter(g, person), in.CallId); err != nil {
+			g.printError(err)
+		} else {
+			waiting = func() {} // the question is shown
+		}
+	}
+	result, err := r.call(ctx, in, watch.event, waiting)
 	watch.end()
 	if errors.Is(err, errNoHost) {
 		return err

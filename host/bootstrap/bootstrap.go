@@ -64,6 +64,8 @@ type Options struct {
 	Approver host.Approver
 	// OneQuestion asks the Approver one question at a time, as a terminal does.
 	OneQuestion bool
+	// AllQuestions asks the Approver all questions at once, as host.Options.AllQuestions.
+	AllQuestions bool
 	// Input answers the questions of tools, as host.Options.Input; nil answers none.
 	Input host.InputHandler
 	// Approve overrides the approval mode of the configuration. A rule that denies still denies.
@@ -287,7 +289,8 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	out = s.Host
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
 	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
-	out.OneQuestion, out.Pins, out.Pinned = i.options.OneQuestion, s.pins, keptDefinition
+	out.OneQuestion, out.AllQuestions = i.options.OneQuestion, i.options.AllQuestions
+	out.Pins, out.Pinned = s.pins, keptDefinition
 	out.Plugins = withoutTimeouts(out.Plugins, s.specs)
 	if profile != nil {
 		out.Mode = cmp.Or(profile.Mode, out.Mode)

@@ -60,10 +60,7 @@ func ToResult(r *apiv1.CallResult) *host.Result {
 		Structured: raw(r.Structured), Error: ToError(r.Error), Extra: raw(r.Extra), Truncated: r.Truncated,
 		KeptFiles: r.KeptFiles, Duration: r.Duration.AsDuration(), Attempts: int(r.Attempts),
 		Generation: int(r.Generation)}
-	for _, c := range r.Content {
-		out.Content = append(out.Content, sdk.Content{Type: c.Type, Text: c.Text, Data: c.Data, MIMEType: c.MimeType,
-			URI: c.Uri, Name: c.Name, Raw: raw(c.Raw), Extra: raw(c.Extra), Source: raw(c.Source)})
-	}
+	out.Content = toContents(r.Content)
 	if q := r.InputRequired; q != nil {
 		out.InputRequired = &sdk.InputRequired{Requests: ToRaws(q.Requests), State: q.State}
 	}
@@ -77,6 +74,14 @@ func Contents(parts []sdk.Content) []*apiv1.Content {
 		c := &parts[i]
 		out[i] = &apiv1.Content{Type: Text(c.Type), Text: Text(c.Text), Data: c.Data, MimeType: Text(c.MIMEType),
 			Uri: Text(c.URI), Name: Text(c.Name), Raw: Text(c.Raw), Extra: Text(c.Extra), Source: Text(c.Source)}
+	}
+	return out
+}
+
+func toContents(parts []*apiv1.Content) (out []sdk.Content) {
+	for _, c := range parts {
+		out = append(out, sdk.Content{Type: c.Type, Text: c.Text, Data: c.Data, MIMEType: c.MimeType,
+			URI: c.Uri, Name: c.Name, Raw: raw(c.Raw), Extra: raw(c.Extra), Source: raw(c.Source)})
 	}
 	return out
 }

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+)
+
+// hostToAsk connects to the running host, which these commands need.
+func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
+	r, why := g.running(ctx, profile)
+	if r == nil {
+		return nil, &exitError{exitUnavailable, "nothing waits at a running host: " + why + "\n  `toolhost serve` runs one"}
+	}
+	return r, nil
+}
+
+func newApprovalsWaiting(g *globals) *cobra.Command {
+	var profile, format string
+	cmd := &cobra.Command{
+		Use: "waiting", Short: "List what waits for a person at the running host", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.listWaiting(cmd.Context(), profile, format) },
+	}
+	chooseFormat(cmd, &format, "%s", "table", "json")
+	g.profileFlag(cmd, &profile)
+	return cmd
+}
+
+func (g *globals) listWaiting(ctx context.Context, profile, format string) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	list, err := apiv1.NewApprovalServiceClient(r.conn).List(ctx, &apiv1.ListApprovalsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	if format == "json" {
+		for _, a := range list.Approvals {
+			if err := g.printMessage(a, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list.Approvals) == 0 {
+		fmt.Fprintln(g.err, "nothing waits")
+		return nil
+	}
+	rows := [][]string{{"ID", "TOOL", "RISK", "ASKED", "CALLER", "WHY"}}
+	for _, a := range list.Approvals {
+		why := a.GetDecision().GetReason()
+		if a.Kind == apiv1.Approval_KIND_INPUT {
+			why = "the tool asks a question"
+		}
+		rows = append(rows, []string{a.Id[:min(len(a.Id), shortID)], a.GetTool().GetName(), cmp.Or(a.Risk, "-"),
+			a.Asked.AsTime().Local().Format(time.TimeOnly), cmp.Or(a.Caller, "-"), why})
+	}
+	writeTable(g.out, rows, width(g.out.w))
+	return nil
+}
+
+// shortID is how much of an id is shown; answer takes it.
+const shortID = 8
+
+func newApprovalsWatch(g *globals) *cobra.Command {
+	var profile, format string
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Answer what waits for a person at the running host",
+		Long: "Answer what waits for a person at the running host (toolhost serve), one question after the other,\n" +
+			"until interrupted. Other approvers may be faster: the first answer counts. Without a terminal, and\n" +
+			"with --format json, each question is printed when it begins to wait and when it ends, as a line of\n" +
+			"JSON; `toolhost approvals answer` answers it.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.watchApprovals(cmd.Context(), profile, format) },
+	}
+	chooseFormat(cmd, &format, "%s", "text", "json")
+	g.profileFlag(cmd, &profile)
+	return cmd
+}
+
+func (g *globals) watchApprovals(ctx context.Context, profile, format string) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	person := g.prompterAt(false)
+	if format == "json" || person == nil {
+		return g.printApprovals(ctx, r)
+	}
+	all, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
+	if err != nil {
+		return remoteError(err)
+	}
+	fmt.Fprintln(g.err, "waiting for questions of the running host; Ctrl-C ends")
+	p := newPrompter(g, person)
+	for q := range all {
+		if err := g.answer(ctx, r, p, q); err != nil {
+			if ctx.Err() != nil {
+				return errInterrupted
+			}
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return &exitError{exitUnavailable, "the running host has ended"}
+}
+
+// printApprovals prints what begins to wait and what ends, until ctx ends.
+func (g *globals) printApprovals(ctx context.Context, r *runningHost) error {
+	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
+	for err == nil {
+		var m *apiv1.WatchApprovalsResponse
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		for _, a := range m.Approvals {
+			if err := g.printMessage(a, false); err != nil {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return remoteError(err)
+}
+
+func newApprovalsAnswer(g *globals) *cobra.Command {
+	var profile, reason, scope string
+	var saved bool
+	cmd := &cobra.Command{
+		Use:   "answer ID yes|no",
+		Short: "Answer one question of the running host",
+		Long: "Answer one question of the running host (toolhost serve). ID is that of `toolhost approvals waiting`, or\n" +
+			"its beginning. Questions of tools are answered at a terminal, by `toolhost approvals watch`, or in the\n" +
+			"console.",
+		Example: "  toolhost approvals answer 3GX2QNKB yes\n  toolhost approvals answer 3GX2QNKB no --reason 'use the " +
+			"staging server'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[1] != "yes" && args[1] != "no" {
+				return errors.New("give the ID of a question, and yes or no: toolhost approvals answer ID yes")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m := &apiv1.AnswerApprovalRequest{Id: args[0], Approved: args[1] == "yes", Reason: reason, Scope: scope,
+				Saved: saved,
+				By:    terminalName}
+			return g.answerApproval(cmd.Context(), profile, m)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why not, for the `model`")
+	cmd.Flags().StringVar(&scope, "scope", "", "which later calls a yes covers: arguments, prefix or tool (default: none)")
+	cmd.Flags().BoolVar(&saved, "saved", false, "keep the approval after the host ends")
+	g.profileFlag(cmd, &profile)
+	complete(cmd, "reason", cobra.NoFileCompletions)
+	complete(cmd, "scope", cobra.FixedCompletions([]string{string(host.ScopeArguments), string(host.ScopePrefix),
+		string(host.ScopeTool)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	client := apiv1.NewApprovalServiceClient(r.conn)
+	list, err := client.List(ctx, &apiv1.ListApprovalsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	var found []*apiv1.Approval
+	for _, a := range list.Approvals {
+		if strings.HasPrefix(a.Id, strings.ToUpper(m.Id)) {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("no question %q waits; `toolhost approvals waiting` lists them", m.Id)
+	case len(found) > 1:
+		return fmt.Errorf("%d questions begin with %q; write more of the ID", len(found), m.Id)
+	case found[0].Kind == apiv1.Approval_KIND_INPUT:
+		return errors.New("this is a question of a tool, which wants more than yes or no; answer it by `toolhost approvals " +
+			"watch` at a terminal, or in the console")
+	}
+	m.Id, m.Hash = found[0].Id, found[0].Hash
+	reply, err := client.Answer(ctx, m)
+	if err != nil {
+		return remoteError(err)
+	}
+	fmt.Fprintf(g.out, "%s is %s\n", found[0].GetTool().GetName(), reply.GetOutcome().GetAnswer())
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
+)
+
+// terminalName is how answers of this terminal are named to the other approvers.
+const terminalName = "terminal"
+
+// A waitingQuestion is a question of the running host.
+type waitingQuestion struct {
+	*apiv1.Approval
+	ended chan *apiv1.ApprovalOutcome // of the question when another approver has answered it, or nobody has
+}
+
+// questions follows what waits at the running host, those that wanted accepts, until ctx ends or the host is lost.
+func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval) bool) (<-chan waitingQuestion,
+	error) {
+	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	first, err := stream.Recv() // from here on nothing is missed
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan waitingQuestion, 1000) // as many as the host lets wait
+	go func() {
+		defer close(out)
+		known := map[string]waitingQuestion{}
+		for m := first; err == nil; m, err = stream.Recv() {
+			listed := map[string]bool{}
+			for _, a := range m.Approvals {
+				listed[a.Id] = true
+				q, is := known[a.Id]
+				switch {
+				case a.Outcome != nil && is:
+					q.ended <- a.Outcome
+					delete(known, a.Id)
+				case a.Outcome == nil && !is && wanted(a):
+					q = waitingQuestion{a, make(chan *apiv1.ApprovalOutcome, 1)}
+					known[a.Id] = q
+					select {
+					case out <- q:
+					case <-ctx.Done():
+						return
+					}
+				}
+			}
+			for id, q := range known {
+				if m.Snapshot && !listed[id] { // its end is among what was lost
+					q.ended <- &apiv1.ApprovalOutcome{}
+					delete(known, id)
+				}
+			}
+		}
+	}()
+	return out, nil
+}
+
+// answer asks the person at the terminal, unless another approver is faster, and tells the host.
+func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q waitingQuestion) error {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan *apiv1.ApprovalOutcome, 1)
+	go func() {
+		select {
+		case o := <-q.ended:
+			ended <- o
+			cancel()
+		case <-asking.Done():
+		}
+	}()
+	m, err := g.answerOf(asking, p, q.Approval)
+	select {
+	case o := <-ended:
+		fmt.Fprintln(g.err, clean(outcomeText(o)))
+		return nil
+	default:
+	}
+	if err != nil {
+		return err
+	}
+	_, err = apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
+	if err != nil { // such as another answer that came first
+		fmt.Fprintf(g.err, "toolhost: the answer does not count: %s\n", clean(remoteError(err).Error()))
+	}
+	return nil
+}
+
+// answerOf asks a question at the terminal.
+func (g *globals) answerOf(ctx context.Context, p *prompter, a *apiv1.Approval) (*apiv1.AnswerApprovalRequest, error) {
+	m := &apiv1.AnswerApprovalRequest{Id: a.Id, Hash: a.Hash, By: terminalName}
+	if a.Kind == apiv1.Approval_KIND_INPUT {
+		answers, err := p.AnswerInput(ctx, convert.ToInputRequest(a))
+		m.InputResponses = convert.Raws(answers)
+		return m, err
+	}
+	answer, err := p.Approve(ctx, convert.ToApprovalRequest(a))
+	m.Approved, m.Scope, m.Saved, m.Reason = answer.Approved, string(answer.Scope), answer.Saved, answer.Reason
+	m.Arguments, m.CancelRest = string(answer.Arguments), answer.CancelRest
+	return m, err
+}
+
+// outcomeText says how a question ended that was not answered here.
+func outcomeText(o *apiv1.ApprovalOutcome) string {
+	switch o.Answer {
+	case "":
+		return "It no longer waits."
+	case "expired":
+		return "Nobody answered in time: the call is refused."
+	case "withdrawn":
+		return "The call has ended."
+	}
+	text := "It is " + o.Answer
+	if o.By != "" {
+		text += ", by " + o.By
+	}
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	return text + "."
+}
+
+// approveHere lets the person at the terminal answer what a call waits for, and what plugins call during it, until ctx
+// ends. Whatever keeps it from that is said once: others can answer.
+func (g *globals) approveHere(ctx context.Context, r *runningHost, p *prompter, callID string) error {
+	all, err := r.questions(ctx, func(a *apiv1.Approval) bool { return a.CallId == callID || a.ViaCallId == callID })
+	if err != nil {
+		return remoteError(err)
+	}
+	go func() {
+		for q := range all {
+			if err := g.answer(ctx, r, p, q); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+				fmt.Fprintf(g.err, "toolhost: %s\n", clean(err.Error()))
+				return
+			}
+		}
+	}()
+	return nil
+}

@@ -1,0 +1,230 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func request(call string) *host.ApprovalRequest {
+	return &host.ApprovalRequest{CallID: call, Tool: &host.Tool{Tool: sdk.Tool{Name: "shell__exec",
+		InputSchema: json.RawMessage(`{"type":"object"}`)}, Plugin: "shell"},
+		Arguments: json.RawMessage(`{"command":"date"}`)}
+}
+
+type reply struct {
+	host.Answer
+	err error
+}
+
+// ask has a question wait in the background.
+func ask(ctx context.Context, q *Queue, r *host.ApprovalRequest) <-chan reply {
+	out := make(chan reply, 1)
+	go func() {
+		a, err := q.Approve(ctx, r)
+		out <- reply{a, err}
+	}()
+	return out
+}
+
+func TestTheFirstAnswerCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		got := ask(t.Context(), q, request("c"))
+		synctest.Wait()
+		w := q.List()[0]
+		var won, lost atomic.Int32
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				_, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, By: fmt.Sprint(i), Call: host.No(fmt.Sprint(i))})
+				if e, is := errors.AsType[*AnsweredError](err); is && e.Outcome.Result == Rejected {
+					lost.Add(1)
+				} else if err == nil {
+					won.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if r := <-got; won.Load() != 1 || lost.Load() != 49 || r.err != nil || r.Approved || r.Reason == "" {
+			t.Errorf("%d answers counted and %d were late: %+v", won.Load(), lost.Load(), r)
+		}
+		if len(q.List()) != 0 {
+			t.Error("it still waits")
+		}
+	})
+}
+
+func TestAnswersThatDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		got := ask(t.Context(), q, request("c"))
+		synctest.Wait()
+		w := q.List()[0]
+		for name, a := range map[string]Answer{
+			"of other bytes":       {ID: w.ID, Hash: "another", Call: host.Yes()},
+			"of no bytes":          {ID: w.ID, Call: host.Yes()},
+			"of another question":  {ID: "another", Hash: w.Hash, Call: host.Yes()},
+			"an unknown scope":     {ID: w.ID, Hash: w.Hash, Call: host.Always("everything")},
+			"a prefix of nothing":  {ID: w.ID, Hash: w.Hash, Call: host.Always(host.ScopePrefix)},
+			"arguments as text":    {ID: w.ID, Hash: w.Hash, Call: host.Answer{Arguments: json.RawMessage("{")}},
+			"a rejection for ever": {ID: w.ID, Hash: w.Hash, Call: host.Answer{Scope: host.ScopeTool}},
+		} {
+			if _, err := q.Answer(a); err == nil {
+				t.Errorf("an answer with %s counts", name)
+			}
+		}
+		if _, err := q.Answer(Answer{ID: w.ID, Hash: "another"}); !errors.Is(err, ErrChanged) {
+			t.Errorf("the error is %v", err)
+		}
+		if _, err := q.Answer(Answer{ID: "another"}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("the error is %v", err)
+		}
+		if o, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, By: "console", Call: host.Always(host.ScopeTool)}); err != nil ||
+			o.Result != Approved || o.By != "console" || o.Scope != host.ScopeTool {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if r := <-got; !r.Approved || r.Scope != host.ScopeTool {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// What a person decides on is in the hash, and a repeat of the same question has the same one.
+func TestHash(t *testing.T) {
+	hash := func(change func(*host.ApprovalRequest)) string {
+		r := request("c")
+		change(r)
+		h, err := hashOf(&Question{Call: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	same := hash(func(*host.ApprovalRequest) {})
+	if hash(func(r *host.ApprovalRequest) { r.Expires = time.Now() }) != same {
+		t.Error("the hash depends on the time")
+	}
+	for name, change := range map[string]func(*host.ApprovalRequest){
+		"arguments":   func(r *host.ApprovalRequest) { r.Arguments = json.RawMessage(`{"command":"rm x"}`) },
+		"tool":        func(r *host.ApprovalRequest) { r.Tool.Name = "shell__script" },
+		"description": func(r *host.ApprovalRequest) { r.Tool.Description = "other" },
+		"preview":     func(r *host.ApprovalRequest) { r.Preview = &sdk.Preview{Reason: "x"} },
+		"folder":      func(r *host.ApprovalRequest) { r.Workdir = "/" },
+		"caller":      func(r *host.ApprovalRequest) { r.Caller = "x" },
+		"rule":        func(r *host.ApprovalRequest) { r.Decision.Rule = "x" },
+		"prefix":      func(r *host.ApprovalRequest) { r.Prefix = []string{"git"} },
+		"plugin":      func(r *host.ApprovalRequest) { r.Via = &host.Via{Tool: "a__b"} },
+	} {
+		if hash(change) == same {
+			t.Errorf("another %s has the same hash", name)
+		}
+	}
+}
+
+func TestQuestionsEndWithTheirCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		w := q.Watch()
+		defer w.End()
+		canceled, cancel := context.WithCancel(t.Context())
+		limited, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		first, second := ask(canceled, q, request("canceled")), ask(limited, q, request("late"))
+		synctest.Wait()
+		ids := map[string]*Question{}
+		for _, one := range q.List() {
+			ids[one.CallID()] = one
+		}
+		cancel()
+		if r := <-first; !errors.Is(r.err, context.Canceled) {
+			t.Errorf("%+v", r)
+		}
+		if r := <-second; !errors.Is(r.err, context.DeadlineExceeded) {
+			t.Errorf("%+v", r)
+		}
+		for call, want := range map[string]Result{"canceled": Withdrawn, "late": Expired} {
+			_, err := q.Answer(Answer{ID: ids[call].ID, Hash: ids[call].Hash, Call: host.Yes()})
+			if e, is := errors.AsType[*AnsweredError](err); !is || e.Outcome.Result != want {
+				t.Errorf("%s: %v, want it to be %s", call, err, want)
+			}
+		}
+		if c, err := w.Next(t.Context()); err != nil || !c.Snapshot || len(c.Questions) != 0 {
+			t.Errorf("%+v, %v", c, err)
+		}
+		c, err := w.Next(t.Context())
+		if err != nil || c.Snapshot || len(c.Questions) != 4 || c.Questions[2].Outcome == nil ||
+			c.Questions[0].Outcome != nil {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
+// A thousand questions wait; one more is refused at once, and whoever watches too slowly gets all that wait.
+func TestManyQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		q := New(Options{Notify: func(*Question) { told++ }})
+		w := q.Watch()
+		defer w.End()
+		if c, err := w.Next(t.Context()); err != nil || !c.Snapshot {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all []<-chan reply
+		for i := range defaultWaiting {
+			all = append(all, ask(ctx, q, request(fmt.Sprint(i))))
+		}
+		synctest.Wait()
+		if r := <-ask(ctx, q, request("one more")); r.err == nil {
+			t.Error("one more waits")
+		}
+		one := q.List()[0]
+		if _, err := q.Answer(Answer{ID: one.ID, Hash: one.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := w.Next(t.Context()); err != nil || !c.Snapshot || c.Lost == 0 || len(c.Questions) != defaultWaiting-1 {
+			t.Errorf("%v, %d lost, %d questions, %v", c.Snapshot, c.Lost, len(c.Questions), err)
+		}
+		cancel()
+		for _, r := range all {
+			<-r
+		}
+		if told != 2*defaultWaiting {
+			t.Errorf("%d notices of %d questions", told, defaultWaiting)
+		}
+	})
+}
+
+func TestAnswersToToolsAreWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		got := make(chan map[string]json.RawMessage, 1)
+		go func() {
+			answers, _ := q.AnswerInput(t.Context(), &host.InputRequest{CallID: "c", Tool: request("c").Tool,
+				Requests: map[string]json.RawMessage{"name": json.RawMessage(`{"method":"elicitation/create"}`)}})
+			got <- answers
+		}()
+		synctest.Wait()
+		w := q.List()[0]
+		if _, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, Call: host.Yes()}); err == nil {
+			t.Error("a yes answers a question for a name")
+		}
+		answer := map[string]json.RawMessage{"name": json.RawMessage(`{"action":"accept","content":{"name":"Ada"}}`)}
+		if o, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, Input: answer}); err != nil || o.Result != Answered {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if a := <-got; string(a["name"]) != string(answer["name"]) {
+			t.Errorf("the tool gets %s", a)
+		}
+	})
+}
