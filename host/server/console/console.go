@@ -4,6 +4,8 @@
 package console
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -11,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // Path is where the handler expects to be mounted, beside "/" for the page itself.
@@ -49,6 +52,7 @@ var contentTypes = map[string]string{
 // An asset is an embedded file as it is served.
 type asset struct {
 	content     []byte
+	packed      func() []byte // with gzip, made when first asked for
 	contentType string
 	etag        string
 }
@@ -84,8 +88,8 @@ func load() map[string]*asset {
 			return err
 		}
 		sum := sha256.Sum256(content)
-		assets[strings.TrimPrefix(name, "web/")] = &asset{content, contentTypes[path.Ext(name)],
-			`"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+		assets[strings.TrimPrefix(name, "web/")] = &asset{content, sync.OnceValue(func() []byte { return pack(content) }),
+			contentTypes[path.Ext(name)], base64.RawURLEncoding.EncodeToString(sum[:12])}
 		return nil
 	})
 	if err != nil {
@@ -98,10 +102,25 @@ func load() map[string]*asset {
 func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", a.contentType)
 	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", a.etag)
-	if strings.Contains(r.Header.Get("If-None-Match"), a.etag) {
+	w.Header().Set("Vary", "Accept-Encoding")
+	content, etag := a.content, `"`+a.etag+`"`
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		content, etag = a.packed(), `"`+a.etag+`-gzip"`
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("ETag", etag)
+	if strings.Contains(r.Header.Get("If-None-Match"), etag) {
+		w.Header().Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_, _ = w.Write(a.content)
+	_, _ = w.Write(content) // the client may be gone
+}
+
+func pack(content []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(content) // a buffer takes all
+	_ = w.Close()
+	return out.Bytes()
 }

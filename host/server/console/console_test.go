@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -96,6 +97,24 @@ func TestEveryResponseIsGuarded(t *testing.T) {
 				t.Errorf("%s: %s is %q", path, name, got)
 			}
 		}
+	}
+}
+
+// Files are packed for clients that unpack them, and only for those.
+func TestFilesArePacked(t *testing.T) {
+	server := newFake(2, 2).serve(t)
+	const path = "/console/third_party/jsoneditor.js"
+	_, header, packed := request(t, "GET", server.URL+path, "", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+	_, _, plain := request(t, "GET", server.URL+path, "", func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") })
+	if header.Get("Content-Encoding") != "gzip" || len(packed) > len(plain)/3 {
+		t.Errorf("%d bytes of %d come as %q", len(packed), len(plain), header.Get("Content-Encoding"))
+	}
+	unpacked, err := gzip.NewReader(strings.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(unpacked); err != nil || string(text) != plain {
+		t.Errorf("what is unpacked is another file (%v)", err)
 	}
 }
 
