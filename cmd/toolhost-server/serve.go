@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/history"
 	"github.com/toolhost/toolhost/host/history/historyservice"
+	"github.com/toolhost/toolhost/host/mcpserver"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/server/configured"
 	"github.com/toolhost/toolhost/host/server/console"
@@ -45,7 +46,9 @@ type program struct {
 	server    *server.Server
 	stop      context.CancelFunc
 	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
-	path      string                        // of this program, where a newer one may be installed
+	mcp       *mcpserver.Server
+	clients   mcpClients
+	path      string // of this program, where a newer one may be installed
 	lockFile  *os.File
 	listeners []server.Listener
 	handover  handover
@@ -92,9 +95,14 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer unobserve()
+	if err := p.openMCP(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.mcp.Close()) }()
 	if p.server, err = server.New(p.serverOptions()); err != nil {
 		return err
 	}
+	context.AfterFunc(p.server.Stopping(), p.mcp.EndStreams)
 	if p.listeners, err = p.listen(ctx, given); err != nil {
 		return err
 	}
@@ -124,9 +132,10 @@ func (p *program) open(ctx context.Context) error {
 	o := p.options()
 	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
-	o.Telemetry = p.startTelemetry(ctx)
+	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
 	p.questions = approvals.New(approvals.Options{})
-	o.Approver, o.Input, o.AllQuestions = p.questions, p.questions, true
+	p.clients.next, p.clients.input = p.questions, p.questions
+	o.Approver, o.Input, o.AllQuestions = &p.clients, &p.clients, true
 	var err error
 	if p.instance, err = bootstrap.Open(ctx, o); err != nil {
 		return err
@@ -140,13 +149,15 @@ func (p *program) reloaded() {
 	if err := p.server.SetTokens(p.tokens(p.own)); err != nil {
 		p.log.Error("the tokens are those of before", "error", err)
 	}
+	p.toolsChanged("") // by the current profile
 }
 
 func (p *program) serverOptions() server.Options {
 	o := server.Options{Backend: p.instance, Calls: p.calls, Version: version, Info: p.info, Logger: p.log,
 		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
-		Metrics: p.telemetry.Handler(), Approvals: server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
+		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
+		Approvals: server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
 		Upgrade: p.upgrade, Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()

@@ -46,6 +46,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// EndStreams ends the streams of HTTP that carry no calls, for a program that serves Handler and stops.
+func (s *Server) EndStreams() { s.endStreams() }
+
 // Serve serves HTTP on the listener, at Path, until ctx ends. Then it lets calls end, for five seconds at most, and
 // closes the server.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
