@@ -105,7 +105,6 @@ func TestBrowserWithARealHost(t *testing.T) {
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
-	b.expect("ApprovalService") // which not each host has
 	for _, page := range []string{"overview", "plugins", "tools", "approvals", "calls", "policy", "configuration"} {
 		b.open(h.url, page)
 		b.settle()
@@ -160,7 +159,6 @@ func TestBrowserSeesAPluginDie(t *testing.T) {
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
-	b.expect("501")
 	b.open(h.url, "tools") // lists the plugins' tools, and starts them
 	b.see(".list", "shell__exec")
 	b.open(h.url, "plugins")
@@ -197,10 +195,6 @@ func TestBrowserApprovesACallOfATerminal(t *testing.T) {
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
-	b.expect("501")
-	if !eval[bool](b, `import("/console/api.js").then((m) => m.approvals.list({}).then(() => true, (e) => !m.missing(e)))`) {
-		t.Skip("this host has no approvals")
-	}
 	b.open(h.url, "approvals")
 	for _, key := range []string{"a", "r"} {
 		call := h.command("toolhost", "call", "--config", "config.hcl", "shell__exec", "command=date > now.txt")
@@ -329,5 +323,64 @@ func (h *realHost) cookie(b *browser) *http.Cookie {
 	case <-ctx.Done():
 		h.t.Fatal("no other port received the cookie")
 		return nil
+	}
+}
+
+// An approval that covers later calls is listed until it is forgotten, and changed arguments are asked about again.
+func TestBrowserRemembersAndEdits(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.open(h.url, "approvals")
+	call := func() *exec.Cmd {
+		cmd := h.command("toolhost", "call", "--config", "config.hcl", "shell__exec", "command=echo first > out.txt")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	waits := func() {
+		b.see("h2", "shell__exec")
+		b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	}
+	wrote := func() string {
+		text, _ := os.ReadFile(filepath.Join(h.folder, "out.txt"))
+		return strings.TrimSpace(string(text))
+	}
+
+	edited := call()
+	waits()
+	b.press("Edit")
+	b.do(chromedp.SetValue(chromedp.CSS("textarea.json"), `{"command":"echo second > out.txt"}`))
+	b.press("Approve")
+	b.see(".code", "echo second")
+	waits()
+	b.press("Approve")
+	if err := edited.Wait(); err != nil || wrote() != "second" {
+		t.Errorf("the call ended with %v and wrote %q", err, wrote())
+	}
+
+	remembered := call()
+	waits()
+	b.do(chromedp.SetValue(chromedp.CSS(".actions select"), "arguments"))
+	b.press("Approve")
+	if err := remembered.Wait(); err != nil || wrote() != "first" {
+		t.Errorf("the call ended with %v and wrote %q", err, wrote())
+	}
+	b.see("td", "shell__exec")
+	b.screenshot("real-remembered")
+	if err := call().Wait(); err != nil {
+		t.Errorf("a call that is covered ended with %v", err)
+	}
+	b.press("Forget")
+	b.wait(`![...document.querySelectorAll("td")].some((e) => e.textContent === "shell__exec")`)
+	again := call()
+	waits()
+	b.press("Reject")
+	if err := again.Wait(); err == nil {
+		t.Error("a call of which the approval was forgotten ran")
 	}
 }

@@ -15,7 +15,7 @@ export async function show({ body, args, signal, approver }) {
   const waiting = new Map();
   const sent = new Set(); // questions of which the answer is on its way
   let selected = args[0] ?? "",
-    shownId = "",
+    shown, // which question is shown; undefined before the first
     shownAt = 0,
     act = {};
   const list = h("ul", { class: "list", "aria-label": "Waiting" });
@@ -73,7 +73,7 @@ export async function show({ body, args, signal, approver }) {
     );
     if (had) list.querySelector("[aria-current]")?.focus();
     if (!all.length) replace(list, h("li", {}, empty("Nothing waits.")));
-    if (shownId !== selected) showOne();
+    if (shown !== name(waiting.get(selected))) showOne();
   }
 
   function select(id) {
@@ -82,10 +82,10 @@ export async function show({ body, args, signal, approver }) {
   }
 
   function showOne() {
-    shownId = selected;
+    const a = waiting.get(selected);
+    shown = name(a);
     shownAt = performance.now();
     act = {};
-    const a = waiting.get(selected);
     if (!a) return void replace(detail, empty("A call that a rule asks about is shown here, and waits for an answer."));
     act = a.kind === 2 ? question(a) : callQuestion(a);
     if (!approver) replace(act.actions, h("p", { class: "hint" }, "Answering needs the role approver."));
@@ -268,7 +268,7 @@ export async function show({ body, args, signal, approver }) {
   };
   document.addEventListener("keydown", key);
   const ticking = setInterval(() => {
-    const a = waiting.get(shownId),
+    const a = waiting.get(selected),
       e = detail.querySelector(".left");
     if (a && e) setText(e, left(a));
   }, 1000);
@@ -304,13 +304,19 @@ export async function show({ body, args, signal, approver }) {
         while (ended.children.length > 20) ended.lastChild.remove();
       }
       draw();
+      if (message.snapshot || message.approvals.some((a) => a.outcome?.scope))
+        showRemembered(remembered, signal, approver);
     },
     signal,
     (state, error) => {
       if (state === "unimplemented") replace(detail, h("p", { class: "notice" }, explain(error)));
     },
   );
-  showRemembered(remembered, signal, approver);
+}
+
+// name tells questions apart, and those that changed: two may be about the same bytes.
+function name(a) {
+  return a ? `${a.id} ${a.hash}` : "";
 }
 
 function left(a) {
