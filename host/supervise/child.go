@@ -356,15 +356,15 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 // environment is the environment of a plugin's process: the allow-list, a folder for temporary files, the spec's
 // variables, then go-plugin's and the host's, which nothing overrides.
 func environment(spec Spec, temp, state string, protocol []string) []string {
-	out := append(inheritedEnvironment(spec), tempEnvironment(temp)...)
+	out := append(inheritedEnvironment(spec), TempEnvironment(temp)...)
 	return append(append(append(out, ownEnvironment(spec)...), protocol...),
 		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
 		wire.EnvStateDir+"="+state,
 		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
-// tempEnvironment has programs use a folder for their temporary files.
-func tempEnvironment(dir string) (out []string) {
+// TempEnvironment has programs use a folder for their temporary files.
+func TempEnvironment(dir string) (out []string) {
 	for _, name := range tempVariables {
 		out = append(out, name+"="+dir)
 	}

@@ -266,7 +266,7 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
 		readOnly: d.ReadOnly, capabilities: capabilities}
-	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), tempEnvironment(temp)...), Temp: temp}
+	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), TempEnvironment(temp)...), Temp: temp}
 	return l.prepareSandbox(spec, p, func() []string { return nil })
 }
 

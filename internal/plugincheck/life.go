@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a handler " +
@@ -18,6 +20,9 @@ const endFix = "End the handlers, what the plugin has started, and the process, 
 	"return."
 
 func (c *checker) sigterm(ctx context.Context) *problem {
+	if runtime.GOOS == "windows" {
+		return skipped("there are no signals on Windows")
+	}
 	return c.ends(ctx, "SIGTERM", func(p *process) error { return terminate(p.cmd.Process) })
 }
 
@@ -67,6 +72,8 @@ func (c *checker) sandboxed(ctx context.Context) *problem {
 	switch {
 	case !c.Sandboxed:
 		return skipped("it was not asked for")
+	case !proctree.DetectCapabilities().Sandbox:
+		return skipped("this system has no sandbox")
 	case len(c.Examples) == 0:
 		return skipped("give calls that change nothing: --call 'TOOL {…}'")
 	}

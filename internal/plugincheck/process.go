@@ -3,6 +3,7 @@ package plugincheck
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +33,7 @@ type process struct {
 	dir     string // of its socket
 	stdin   io.Closer
 	took    time.Duration // until the handshake
-	path    string
+	address string        // as gRPC takes it
 	token   string
 	conn    *grpc.ClientConn
 	client  *client.Client
@@ -44,7 +46,7 @@ type process struct {
 
 // environment is that of a host, but for the cookie.
 func environment(dir, token string) []string {
-	return append(supervise.Spec{}.Environment(), "TMPDIR="+dir, "PLUGIN_UNIX_SOCKET_DIR="+dir,
+	return append(append(supervise.Spec{}.Environment(), supervise.TempEnvironment(dir)...), "PLUGIN_UNIX_SOCKET_DIR="+dir,
 		"PLUGIN_PROTOCOL_VERSIONS=1", wire.EnvToken+"="+token, wire.EnvLifeline+"=stdin", wire.EnvKeepDir+"="+dir,
 		wire.EnvStateDir+"="+dir,
 		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
@@ -120,14 +122,19 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 func (p *process) connect(line string) error {
 	f := strings.Split(strings.TrimRight(line, "\r\n"), "|")
 	switch {
-	case len(f) < 5 || f[0] != "1" || f[2] != "unix" || f[4] != "grpc":
+	case len(f) < 5 || f[0] != "1" || f[2] != "unix" && !(f[2] == "tcp" && runtime.GOOS == "windows") || f[4] != "grpc":
 		return fmt.Errorf("its first line is %.100q, and must be 1|1|unix|PATH|grpc|", line)
 	case f[1] != "1":
 		return fmt.Errorf("it speaks version %.20q of the protocol; this is version 1", f[1])
+	case f[2] == "tcp":
+		if !strings.HasPrefix(f[3], "127.0.0.1:") {
+			return fmt.Errorf("it listens at %.200q, which is no port of 127.0.0.1", f[3])
+		}
+		p.address = "passthrough:///" + f[3]
 	case filepath.Dir(f[3]) != p.dir:
 		return fmt.Errorf("it listens at %.200q, which is not directly in PLUGIN_UNIX_SOCKET_DIR", f[3])
 	}
-	p.path = f[3]
+	p.address = cmp.Or(p.address, "unix:"+f[3])
 	var err error
 	if p.conn, err = p.dial(p.token); err != nil {
 		return err
@@ -142,7 +149,7 @@ func (p *process) dial(token string) (*grpc.ClientConn, error) {
 	if token != "" {
 		options = append(options, wire.WithToken(token))
 	}
-	return grpc.NewClient("unix:"+p.path, options...)
+	return grpc.NewClient(p.address, options...)
 }
 
 func (p *process) exited() bool {

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -168,13 +168,16 @@ var shells = map[string][]string{"bash": {"--noprofile", "--norc"}, "sh": {}}
 
 // findShell searches the plugin's own PATH, never that of a call: a call must not choose what runs it.
 func findShell(name string) (string, error) {
-	path, err := exec.LookPath(name)
+	path, err := lookPath(name)
 	if err == nil {
 		return path, nil
 	}
 	e := &sdk.Error{Name: "ShellNotFound", Message: fmt.Sprintf("the shell cannot be used: %v", err),
 		Suggestion: "The operator must install it, or give the plugin a PATH with it."}
-	if name == "bash" {
+	switch {
+	case runtime.GOOS == "windows":
+		e.Suggestion = "The operator must install Git for Windows, whose bash runs the commands."
+	case name == "bash":
 		e.Suggestion += " Where there is no bash, shell = \"sh\" in the plugin's config uses sh."
 	}
 	return "", e
@@ -188,7 +191,7 @@ func (c *config) findInterpreter(name string) (string, error) {
 			Suggestion: "Use one of these: " + strings.Join(c.installed(), ", ") +
 				". The operator can add others to interpreters in the plugin's config."}
 	}
-	path, err := exec.LookPath(name)
+	path, err := lookPath(name)
 	if err != nil {
 		return "", &sdk.Error{Name: "InterpreterNotFound",
 			Message:    fmt.Sprintf("the interpreter cannot be used: %v; nothing was run", err),
@@ -200,7 +203,7 @@ func (c *config) findInterpreter(name string) (string, error) {
 // installed are the interpreters that are available.
 func (c *config) installed() []string {
 	return slices.DeleteFunc(slices.Clone(c.Interpreters), func(name string) bool {
-		_, err := exec.LookPath(name)
+		_, err := lookPath(name)
 		return err != nil
 	})
 }

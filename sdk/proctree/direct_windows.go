@@ -16,13 +16,14 @@ import (
 
 const containment = inJob
 
+// startProcess starts a program with a console of its own, without a window: ^C in ours is not for it.
 func startProcess(p program, files [3]*os.File) (*os.Process, error) {
 	path, err := executable(p)
 	if err != nil {
 		return nil, err
 	}
 	proc, err := os.StartProcess(path, p.argv, &os.ProcAttr{Dir: p.dir, Env: p.env, Files: files[:],
-		Sys: &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}})
+		Sys: &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NO_WINDOW}})
 	if err != nil {
 		return nil, startError(p, err)
 	}
