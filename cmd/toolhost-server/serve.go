@@ -40,6 +40,8 @@ type program struct {
 	calls     *server.Calls
 	services  *configured.Services
 	questions *approvals.Queue
+	notifier  atomic.Pointer[approvals.Notifier]
+	told      []config.Notify // of the notifier in use
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
 	history   *history.Index // nil without a record
@@ -99,6 +101,8 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.mcp.Close()) }()
+	p.notify()
+	defer func() { p.notifier.Load().Close() }()
 	if p.server, err = server.New(p.serverOptions()); err != nil {
 		return err
 	}
@@ -133,7 +137,7 @@ func (p *program) open(ctx context.Context) error {
 	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
-	p.questions = approvals.New(approvals.Options{})
+	p.questions = approvals.New(approvals.Options{Notify: p.tellOf})
 	p.clients.next, p.clients.input = p.questions, p.questions
 	o.Approver, o.Input, o.AllQuestions = &p.clients, &p.clients, true
 	var err error
@@ -150,6 +154,7 @@ func (p *program) reloaded() {
 		p.log.Error("the tokens are those of before", "error", err)
 	}
 	p.toolsChanged("") // by the current profile
+	p.notify()
 }
 
 func (p *program) serverOptions() server.Options {
@@ -158,7 +163,7 @@ func (p *program) serverOptions() server.Options {
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
 		Approvals: server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
-		Upgrade: p.upgrade, Stop: func(drain time.Duration) {
+		Upgrade:   p.upgrade, Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()
 		}}

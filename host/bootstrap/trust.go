@@ -245,6 +245,13 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	for _, p := range found.Problems {
 		lines = append(lines, p.Error())
 	}
+	for _, n := range c.Notify {
+		what := commandLine(n.Command)
+		if n.URL != "" {
+			what = "sends calls that wait for approval to " + n.URL
+		}
+		lines = append(lines, fmt.Sprintf("notify %s: %s", n.Name, what))
+	}
 	if c.Audit != nil && c.Audit.Path != "" {
 		lines = append(lines, "record: writes to "+fsutil.Shortened(c.Audit.Path))
 	}

@@ -8,8 +8,9 @@
 // the file. A plugin's config block becomes a JSON object: a block inside it is an object, several blocks of one type
 // are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, serve.go, telemetry.go, or
-// here for the top level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, approval.go, mcp.go, serve.go,
+// telemetry.go, or here for the top level; and with its meaning in configuration_test.go, which writes
+// docs/configuration.md.
 package config
 
 import (
@@ -73,6 +74,8 @@ type Config struct {
 	History History
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
+	// Notify are told of calls that wait at a running host.
+	Notify []Notify
 	// Serve is nil when the file has no serve block.
 	Serve *Serve
 	// LockMode is the file's setting for plugins that are not locked; "" when it has none.
@@ -209,7 +212,7 @@ func newReader(path string, src []byte) (*reader, error) {
 var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
 	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
-	"telemetry": atTop, "history": atTop,
+	"telemetry": atTop, "history": atTop, "notify": "in the approval block",
 	"token":    "in the serve block",
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
@@ -252,12 +255,7 @@ func (r *reader) file(top *hclfile.Body) {
 	}
 	r.policies(top)
 	r.profiles(top)
-	if b := top.Block("approval"); b != nil {
-		in := top.Open(b, "approval")
-		c.Host.Mode = host.Mode(in.OneOf("mode", modes))
-		c.Host.ApprovalTimeout = in.Duration("timeout", 24*time.Hour)
-		in.Done()
-	}
+	r.approval(top)
 	if b := top.Block("audit"); b != nil {
 		in := top.Open(b, "audit")
 		c.Audit = &Audit{Path: r.folder(in, "path"), Options: audit.Options{Content: in.Bool("content")}}

@@ -44,7 +44,9 @@ profile "p" {
   }
 }
 root "r" {}
-approval {}
+approval {
+  notify "n" {}
+}
 audit {}
 mcp {
   identity "i" {}
@@ -78,6 +80,9 @@ var sections = []struct{ block, heading, text string }{
 	{"root", `root "NAME"`, "A folder outside of the work folder that tools may read. Ignored in a file that is not " +
 		"trusted."},
 	{"approval", "approval", "How people are asked."},
+	{"approval.notify", `notify "NAME", in approval`,
+		"A webhook or a command that is told when a call begins to wait for a " +
+			"person at a running host (`toolhost serve`), and when that ends, as JSON. See [serve.md](serve.md#approvals)."},
 	{"audit", "audit", "The record of decisions and calls; without this block none is kept."},
 	{"mcp", "mcp", "Who may use `toolhost mcp --http`. See [mcp.md](mcp.md)."},
 	{"mcp.identity", `identity "NAME", in mcp`, "Each has plugin processes, sessions and remembered answers of its own. " +
@@ -146,9 +151,10 @@ var keys = map[string]map[string]key{
 		"socket": {"none", "a Unix socket for the user, beside the one in the user's runtime folder"},
 		"hosts": {"those of this machine", "names by which clients reach the address, with a port if that of a proxy is " +
 			"another one; requests for other names are refused"},
-		"tls_cert":     {"no TLS", "the file with the certificate chain, as PEM; needs `tls_key`"},
-		"tls_key":      {"no TLS", "the file with the private key, as PEM; needs `tls_cert`"},
-		"on_demand":    {"`false`", "`true` has commands such as `toolhost call` start a host in the background when none is running"},
+		"tls_cert": {"no TLS", "the file with the certificate chain, as PEM; needs `tls_key`"},
+		"tls_key":  {"no TLS", "the file with the private key, as PEM; needs `tls_cert`"},
+		"on_demand": {"`false`",
+			"`true` has commands such as `toolhost call` start a host in the background when none is running"},
 		"idle_timeout": {"15m", "after how long without calls and clients a host in the background ends"},
 		"token":        {"", "someone who may use the address beside the user"},
 	},
@@ -209,8 +215,9 @@ var keys = map[string]map[string]key{
 	},
 	"plugin.limits": limitKeys,
 	"plugin.tool": joined(limitKeys, map[string]key{
-		"description":      {"the plugin's", "replaces the plugin's description"},
-		"description_for":  {"none", "descriptions for single models, by globs such as `\"gemini-*\"`; of those that match the longest counts"},
+		"description": {"the plugin's", "replaces the plugin's description"},
+		"description_for": {"none",
+			"descriptions for single models, by globs such as `\"gemini-*\"`; of those that match the longest counts"},
 		"timeout":          {"the tool's own, else `default_timeout`", "for one call"},
 		"max_result_bytes": {"the tool's own, else that of the file", "bytes of text that are kept of a result"},
 		"aliases":          {"none", "other names that the tool may be called by"},
@@ -285,6 +292,14 @@ var keys = map[string]map[string]key{
 		"mode": {"`ask`", "`auto_edit` does not ask about tools of the category `edit`; `plan` runs only what reads; " +
 			"`never_ask` denies what would be asked"},
 		"timeout": {"10m", "how long an answer may take"},
+		"notify":  {"", "who is told of calls that wait at a running host"},
+	},
+	"approval.notify": {
+		"url": {"", "a webhook; `https`, unless it is on this machine"},
+		"secret": {"none", "by reference, such as `env.TOOLHOST_HOOK_SECRET`: signs what a webhook gets, in " +
+			"`X-Toolhost-Signature`"},
+		"command": {"", "program and arguments, never through a shell; it gets one line of JSON on standard input, and 10 " +
+			"seconds"},
 	},
 	"audit": {
 		"path":    {"`$TOOLHOST_AUDIT`, else `audit.jsonl` in the user's state folder", "the file"},

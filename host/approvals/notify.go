@@ -1,0 +1,220 @@
+package approvals
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+// A Target is told when a question begins to wait, and when it ends: a webhook, or a command.
+type Target struct {
+	// Name is for the log.
+	Name string
+	// URL gets a POST with a Notice as JSON. Redirects are not followed.
+	URL string
+	// Secret, if not empty, signs each POST: the header X-Toolhost-Signature is "sha256=" and the HMAC-SHA256 of the body
+	// in hexadecimal digits.
+	Secret string
+	// Command gets a Notice as one line of JSON on standard input. It runs without a shell, and ends with all that it has
+	// started.
+	Command []string
+}
+
+// A Notice is what a Target gets. It names no secret: what looks like one is replaced.
+type Notice struct {
+	// Event is "waiting" or "ended".
+	Event   string `json:"event"`
+	ID      string `json:"id"`
+	Kind    Kind   `json:"kind"`
+	CallID  string `json:"call_id"`
+	Tool    string `json:"tool"`
+	Caller  string `json:"caller,omitempty"`
+	Session string `json:"session,omitempty"`
+	Workdir string `json:"workdir,omitempty"`
+	// Effect and Reason are those of the decision, Arguments the beginning of the call's.
+	Effect    string     `json:"effect,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	Arguments string     `json:"arguments,omitempty"`
+	Asked     time.Time  `json:"asked"`
+	Expires   *time.Time `json:"expires,omitempty"`
+	// Result, By and Why are those of the outcome.
+	Result Result `json:"result,omitempty"`
+	By     string `json:"by,omitempty"`
+	Why    string `json:"why,omitempty"`
+}
+
+const (
+	maxNotices     = 256  // that wait for one target; more are dropped
+	maxShown       = 4096 // bytes of the arguments in a notice
+	noticeTimeout  = 10 * time.Second
+	noticeAttempts = 3
+	noticePause    = 2 * time.Second // before the second attempt; twice that before the third
+)
+
+// A Notifier tells targets of questions. What a target does never delays a call.
+type Notifier struct {
+	targets []chan *Question
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	options NotifierOptions
+}
+
+// NotifierOptions configure a Notifier.
+type NotifierOptions struct {
+	// Redact removes secrets from a text; nil removes none.
+	Redact func(text string) string
+	// Logger gets what could not be delivered; nil drops it.
+	Logger *slog.Logger
+	// Client is for webhooks; nil is one that follows no redirect.
+	Client *http.Client
+}
+
+// NewNotifier returns a Notifier for Options.Notify. The caller calls Close.
+func NewNotifier(targets []Target, o NotifierOptions) *Notifier {
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
+	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Client = cmp.Or(o.Client, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &Notifier{cancel: cancel, options: o}
+	for _, t := range targets {
+		waiting := make(chan *Question, maxNotices)
+		n.targets = append(n.targets, waiting)
+		n.running.Go(func() { n.deliver(ctx, t, waiting) })
+	}
+	return n
+}
+
+// Notify passes a question on. It never waits.
+func (n *Notifier) Notify(q *Question) {
+	for _, t := range n.targets {
+		select {
+		case t <- q:
+		default:
+			n.options.Logger.Warn("a notice of an approval was dropped, since too many wait", "id", q.ID)
+		}
+	}
+}
+
+// Close ends what is being delivered.
+func (n *Notifier) Close() {
+	n.cancel()
+	n.running.Wait()
+}
+
+// deliver tells one target of one question after the other.
+func (n *Notifier) deliver(ctx context.Context, t Target, waiting <-chan *Question) {
+	for {
+		var q *Question
+		select {
+		case <-ctx.Done():
+			return
+		case q = <-waiting:
+		}
+		body, err := json.Marshal(n.notice(q))
+		if err == nil {
+			err = n.send(ctx, t, body)
+		}
+		if err != nil && ctx.Err() == nil {
+			n.options.Logger.Warn("a notice of an approval could not be delivered", "notify", t.Name, "id", q.ID, "error",
+				n.options.Redact(err.Error()))
+		}
+	}
+}
+
+func (n *Notifier) notice(q *Question) *Notice {
+	out := &Notice{Event: "waiting", ID: q.ID, Kind: q.Kind, CallID: q.CallID(), Asked: q.Asked}
+	if !q.Expires.IsZero() {
+		out.Expires = &q.Expires
+	}
+	if r := q.Input; r != nil {
+		out.Tool, out.Caller, out.Session = r.Tool.Name, r.Caller, r.SessionID
+	}
+	if r := q.Call; r != nil {
+		out.Tool, out.Caller, out.Session, out.Workdir = r.Tool.Name, r.Caller, r.SessionID, r.Workdir
+		out.Effect, out.Reason = string(r.Decision.Effect), n.options.Redact(r.Decision.Reason)
+		out.Arguments = textutil.Cut(n.options.Redact(string(r.Arguments)), maxShown)
+	}
+	if o := q.Outcome; o != nil {
+		out.Event, out.Result, out.By, out.Why = "ended", o.Result, o.By, n.options.Redact(o.Reason)
+	}
+	return out
+}
+
+// send delivers a notice. A webhook that cannot be reached, or fails by its own fault, is tried again.
+func (n *Notifier) send(ctx context.Context, t Target, body []byte) error {
+	if len(t.Command) > 0 {
+		return run(ctx, t.Command, body)
+	}
+	for attempt := 1; ; attempt++ {
+		again, err := n.post(ctx, t, body)
+		if err == nil || !again || attempt == noticeAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Duration(attempt) * noticePause):
+		}
+	}
+}
+
+func (n *Notifier) post(ctx context.Context, t Target, body []byte) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "toolhost")
+	if t.Secret != "" {
+		mac := hmac.New(sha256.New, []byte(t.Secret))
+		_, _ = mac.Write(body) // it never fails
+		r.Header.Set("X-Toolhost-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	response, err := n.options.Client.Do(r)
+	if err != nil {
+		return true, err
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, 1<<16) // so that the connection can be used again
+	if response.StatusCode/100 != 2 {
+		return response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests,
+			fmt.Errorf("the webhook answered %s", response.Status)
+	}
+	return false, nil
+}
+
+// run starts a command, and ends it and all that it has started after noticeTimeout.
+func run(ctx context.Context, command []string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
+	defer cancel()
+	c := &proctree.Cmd{Path: command[0], Args: command[1:], Grace: -1, Stdin: bytes.NewReader(append(body, '\n'))}
+	switch exit, err := c.Run(ctx); {
+	case err != nil:
+		return err
+	case exit.Canceled:
+		return errors.New("the command did not end within " + noticeTimeout.String())
+	case exit.Code != 0:
+		return fmt.Errorf("the command: %s", exit)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package approvals
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// A hook is a webhook that answers with the statuses of a list, and then with 200.
+type hook struct {
+	*httptest.Server
+	bodies chan []byte
+	header chan http.Header
+
+	mu       sync.Mutex
+	statuses []int
+}
+
+func newHook(t *testing.T, statuses ...int) *hook {
+	h := &hook{bodies: make(chan []byte, 100), header: make(chan http.Header, 100), statuses: statuses}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		h.bodies <- body
+		h.header <- r.Header
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		status := http.StatusOK
+		if len(h.statuses) > 0 {
+			status, h.statuses = h.statuses[0], h.statuses[1:]
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func question(arguments string) *Question {
+	r := request("call")
+	r.Arguments = json.RawMessage(arguments)
+	return &Question{ID: "q", Kind: KindCall, Call: r, Asked: time.Now()}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	n := NewNotifier([]Target{{Name: "chat", URL: h.URL, Secret: "key"}}, NotifierOptions{
+		Redact: func(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret]") }})
+	defer n.Close()
+	n.Notify(question(`{"command":"login hunter2 ` + strings.Repeat("x", 9000) + `"}`))
+	body, header := <-h.bodies, <-h.header
+	var got Notice
+	if err := json.Unmarshal(body, &got); err != nil || got.Event != "waiting" || got.Tool != "shell__exec" ||
+		got.CallID != "call" || !strings.Contains(got.Arguments, "[secret]") || len(got.Arguments) > maxShown+100 {
+		t.Errorf("%s, %v", body, err)
+	}
+	if bytes.Contains(body, []byte("hunter2")) {
+		t.Errorf("a secret is sent: %s", body)
+	}
+	mac := hmac.New(sha256.New, []byte("key"))
+	_, _ = mac.Write(body)
+	if s := header.Get("X-Toolhost-Signature"); s != "sha256="+hex.EncodeToString(mac.Sum(nil)) {
+		t.Errorf("the signature is %q", s)
+	}
+	ended := question("{}")
+	ended.Outcome = &Outcome{Result: Rejected, By: "console", Reason: "no"}
+	n.Notify(ended)
+	if body := <-h.bodies; !bytes.Contains(body, []byte(`"event":"ended"`)) ||
+		!bytes.Contains(body, []byte(`"by":"console"`)) {
+		t.Errorf("%s", body)
+	}
+}
+
+// A webhook that fails by its own fault is tried again; a redirect, and a refusal, end it.
+func TestWebhookAttempts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		statuses []int
+		want     int
+	}{
+		"fails once": {[]int{500}, 2}, "fails always": {[]int{503, 503, 503, 503}, noticeAttempts},
+		"refuses": {[]int{403}, 1}, "redirects": {[]int{307}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHook(t, test.statuses...)
+			n := NewNotifier([]Target{{URL: h.URL}}, NotifierOptions{})
+			defer n.Close()
+			n.Notify(question(`"first"`))
+			n.Notify(question(`"second"`)) // is delivered when the first is done with
+			attempts := 0
+			for body := range h.bodies {
+				if bytes.Contains(body, []byte("second")) {
+					break
+				}
+				attempts++
+			}
+			if attempts != test.want {
+				t.Errorf("%d attempts, want %d", attempts, test.want)
+			}
+		})
+	}
+}
+
+// Targets that hang, and notices that no one takes, delay nobody.
+func TestNotifyNeverWaits(t *testing.T) {
+	t.Parallel()
+	hanging := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-hanging
+	}))
+	defer server.Close()
+	defer close(hanging)
+	var log bytes.Buffer
+	n := NewNotifier([]Target{{Name: "hangs", URL: server.URL}, {Name: "gone", URL: "http://127.0.0.1:1/"}},
+		NotifierOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 10 * maxNotices {
+		n.Notify(question("{}"))
+	}
+	n.Close()
+	if !strings.Contains(log.String(), "dropped") {
+		t.Errorf("nothing is said of dropped notices: %.300s", log.String())
+	}
+}
+
+func TestCommandIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "told")
+	if err := mkfifo(fifo); err != nil {
+		t.Skip(err)
+	}
+	n := NewNotifier([]Target{{Name: "cmd", Command: []string{"/bin/sh", "-c", "cat > " + fifo + "; exit 3"}}},
+		NotifierOptions{})
+	defer n.Close()
+	n.Notify(question(`{"command":"date"}`))
+	text, err := os.ReadFile(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Notice
+	if err := json.Unmarshal(text, &got); err != nil || !strings.Contains(got.Arguments, "date") || !bytes.HasSuffix(text,
+		[]byte("\n")) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// The queue tells of each question twice, with its outcome the second time.
+func TestQueueNotifies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []Result
+		q := New(Options{Notify: func(one *Question) {
+			if one.Outcome == nil {
+				events = append(events, "")
+				return
+			}
+			events = append(events, one.Outcome.Result)
+		}})
+		got := ask(t.Context(), q, request("c"))
+		synctest.Wait()
+		one := q.List()[0]
+		if _, err := q.Answer(Answer{ID: one.ID, Hash: one.Hash, Call: host.Yes()}); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		if len(events) != 2 || events[0] != "" || events[1] != Approved {
+			t.Errorf("%q", events)
+		}
+	})
+}

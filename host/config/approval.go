@@ -1,0 +1,67 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+)
+
+// A Notify is told when a call begins to wait for a person at a running host, and when that ends: a webhook or a
+// command.
+type Notify struct {
+	Name    string
+	URL     string
+	Secret  string   // signs what a webhook gets; "" when its reference has no value
+	Command []string // program and arguments, never through a shell
+	Source  string   // such as "config.hcl:12"
+}
+
+// approval reads the approval block.
+func (r *reader) approval(top *hclfile.Body) {
+	b := top.Block("approval")
+	if b == nil {
+		return
+	}
+	in := top.Open(b, "approval")
+	r.config.Host.Mode = host.Mode(in.OneOf("mode", modes))
+	r.config.Host.ApprovalTimeout = in.Duration("timeout", 24*time.Hour)
+	names := hclfile.Names{}
+	for _, b := range in.Blocks("notify") {
+		name, n := in.Named(b, hclfile.PluginNaming, names)
+		one := Notify{Name: name, URL: n.Text("url", checkWebhook), Secret: n.Text("secret", hclfile.CheckLine),
+			Source: n.Where()}
+		one.Command, _ = n.Texts("command", hclfile.CheckLine)
+		n.Needs("secret", "url", `"https://chat.example.org/hook"`)
+		if e := n.Syntax.Attributes["secret"]; e != nil && !refers(e.Expr) {
+			n.Wrong(e.Expr.Range(), "secret is written out").WithHint(
+				"keep it in the environment, where this file's readers do not see it: secret = env.TOOLHOST_HOOK_SECRET")
+		}
+		if n.Given("url") == n.Given("command") {
+			n.Wrong(n.Header(), "needs either url or command").WithHint(
+				`write url = "https://…" for a webhook, or command = ["program", "argument"]`)
+		}
+		n.Done()
+		r.config.Notify = append(r.config.Notify, one)
+	}
+	in.Done()
+}
+
+// checkWebhook refuses addresses that others could read along with.
+func checkWebhook(s string) (problem, hint string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return "is no address of a webhook", "write one such as \"https://chat.example.org/hook\""
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return "is not encrypted, and leaves this machine", "use https"
+	}
+	return "", ""
+}
+
+func isLoopback(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.IsLoopback()
+}
