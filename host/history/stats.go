@@ -47,7 +47,7 @@ const (
 	maxSteps     = 1000
 	maxGroups    = 10
 	// maxCounted is how many calls are counted one by one, for filters that the counts in the index do not know.
-	maxCounted = 100_000
+	maxCounted = 75_000
 )
 
 // stepSizes are the lengths of steps.
@@ -61,7 +61,7 @@ var stepSizes = func() (out []int64) {
 }()
 
 // Stats counts the calls that match, by the times when they are listed. Without Since the time begins with the oldest
-// call, without Until it ends now. A FilterError is also for more than 100,000 calls that match a filter by session,
+// call, without Until it ends now. A FilterError is also for more than 75,000 calls that match a filter by session,
 // caller, effect, text, duration or the like, which the index has no counts of.
 func (i *Index) Stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
 	if o.Steps < 0 || o.Steps > maxSteps {
@@ -283,42 +283,41 @@ func (n *counter) countCalls(ctx context.Context, v *view, f *Filter) error {
 	if err != nil {
 		return err
 	}
-	sessions, counted := map[int64]foundRow{}, 0
-	totals := map[int64]int64{}
-	type seen struct {
-		at, took, series, session int64
+	type counted struct{ at, took, series, session, id int64 }
+	var all []counted
+	var c counted
+	columns, to := "c.time, c.took, c.series", []any{&c.at, &c.took, &c.series}
+	if n.options.GroupBy == "session" { // each column takes a fifth of the time
+		columns, to = columns+", c.session, c.id", append(to, &c.session, &c.id)
 	}
-	var all []seen
+	totals, example := map[int64]int64{}, map[int64]foundRow{}
 	for _, s := range spans {
-		text, args := q.sql("c.id, c.time, c.took, c.series, c.session", true, q.match, q.took, s)
-		rows, err := v.db.QueryContext(ctx, text+" LIMIT ?", append(args, maxCounted+1-counted)...)
+		text, args := q.sql(columns, true, q.match, q.took, s)
+		rows, err := v.db.QueryContext(ctx, text+" LIMIT ?", append(args, maxCounted+1-len(all))...)
 		if err != nil {
 			return err
 		}
 		for rows.Next() {
-			var c seen
-			var id int64
-			if err := rows.Scan(&id, &c.at, &c.took, &c.series, &c.session); err != nil {
+			if err := rows.Scan(to...); err != nil {
 				_ = rows.Close()
 				return err
 			}
 			if totals[c.session]++; totals[c.session] == 1 {
-				sessions[c.session] = foundRow{number: id}
+				example[c.session] = foundRow{number: c.id}
 			}
 			all = append(all, c)
-			counted++
 		}
 		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
 			return err
 		}
-		if counted > maxCounted {
+		if len(all) > maxCounted {
 			return &FilterError{fmt.Sprintf("more than %d calls match, and the index has no counts for this filter; choose a "+
 				"shorter time", maxCounted)}
 		}
 	}
 	names := map[int64]string{}
 	if n.options.GroupBy == "session" {
-		if names, err = v.sessionNames(ctx, totals, sessions); err != nil {
+		if names, err = v.sessionNames(ctx, totals, example); err != nil {
 			return err
 		}
 	}
