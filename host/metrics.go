@@ -46,7 +46,6 @@ type labels struct {
 // toolLabels are the labels of a tool, made once: to make them for each call costs more than all else here.
 type toolLabels struct {
 	span     string
-	start    []trace.SpanStartOption
 	plugin   *pluginLabels
 	duration []metric.RecordOption
 	name     [2]attribute.KeyValue // of the tool and its plugin
@@ -272,8 +271,6 @@ func newToolLabels(tool string, plugin *pluginLabels) *toolLabels {
 		span += " " + tool
 	}
 	l := &toolLabels{span: span, plugin: plugin, name: [2]attribute.KeyValue{name, of},
-		start: []trace.SpanStartOption{trace.WithAttributes(attribute.String("gen_ai.operation.name", "execute_tool"),
-			attribute.String("gen_ai.tool.type", "function"), name)},
 		duration: []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(name, of))},
 		ok: []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(name, of,
 			attribute.String("toolhost.outcome", StatusOK)))}}

@@ -26,6 +26,9 @@ const patience = 30 * time.Second
 
 // Started by a supervisor, the test binary is a plugin.
 func TestMain(m *testing.M) {
+	if os.Getenv(collectorVariable) != "" {
+		serveCollector()
+	}
 	if os.Getenv(wire.EnvCookie) != "" {
 		servePlugin()
 	}

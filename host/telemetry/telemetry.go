@@ -68,7 +68,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, fmt.Errorf("telemetry: traces: %w", err)
 	}
 	if spans != nil {
-		t.traces = sdktrace.NewTracerProvider(append(samplerOptions(o.Settings), sdktrace.WithBatcher(spans),
+		t.traces = sdktrace.NewTracerProvider(append(samplerOptions(o.Settings), sdktrace.WithSpanProcessor(newBatcher(spans)),
 			sdktrace.WithResource(about))...)
 	}
 	if err := t.startMetrics(ctx, o.Settings, about); err != nil {
