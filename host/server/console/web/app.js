@@ -2,7 +2,7 @@
 import "./trust.js";
 import { announce, button, h, replace, setText } from "./dom.js";
 import { approvals, explain, host, Role, signedOut, watch } from "./api.js";
-import { key, signIn, signOut, takeToken } from "./session.js";
+import { hasToken, key, signIn, signOut, takeToken } from "./session.js";
 
 const pages = [
   ["overview", "Overview", "g o"],
@@ -23,6 +23,11 @@ let info = null;
 
 theme(localStorage.getItem("toolhost-console-theme") ?? "");
 start();
+
+// An address with a token that is pasted into an open page is one to sign in with.
+window.addEventListener("hashchange", () => {
+  if (hasToken()) location.reload();
+});
 
 async function start() {
   const token = takeToken();
@@ -113,6 +118,7 @@ function title() {
 }
 
 async function show() {
+  if (hasToken()) return;
   const [, name = "overview", ...rest] = location.hash.split("/");
   const known = pages.find(([n]) => n === name) ?? pages[0];
   current?.abort();

@@ -7,9 +7,15 @@ export function key() {
   return localStorage.getItem(storage) ?? "";
 }
 
+const inAddress = /^#(?:.*&)?token=([^&]+)/;
+
+export function hasToken() {
+  return inAddress.test(location.hash);
+}
+
 // takeToken removes a token from the address and its history, and returns it.
 export function takeToken() {
-  const match = /^#(?:.*&)?token=([^&]+)/.exec(location.hash);
+  const match = inAddress.exec(location.hash);
   if (!match) return "";
   history.replaceState(null, "", location.pathname);
   return decodeURIComponent(match[1]);

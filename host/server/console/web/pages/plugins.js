@@ -81,7 +81,7 @@ function makeCard(name, signal, operator) {
     trouble = h("div", {}),
     status = h("p", { class: "sr", role: "status" });
   const logs = h("div", {}),
-    printed = lastLines();
+    printed = lastLines(name);
   let stop = null;
   const act = (what, done) => async () => {
     try {
@@ -199,11 +199,15 @@ function makeCard(name, signal, operator) {
 }
 
 // lastLines is what a process printed before it ended; it stays open while its text changes.
-function lastLines() {
+function lastLines(name) {
   const title = h("summary", {}),
     cause = h("p", {}),
     lines = h("pre", {});
-  const box = h("div", { class: "code scroll", tabindex: "0", role: "region", "aria-label": "Standard error" }, lines);
+  const box = h(
+    "div",
+    { class: "code scroll", tabindex: "0", role: "region", "aria-label": `Standard error of ${name}` },
+    lines,
+  );
   return { title, cause, lines, element: h("details", {}, title, cause, box) };
 }
 
