@@ -13,8 +13,8 @@ import (
 // StatusUnfinished is the status of a call that has a decision and no end: it runs, or its host was killed.
 const StatusUnfinished = "unfinished"
 
-// A Call is what the record says of one call, without arguments and result. Its lines are joined by the call's id: those
-// from a decision to the next end belong together.
+// A Call is what the record says of one call, without arguments and result. Its lines are joined by the call's id:
+// those from a decision to the next end belong together.
 type Call struct {
 	// Number counts the calls of the record from 1, in the order of their first lines.
 	Number int64

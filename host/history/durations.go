@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Durations fall into classes, eight for each doubling, so that the borders of a class are at most an eighth apart. Plots
-// count by classes; a search for long calls asks for classes, and looks at the calls of the lowest one by one.
+// Durations fall into classes, eight for each doubling, so that the borders of a class are at most an eighth apart.
+// Plots count by classes; a search for long calls asks for classes, and looks at the calls of the lowest one by one.
 
 // classOf returns the class of a duration in microseconds.
 func classOf(took int64) int {

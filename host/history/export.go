@@ -21,9 +21,10 @@ const (
 // exportPage is how many calls are read at once. Between two of them the index is not held.
 const exportPage = 200
 
-// Export writes the calls that match, oldest first, limit of them at most, 0 for all. It begins with a Sync. FormatJSONL writes the lines of the
-// record byte for byte, those of one call together; FormatCSV writes a heading and a row for each call, without arguments
-// and results. Each Write has whole lines. Calls that are recorded meanwhile may be left out.
+// Export writes the calls that match, oldest first, limit of them at most, 0 for all. It begins with a Sync.
+// FormatJSONL writes the lines of the record byte for byte, those of one call together; FormatCSV writes a heading and
+// a row for each call, without arguments and results. Each Write has whole lines. Calls that are recorded meanwhile may
+// be left out.
 //
 // A program for tables takes a cell that begins with = + - @ or a control character for a formula. Such a text gets a '
 // before it, and so does one that begins with a ', so that removing one ' gives the text back. All cells are quoted.
@@ -55,8 +56,8 @@ func (i *Index) Export(ctx context.Context, f Filter, format string, limit int64
 	}
 }
 
-// exportPage writes one page. What is slow to be written does not keep the index busy: the page is in memory by then, or
-// as much of it as maxExported.
+// exportPage writes one page. What is slow to be written does not keep the index busy: the page is in memory by then,
+// or as much of it as maxExported.
 func (i *Index) exportPage(ctx context.Context, f Filter, page Page, format string, w io.Writer) (next string, n int64,
 	err error) {
 	var text bytes.Buffer

@@ -23,9 +23,9 @@ type Filter struct {
 	Since, Until time.Time
 	// AtLeast selects calls that have ended and took as long, to the microsecond.
 	AtLeast time.Duration
-	// Text are words that all occur in the call's texts: names, reasons, errors, and arguments and results where the record
-	// has them. Letters match in either case. Words between quotes, or with other characters than blanks between them, such
-	// as main.go, must follow each other in one text.
+	// Text are words that all occur in the call's texts: names, reasons, errors, and arguments and results where the
+	// record has them. Letters match in either case. Words between quotes, or with other characters than blanks between
+	// them, such as main.go, must follow each other in one text.
 	Text string
 }
 
@@ -89,11 +89,11 @@ func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
 			return nil, &FilterError{fmt.Sprintf("the filter is for one of %d names; at most %d are possible", len(values),
 				maxAlternatives)}
 		}
-		var any []string
+		var alternatives []string
 		for _, v := range values {
-			any = append(any, fieldMatch(field, v))
+			alternatives = append(alternatives, fieldMatch(field, v))
 		}
-		all = append(all, either(any)...)
+		all = append(all, either(alternatives)...)
 	}
 	phrases, err := phrasesOf(f.Text)
 	if err != nil {
@@ -118,14 +118,11 @@ func fieldMatch(f field, value string) string {
 }
 
 // either is the expression for alternatives, nothing without any.
-func either(any []string) []string {
-	switch len(any) {
-	case 0:
-		return nil
-	case 1:
-		return any
+func either(alternatives []string) []string {
+	if len(alternatives) < 2 {
+		return alternatives
 	}
-	return []string{"(" + strings.Join(any, " OR ") + ")"}
+	return []string{"(" + strings.Join(alternatives, " OR ") + ")"}
 }
 
 // atLeast selects by duration: all classes above that of the duration, and of that class the calls that took as long.
@@ -167,7 +164,7 @@ func (f *Filter) tools(ctx context.Context, q querier) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var out []string
 	for rows.Next() {
 		var name string
@@ -230,7 +227,7 @@ func (q *query) spans(ctx context.Context, db querier, p *position) ([]span, err
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var out []span
 	for rows.Next() {
 		var id, low, high int64

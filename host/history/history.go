@@ -1,6 +1,6 @@
-// Package history makes the record of calls searchable: an SQLite index beside the record, which is made from the record
-// alone and can be made again at any time. The record stays the truth: the index has where a call's lines are, and what
-// is shown is read from there.
+// Package history makes the record of calls searchable: an SQLite index beside the record, which is made from the
+// record alone and can be made again at any time. The record stays the truth: the index has where a call's lines are,
+// and what is shown is read from there.
 //
 // The index follows the record as it grows. It reads the file like any other program, takes no lock on it, and is no
 // part of a call's route. Several processes may follow one record with one index.
@@ -48,9 +48,9 @@ type Index struct {
 
 var errClosed = errors.New("the history is closed")
 
-// Open opens the index, and creates it if necessary; Sync or Follow fill it. A damaged index and one of an older version
-// are replaced by an empty one; the damaged file stays as INDEX.damaged. It fails with ErrLocked while another process
-// keeps the index locked, and for files that are no index.
+// Open opens the index, and creates it if necessary; Sync or Follow fill it. A damaged index and one of an older
+// version are replaced by an empty one; the damaged file stays as INDEX.damaged. It fails with ErrLocked while another
+// process keeps the index locked, and for files that are no index.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Record == "" {
 		return nil, errors.New("there is no record to search; a line `audit {}` in the configuration has calls recorded")

@@ -47,8 +47,8 @@ const (
 )
 
 // Search returns calls, the newest first. It also finds what was recorded just before, unless the index is far behind;
-// State tells. A FilterError is for a filter or cursor that cannot be, a RebuildError or ChangedError for an index that is
-// made again.
+// State tells. A FilterError is for a filter or cursor that cannot be, a RebuildError or ChangedError for an index that
+// is made again.
 func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error) {
 	out := &Result{}
 	err := i.onSnapshot(ctx, func(v *view) error {
@@ -77,8 +77,8 @@ func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error
 	return out, nil
 }
 
-// Lines returns the lines of the record that are of one call, oldest first, and the calls that they make up: one, unless
-// an id was used again. It returns at most 1000 lines of 4 MiB.
+// Lines returns the lines of the record that are of one call, oldest first, and the calls that they make up: one,
+// unless an id was used again. It returns at most 1000 lines of 4 MiB.
 func (i *Index) Lines(ctx context.Context, callID string) (calls []Call, lines [][]byte, err error) {
 	err = i.onSnapshot(ctx, func(v *view) error {
 		calls, lines = nil, nil
@@ -320,7 +320,7 @@ func appendRows(ctx context.Context, db querier, out []foundRow, text string, ar
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r foundRow
 		if err := rows.Scan(&r.number, &r.lines); err != nil {

@@ -14,9 +14,9 @@ import (
 
 // StatsOptions say how calls are counted.
 type StatsOptions struct {
-	// Steps is at most how many steps the time is divided into, 60 when it is 0, at most 1000. A step is 1, 2, 5, 10 or 30
-	// minutes, 1, 2, 3, 6 or 12 hours, or 1, 2, 7, 14, 28, 91 or 364 days, and begins at a multiple of that (UTC): the first
-	// and the last one are counted whole.
+	// Steps is at most how many steps the time is divided into, 60 when it is 0, at most 1000. A step is 1, 2, 5, 10 or
+	// 30 minutes, 1, 2, 3, 6 or 12 hours, or 1, 2, 7, 14, 28, 91 or 364 days, and begins at a multiple of that (UTC): the
+	// first and the last one are counted whole.
 	Steps int
 	// GroupBy is "" or one of tool, plugin, session, status, code: a series for each of the ten most frequent values, and
 	// one named other for the rest.
@@ -137,7 +137,7 @@ func (v *view) allSeries(ctx context.Context) (map[int64]series, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	out := map[int64]series{}
 	for rows.Next() {
 		var id int64
@@ -239,7 +239,7 @@ func (n *counter) countSteps(ctx context.Context, v *view, f *Filter) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var step int64
 		var data []byte

@@ -21,10 +21,11 @@ func counted(o *oracle, f Filter, s *Stats, by string) (calls, failed map[string
 	for _, c := range o.search(&f) {
 		group := map[string]string{"": "", "tool": c.Tool, "plugin": c.Plugin, "session": c.SessionID, "status": c.Status,
 			"code": c.Code}[by]
-		step := s.Times[0].Add(c.Time().Sub(s.Times[0]) / s.Step * s.Step)
-		calls[fmt.Sprint(step.Unix(), " ", group)]++
+		after, _ := slices.BinarySearchFunc(s.Times, c.Time().Add(1), time.Time.Compare)
+		key := fmt.Sprint(s.Times[after-1].Unix(), " ", group)
+		calls[key]++
 		if c.Status == "error" {
-			failed[fmt.Sprint(step.Unix(), " ", group)]++
+			failed[key]++
 		}
 	}
 	return calls, failed

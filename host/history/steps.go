@@ -59,12 +59,12 @@ func (s steps) save(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	defer load.Close()
+	defer func() { _ = load.Close() }()
 	save, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO steps VALUES (?, ?, ?)")
 	if err != nil {
 		return err
 	}
-	defer save.Close()
+	defer func() { _ = save.Close() }()
 	for key, add := range s {
 		var data []byte
 		err := load.QueryRowContext(ctx, key.width, key.step).Scan(&data)

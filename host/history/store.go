@@ -25,8 +25,8 @@ const (
 // ErrLocked says that another process keeps the index locked.
 var ErrLocked = errors.New("another process keeps it locked; end that process, or wait until it is done")
 
-// schema are the tables. Numbers of calls are their row ids. words finds them by fields and words; it has no content, as
-// the record has that.
+// schema are the tables. Numbers of calls are their row ids. words finds them by fields and words; it has no content,
+// as the record has that.
 const schema = `
 CREATE TABLE position (
 	id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -68,7 +68,8 @@ type store struct {
 	created bool // just now
 }
 
-// openStore opens the file, and creates it if necessary. A damaged file is moved away, one of an older version replaced.
+// openStore opens the file, and creates it if necessary. A damaged file is moved away, and one of an older version
+// replaced.
 func openStore(ctx context.Context, path string) (*store, error) {
 	for range 3 { // it was replaced meanwhile, or is now
 		s, err := tryStore(ctx, path)
@@ -103,7 +104,8 @@ func tryStore(ctx context.Context, path string) (_ *store, err error) {
 	if s.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	common := "?_pragma=busy_timeout(" + lockWait + ")&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(normal)"
+	common := "?_pragma=busy_timeout(" + lockWait + ")&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)" +
+		"&_pragma=synchronous(normal)"
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 	s.write, err = openDatabase(name + common + "&_txlock=immediate&_defensive=1&_pragma=page_size(8192)" +
 		"&_pragma=journal_mode(wal)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")

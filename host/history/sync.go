@@ -43,8 +43,8 @@ func takeSample(f io.ReaderAt, from, size int64) (sample, error) {
 }
 
 func (p *position) load(ctx context.Context, q querier) error {
-	return q.QueryRowContext(ctx, `SELECT file, at, first_size, first_sum, last_size, last_sum, oldest, next, commits, build
-		FROM position`).Scan(&p.file, &p.at, &p.first.size, &p.first.sum, &p.last.size, &p.last.sum, &p.oldest, &p.next,
+	return q.QueryRowContext(ctx, `SELECT file, at, first_size, first_sum, last_size, last_sum, oldest, next, commits,
+		build FROM position`).Scan(&p.file, &p.at, &p.first.size, &p.first.sum, &p.last.size, &p.last.sum, &p.oldest, &p.next,
 		&p.commits, &p.build)
 }
 
@@ -269,7 +269,7 @@ func (w *writer) step(ctx context.Context, i *Index, s *store, f *os.File, limit
 		}
 	}
 	b.wait = wait
-	wrote, err := false, error(nil)
+	var wrote bool
 	if !b.more {
 		wrote, err = w.commit(ctx, i, s, f, &p, b)
 	} else { // the next batch is read on another processor

@@ -246,7 +246,7 @@ func (w *writer) load(ctx context.Context, tx *sql.Tx, s *store, p *position) er
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var c openCall
 		if err := rows.Scan(&c.id, &c.number); err != nil {
@@ -338,19 +338,20 @@ func (w *writer) write(ctx context.Context, tx *sql.Tx, c *changes) error {
 	if err != nil {
 		return err
 	}
-	defer calls.Close()
+	defer func() { _ = calls.Close() }()
 	words, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO words(rowid, text) VALUES (?, ?)")
 	if err != nil {
 		return err
 	}
-	defer words.Close()
+	defer func() { _ = words.Close() }()
 	for _, e := range c.entries {
 		e.now = row{e.call.Time().UnixMicro(), e.call.Duration.Microseconds(), 0, sessionKey(e.call.SessionID)}
 		if e.now.series, err = w.seriesID(ctx, tx, e.seriesKey()); err != nil {
 			return err
 		}
 	}
-	// A statement that can be rolled back alone, as that of seriesID, has the full-text index write what it holds in memory.
+	// A statement that can be rolled back alone, as that of seriesID, has the full-text index write what it holds in
+	// memory.
 	for _, number := range slices.Sorted(maps.Keys(c.entries)) {
 		e, now := c.entries[number], c.entries[number].now
 		if _, err := calls.ExecContext(ctx, number, now.time, now.took, now.series, now.session,
@@ -468,7 +469,7 @@ func (w *writer) remove(ctx context.Context, tx *sql.Tx, c *changes, from, end i
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r row
 		if err := rows.Scan(&r.time, &r.took, &r.series); err != nil {
