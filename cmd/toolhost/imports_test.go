@@ -61,6 +61,8 @@ var rules = []struct {
 		"packages are initialized by name, and this one would wait for all before the letter s"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
 	{"", []string{"host/history"}, []string{sqlite}, false, "one index of the record, which can be made again"},
+	{"host", []string{"host/history"}, []string{module + "/host/history"}, true,
+		"a host without a history pays for none of it"},
 	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"},
 		false, "one reader of HCL, with bounds against hostile files"},
 	{"", []string{"sdk", "internal/wire", "host/supervise", "internal/plugincheck", "host/api", "cmd/toolhost"},

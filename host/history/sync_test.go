@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -367,5 +368,22 @@ func TestPagesAreStableWhileRecordsCome(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A lock on the record, also a shared one, would keep calls from being recorded.
+func TestTheRecordIsReadWithoutALock(t *testing.T) {
+	record := written(t, 5, 100)
+	f, err := os.Open(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	i := synced(t, record)
+	if r, err := i.Search(t.Context(), Filter{}, Page{Size: 10, Count: true}); err != nil || len(r.Calls) != 10 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
