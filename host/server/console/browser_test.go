@@ -45,16 +45,18 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.Flag("host-resolver-rules", "MAP evil.test 127.0.0.1"), chromedp.WSURLReadTimeout(patience))
 	allocator, _ := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
+	endChromium = func() { _ = chromedp.Cancel(ctx) }
 	return ctx, chromedp.Do(ctx)
 })
+
+// endChromium is nil while none was started.
+var endChromium func()
 
 // TestMain ends the browser with the tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("TOOLHOST_TEST_BROWSER") != "" {
-		if ctx, err := chromium(); err == nil {
-			_ = chromedp.Cancel(ctx)
-		}
+	if endChromium != nil {
+		endChromium()
 	}
 	os.Exit(code)
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -24,6 +25,7 @@ type realHost struct {
 	t                  testing.TB
 	url, token         string
 	bin, folder, state string
+	stop               func()
 }
 
 const realConfig = `
@@ -64,26 +66,33 @@ func startHost(t testing.TB) *realHost {
 	if err := os.WriteFile(filepath.Join(h.folder, "config.hcl"), fmt.Appendf(nil, realConfig, bin), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := h.command("toolhost-server", "--config", "config.hcl", "--address", "127.0.0.1:0")
+	h.start("127.0.0.1:0")
+	return h
+}
+
+// start runs the host, until the test ends or stop is called.
+func (h *realHost) start(address string) {
+	h.t.Helper()
+	server := h.command("toolhost-server", "--config", "config.hcl", "--address", address)
 	out, err := server.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	if err := server.Start(); err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	h.stop = sync.OnceFunc(func() {
 		_ = server.Process.Signal(syscall.SIGTERM)
 		_ = server.Wait()
 	})
+	h.t.Cleanup(h.stop)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if at, found := strings.CutPrefix(lines.Text(), "serving at http"); found {
 			h.url, h.token, _ = strings.Cut("http"+at, "/#token=")
-			return h
+			return
 		}
 	}
-	t.Fatal("toolhost-server printed no address")
-	return nil
+	h.t.Fatal("toolhost-server printed no address")
 }
 
 // command is a program of ours in the host's work folder, with a home of its own.
@@ -185,6 +194,26 @@ func TestBrowserSeesAPluginDie(t *testing.T) {
 	b.pressIn("#plugin-shell", "Reload")
 	b.see("#announcements", "shell was reloaded")
 	b.see("#plugin-shell .facts", "3, 1 restart")
+}
+
+// A page goes on when the host is started again, without another sign-in.
+func TestBrowserSurvivesARestart(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.open(h.url, "plugins")
+	b.see("h2", "shell")
+	b.expect("ERR_")
+	url := h.url
+	h.stop()
+	b.see(".connection", "Not connected")
+	h.start(strings.TrimPrefix(url, "http://"))
+	b.wait(`document.querySelector(".connection").textContent === ""`)
+	b.press("Tools")
+	b.see(".list", "shell__exec")
 }
 
 // A call that a rule asks about waits in its terminal, and a person says yes in the page.
