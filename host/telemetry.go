@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -218,5 +219,9 @@ func traceParent(ctx context.Context) (parent, state string) {
 	if state = s.TraceState().String(); len(state) > maxTraceState {
 		state = ""
 	}
-	return "00-" + s.TraceID().String() + "-" + s.SpanID().String() + "-" + s.TraceFlags().String(), state
+	id, span, flags := s.TraceID(), s.SpanID(), s.TraceFlags()
+	text := make([]byte, 0, len("00-")+2*len(id)+1+2*len(span)+len("-00")) // one object, where String makes four
+	text = hex.AppendEncode(append(text, "00-"...), id[:])
+	text = hex.AppendEncode(append(text, '-'), span[:])
+	return string(hex.AppendEncode(append(text, '-'), []byte{byte(flags)})), state
 }

@@ -92,12 +92,3 @@ func signalURL(endpoint, signal string) (string, error) {
 	}
 	return u.JoinPath("v1", signal).String(), nil
 }
-
-// samplerOptions leave the choice to OTEL_TRACES_SAMPLER when that is set, which the SDK reads.
-func samplerOptions(s config.Telemetry) []sdktrace.TracerProviderOption {
-	if os.Getenv("OTEL_TRACES_SAMPLER") != "" || s.SampleRatio == nil {
-		return nil
-	}
-	return []sdktrace.TracerProviderOption{sdktrace.WithSampler(
-		sdktrace.ParentBased(sdktrace.TraceIDRatioBased(*s.SampleRatio)))}
-}

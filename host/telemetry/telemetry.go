@@ -23,6 +23,7 @@ import (
 	prometheusexporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -43,6 +44,7 @@ type Options struct {
 // Telemetry has the providers and exporters of one host. Make one with New.
 type Telemetry struct {
 	traces   *sdktrace.TracerProvider // nil when no traces are exported
+	tracers  trace.TracerProvider     // what hosts get of it
 	metrics  *sdkmetric.MeterProvider // nil when OTEL_SDK_DISABLED is set
 	registry *prometheus.Registry
 	failures *failures
@@ -68,13 +70,27 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, fmt.Errorf("telemetry: traces: %w", err)
 	}
 	if spans != nil {
-		t.traces = sdktrace.NewTracerProvider(append(samplerOptions(o.Settings), sdktrace.WithSpanProcessor(newBatcher(spans)),
-			sdktrace.WithResource(about))...)
+		t.startTraces(spans, o.Settings, about)
 	}
 	if err := t.startMetrics(ctx, o.Settings, about); err != nil {
 		return nil, errors.Join(fmt.Errorf("telemetry: metrics: %w", err), t.Shutdown(ctx))
 	}
 	return t, nil
+}
+
+// startTraces makes the provider of traces.
+func (t *Telemetry) startTraces(spans sdktrace.SpanExporter, s config.Telemetry, about *resource.Resource) {
+	options := []sdktrace.TracerProviderOption{sdktrace.WithSpanProcessor(newBatcher(spans)),
+		sdktrace.WithResource(about)}
+	ratio, ours := rootRatio(s)
+	if ours { // otherwise the SDK reads OTEL_TRACES_SAMPLER
+		options = append(options, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample())))
+	}
+	t.traces = sdktrace.NewTracerProvider(options...)
+	t.tracers = t.traces
+	if ours && ratio < 1 {
+		t.tracers = &rootSampler{sdk: t.traces, ratio: ratio}
+	}
 }
 
 // startMetrics makes the provider of metrics, which are always kept for Prometheus.
@@ -88,6 +104,9 @@ func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about 
 	}
 	options := []sdkmetric.Option{sdkmetric.WithReader(scraped), sdkmetric.WithResource(about),
 		sdkmetric.WithCardinalityLimit(maxSeries)}
+	if os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER") == "" { // exemplars take a tenth of what a span takes
+		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
+	}
 	pushed, err := metricReader(ctx, s)
 	if err != nil {
 		return err
@@ -101,10 +120,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about 
 
 // TracerProvider is for host.Options; nil when no traces are exported.
 func (t *Telemetry) TracerProvider() trace.TracerProvider {
-	if t.traces == nil {
-		return nil
-	}
-	return t.traces
+	return t.tracers
 }
 
 // MeterProvider is for host.Options; nil when OTEL_SDK_DISABLED is "true".
