@@ -69,7 +69,7 @@ func (o *observed) span(name string) (sdktrace.ReadOnlySpan, map[string]string) 
 		if s.Name() == name {
 			out := map[string]string{}
 			for _, a := range s.Attributes() {
-				out[string(a.Key)] = a.Value.Emit()
+				out[string(a.Key)] = a.Value.String()
 			}
 			return s, out
 		}
@@ -109,7 +109,7 @@ func (o *observed) metric(name string) map[string]int64 {
 func labelText(s attribute.Set) string {
 	var out []string
 	for _, a := range s.ToSlice() {
-		out = append(out, a.Value.Emit())
+		out = append(out, a.Value.String())
 	}
 	return strings.Join(out, " ")
 }

@@ -39,7 +39,8 @@ func newBatcher(e sdktrace.SpanExporter) *batcher {
 		size:    variable("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
 		delay:   time.Duration(variable("OTEL_BSP_SCHEDULE_DELAY", 5000)) * time.Millisecond,
 		timeout: time.Duration(variable("OTEL_BSP_EXPORT_TIMEOUT", 30000)) * time.Millisecond,
-		full:    make(chan struct{}, 1), flush: make(chan chan struct{}), end: make(chan struct{}), ended: make(chan struct{})}
+		full:    make(chan struct{}, 1), flush: make(chan chan struct{}), end: make(chan struct{}),
+		ended: make(chan struct{})}
 	b.size = min(b.size, b.queue)
 	go b.run()
 	return b

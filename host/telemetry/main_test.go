@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -157,7 +158,7 @@ func (a *app) exercise() {
 func (a *app) scrape() string {
 	a.t.Helper()
 	out := httptest.NewRecorder()
-	a.telemetry.Handler().ServeHTTP(out, httptest.NewRequest("GET", "/metrics", nil))
+	a.telemetry.Handler().ServeHTTP(out, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, err := io.ReadAll(out.Body)
 	if err != nil || out.Code != 200 {
 		a.t.Fatalf("status %d, %v: %s", out.Code, err, body)

@@ -196,20 +196,20 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s is not the name of %s in Prometheus", row[2], row[1])
 		}
 	}
-	real := map[string]string{}
+	there := map[string]string{}
 	for name, f := range scraped(t) {
 		if !strings.HasPrefix(name, "toolhost_") {
 			continue
 		}
 		labels := slices.Sorted(maps.Keys(f.labels))
 		labels = slices.DeleteFunc(labels, func(l string) bool { return l == "le" })
-		real[name] = strings.TrimSpace(f.kind + " " + strings.Join(labels, " "))
+		there[name] = strings.TrimSpace(f.kind + " " + strings.Join(labels, " "))
 		if f.help == "" {
 			t.Errorf("%s has no help", name)
 		}
 	}
-	if diff := cmp.Diff(real, documented); diff != "" {
-		t.Errorf("%s is not up to date (-real +documented)\n%s", page, diff)
+	if diff := cmp.Diff(there, documented); diff != "" {
+		t.Errorf("%s is not up to date (-there +documented)\n%s", page, diff)
 	}
 }
 
