@@ -45,7 +45,7 @@ var contentTypes = map[string]string{
 	".css":     "text/css; charset=utf-8",
 	".html":    "text/html; charset=utf-8",
 	".svg":     "image/svg+xml",
-	"":         "text/plain; charset=utf-8", // SHA256SUMS
+	"":         "text/plain; charset=utf-8", // SHA256SUMS, PACKAGES
 	".LICENSE": "text/plain; charset=utf-8",
 }
 
@@ -55,6 +55,15 @@ type asset struct {
 	packed      func() []byte // with gzip, made when first asked for
 	contentType string
 	etag        string
+}
+
+// Packages are the npm packages of which code is embedded, each as "NAME VERSION".
+func Packages() []string {
+	text, err := files.ReadFile("third_party/PACKAGES")
+	if err != nil {
+		panic(err) // what is embedded can be read
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
 // New returns the handler of "/" and of everything below Path. The page and its files are public: they say nothing of

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -80,6 +81,9 @@ func run(npm string) error {
 		}
 	}
 	if err := clientLicences(); err != nil {
+		return err
+	}
+	if err := packages(modules); err != nil {
 		return err
 	}
 	return checksums()
@@ -163,6 +167,24 @@ func command(dir string, in []byte, name string, args ...string) ([]byte, error)
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return output, nil
+}
+
+// packages writes the names and versions of the npm packages of which code is in the files, for bills of materials.
+func packages(modules string) error {
+	var text strings.Builder
+	for _, name := range []string{"@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web",
+		"@json-editor/json-editor", "uplot"} {
+		data, err := os.ReadFile(filepath.Join(modules, name, "package.json"))
+		if err != nil {
+			return err
+		}
+		var about struct{ Version string }
+		if err := json.Unmarshal(data, &about); err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%s %s\n", name, about.Version)
+	}
+	return os.WriteFile(filepath.Join(out, "PACKAGES"), []byte(text.String()), 0o644)
 }
 
 // apiSum returns the checksum of the API without its comments, by which a test sees that the client is older.

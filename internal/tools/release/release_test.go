@@ -137,6 +137,17 @@ func TestBillOfMaterials(t *testing.T) {
 	}
 }
 
+// The bill of the program with the console has the packages from npm.
+func TestBillOfTheConsole(t *testing.T) {
+	got := npmOf("github.com/toolhost/toolhost/cmd/toolhost-server")
+	if len(got) != 5 || got[0].PURL != "pkg:npm/%40bufbuild/protobuf@2.17.0" {
+		t.Errorf("the packages are %v", got)
+	}
+	if got := npmOf("github.com/toolhost/toolhost/cmd/toolhost"); got != nil {
+		t.Errorf("a program without the console has %v", got)
+	}
+}
+
 func TestNotesOfAVersion(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "CHANGELOG.md")
 	if err := os.WriteFile(log,

@@ -10,10 +10,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/server/console"
 )
 
 // A bom is a bill of materials, as https://cyclonedx.org/docs/1.6/json/ says. It has no time and no random number, so
@@ -85,6 +88,9 @@ func printSBOM(w io.Writer, name, version, folder string) error {
 			c := moduleOf(m)
 			modules[c.Ref], uses.On = c, append(uses.On, c.Ref)
 		}
+		for _, c := range npmOf(info.Path) {
+			modules[c.Ref], uses.On = c, append(uses.On, c.Ref)
+		}
 		slices.Sort(uses.On)
 		b.Components, b.Depends, all.On = append(b.Components, program), append(b.Depends, uses), append(all.On, program.Ref)
 	}
@@ -122,6 +128,19 @@ func programOf(path, version string, info *buildinfo.BuildInfo) (component, erro
 		}
 	}
 	return c, nil
+}
+
+// npmOf describes the npm packages that a program embeds: those of the console.
+func npmOf(program string) (out []component) {
+	if path.Base(program) != "toolhost-server" {
+		return nil
+	}
+	for _, p := range console.Packages() {
+		name, version, _ := strings.Cut(p, " ")
+		purl := "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + version
+		out = append(out, component{Type: "library", Ref: purl, Name: name, Version: version, PURL: purl})
+	}
+	return out
 }
 
 // moduleOf describes a module; of one that is replaced, what it is replaced by.
