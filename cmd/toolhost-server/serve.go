@@ -113,7 +113,9 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	go p.services.Watch(ctx)
 	go p.endWhenIdle(ctx)
 	go p.signals(ctx)
-	p.announce(stdout, p.listeners)
+	if given == nil {
+		p.announce(stdout, p.listeners)
+	}
 	p.ready()
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }

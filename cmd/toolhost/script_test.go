@@ -57,7 +57,8 @@ func moveHome(dir string) (err error) {
 		value, failed := exec.Command("go", "env", name).Output()
 		err = errors.Join(err, failed, os.Setenv(name, strings.TrimSpace(string(value))))
 	}
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		"XDG_RUNTIME_DIR", "HOME"} {
 		folder := filepath.Join(dir, name)
 		err = errors.Join(err, os.MkdirAll(folder, 0o700), os.Setenv(name, folder))
 	}

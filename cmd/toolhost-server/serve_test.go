@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what should be there soon.
+const patience = 30 * time.Second
+
+// withPlugin adds the plugin readfile, and a configuration that leads to it.
+func (h *home) withPlugin(t *testing.T, config string) *home {
+	t.Helper()
+	out, err := exec.Command("go", "build", "-o", filepath.Join(h.bin, "toolhost-plugin-readfile"),
+		"../../plugins/readfile").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h.write(t, "config.hcl", fmt.Sprintf("plugin_dirs = [%q]\n%s", h.bin, config))
+	h.write(t, "note.txt", "a note\n")
+	return h
+}
+
+// serving starts toolhost serve, and returns the URL with its token once it serves, and what waits for its end.
+func (h *home) serving(t *testing.T) (url, token string, ended <-chan error) {
+	t.Helper()
+	cmd := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	lines := bufio.NewScanner(out)
+	for url == "" && lines.Scan() {
+		if m := regexp.MustCompile(`(http://[^/]+)/#token=(\w+)`).FindStringSubmatch(lines.Text()); m != nil {
+			url, token = m[1], m[2]
+		}
+	}
+	if url == "" {
+		t.Fatal("it does not serve")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // its successors write there too
+	go func() {
+		state, err := cmd.Process.Wait()
+		if err == nil && !state.Success() {
+			err = errors.New(state.String())
+		}
+		done <- err
+	}()
+	return url, token, done
+}
+
+func expect(t *testing.T, got string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			t.Errorf("this lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func waitFor(t *testing.T, ended <-chan error) {
+	t.Helper()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+}
+
+func TestCommandsUseTheRunningHost(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "none is running", "\n0")
+	expect(t, h.run(t, "serve", "--stop"), "no host is running", "\n4")
+	url, token, ended := h.serving(t)
+	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
+	expect(t, h.run(t, "call", "--verbose", "--standalone", "readfile__read", "path=note.txt"), "a note", "--standalone asks")
+	expect(t, h.run(t, "call", "readfile__raed", "path=note.txt"), "Did you mean readfile__read", "\n2")
+	expect(t, h.run(t, "call", "readfile__read", "path=none.txt", "--format", "json"), `"status":"error"`, "FileNotFound")
+	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host")
+	expect(t, h.run(t, "status", "--verbose"), "readfile  ready", "uses the running host")
+	expect(t, h.run(t, "serve"), "is running already", "\n1")
+	expect(t, h.run(t, "serve", "--show-token"), token)
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 200, "/metrics": 401, "/mcp": 401} {
+		answer, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != status {
+			t.Errorf("%s: %d, want %d", path, answer.StatusCode, status)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"toolhost": 0o700, "toolhost/*.sock": 0o600, "toolhost/*.token": 0o600} {
+		found, err := filepath.Glob(filepath.Join(h.dir, name))
+		if err != nil || len(found) != 1 {
+			t.Fatal(name, found, err)
+		}
+		if info, err := os.Lstat(found[0]); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v", found[0], info.Mode(), err)
+		}
+	}
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+	if left, _ := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestUpgradeLosesNoCall(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	url, token, ended := h.serving(t)
+	var calls, failed atomic.Int32
+	stop := make(chan struct{})
+	var callers sync.WaitGroup
+	defer callers.Wait()
+	end := sync.OnceFunc(func() { close(stop) })
+	defer end()
+	for range 3 {
+		callers.Go(func() { // a client that keeps its connection
+			client := &http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				r, err := http.NewRequest(http.MethodPost, url+"/toolhost.api.v1.HostService/CallOnce",
+					strings.NewReader(`{"tool":"readfile__read","arguments":"{\"path\":\"note.txt\"}"}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Authorization", "Bearer "+token)
+				answer, err := client.Do(r)
+				calls.Add(1)
+				if err != nil {
+					failed.Add(1)
+					t.Errorf("call %d: %v", calls.Load(), err)
+					return
+				}
+				text, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				if err != nil || !strings.Contains(string(text), `a note`) {
+					failed.Add(1)
+					t.Errorf("call %d: %s %v", calls.Load(), text, err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 3 {
+		before := calls.Load()
+		for limit := time.Now().Add(patience); calls.Load() < before+20 && failed.Load() == 0; {
+			if time.Now().After(limit) {
+				t.Fatal("no calls are made")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+		expect(t, h.run(t, "call", "readfile__read", "path=note.txt"), "a note", "\n0")
+		if n == 0 {
+			waitFor(t, ended)
+		}
+	}
+	end()
+	callers.Wait()
+	t.Logf("%d calls, %d failed", calls.Load(), failed.Load())
+	expect(t, h.run(t, "serve", "--stop"), "stops")
+}
+
+// awaitNone waits until no host runs.
+func (h *home) awaitNone(t *testing.T) {
+	t.Helper()
+	for limit := time.Now().Add(patience); ; {
+		if left, _ := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock")); len(left) == 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal("the host does not end")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestHostOnDemandEndsWhenItIsIdle(t *testing.T) {
+	h := newHome(t).withPlugin(t, "serve {\n  on_demand    = true\n  idle_timeout = \"1s\"\n}\n")
+	var callers sync.WaitGroup
+	said := make([]string, 4)
+	for i := range said {
+		callers.Go(func() { said[i] = h.run(t, "call", "--verbose", "readfile__read", "path=note.txt") })
+	}
+	callers.Wait()
+	hosts := map[string]bool{}
+	for _, text := range said {
+		expect(t, text, "a note", "\n0")
+		hosts[regexp.MustCompile(`process \d+`).FindString(text)] = true
+	}
+	if len(hosts) != 1 || hosts[""] {
+		t.Errorf("the calls used %v:\n%s", hosts, strings.Join(said, "\n"))
+	}
+	h.awaitNone(t)
+}
+
+func TestUnits(t *testing.T) {
+	h := newHome(t)
+	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),
+		"Type=notify", "WorkingDirectory="+h.dir, "--config="+filepath.Join(h.dir, "config.hcl"), "\n0")
+	expect(t, h.run(t, "serve", "--print-unit", "launchd"), "<string>"+filepath.Join(h.bin, "toolhost-server"), "\n0")
+}
