@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // patience is how long a test waits for what should be there soon.
@@ -188,13 +190,20 @@ func TestUpgradeLosesNoCall(t *testing.T) {
 	callers.Wait()
 	t.Logf("%d calls, %d failed", calls.Load(), failed.Load())
 	expect(t, h.run(t, "serve", "--stop"), "stops")
+	h.awaitNone(t)
 }
 
-// awaitNone waits until no host runs.
+// awaitNone waits until no host runs, also none that has handed over: they share a lock.
 func (h *home) awaitNone(t *testing.T) {
 	t.Helper()
+	locks, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatal(locks, err)
+	}
 	for limit := time.Now().Add(patience); ; {
-		if left, _ := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock")); len(left) == 0 {
+		f, err := fsutil.TryLock(locks[0], os.O_RDWR)
+		if err == nil {
+			_ = f.Close()
 			return
 		}
 		if time.Now().After(limit) {
