@@ -194,7 +194,7 @@ func (n *Notifier) post(ctx context.Context, t Target, body []byte) (again bool,
 	if err != nil {
 		return true, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()      // it was read
 	_, _ = io.CopyN(io.Discard, response.Body, 1<<16) // so that the connection can be used again
 	if response.StatusCode/100 != 2 {
 		return response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests,

@@ -1,0 +1,205 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+const patience = time.Minute
+
+// askingHome has the shell plugin, whose commands are asked about, and a running host.
+func askingHome(t *testing.T, more string) *home {
+	t.Helper()
+	h := newHome(t)
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.bin, "toolhost-plugin-shell"),
+		"../../plugins/shell").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h.write(t, "config.hcl", fmt.Sprintf("plugin_dirs = [%q]\n%s", h.bin, more))
+	h.serve(t)
+	return h
+}
+
+// waiting returns the id of the one question that waits.
+func (h *home) waiting(t *testing.T) string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		out := h.run(t, "approvals", "waiting", "--format", "json")
+		var question struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal([]byte(strings.TrimSuffix(out, "0")), &question); err == nil && question.ID != "" {
+			return question.ID
+		}
+	}
+	t.Fatal("nothing waits")
+	return ""
+}
+
+func (h *home) call(t *testing.T, command string) *exec.Cmd {
+	t.Helper()
+	return h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "call", "shell__exec", "command="+command)
+}
+
+func wait(t *testing.T, done <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		t.Fatal("the call has not ended")
+		return nil
+	}
+}
+
+// A call without a terminal waits until another terminal answers.
+func TestApprovalFromAnotherTerminal(t *testing.T) {
+	h := askingHome(t, "")
+	for _, answer := range []struct{ word, want, code string }{{"yes", "made", "0"}, {"no", "not in this folder", "3"}} {
+		var out bytes.Buffer
+		call := h.call(t, "echo made > file; cat file")
+		call.Stdout, call.Stderr = &out, &out
+		if err := call.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- call.Wait() }()
+		id := h.waiting(t)
+		if _, err := os.Stat(filepath.Join(h.dir, "file")); err == nil && answer.word == "yes" {
+			t.Fatal("it ran before the answer")
+		}
+		args := []string{"approvals", "answer", strings.ToLower(id[:8]), answer.word}
+		if answer.word == "no" {
+			args = append(args, "--reason", "not in this folder")
+		}
+		if got := h.run(t, args...); !strings.HasSuffix(got, "0") {
+			t.Errorf("the answer gives %s", got)
+		}
+		if got := h.run(t, args...); !strings.Contains(got, "no question") || !strings.HasSuffix(got, "2") {
+			t.Errorf("a second answer gives %s", got)
+		}
+		_ = wait(t, done)
+		if code := fmt.Sprint(call.ProcessState.ExitCode()); code != answer.code || !strings.Contains(out.String(), answer.want) {
+			t.Errorf("after %s the call ends with code %s:\n%s", answer.word, code, &out)
+		}
+	}
+}
+
+// The terminal that called asks, too; when another approver is faster, it says who.
+func TestTerminalHearsOfAnotherAnswer(t *testing.T) {
+	h := askingHome(t, "")
+	call := h.call(t, "echo made > file")
+	terminal, err := pty.Start(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	shown := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(terminal) // it ends with an error of the terminal
+		shown <- string(text)
+	}()
+	id := h.waiting(t)
+	if got := h.run(t, "approvals", "answer", id, "yes"); !strings.HasSuffix(got, "0") {
+		t.Fatal(got)
+	}
+	done := make(chan error, 1)
+	go func() { done <- call.Wait() }()
+	if err := wait(t, done); err != nil {
+		t.Error(err)
+	}
+	text := <-shown
+	for _, want := range []string{"shell__exec wants to run", "It is approved, by terminal."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the terminal lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// The person at the terminal answers.
+func TestTerminalAnswers(t *testing.T) {
+	h := askingHome(t, "")
+	call := h.call(t, "echo made > file")
+	terminal, err := pty.Start(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	shown := make(chan struct{})
+	go func() {
+		defer func() { _, _ = io.Copy(io.Discard, terminal) }()
+		var text []byte
+		for piece := make([]byte, 1024); !bytes.Contains(text, []byte("Run it?")); {
+			n, err := terminal.Read(piece)
+			if text = append(text, piece[:n]...); err != nil {
+				return
+			}
+		}
+		close(shown)
+	}()
+	select {
+	case <-shown:
+	case <-time.After(patience):
+		t.Fatal("the terminal does not ask")
+	}
+	if _, err := terminal.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- call.Wait() }()
+	if err := wait(t, done); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(h.dir, "file")); err != nil || string(text) != "made\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// The webhook of the configuration hears of a call that waits, and that it ends with its caller.
+func TestWebhookOfTheConfiguration(t *testing.T) {
+	bodies := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+	}))
+	defer hook.Close()
+	h := askingHome(t, fmt.Sprintf("approval {\n  notify \"hook\" {\n    url = %q\n  }\n}\n", hook.URL))
+	call := h.call(t, "date")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	next := func() string {
+		select {
+		case body := <-bodies:
+			return body
+		case <-time.After(patience):
+			t.Fatal("the webhook hears nothing")
+			return ""
+		}
+	}
+	if body := next(); !strings.Contains(body, `"event":"waiting"`) || !strings.Contains(body, "shell__exec") {
+		t.Error(body)
+	}
+	if err := call.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = call.Wait() // killed
+	if body := next(); !strings.Contains(body, `"result":"withdrawn"`) {
+		t.Error(body)
+	}
+}
