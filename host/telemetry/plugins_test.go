@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // value is the value of a sample, such as `name{label="x"}`.
@@ -100,5 +101,21 @@ func TestProcessTree(t *testing.T) {
 	left = 10
 	if gone := readTree(1<<30, &left); gone != (processTree{}) {
 		t.Errorf("a process that does not exist is %+v", gone)
+	}
+}
+
+// A call that finds its plugin not running says how long it waited for the start; the next one did not wait.
+func TestStartTimeOfACall(t *testing.T) {
+	a := newApp(t, Options{})
+	defer func() { _ = a.telemetry.Shutdown(t.Context()) }()
+	p := a.supervisor.Process("steady")
+	for i, waits := range []bool{true, false} {
+		r := &sdk.Request{Tool: "read", CallID: strconv.Itoa(i), Workdir: t.TempDir()}
+		if _, err := p.Call(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if r.StartTime > 0 != waits {
+			t.Errorf("call %d waited %s", i, r.StartTime)
+		}
 	}
 }
