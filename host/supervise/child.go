@@ -270,6 +270,9 @@ func exitText(e proctree.Exit) string {
 	if e.Signal != 0 {
 		return "killed by " + e.SignalName()
 	}
+	if e.Code > 0xffff { // of an exception on Windows, such as 0xC0000005
+		return fmt.Sprintf("exited with code %#X", e.Code)
+	}
 	return fmt.Sprintf("exited with code %d", e.Code)
 }
 

@@ -205,6 +205,47 @@ func TestCallsOnWindows(t *testing.T) {
 	m.want(4, []string{"Git for Windows"}, "call", "shell__exec", "command=ls", "--approve", "always")
 }
 
+// Rules hold for a path however it is written, and another stream of a file is no path.
+func TestRulesOnWindows(t *testing.T) {
+	m := newMachine(t, `policy "project" {
+  rule "no-secrets" {
+    tools  = ["readfile__*"]
+    when   = inside(args.path, "Secrets")
+    effect = "deny"
+  }
+}
+`)
+	if err := os.Mkdir(filepath.Join(m.dir, "Secrets"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.write("Secrets/a.txt", "hidden")
+	m.write("b.txt", "hidden")
+	for _, path := range []string{"Secrets/a.txt", `Secrets\a.txt`, `SECRETS\A.TXT`, `x\..\secrets\a.txt`,
+		windows(filepath.Join(m.dir, "Secrets", "a.txt"))} {
+		m.want(3, []string{"E_DENIED"}, "call", "readfile__read", "path="+path)
+	}
+	m.want(1, []string{"PathOutsideWorkspace"}, "call", "readfile__read", "path=b.txt::$DATA")
+}
+
+// A plugin that was started by hand is joined.
+func TestAttachOnWindows(t *testing.T) {
+	m := newMachine(t, "plugin \"probe\" {\n  attach = \"joined.json\"\n}\n")
+	plugin := m.wine("toolhost-plugin-probe.exe")
+	plugin.Env = append(plugin.Env, "TOOLHOST_ATTACH="+windows(filepath.Join(m.dir, "joined.json")))
+	if err := plugin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.await("a plugin to join", func() bool {
+		_, err := os.Stat(filepath.Join(m.dir, "joined.json"))
+		return err == nil
+	})
+	m.want(1, []string{"NoFile"}, "call", "probe__wait", `{"ready":"no/such/folder"}`, "--approve", "always")
+	for _, pid := range m.processes("") {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	_ = plugin.Wait()
+}
+
 // There is no sandbox, which is said, and what requires one does not start.
 func TestNoSandboxOnWindows(t *testing.T) {
 	m := newMachine(t, "plugin \"readfile\" {\n  sandbox {\n    require = \"confined\"\n  }\n}\n")

@@ -37,10 +37,13 @@ func plugin() *sdk.Plugin {
 		})
 	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "Starts a process, and waits for the end."},
 		func(ctx context.Context, _ *sdk.Request, in waitArgs) (*sdk.Result, error) {
+			if err := os.WriteFile(in.Ready+".new", nil, 0o600); err != nil {
+				return nil, &sdk.Error{Name: "NoFile", Message: err.Error()}
+			}
 			if err := start(); err != nil {
 				return nil, err
 			}
-			if err := os.WriteFile(in.Ready, nil, 0o600); err != nil {
+			if err := os.Rename(in.Ready+".new", in.Ready); err != nil {
 				return nil, err
 			}
 			<-ctx.Done()
