@@ -17,7 +17,7 @@ import (
 
 const nonBlocking = 0
 
-// tcpLoopback is true where plugins may listen at a port of the machine itself: Windows has not always had Unix sockets.
+// tcpLoopback is true where plugins may listen at a port of the machine itself: not every Windows has Unix sockets.
 const tcpLoopback = true
 
 // tempVariables name the folder for temporary files.
