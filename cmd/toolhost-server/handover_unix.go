@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,8 +89,8 @@ func notify(state string) {
 	if err != nil {
 		return
 	}
-	defer c.Close()
 	_, _ = c.Write([]byte(state)) // it is a courtesy
+	_ = c.Close()
 }
 
 // A successor is started at most once.
@@ -146,9 +147,9 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 		return 0, err
 	}
 	defer read.Close()
-	const first = 3 // the first of ExtraFiles
-	cmd := exec.Command(p.path, os.Args[1:]...)
-	cmd.ExtraFiles = append(files, write)
+	const first = 3                                                                // the first of ExtraFiles
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
+	cmd.ExtraFiles = slices.Concat(files, []*os.File{write})
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s", inheritVar, first, strings.Join(networks, ",")),
 		fmt.Sprintf("%s=%d", readyVar, first+len(files)))

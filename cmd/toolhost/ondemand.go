@@ -106,7 +106,7 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 			args = append(args, "--"+name+"="+value)
 		}
 	}
-	cmd := exec.Command(program, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...) // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd, write)
 	err = cmd.Start()

@@ -39,7 +39,9 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	plugin := &fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){
-		"echo": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(string(r.Arguments)), nil }}}
+		"echo": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+			return sdk.Text(string(r.Arguments)), nil
+		}}}
 	h, err := host.New(map[string]host.Plugin{"p": plugin}, host.Options{Policy: rules,
 		Middleware: []host.Middleware{calls.Middleware}, Workdir: b.TempDir()})
 	if err != nil {

@@ -74,7 +74,6 @@ type tracked struct {
 	ended     time.Time
 	err       *sdk.Error
 	result    *sdk.Result // nil when it is larger than what is kept
-	attempts  int
 	decision  policy.Decision
 }
 

@@ -147,7 +147,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if r.Body == http.NoBody {
 			_ = control.SetReadDeadline(time.Time{})
 		}
-		r.Body = &timedBody{header: w.Header(), ReadCloser: taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)), control: control}
+		bounded := http.MaxBytesReader(w, r.Body, s.limits.maxBody)
+		r.Body = &timedBody{header: w.Header(), ReadCloser: taken.Reader(bounded), control: control}
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
@@ -182,7 +183,7 @@ type timedBody struct {
 // Read reads, and lets the connection be read without a limit after the end.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	switch err { //nolint:errorlint // readers return it as it is
+	switch err {
 	case nil:
 	case io.EOF:
 		_ = b.control.SetReadDeadline(time.Time{})

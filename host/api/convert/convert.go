@@ -1,5 +1,5 @@
-// Package convert turns the values of package host into messages of the API, and back for its clients. JSON is passed on
-// byte for byte.
+// Package convert turns the values of package host into messages of the API, and back for its clients. JSON is passed
+// on byte for byte.
 package convert
 
 import (

@@ -57,8 +57,8 @@ func Folder() (string, error) {
 	}
 	dir := os.TempDir()
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("there is no place for runtime files: %q, the folder for temporary files, is no absolute path; "+
-			"set XDG_RUNTIME_DIR", dir)
+		return "", fmt.Errorf("there is no place for runtime files: %q, the folder for temporary files, is no absolute "+
+			"path; set XDG_RUNTIME_DIR", dir)
 	}
 	return filepath.Join(dir, "toolhost-"+strconv.Itoa(os.Getuid())), nil
 }
