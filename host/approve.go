@@ -81,9 +81,7 @@ func (c *Call) checkApprovalAge() error {
 func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
-		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny,
-			Matched: true,
-			Reason:  "it would have to be asked about (" + c.Decision.Why() + "), and this mode asks no one"})
+		c.Decision = h.options.Mode.asksNoOne(c.Decision)
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNoApprover.Error())
@@ -117,6 +115,12 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	turns.show()
 	answer, err := h.awaitAnswer(limited, &asked, request, turns)
 	return answer, h.approvalError(ctx, limited, c, err)
+}
+
+// asksNoOne denies what would be asked about.
+func (m Mode) asksNoOne(d policy.Decision) policy.Decision {
+	return d.Tighten(policy.Step{Layer: modeLayer, Rule: string(m), Effect: policy.Deny, Matched: true,
+		Reason: "it would have to be asked about (" + d.Why() + "), and this mode asks no one"})
 }
 
 // turns are the turns that a question needs: its session's, and with Options.OneQuestion also the host's.

@@ -111,7 +111,11 @@ func (c *Catalog) ExplainMode(ctx context.Context, call Call, m Mode) (policy.De
 		return policy.Decision{}, err
 	}
 	call.catalog = c
-	return c.host.explain(ctx, call, m)
+	d, err := c.host.explain(ctx, call, m)
+	if err == nil && d.Effect.Asks() && (m == ModeNeverAsk || m == ModePlan) {
+		d = m.asksNoOne(d)
+	}
+	return d, err
 }
 
 func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, error) {

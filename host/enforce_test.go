@@ -216,3 +216,18 @@ func TestReadOnlyLayer(t *testing.T) {
 		})
 	}
 }
+
+// A mode that asks no one denies what another would ask about.
+func TestExplainMode(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, map[string]host.Plugin{"shell": answering(sdk.Text("done"), nil, writes("exec"))},
+		host.Options{Approver: agreeing})
+	for mode, want := range map[host.Mode]policy.Effect{host.ModeAsk: policy.Ask, host.ModeNeverAsk: policy.Deny,
+		host.ModePlan: policy.Deny} {
+		d, err := catalog(t, h, host.Filter{}).ExplainMode(t.Context(), host.Call{Tool: "shell__exec"}, mode)
+		if err != nil || d.Effect != want || d.Effect == policy.Deny && !strings.Contains(d.Why(), "asks no one") &&
+			mode == host.ModeNeverAsk {
+			t.Errorf("in mode %s it is %s (%s), %v", mode, d.Effect, d.Why(), err)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -44,8 +46,18 @@ func Approval(q *approvals.Question) *apiv1.Approval {
 	return out
 }
 
-// risk says how much is at stake, by what the rules, the tool and its preview say. It decides nothing.
+// risk says how much is at stake, by what the preview says, else by the rules and the tool. It decides nothing.
 func risk(r *host.ApprovalRequest) (level, reason string) {
+	var preview struct {
+		Risk struct {
+			Level   string
+			Reasons []string
+		}
+	}
+	if r.Preview != nil && json.Unmarshal(r.Preview.Structured, &preview) == nil &&
+		slices.Contains([]string{"low", "medium", "high"}, preview.Risk.Level) {
+		return preview.Risk.Level, Text(strings.Join(preview.Risk.Reasons, "; "))
+	}
 	h := r.Tool.StatedHints()
 	says := func(hint *bool) bool { return hint != nil && *hint }
 	switch {

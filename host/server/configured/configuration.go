@@ -64,7 +64,7 @@ func (s *Services) mistakes(path string, all []config.Mistake) (out []*apiv1.Mis
 	for _, m := range all {
 		text := m.Message
 		if m.Hint != "" {
-			text += "\n" + m.Hint
+			text += "; " + m.Hint
 		}
 		place := filepath.Base(path)
 		if m.Line > 0 {
