@@ -19,17 +19,10 @@ import (
 	"github.com/creack/pty"
 )
 
-const patience = time.Minute
-
 // askingHome has the shell plugin, whose commands are asked about, and a running host.
 func askingHome(t *testing.T, more string) *home {
 	t.Helper()
 	h := newHome(t)
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(h.bin, "toolhost-plugin-shell"),
-		"../../plugins/shell").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	h.write(t, "config.hcl", fmt.Sprintf("plugin_dirs = [%q]\n%s", h.bin, more))
 	h.serve(t)
 	return h

@@ -22,12 +22,35 @@ type home struct {
 	env      []string
 }
 
+// programs is the folder of this commit's programs, built once for all tests.
+var programs string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "toolhost-server-test")
+	for _, build := range [][]string{{dir, "."}, {dir, "../toolhost"},
+		{filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"},
+		{filepath.Join(dir, "toolhost-plugin-shell"), "../../plugins/shell"}} {
+		if err != nil {
+			break
+		}
+		var out []byte
+		if out, err = exec.Command("go", "build", "-ldflags", "-s -w", "-o", build[0], build[1]).CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	programs = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir) // among the system's temporary files
+	os.Exit(code)
+}
+
 func newHome(t *testing.T) *home {
 	t.Helper()
-	h := &home{dir: t.TempDir(), bin: t.TempDir()}
-	if out, err := exec.Command("go", "build", "-o", h.bin, ".", "../toolhost").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	h := &home{dir: t.TempDir(), bin: programs}
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); !strings.HasPrefix(name, "TOOLHOST_") {
 			h.env = append(h.env, variable)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,11 +21,6 @@ import (
 // withPlugin adds the plugin readfile, and a configuration that leads to it.
 func (h *home) withPlugin(t *testing.T, config string) *home {
 	t.Helper()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(h.bin, "toolhost-plugin-readfile"),
-		"../../plugins/readfile").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	h.write(t, "config.hcl", fmt.Sprintf("plugin_dirs = [%q]\n%s", h.bin, config))
 	h.write(t, "note.txt", "a note\n")
 	return h
