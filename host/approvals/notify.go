@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A Target is told when a question begins to wait, and when it ends: a webhook, or a command.
+// A Target receives a Notice when a question begins to wait, and when it ends: a webhook, or a command.
 type Target struct {
 	// Name is for the log.
 	Name string

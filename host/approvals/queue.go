@@ -1,4 +1,4 @@
-// Package approvals keeps the questions of a host for people until somebody answers: at a terminal, in a browser, by
+// Package approvals keeps the questions of a host until a person answers: at a terminal, in a browser, by
 // another program. A Queue is the host's Approver and InputHandler. Many questions wait in it at once, any number of
 // approvers see them, and the first answer counts.
 package approvals
@@ -157,7 +157,7 @@ func New(o Options) *Queue {
 	return &Queue{options: o, waiting: map[string]*Question{}, ended: map[string]Outcome{}}
 }
 
-// Approve waits until somebody answers, or ctx ends.
+// Approve waits until a person answers, or ctx ends.
 func (q *Queue) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	a, err := q.wait(ctx, &Question{Kind: KindCall, Call: r, Expires: r.Expires})
 	return a.Call, err
@@ -168,7 +168,7 @@ func (q *Queue) Capabilities() json.RawMessage {
 	return json.RawMessage(`{"elicitation":{"form":{},"url":{}}}`)
 }
 
-// AnswerInput waits until somebody answers the questions of a tool, or ctx ends.
+// AnswerInput waits until a person answers the questions of a tool, or ctx ends.
 func (q *Queue) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
 	question := &Question{Kind: KindInput, Input: r}
 	question.Expires, _ = ctx.Deadline()
