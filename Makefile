@@ -17,7 +17,7 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # Packages in which goroutines share state at each call: `make test` runs them with the race detector, `make test-long`
 # the others.
-SHARED   := ./host ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
+SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
 	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
 	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
 	./sdk/proctree ./sdk/sdktest ./sdk/workspace

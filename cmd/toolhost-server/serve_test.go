@@ -18,6 +18,9 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
+// patience is how long a test waits for what should be there soon.
+const patience = time.Minute
+
 // withPlugin adds the plugin readfile, and a configuration that leads to it.
 func (h *home) withPlugin(t *testing.T, config string) *home {
 	t.Helper()
