@@ -28,7 +28,8 @@ type prompter struct {
 	g    *globals
 	from io.Reader // the terminal
 	in   *bufio.Reader
-	// typed gets the line that is being read; nil when none is. A read cannot be canceled: the next question takes it over.
+	// typed gets the line that is being read; nil when none is. A read cannot be canceled: the next question takes it
+	// over.
 	typed chan typedLine
 
 	asking sync.Mutex // held while a tool's questions are asked

@@ -26,7 +26,8 @@ const cancelGrace = 10 * time.Second
 // errNoHost means that no running host has taken a call, so that the command makes it as a host of its own.
 var errNoHost = errors.New("no host has taken the call")
 
-// callRunning makes the call on a running host. A host that stops just then is tried again, or another one in its place.
+// callRunning makes the call on a running host. A host that stops just then is tried again, or another one in its
+// place.
 func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, timeout time.Duration,
 	person io.Reader, f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere

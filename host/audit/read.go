@@ -111,8 +111,8 @@ type Line struct {
 	Ended bool
 }
 
-// Lines reads a log line by line, with one line in memory. Numbers and offsets count from where in begins. An error ends
-// the iteration. Parse says which lines are records.
+// Lines reads a log line by line, with one line in memory. Numbers and offsets count from where in begins. An error
+// ends the iteration. Parse says which lines are records.
 func Lines(in io.Reader) iter.Seq2[Line, error] {
 	buffer := bufio.NewReaderSize(in, maxLine)
 	return func(yield func(Line, error) bool) {

@@ -209,11 +209,11 @@ func newReader(path string, src []byte) (*reader, error) {
 }
 
 // blockHomes say where each block belongs.
-var blockHomes = map[string]string{
+var blockHomes = map[string]string{ //nolint:gosec // "token" is a name
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
 	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
 	"telemetry": atTop, "history": atTop, "notify": "in the approval block",
-	"token":    "in the serve block", //nolint:gosec // a name
+	"token":    "in the serve block",
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
 	"sandbox": "in a plugin or a plugin_discovery block",

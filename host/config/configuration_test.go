@@ -87,7 +87,7 @@ var sections = []struct{ block, heading, text string }{
 	{"mcp", "mcp", "Who may use `toolhost mcp --http`. See [mcp.md](mcp.md)."},
 	{"mcp.identity", `identity "NAME", in mcp`, "Each has plugin processes, sessions and remembered answers of its own. " +
 		"Rules know it as the caller `mcp:NAME`."},
-	{"serve", "serve", "How `toolhost serve` serves this configuration.."},
+	{"serve", "serve", "How `toolhost serve` serves this configuration."},
 	{"serve.token", `token "NAME", in serve`, "Someone who may use the address beside the user. Rules know its calls as " +
 		"the caller `api:NAME`."},
 	{"telemetry", "telemetry", "Where `toolhost serve` sends traces and metrics over OTLP. The standard variables " +

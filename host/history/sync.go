@@ -130,8 +130,8 @@ func (i *Index) Follow(ctx context.Context) {
 	}
 }
 
-// Sync reads what the record has and the index has not. A record that is another one than before, shorter or changed, is
-// read from its beginning; without a record the index becomes empty.
+// Sync reads what the record has and the index has not. A record that is another one than before, shorter or changed,
+// is read from its beginning; without a record the index becomes empty.
 func (i *Index) Sync(ctx context.Context) error {
 	return i.alone(ctx, func() error { return i.sync(ctx) })
 }
@@ -171,8 +171,8 @@ func (i *Index) sync(ctx context.Context) error {
 	}
 }
 
-// catchUp reads a little of what is new, so that a search finds the call that ended just before it. It does not wait for
-// a Sync that runs, here or in another process.
+// catchUp reads a little of what is new, so that a search finds the call that ended just before it. It does not wait
+// for a Sync that runs, here or in another process.
 func (i *Index) catchUp(ctx context.Context) error {
 	select {
 	case <-i.syncing:
