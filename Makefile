@@ -103,8 +103,8 @@ UNIX_TESTS := cmd/toolhost host/answers host/audit host/bootstrap host/config ho
 	plugins/shell
 
 .PHONY: vet-others
-vet-others: ## check the code for macOS and Windows, on amd64 and arm64
-	for arch in amd64 arm64; do \
+vet-others: ## check the code for macOS and Windows, on amd64 and arm64; ARCHS=arm64 for one
+	for arch in $(or $(ARCHS),amd64 arm64); do \
 		export GOARCH=$$arch; \
 		GOOS=darwin $(GO) vet ./... && GOOS=windows $(GO) build ./... && GOOS=windows $(GO) vet \
 			$$(GOOS=windows $(GO) list ./... | grep -vxF $(UNIX_TESTS:%=-e github.com/toolhost/toolhost/%)) || exit 1; \

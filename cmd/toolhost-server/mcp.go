@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/mcpserver"
 )
@@ -27,8 +28,14 @@ func (m *mcpClients) Approve(ctx context.Context, r *host.ApprovalRequest) (host
 	if m.next != nil {
 		asked = append(asked, m.next)
 	}
-	return first(ctx, asked, func(ctx context.Context, a host.Approver) (host.Answer, error) { return a.Approve(ctx, r) })
+	return first(ctx, asked, func(ctx context.Context, a host.Approver) (host.Answer, error) { return a.Approve(ctx, r) },
+		func(a host.Answer) error {
+			return approvals.Elsewhere(approvals.KindCall, approvals.Answer{By: mcpClient, Call: a})
+		})
 }
+
+// mcpClient names a client of MCP to the other approvers.
+const mcpClient = "the MCP client"
 
 // Capabilities are those of the others: the client's are in its calls.
 func (m *mcpClients) Capabilities() json.RawMessage {
@@ -49,17 +56,22 @@ func (m *mcpClients) AnswerInput(ctx context.Context, r *host.InputRequest) (map
 	}
 	return first(ctx, asked, func(ctx context.Context, h host.InputHandler) (map[string]json.RawMessage, error) {
 		return h.AnswerInput(ctx, r)
+	}, func(map[string]json.RawMessage) error {
+		return approvals.Elsewhere(approvals.KindInput, approvals.Answer{By: mcpClient})
 	})
 }
 
-// first asks all at once, and returns the first answer of one that can reach a person. The others' contexts end then.
-func first[A, T any](ctx context.Context, all []A, ask func(context.Context, A) (T, error)) (answer T, err error) {
+// first asks all at once, and returns the first answer. The others' contexts end then, with cause's error. One that
+// fails, such as a client that has gone, leaves the question to the others; the error is that of the last to fail that
+// could reach a person.
+func first[A, T any](ctx context.Context, all []A, ask func(context.Context, A) (T, error), cause func(T) error) (
+	answer T, err error) {
 	type reply struct {
 		answer T
 		err    error
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	replies := make(chan reply, len(all))
 	for _, a := range all {
 		go func() {
@@ -70,10 +82,13 @@ func first[A, T any](ctx context.Context, all []A, ask func(context.Context, A) 
 	err = host.ErrNoApprover
 	for range all {
 		r := <-replies
-		if !errors.Is(r.err, host.ErrNoApprover) {
-			return r.answer, r.err
+		if r.err == nil {
+			cancel(cause(r.answer))
+			return r.answer, nil
 		}
-		err = r.err
+		if !errors.Is(r.err, host.ErrNoApprover) || errors.Is(err, host.ErrNoApprover) {
+			err = r.err
+		}
 	}
 	return answer, err
 }

@@ -2,14 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	rpc "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
@@ -28,7 +32,7 @@ func newApprovals(g *globals) *cobra.Command {
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	cmd.AddCommand(&cobra.Command{
 		Use: "revoke ID...", Short: "Ask again", Args: atLeastOne,
-		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
+		RunE: func(cmd *cobra.Command, ids []string) error { return g.revoke(cmd.Context(), ids) },
 	})
 	cmd.AddCommand(newApprovalsWaiting(g), newApprovalsWatch(g), newApprovalsAnswer(g))
 	return cmd
@@ -86,11 +90,23 @@ func covers(r host.Remembered) string {
 	return what
 }
 
-func (g *globals) revoke(ids []string) error {
+// revoke removes saved approvals, also from the running host, which has read them before.
+func (g *globals) revoke(ctx context.Context, ids []string) error {
+	r, _ := g.running(ctx, "")
+	if r != nil {
+		defer r.close()
+	}
 	for _, id := range ids {
 		found, err := bootstrap.RevokeAnswer(id)
 		if err != nil {
 			return err
+		}
+		if r != nil {
+			_, err := apiv1.NewApprovalServiceClient(r.conn).Forget(ctx, &apiv1.ForgetRequest{Id: id})
+			if err != nil && status.Code(err) != rpc.NotFound {
+				return remoteError(err)
+			}
+			found = found || err == nil
 		}
 		if !found {
 			return fmt.Errorf("there is no saved answer %q; `toolhost approvals` lists them", id)

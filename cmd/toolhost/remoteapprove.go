@@ -33,6 +33,11 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 	go func() {
 		defer close(out)
 		known := map[string]waitingQuestion{}
+		defer func() {
+			for _, q := range known { // a prompt does not outlive its host
+				q.ended <- &apiv1.ApprovalOutcome{}
+			}
+		}()
 		for m := first; err == nil; m, err = stream.Recv() {
 			listed := map[string]bool{}
 			for _, a := range m.Approvals {

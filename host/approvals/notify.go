@@ -14,8 +14,10 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -67,10 +69,16 @@ const (
 
 // A Notifier tells targets of questions. What a target does never delays a call.
 type Notifier struct {
-	targets []chan *Question
+	targets []*backlog
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	options NotifierOptions
+}
+
+// A backlog is what waits for one target.
+type backlog struct {
+	waiting chan *Question
+	dropped atomic.Int64 // since the last line of the log about it
 }
 
 // NotifierOptions configure a Notifier.
@@ -95,20 +103,20 @@ func NewNotifier(targets []Target, o NotifierOptions) *Notifier {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &Notifier{cancel: cancel, options: o}
 	for _, t := range targets {
-		waiting := make(chan *Question, maxNotices)
-		n.targets = append(n.targets, waiting)
-		n.running.Go(func() { n.deliver(ctx, t, waiting) })
+		b := &backlog{waiting: make(chan *Question, maxNotices)}
+		n.targets = append(n.targets, b)
+		n.running.Go(func() { n.deliver(ctx, t, b) })
 	}
 	return n
 }
 
-// Notify passes a question on. It never waits.
+// Notify passes a question on. It never waits, not even for the log: the queue calls it while it is locked.
 func (n *Notifier) Notify(q *Question) {
-	for _, t := range n.targets {
+	for _, b := range n.targets {
 		select {
-		case t <- q:
+		case b.waiting <- q:
 		default:
-			n.options.Logger.Warn("a notice of an approval was dropped, since too many wait", "id", q.ID)
+			b.dropped.Add(1)
 		}
 	}
 }
@@ -120,14 +128,22 @@ func (n *Notifier) Close() {
 }
 
 // deliver tells one target of one question after the other.
-func (n *Notifier) deliver(ctx context.Context, t Target, waiting <-chan *Question) {
+func (n *Notifier) deliver(ctx context.Context, t Target, b *backlog) {
+	report := func() {
+		if dropped := b.dropped.Swap(0); dropped > 0 {
+			n.options.Logger.Warn("notices of approvals were dropped, since too many wait", "notify", t.Name, "dropped",
+				dropped)
+		}
+	}
+	defer report()
 	for {
 		var q *Question
 		select {
 		case <-ctx.Done():
 			return
-		case q = <-waiting:
+		case q = <-b.waiting:
 		}
+		report()
 		body, err := json.Marshal(n.notice(q))
 		if err == nil {
 			err = n.send(ctx, t, body)
@@ -150,13 +166,17 @@ func (n *Notifier) notice(q *Question) *Notice {
 	if r := q.Call; r != nil {
 		out.Tool, out.Caller, out.Session, out.Workdir = r.Tool.Name, r.Caller, r.SessionID, r.Workdir
 		out.Effect, out.Reason = string(r.Decision.Effect), n.options.Redact(r.Decision.Reason)
-		out.Arguments = textutil.Cut(n.options.Redact(string(r.Arguments)), maxShown)
+		out.Arguments = textutil.Cut(n.options.Redact(string(redactArguments(r.Arguments))), maxShown)
 	}
 	if o := q.Outcome; o != nil {
 		out.Event, out.Result, out.By, out.Why = "ended", o.Result, o.By, n.options.Redact(o.Reason)
 	}
 	return out
 }
+
+// redactArguments replaces whole values of secret members, also arrays and objects, which have no end for a redactor of
+// text.
+func redactArguments(arguments json.RawMessage) []byte { return redact.New().JSON(arguments) }
 
 // send delivers a notice. A webhook that cannot be reached, or fails by its own fault, is tried again.
 func (n *Notifier) send(ctx context.Context, t Target, body []byte) error {

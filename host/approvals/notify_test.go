@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -139,28 +137,6 @@ func TestNotifyNeverWaits(t *testing.T) {
 	}
 }
 
-func TestCommandIsTold(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	fifo := filepath.Join(dir, "told")
-	if err := mkfifo(fifo); err != nil {
-		t.Skip(err)
-	}
-	n := NewNotifier([]Target{{Name: "cmd", Command: []string{"/bin/sh", "-c", "cat > " + fifo + "; exit 3"}}},
-		NotifierOptions{})
-	defer n.Close()
-	n.Notify(question(`{"command":"date"}`))
-	text, err := os.ReadFile(fifo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got Notice
-	if err := json.Unmarshal(text, &got); err != nil || !strings.Contains(got.Arguments, "date") || !bytes.HasSuffix(text,
-		[]byte("\n")) {
-		t.Errorf("%s, %v", text, err)
-	}
-}
-
 // The queue tells of each question twice, with its outcome the second time.
 func TestQueueNotifies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -183,4 +159,41 @@ func TestQueueNotifies(t *testing.T) {
 			t.Errorf("%q", events)
 		}
 	})
+}
+
+// A log that hangs delays no question.
+func TestLogThatHangs(t *testing.T) {
+	t.Parallel()
+	hanging, hung := make(chan struct{}), make(chan struct{}, 1)
+	log := writer(func(p []byte) (int, error) {
+		select {
+		case hung <- struct{}{}:
+		default:
+		}
+		<-hanging
+		return len(p), nil
+	})
+	n := NewNotifier([]Target{{Name: "gone", Command: []string{"/none"}}},
+		NotifierOptions{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	defer n.Close()
+	defer close(hanging)
+	n.Notify(question("{}")) // fails, and is logged
+	<-hung
+	for range 2 * maxNotices {
+		n.Notify(question("{}"))
+	}
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestNoticeHidesWholeSecrets(t *testing.T) {
+	t.Parallel()
+	n := NewNotifier(nil, NotifierOptions{})
+	defer n.Close()
+	got := n.notice(question(`{"secret":["hunter2","hunter3"],"password":{"value":"hunter4"}}`))
+	if strings.Contains(got.Arguments, "hunter") {
+		t.Error(got.Arguments)
+	}
 }

@@ -112,8 +112,12 @@ var (
 	ErrChanged = errors.New("the answer is about another state of the question: its hash differs. Look at it again")
 )
 
-// An AnsweredError means that the question no longer waits.
+// An AnsweredError means that the question no longer waits. As the cause with which the context of a question is
+// canceled it says who has answered by another way.
 type AnsweredError struct{ Outcome Outcome }
+
+// Elsewhere is such a cause, of an answer of that kind.
+func Elsewhere(kind Kind, a Answer) *AnsweredError { return &AnsweredError{*a.outcome(kind)} }
 
 // Error says how it ended.
 func (e *AnsweredError) Error() string {
@@ -191,11 +195,13 @@ func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 		return a, nil
 	case <-ctx.Done():
 	}
-	result := Withdrawn
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		result = Expired
+	o := &Outcome{Result: Withdrawn, Time: time.Now()}
+	if e, answered := errors.AsType[*AnsweredError](context.Cause(ctx)); answered {
+		o = &e.Outcome
+	} else if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		o.Result = Expired
 	}
-	if q.end(question.ID, &Outcome{Result: result, Time: time.Now()}) {
+	if q.end(question.ID, o) {
 		return Answer{}, ctx.Err()
 	}
 	return <-question.reply, nil // an answer came first

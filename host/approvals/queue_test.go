@@ -169,6 +169,26 @@ func TestQuestionsEndWithTheirCalls(t *testing.T) {
 	})
 }
 
+// A question that was answered by another way ends with that answer.
+func TestAnsweredElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		got := ask(ctx, q, request("c"))
+		synctest.Wait()
+		w := q.List()[0]
+		cancel(Elsewhere(KindCall, Answer{By: "the MCP client", Call: host.Yes()}))
+		if r := <-got; r.err == nil {
+			t.Error("it has an answer of its own")
+		}
+		_, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, Call: host.No("")})
+		if e, is := errors.AsType[*AnsweredError](err); !is || e.Outcome.Result != Approved ||
+			e.Outcome.By != "the MCP client" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // A thousand questions wait; one more is refused at once, and whoever watches too slowly gets all that wait.
 func TestManyQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
