@@ -196,3 +196,65 @@ func TestWebhookOfTheConfiguration(t *testing.T) {
 		t.Error(body)
 	}
 }
+
+// A terminal that is killed while it asks answers nothing, and of two answers at once exactly one counts.
+func TestApproversThatDieAndRace(t *testing.T) {
+	h := askingHome(t, "")
+	call := h.call(t, "echo made > file")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := h.waiting(t)
+	watch := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "approvals", "watch")
+	terminal, err := pty.Start(watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	asks := make(chan bool, 1)
+	go func() {
+		var text []byte
+		for piece := make([]byte, 1024); !bytes.Contains(text, []byte("Run it?")); {
+			n, err := terminal.Read(piece)
+			if text = append(text, piece[:n]...); err != nil {
+				asks <- false
+				return
+			}
+		}
+		asks <- true
+	}()
+	select {
+	case asked := <-asks:
+		if !asked {
+			t.Fatal("the watching terminal ends without a question")
+		}
+	case <-time.After(patience):
+		t.Fatal("the watching terminal does not ask")
+	}
+	if err := watch.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = watch.Wait() // killed
+	if still := h.waiting(t); still != id {
+		t.Errorf("%s waits, not %s", still, id)
+	}
+	const both = 8
+	answers := make(chan string, both)
+	for i := range both {
+		go func() { answers <- h.run(t, "approvals", "answer", id, []string{"yes", "no"}[i%2]) }()
+	}
+	var won string
+	for range both {
+		if got := <-answers; strings.HasSuffix(got, "0") {
+			won += got
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- call.Wait() }()
+	err = wait(t, done)
+	_, missing := os.Stat(filepath.Join(h.dir, "file"))
+	approved := won == "shell__exec is approved\n0"
+	if !approved && won != "shell__exec is rejected\n0" || approved != (err == nil) || approved != (missing == nil) {
+		t.Errorf("those that count: %q; the call: %v; its file: %v", won, err, missing)
+	}
+}

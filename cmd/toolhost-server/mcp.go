@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/host"
@@ -12,83 +12,90 @@ import (
 	"github.com/toolhost/toolhost/host/mcpserver"
 )
 
-// mcpClients asks the client of MCP whose call it is, and whoever else can be asked. The first answer wins.
+// mcpClients asks the client of MCP whose call it is, beside the queue. The first answer wins.
 type mcpClients struct {
 	hooks atomic.Pointer[mcpserver.Hooks] // nil before the first request of a client
-	next  host.Approver                   // or nil
-	input host.InputHandler               // or nil
-}
-
-// Approve asks the client and the others at once.
-func (m *mcpClients) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	var asked []host.Approver
-	if h := m.hooks.Load(); h != nil {
-		asked = append(asked, h.Approver)
-	}
-	if m.next != nil {
-		asked = append(asked, m.next)
-	}
-	return first(ctx, asked, func(ctx context.Context, a host.Approver) (host.Answer, error) { return a.Approve(ctx, r) },
-		func(a host.Answer) error {
-			return approvals.Elsewhere(approvals.KindCall, approvals.Answer{By: mcpClient, Call: a})
-		})
+	queue *approvals.Queue
 }
 
 // mcpClient names a client of MCP to the other approvers.
 const mcpClient = "the MCP client"
 
-// Capabilities are those of the others: the client's are in its calls.
-func (m *mcpClients) Capabilities() json.RawMessage {
-	if m.input == nil {
-		return nil
+// Approve asks the client and the approvers of the queue at once.
+func (m *mcpClients) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	h := m.hooks.Load()
+	if h == nil {
+		return m.queue.Approve(ctx, r)
 	}
-	return m.input.Capabilities()
+	return beside(ctx,
+		func(ctx context.Context) (host.Answer, error) { return h.Approver.Approve(ctx, r) },
+		func(ctx context.Context) (host.Answer, error) { return m.queue.Approve(ctx, r) },
+		func(a host.Answer) error {
+			return approvals.Elsewhere(approvals.KindCall, approvals.Answer{By: mcpClient, Call: a})
+		})
 }
 
-// AnswerInput asks the client and the others at once.
+// Capabilities are those of the queue: the client's are in its calls.
+func (m *mcpClients) Capabilities() json.RawMessage { return m.queue.Capabilities() }
+
+// AnswerInput asks the client and the approvers of the queue at once.
 func (m *mcpClients) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
-	var asked []host.InputHandler
-	if h := m.hooks.Load(); h != nil {
-		asked = append(asked, h.Input)
+	h := m.hooks.Load()
+	if h == nil {
+		return m.queue.AnswerInput(ctx, r)
 	}
-	if m.input != nil {
-		asked = append(asked, m.input)
-	}
-	return first(ctx, asked, func(ctx context.Context, h host.InputHandler) (map[string]json.RawMessage, error) {
-		return h.AnswerInput(ctx, r)
-	}, func(map[string]json.RawMessage) error {
-		return approvals.Elsewhere(approvals.KindInput, approvals.Answer{By: mcpClient})
-	})
+	type answers = map[string]json.RawMessage
+	return beside(ctx,
+		func(ctx context.Context) (answers, error) { return h.Input.AnswerInput(ctx, r) },
+		func(ctx context.Context) (answers, error) { return m.queue.AnswerInput(ctx, r) },
+		func(answers) error {
+			return approvals.Elsewhere(approvals.KindInput, approvals.Answer{By: mcpClient})
+		})
 }
 
-// first asks all at once, and returns the first answer. The others' contexts end then, with cause's error. One that
-// fails, such as a client that has gone, leaves the question to the others; the error is that of the last to fail that
-// could reach a person.
-func first[A, T any](ctx context.Context, all []A, ask func(context.Context, A) (T, error), cause func(T) error) (
-	answer T, err error) {
+// beside asks a client and the queue at once. The client's answer ends the question of the queue with told's error,
+// unless the queue has an answer by then: who gave that was told that it counts. A client that fails leaves the
+// question to the queue, except one that makes its call again with the answer: this call ends.
+func beside[T any](ctx context.Context, client, queue func(context.Context) (T, error), told func(T) error) (T, error) {
 	type reply struct {
 		answer T
 		err    error
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	replies := make(chan reply, len(all))
-	for _, a := range all {
-		go func() {
-			answer, err := ask(ctx, a)
-			replies <- reply{answer, err}
+	replied := make(chan reply, 1)
+	go func() {
+		var r reply
+		defer func() {
+			if cause := recover(); cause != nil {
+				r.err = fmt.Errorf("asking the MCP client panicked: %v", cause)
+			}
+			replied <- r // before the queue's question ends, so that this is found then
+			switch {
+			case r.err == nil:
+				cancel(told(r.answer))
+			case mcpserver.CallsAgain(r.err):
+				cancel(r.err)
+			}
 		}()
+		r.answer, r.err = client(asking)
+	}()
+	answer, err := queue(asking)
+	if err == nil {
+		return answer, nil
 	}
-	err = host.ErrNoApprover
-	for range all {
-		r := <-replies
-		if r.err == nil {
-			cancel(cause(r.answer))
-			return r.answer, nil
+	var r reply
+	select {
+	case r = <-replied:
+	default:
+		select {
+		case r = <-replied: // the queue failed, such as when it is full
+		case <-ctx.Done():
+			return answer, err
 		}
-		if !errors.Is(r.err, host.ErrNoApprover) || errors.Is(err, host.ErrNoApprover) {
-			err = r.err
-		}
+	}
+	if r.err == nil || mcpserver.CallsAgain(r.err) {
+		return r.answer, r.err
 	}
 	return answer, err
 }

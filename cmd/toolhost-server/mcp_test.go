@@ -4,35 +4,87 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/mcpserver"
+	"github.com/toolhost/toolhost/sdk"
 )
 
-func TestFirstAnswerWins(t *testing.T) {
-	told := func(answer string) error { return errors.New("it was " + answer) }
-	no := func(context.Context, int) (string, error) { return "", host.ErrNoApprover }
-	if _, err := first(t.Context(), []int{1, 2}, no, told); !errors.Is(err, host.ErrNoApprover) {
-		t.Errorf("no one can be asked: %v", err)
+func TestClientBesideTheQueue(t *testing.T) {
+	errFull, errTold := errors.New("full"), errors.New("told")
+	again := &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalPending"}
+	if !mcpserver.CallsAgain(again) {
+		t.Fatal("the name of the error is another now")
 	}
-	if _, err := first(t.Context(), nil, no, told); !errors.Is(err, host.ErrNoApprover) {
-		t.Errorf("there is no one: %v", err)
+	type ask = func(context.Context) (string, error)
+	says := func(answer string, err error) ask {
+		return func(context.Context) (string, error) { return answer, err }
 	}
-	ended := make(chan error, 1)
-	answer, err := first(t.Context(), []int{1, 2, 3}, func(ctx context.Context, who int) (string, error) {
-		switch who {
-		case 1:
-			return "", host.ErrNoApprover
-		case 2:
-			return "yes", nil
-		}
+	waits := func(ctx context.Context) (string, error) {
 		<-ctx.Done()
-		ended <- context.Cause(ctx)
-		return "late", nil
-	}, told)
-	if answer != "yes" || err != nil {
-		t.Errorf("%q %v", answer, err)
+		return "", ctx.Err()
 	}
-	if why := <-ended; why == nil || why.Error() != "it was yes" { // the other question ends
-		t.Errorf("the other approver hears %v", why)
+	cause := make(chan error, 1)
+	for name, test := range map[string]struct {
+		client, queue ask
+		want          string
+		err           error
+	}{
+		"the client answers": {says("client", nil), func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			cause <- context.Cause(ctx)
+			return "", ctx.Err()
+		}, "client", nil},
+		"the queue answers": {waits, says("queue", nil), "queue", nil},
+		"both answer": {says("client", nil), func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "queue", nil // an answer of which a person was told that it counts
+		}, "queue", nil},
+		"the client calls again": {says("", again), waits, "", again},
+		"the client cannot ask":  {says("", host.ErrNoApprover), says("queue", nil), "queue", nil},
+		"the client fails":       {says("", errors.New("gone")), says("queue", nil), "queue", nil},
+		"the client panics":      {func(context.Context) (string, error) { panic("x") }, says("queue", nil), "queue", nil},
+		"the queue is full":      {says("client", nil), says("", errFull), "client", nil},
+		"no one can be asked":    {says("", host.ErrNoApprover), says("", errFull), "", errFull},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, queue := test.client, test.queue
+				if name == "the client cannot ask" || name == "the client fails" || name == "the client panics" {
+					queue = func(ctx context.Context) (string, error) {
+						synctest.Wait() // the client has failed
+						if ctx.Err() != nil {
+							return "", ctx.Err()
+						}
+						return test.queue(ctx)
+					}
+				}
+				got, err := beside(t.Context(), client, queue, func(string) error { return errTold })
+				if got != test.want || !errors.Is(err, test.err) {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		})
 	}
+	if got := <-cause; !errors.Is(got, errTold) {
+		t.Errorf("the others hear %v", got)
+	}
+}
+
+func TestNeitherAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		hangs := make(chan struct{})
+		defer close(hangs)
+		go func() {
+			synctest.Wait()
+			cancel()
+		}()
+		_, err := beside(ctx, func(context.Context) (int, error) { <-hangs; return 1, nil },
+			func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() }, func(int) error { return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }

@@ -140,7 +140,7 @@ func (p *program) open(ctx context.Context) error {
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
 	p.questions = approvals.New(approvals.Options{Notify: p.tellOf})
-	p.clients.next, p.clients.input = p.questions, p.questions
+	p.clients.queue = p.questions
 	o.Approver, o.Input, o.AllQuestions = &p.clients, &p.clients, true
 	var err error
 	if p.instance, err = bootstrap.Open(ctx, o); err != nil {

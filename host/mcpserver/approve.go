@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,13 @@ const approvalKey = "toolhost_approval"
 // approvalPending is the name of the error of a call that was made to find out that a person must be asked. The client
 // makes it again with the answer.
 const approvalPending = "ApprovalPending"
+
+// CallsAgain reports whether an error of Hooks.Approver means that its client asks a person and makes the call again
+// with the answer. The call must end with that error.
+func CallsAgain(err error) bool {
+	e, is := errors.AsType[*sdk.Error](err)
+	return is && e.Name == approvalPending
+}
 
 // An approvalQuestion is the question whether a call may run, for a client that answers with the next request.
 type approvalQuestion struct {
