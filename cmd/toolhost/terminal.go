@@ -30,7 +30,22 @@ type terminal struct {
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
+	if _, isFile := err.(*os.File); !isFile {
+		err = &lockedWriter{w: err} // the log and the progress of a call write at once, as a file allows
+	}
 	return &terminal{in: in, out: &stdoutWriter{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
+}
+
+// A lockedWriter can be written by several goroutines.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // concealed are values by reference, and the function that removes them from a text.
