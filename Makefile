@@ -15,12 +15,16 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# Packages in which goroutines share state at each call: `make test` runs them with the race detector, `make test-long`
-# the others.
+# Packages in which goroutines share state at each call: `make test` runs them with the race detector. RACED=more, as in
+# CI, adds those in which goroutines share state at all; `make test-long` runs every other one with it.
 SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
 	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
 	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
 	./sdk/proctree ./sdk/sdktest ./sdk/workspace
+ifdef RACED
+SHARED   += ./cmd/toolhost ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver ./host/server/... ./host/telemetry \
+	./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
+endif
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
 MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s
@@ -49,16 +53,19 @@ build: ## build toolhost and its plugins into bin/
 	done
 
 .PHONY: test
-test: vet ## run all tests, those of packages that share state between goroutines with the race detector
+test: ## run all tests, those of packages that share state between goroutines with the race detector
 	@.ci/need-tmux
 	@.ci/need-gemini
 	$(GO) test -vet=off $(RACE) $(SHARED)
 	$(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 
 .PHONY: test-long
-test-long: ## run the tests of all other packages with the race detector, and those that measure memory without it
-	$(GO) test $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
-	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise
+test-long: test-memory ## run the tests of all other packages with the race detector, and those that measure memory without it
+	$(GO) test -vet=off $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+
+.PHONY: test-memory
+test-memory:
+	$(GO) test -vet=off -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise
 
 .PHONY: conformance
 conformance: build ## run the MCP conformance suite, and the tests with MCP clients and servers from npm
@@ -92,20 +99,16 @@ test-observability: ## run the tests of metrics, dashboard and alert rules with 
 .PHONY: check
 check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
 
-.PHONY: vet
-vet:
-	$(GO) vet ./...
-	cd internal/tools/bench && $(GO) vet ./...
-
 # Packages whose tests need a system of the Unix kind: for Windows all that is no test is compiled of them.
 UNIX_TESTS := cmd/toolhost host/answers host/audit host/bootstrap host/config host/history host/lockfile \
 	host/server/console host/supervise host/supervise/internal/binaries host/supervise/internal/toolcache internal/fsutil internal/wire \
 	plugins/shell
 
+# The code is compiled without optimizations, which takes half the time.
 .PHONY: vet-others
 vet-others: ## check the code for macOS and Windows, on amd64 and arm64; ARCHS=arm64 for one
 	for arch in $(or $(ARCHS),amd64 arm64); do \
-		export GOARCH=$$arch; \
+		export GOARCH=$$arch GOFLAGS="$$($(GO) env GOFLAGS) '-gcflags=all=-N -l'"; \
 		GOOS=darwin $(GO) vet ./... && GOOS=windows $(GO) build ./... && GOOS=windows $(GO) vet \
 			$$(GOOS=windows $(GO) list ./... | grep -vxF $(UNIX_TESTS:%=-e github.com/toolhost/toolhost/%)) || exit 1; \
 	done
@@ -119,8 +122,9 @@ fmt-check:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## run the linters
+lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## run the linters, go vet among them
 	$< run ./...
+	cd internal/tools/bench && $(GO) vet ./...
 
 $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mkdir -p $(TOOLS)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package bootstrap
 
 import (
@@ -9,6 +11,7 @@ import (
 )
 
 // A call costs what it allocates, in the host alone: the plugin is another process. The limit has a quarter of room.
+// The race detector allocates too.
 func TestAllocationsOfACall(t *testing.T) {
 	i, err := Open(t.Context(), Options{Config: "config.hcl", TrustNamed: true, Approve: ApproveAlways})
 	if err != nil {

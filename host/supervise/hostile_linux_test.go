@@ -43,7 +43,7 @@ const gibibyte = 1 << 30
 
 // printing is how many bytes a flood plugin prints; every line is read, however many are dropped: a host that kept
 // them would grow by more than twice its bound. crowd is how many floods run at once. With the race detector, which
-// needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it too.
+// needs ten times the processor and four times the memory, both are smaller; `make test-memory` runs them without it.
 func printing() int { return map[bool]int{true: gibibyte / 16, false: gibibyte / 8}[raced()] }
 func crowd() int    { return map[bool]int{true: 16, false: 64}[raced()] }
 
