@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +111,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 			return g.discoverOn(ctx, r, f)
 		}
 	}
+	// The definitions of all tools are read and stay until the end: collecting garbage finds little.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	forGemini := f.format == string(modelapi.FormatGemini)
 	o := g.options()
 	o.Plugins, o.Profile, o.Refresh, o.Offline = f.plugins, f.profile, f.refresh, f.offline

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/audit"
@@ -51,13 +52,21 @@ func programFolder() string {
 
 // isOwn reports whether the plugin's program is a shipped plugin in the folder of this one.
 func isOwn(s supervise.Spec, folder string) bool {
-	program := resolved(programOf(s))
+	program := programOf(s)
 	if program == "" || folder == "" {
 		return false
 	}
-	return filepath.Dir(program) == folder && slices.ContainsFunc(config.ShippedPlugins, func(name string) bool {
-		return fsutil.ProgramName(program) == "toolhost-plugin-"+name
-	})
+	if info, err := os.Lstat(program); err != nil || info.Mode().IsRegular() && !hasShippedName(program) {
+		return false // which spares most plugins that links are followed folder by folder
+	}
+	program = resolved(program)
+	return filepath.Dir(program) == folder && hasShippedName(program)
+}
+
+// hasShippedName reports whether the program is named like a shipped plugin.
+func hasShippedName(program string) bool {
+	name, ok := strings.CutPrefix(fsutil.ProgramName(program), "toolhost-plugin-")
+	return ok && slices.Contains(config.ShippedPlugins, name)
 }
 
 // programOf is the file that the plugin runs, "" when there is none.

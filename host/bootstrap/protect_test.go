@@ -25,6 +25,9 @@ func TestOwnPlugins(t *testing.T) {
 	if err := os.Symlink(other+"/toolhost-plugin-edit", dir+"/toolhost-plugin-shell"); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(dir+"/toolhost-plugin-edit", other+"/tools"); err != nil {
+		t.Fatal(err)
+	}
 	folder, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +40,7 @@ func TestOwnPlugins(t *testing.T) {
 		"another name":      {dir + "/toolhost-plugin-lint", false},
 		"another folder":    {other + "/toolhost-plugin-edit", false},
 		"a link to another": {dir + "/toolhost-plugin-shell", false},
+		"a link to ours":    {other + "/tools", true},
 		"not there":         {dir + "/toolhost-plugin-http", false},
 		"in PATH":           {"toolhost-plugin-edit", false},
 	} {
