@@ -27,6 +27,10 @@ type BatchOptions struct {
 	// gets an equal share of what is left when it begins, so that later calls get more after a short result. Notes
 	// about what was cut are not counted.
 	MaxResultBytes int64
+	// Ended is called once for each call as it ends, also for one that does not run, with its place in the batch and its
+	// result. One call of it has returned before the next begins, and all before CallAll returns; while it runs, calls
+	// that wait for this one do not begin.
+	Ended func(i int, r *Result)
 }
 
 // maxBatch is the most calls that a batch may have.
@@ -95,6 +99,8 @@ type batch struct {
 
 	mu       sync.Mutex
 	rejected *batchItem // the first in order, if any
+
+	ending sync.Mutex // held while Ended runs
 }
 
 // A batchItem is one call of a batch.
@@ -191,6 +197,11 @@ func (i *batchItem) run(ctx context.Context) {
 	}
 	b.budget.settle(i.share, i.result)
 	i.end()
+	if b.options.Ended != nil {
+		b.ending.Lock()
+		defer b.ending.Unlock()
+		b.options.Ended(i.index, i.result)
+	}
 }
 
 // tooLate returns why the call must not run, nil if it may. It stores cancel, with which a rejection of an earlier call

@@ -99,6 +99,34 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
+// Each call is reported as it ends, before a later one that waits for it begins.
+func TestBatchReportsCallsAsTheyEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := readerAndWriter()
+		h, start := approvingHost(t, w, host.Options{}), time.Now()
+		calls := batchOf("rrxw")
+		calls[0] = taking("0", "read", 3*time.Second)
+		calls[3].ID = "0"
+		ended, reported, inside := []string{}, map[int]*host.Result{}, false
+		results := h.CallAll(t.Context(), calls, host.BatchOptions{Ended: func(i int, r *host.Result) {
+			if inside {
+				t.Error("two calls are reported at once")
+			}
+			inside = true
+			<-time.After(time.Millisecond)
+			inside = false
+			ended = append(ended, fmt.Sprintf("%d after %ds", i, time.Since(start)/time.Second))
+			reported[i] = r
+		}})
+		diff(t, []string{"1 after 1s", "0 after 3s", "2 after 3s", "3 after 3s"}, ended)
+		for i, r := range results {
+			if reported[i] != r {
+				t.Errorf("call %d: %+v is reported, %+v returned", i, reported[i], r)
+			}
+		}
+	})
+}
+
 // A panic or a failure of one call is the result of that call.
 func TestBatchWithFailures(t *testing.T) {
 	t.Parallel()

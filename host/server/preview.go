@@ -62,12 +62,12 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		results := s.options.Backend.Catalog().CallAll(ctx, calls, host.BatchOptions{Parallel: int(r.Msg.Parallel),
-			StopOnRejection: r.Msg.StopOnRejection, MaxResultBytes: r.Msg.MaxResultBytes})
-		for i, result := range results {
-			q.reply(&apiv1.CallBatchResponse{Index: int32(i),
-				Message: &apiv1.CallBatchResponse_Result{Result: convert.Result(result)}})
-		}
+		s.options.Backend.Catalog().CallAll(ctx, calls, host.BatchOptions{Parallel: int(r.Msg.Parallel),
+			StopOnRejection: r.Msg.StopOnRejection, MaxResultBytes: r.Msg.MaxResultBytes,
+			Ended: func(i int, result *host.Result) {
+				q.reply(&apiv1.CallBatchResponse{Index: int32(i),
+					Message: &apiv1.CallBatchResponse_Result{Result: convert.Result(result)}})
+			}})
 	}()
 	for ended := false; !ended; {
 		select {

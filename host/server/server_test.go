@@ -470,6 +470,33 @@ func TestBatchHasOneResultForEachCall(t *testing.T) {
 	}
 }
 
+func TestResultsOfABatchComeAsItsCallsEnd(t *testing.T) {
+	begun, released := make(chan struct{}, 1), make(chan struct{})
+	s := (&setup{plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){
+		"wait": waitTool(begun, released)}}}).start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	stream, err := s.client(operatorToken).CallBatch(ctx, connect.NewRequest(&apiv1.CallBatchRequest{
+		Calls: []*apiv1.CallRequest{{Tool: "p__wait"}, {Tool: "p__echo"}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	var ended []string
+	for stream.Receive() {
+		m := stream.Msg()
+		if r := m.GetResult(); r != nil {
+			ended = append(ended, r.Tool)
+			if m.Index == 1 { // only then may the slow call end
+				close(released)
+			}
+		}
+	}
+	if got := strings.Join(ended, " "); stream.Err() != nil || got != "p__echo p__wait" {
+		t.Errorf("results of %s, %v", got, stream.Err())
+	}
+}
+
 func TestStopWaitsForCallsAndRefusesNewOnes(t *testing.T) {
 	begun, released := make(chan struct{}, 1), make(chan struct{})
 	s := &setup{plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){

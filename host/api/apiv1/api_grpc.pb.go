@@ -75,7 +75,8 @@ type HostServiceClient interface {
 	// When the client ends the stream before, the call is canceled. Role: operator.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallResponse], error)
 	// CallBatch runs the calls of one turn of a model: neighboring calls that only read in parallel, others in order. The
-	// stream has one `accepted` and one `result` for each call; messages of different calls mix. Role: operator.
+	// stream has one `accepted` and one `result` for each call, the result as soon as the call ends; messages of different
+	// calls mix. Role: operator.
 	CallBatch(ctx context.Context, in *CallBatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallBatchResponse], error)
 	// CallOnce is Call without events, for clients that want one answer, such as curl. Role: operator.
 	CallOnce(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResult, error)
@@ -302,7 +303,8 @@ type HostServiceServer interface {
 	// When the client ends the stream before, the call is canceled. Role: operator.
 	Call(*CallRequest, grpc.ServerStreamingServer[CallResponse]) error
 	// CallBatch runs the calls of one turn of a model: neighboring calls that only read in parallel, others in order. The
-	// stream has one `accepted` and one `result` for each call; messages of different calls mix. Role: operator.
+	// stream has one `accepted` and one `result` for each call, the result as soon as the call ends; messages of different
+	// calls mix. Role: operator.
 	CallBatch(*CallBatchRequest, grpc.ServerStreamingServer[CallBatchResponse]) error
 	// CallOnce is Call without events, for clients that want one answer, such as curl. Role: operator.
 	CallOnce(context.Context, *CallRequest) (*CallResult, error)

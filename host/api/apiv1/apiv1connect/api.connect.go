@@ -158,7 +158,8 @@ type HostServiceClient interface {
 	// When the client ends the stream before, the call is canceled. Role: operator.
 	Call(context.Context, *connect.Request[apiv1.CallRequest]) (*connect.ServerStreamForClient[apiv1.CallResponse], error)
 	// CallBatch runs the calls of one turn of a model: neighboring calls that only read in parallel, others in order. The
-	// stream has one `accepted` and one `result` for each call; messages of different calls mix. Role: operator.
+	// stream has one `accepted` and one `result` for each call, the result as soon as the call ends; messages of different
+	// calls mix. Role: operator.
 	CallBatch(context.Context, *connect.Request[apiv1.CallBatchRequest]) (*connect.ServerStreamForClient[apiv1.CallBatchResponse], error)
 	// CallOnce is Call without events, for clients that want one answer, such as curl. Role: operator.
 	CallOnce(context.Context, *connect.Request[apiv1.CallRequest]) (*connect.Response[apiv1.CallResult], error)
@@ -400,7 +401,8 @@ type HostServiceHandler interface {
 	// When the client ends the stream before, the call is canceled. Role: operator.
 	Call(context.Context, *connect.Request[apiv1.CallRequest], *connect.ServerStream[apiv1.CallResponse]) error
 	// CallBatch runs the calls of one turn of a model: neighboring calls that only read in parallel, others in order. The
-	// stream has one `accepted` and one `result` for each call; messages of different calls mix. Role: operator.
+	// stream has one `accepted` and one `result` for each call, the result as soon as the call ends; messages of different
+	// calls mix. Role: operator.
 	CallBatch(context.Context, *connect.Request[apiv1.CallBatchRequest], *connect.ServerStream[apiv1.CallBatchResponse]) error
 	// CallOnce is Call without events, for clients that want one answer, such as curl. Role: operator.
 	CallOnce(context.Context, *connect.Request[apiv1.CallRequest]) (*connect.Response[apiv1.CallResult], error)
