@@ -196,7 +196,8 @@ func (p *program) info() *apiv1.GetInfoResponse {
 	c := p.instance.Config()
 	workdir, _ := filepath.Abs(p.workdir) // fails only where there is no current folder
 	out := &apiv1.GetInfoResponse{Configuration: c.Path, Workdir: workdir, Profile: p.profile,
-		Trusted: p.instance.Trusted(), Mode: string(cmp.Or(c.Host.Mode, host.ModeAsk))}
+		Trusted: p.instance.Trusted(), Mode: string(cmp.Or(c.Host.Mode, host.ModeAsk)),
+		ReloadFailure: p.services.ReloadFailure()}
 	for _, err := range p.instance.Plugins().Problems {
 		out.Problems = append(out.Problems, err.Error())
 	}

@@ -122,6 +122,33 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	}
 }
 
+// A host that goes on with the configuration of before says so with each command, until it may use the file.
+func TestCommandsTellOfAFailedReload(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	_, _, ended := h.serving(t)
+	good, err := os.ReadFile(filepath.Join(h.dir, "config.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const told = "the running host uses it as it was:\n  "
+	until := func(there bool) (out string) {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+			out = h.run(t, "call", "readfile__read", "path=note.txt")
+			if strings.Contains(out, told) == there {
+				return out
+			}
+		}
+		t.Fatal("the reload is not noticed:", out)
+		return ""
+	}
+	h.write(t, "config.hcl", string(good)+"colour = 3\n")
+	expect(t, until(true), "config.hcl:", `"colour"`, "a note", "\n0")
+	h.write(t, "config.hcl", string(good))
+	until(false)
+	expect(t, h.run(t, "serve", "--stop"), "stops")
+	waitFor(t, ended)
+}
+
 func TestUpgradeLosesNoCall(t *testing.T) {
 	h := newHome(t).withPlugin(t, "")
 	url, token, ended := h.serving(t)

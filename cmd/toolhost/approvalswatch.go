@@ -163,7 +163,7 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 			return g.answerApproval(cmd.Context(), profile, m)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why not, for the `model`")
+	cmd.Flags().StringVar(&reason, "reason", "", "why not, as a `text` for the model")
 	cmd.Flags().StringVar(&scope, "scope", "", "which later calls a yes covers: arguments, prefix or tool (default: none)")
 	cmd.Flags().BoolVar(&saved, "saved", false, "keep the approval after the host ends")
 	g.profileFlag(cmd, &profile)

@@ -41,8 +41,9 @@ func newCall(g *globals) *cobra.Command {
 			"\n" +
 			"toolhost call TOOL --help describes the tool and its arguments.\n" +
 			"\n" +
-			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused,\n" +
-			"unless --approve or a rule says otherwise.\n" +
+			"A call that needs a person's yes is shown on the terminal first. Without a terminal it is refused,\n" +
+			"unless --approve or a rule says otherwise; at a running host (toolhost serve) it waits for whoever\n" +
+			"answers first.\n" +
 			"\n" +
 			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be\n" +
 			"written; 2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or\n" +

@@ -271,7 +271,9 @@ type GetInfoResponse struct {
 	// The approval mode: ask, auto_edit, never_ask, plan.
 	Mode string `protobuf:"bytes,14,opt,name=mode,proto3" json:"mode,omitempty"`
 	// Plugins that have an error, the notices for the operator.
-	Problems      []string `protobuf:"bytes,15,rep,name=problems,proto3" json:"problems,omitempty"`
+	Problems []string `protobuf:"bytes,15,rep,name=problems,proto3" json:"problems,omitempty"`
+	// Why the configuration in use is not that of the file as it is now: how the last reload failed; "" when it did not.
+	ReloadFailure string `protobuf:"bytes,16,opt,name=reload_failure,json=reloadFailure,proto3" json:"reload_failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,6 +411,13 @@ func (x *GetInfoResponse) GetProblems() []string {
 		return x.Problems
 	}
 	return nil
+}
+
+func (x *GetInfoResponse) GetReloadFailure() string {
+	if x != nil {
+		return x.ReloadFailure
+	}
+	return ""
 }
 
 // A Tool is a tool under its full name.
@@ -7488,7 +7497,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\"\x10\n" +
-	"\x0eGetInfoRequest\"\xd6\x03\n" +
+	"\x0eGetInfoRequest\"\xfd\x03\n" +
 	"\x0fGetInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x124\n" +
@@ -7506,7 +7515,8 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\bstopping\x18\f \x01(\bR\bstopping\x12#\n" +
 	"\rrunning_calls\x18\r \x01(\x05R\frunningCalls\x12\x12\n" +
 	"\x04mode\x18\x0e \x01(\tR\x04mode\x12\x1a\n" +
-	"\bproblems\x18\x0f \x03(\tR\bproblems\"\xc8\x04\n" +
+	"\bproblems\x18\x0f \x03(\tR\bproblems\x12%\n" +
+	"\x0ereload_failure\x18\x10 \x01(\tR\rreloadFailure\"\xc8\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06plugin\x18\x02 \x01(\tR\x06plugin\x12\x14\n" +

@@ -117,6 +117,16 @@ func (s *Services) reload(ctx context.Context, restart ...string) (bootstrap.Rel
 	return done, err
 }
 
+// ReloadFailure says why the last reload failed, without the secrets of the configuration; "" when it did not.
+func (s *Services) ReloadFailure() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		return ""
+	}
+	return s.instance.Redact(s.failure.Error())
+}
+
 // texts are the texts of errors, without the secrets of the configuration.
 func (s *Services) texts(all []error) (out []string) {
 	for _, err := range all {

@@ -65,6 +65,8 @@ export async function show({ body, info, signal }) {
       ["Process", info.pid || ""],
       ["Listens at", info.addresses.join(", ")],
     ]),
+    info.reloadFailure &&
+      h("p", { class: "notice" }, `The configuration has changed, and is used as it was: ${info.reloadFailure}`),
     info.problems.map((p) => h("p", { class: "notice" }, p)),
   );
 
