@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -257,4 +258,69 @@ func TestApproversThatDieAndRace(t *testing.T) {
 	if !approved && won != "shell__exec is rejected\n0" || approved != (err == nil) || approved != (missing == nil) {
 		t.Errorf("those that count: %q; the call: %v; its file: %v", won, err, missing)
 	}
+}
+
+// asks makes a call, answers its question, if one is asked, and reports whether one was.
+func (h *home) asks(t *testing.T, answer ...string) bool {
+	t.Helper()
+	call := h.call(t, "echo made > file")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- call.Wait() }()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return false
+		default:
+		}
+		var question struct {
+			ID string `json:"id"`
+		}
+		out := h.run(t, "approvals", "waiting", "--format", "json")
+		if json.Unmarshal([]byte(strings.TrimSuffix(out, "0")), &question) != nil || question.ID == "" {
+			continue
+		}
+		if got := h.run(t, append([]string{"approvals", "answer", question.ID}, answer...)...); !strings.HasSuffix(got, "0") {
+			t.Fatal(got)
+		}
+		_ = wait(t, done) // it may be rejected
+		return true
+	}
+	t.Fatal("the call neither ends nor asks")
+	return false
+}
+
+// A running host learns of approvals that a command of another configuration, or an editor, adds and removes.
+func TestRememberedApprovalsChangeWhileTheHostRuns(t *testing.T) {
+	h := askingHome(t, "")
+	if !h.asks(t, "yes", "--scope", "tool", "--saved") || h.asks(t, "no") {
+		t.Fatal("a saved approval does not hold")
+	}
+	path := filepath.Join(h.dir, "toolhost", "approvals.hcl")
+	saved, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := regexp.MustCompile(`always "(\w+)"`).FindSubmatch(saved)
+	if id == nil {
+		t.Fatalf("%s", saved)
+	}
+	h.write(t, "other.hcl", "")
+	expect(t, h.run(t, "--config", filepath.Join(h.dir, "other.hcl"), "approvals", "revoke", string(id[1])), "is revoked")
+	until := func(want bool) {
+		t.Helper()
+		for limit := time.Now().Add(patience); h.asks(t, "no") != want; {
+			if time.Now().After(limit) {
+				t.Fatalf("no change of the approvals arrives: want a question: %t", want)
+			}
+		}
+	}
+	until(true)
+	h.write(t, filepath.Join("toolhost", "approvals.hcl"), string(saved))
+	until(false)
 }

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -102,4 +103,21 @@ func (i *Instance) setRemembered(out *host.Options) error {
 			"`toolhost approvals` shows them, `toolhost approvals revoke %[1]s` removes them", strings.Join(lapsed, " ")))
 	}
 	return err
+}
+
+// dropRevoked revokes the saved approvals that the file no longer has. It revokes none while the file cannot be read.
+func (i *Instance) dropRevoked() {
+	if i.options.Remote {
+		return // nothing is saved
+	}
+	known := i.host.Remembered() // first: one that is saved meanwhile is not among them
+	saved, err := Answers()
+	if err != nil {
+		return
+	}
+	for _, a := range known {
+		if a.Saved && !slices.ContainsFunc(saved, func(s host.Remembered) bool { return s.ID == a.ID }) {
+			i.host.Revoke(a.ID)
+		}
+	}
 }

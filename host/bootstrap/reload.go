@@ -22,12 +22,14 @@ type Reloaded struct {
 	Failed    []error  // plugins that could not be reloaded; each runs on unchanged
 }
 
-// Reload switches to the present configuration, rules and programs of the plugins. An error means that nothing has
-// changed. The plugins that restart names are started again even if they are unchanged.
+// Reload switches to the present configuration, rules, remembered approvals and programs of the plugins. An error means
+// that nothing has changed but one thing: approvals that have been revoked no longer hold. The plugins that restart names
+// are started again even if they are unchanged.
 // The new rules apply before any plugin changes, and before a new one can be called.
 func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded, err error) {
 	i.reloading.Lock()
 	defer i.reloading.Unlock()
+	i.dropRevoked()
 	old := i.current.Load()
 	next, err := i.reread(ctx, old)
 	if err != nil {
@@ -131,8 +133,8 @@ func (s *snapshot) spec(name string) supervise.Spec {
 }
 
 // Changes returns a channel that receives when a file that a Reload would read has changed and is completely written:
-// the configuration, its lock file, the rules beside it, the list of trusted files, the folders of plugins, and
-// programs. Nothing is sent after ctx has ended.
+// the configuration, its lock file, the rules beside it, the list of trusted files, remembered approvals, the folders of
+// plugins, and programs. Nothing is sent after ctx has ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
 	go w.run(ctx)
@@ -179,7 +181,7 @@ func (s *snapshot) watched() (files []watchedFile) {
 	if folder, err := PluginFolder(); err == nil && s.options.Installed {
 		paths = append(paths, folder, filepath.Join(folder, lockfile.Name))
 	}
-	for _, name := range []string{"policy.hcl", "trusted"} {
+	for _, name := range []string{"policy.hcl", "trusted", "approvals.hcl"} {
 		if path, err := UserFile(name); err == nil {
 			paths = append(paths, path)
 		}
