@@ -94,6 +94,35 @@ func TestApprovalFromAnotherTerminal(t *testing.T) {
 	}
 }
 
+// --approve answers for the person at a running host too, but for calls that a rule always asks about, and what the
+// call has started stays.
+func TestApproveFlagAtARunningHost(t *testing.T) {
+	h := askingHome(t, `policy "project" {
+  rule "delete" {
+    tools  = ["shell__exec"]
+    when   = runs(args.command, ["rm"])
+    effect = "always_ask"
+  }
+}
+`)
+	run := func(approve string, words ...string) string {
+		return h.run(t, append([]string{"call", "--verbose", "--approve", approve}, words...)...)
+	}
+	expect(t, run("always", "shell__exec", "command=sleep 600", "background:=true"), "runs", "uses the running host", "\n0")
+	expect(t, run("never", "shell__exec", "command=touch file"), "E_REJECTED", "--approve never", "\n3")
+	expect(t, h.run(t, "call", "shell__job", "--help"), "toolhost call shell__job action=", "\n0")
+	expect(t, run("always", "shell__job", "action=stop", "id=job-1"), "job-1", "\n0")
+	got := make(chan string, 1)
+	go func() { got <- run("always", "shell__exec", "command=rm -f file") }()
+	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "no"), "\n0")
+	select {
+	case text := <-got:
+		expect(t, text, "waits for a person's yes", "E_REJECTED", "\n3")
+	case <-time.After(patience):
+		t.Fatal("the call has not ended")
+	}
+}
+
 // The terminal that called asks, too; when another approver is faster, it says who.
 func TestTerminalHearsOfAnotherAnswer(t *testing.T) {
 	h := askingHome(t, "")

@@ -110,13 +110,8 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	if f.approve == "" {
-		err := g.callRunning(ctx, args, arguments, timeout, g.prompterAt(piped), f)
-		if !errors.Is(err, errNoHost) {
-			return err
-		}
-	} else {
-		g.explain("a host of its own, since --approve sets how this host approves")
+	if err := g.callRunning(ctx, args, arguments, timeout, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
+		return err
 	}
 	o := g.asking(g.options(), g.prompterAt(piped))
 	o.Profile, o.Approve, o.SingleCall = f.profile, bootstrap.Approve(f.approve), true

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -37,6 +39,23 @@ func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 
 // helpWith describes one tool.
 func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
+	r, err := g.hostFor(ctx, profile)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		defer r.close()
+		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: tool})
+		if err != nil {
+			return remoteError(err)
+		}
+		t, err := convert.ToTool(described.Tool)
+		if err != nil {
+			return err
+		}
+		describeTool(g.out, t, width(g.out.w))
+		return nil
+	}
 	o := g.options()
 	o.Profile, o.SingleCall = profile, true
 	s, err := g.open(ctx, o)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // terminalName is how answers of this terminal are named to the other approvers.
@@ -91,11 +92,16 @@ func (g *globals) answer(ctx context.Context, r *runningHost, p *prompter, q wai
 	if err != nil {
 		return err
 	}
-	_, err = apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
-	if err != nil { // such as another answer that came first
+	g.send(ctx, r, m)
+	return nil
+}
+
+// send tells the host an answer.
+func (g *globals) send(ctx context.Context, r *runningHost, m *apiv1.AnswerApprovalRequest) {
+	_, err := apiv1.NewApprovalServiceClient(r.conn).Answer(ctx, m)
+	if err != nil && ctx.Err() == nil { // such as another answer that came first
 		fmt.Fprintf(g.err, "toolhost: the answer does not count: %s\n", clean(remoteError(err).Error()))
 	}
-	return nil
 }
 
 // answerOf asks a question at the terminal.
@@ -132,16 +138,47 @@ func outcomeText(o *apiv1.ApprovalOutcome) string {
 	return text + "."
 }
 
-// approveHere lets the person at the terminal answer what a call waits for, and what plugins call during it, until ctx
-// ends. Whatever keeps it from that is said once: others can answer.
-func (g *globals) approveHere(ctx context.Context, r *runningHost, p *prompter, callID string) error {
+// An answerer answers what one call waits for, where the call was made.
+type answerer struct {
+	approve    bootstrap.Approve
+	prompter   *prompter // nil without a terminal
+	unanswered func()    // called for a question that only others can answer
+}
+
+// settled is the answer that --approve gives in place of a person; nil where a person is needed.
+func (w answerer) settled(a *apiv1.Approval) *apiv1.AnswerApprovalRequest {
+	m := &apiv1.AnswerApprovalRequest{Id: a.Id, Hash: a.Hash, By: terminalName}
+	switch {
+	case a.Kind != apiv1.Approval_KIND_CALL:
+		return nil
+	case w.approve == bootstrap.ApproveAlways && !convert.ToApprovalRequest(a).Fresh():
+		m.Approved = true
+	case w.approve == bootstrap.ApproveNever:
+		m.Reason = "the call was made with --approve never"
+	default:
+		return nil
+	}
+	return m
+}
+
+// approveHere answers what a call waits for, and what plugins call during it, until ctx ends. Whatever keeps it from
+// that is said once: others can answer.
+func (g *globals) approveHere(ctx context.Context, r *runningHost, w answerer, callID string) error {
 	all, err := r.questions(ctx, func(a *apiv1.Approval) bool { return a.CallId == callID || a.ViaCallId == callID })
 	if err != nil {
 		return remoteError(err)
 	}
 	go func() {
 		for q := range all {
-			if err := g.answer(ctx, r, p, q); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+			if m := w.settled(q.Approval); m != nil {
+				g.send(ctx, r, m)
+				continue
+			}
+			if w.prompter == nil {
+				w.unanswered()
+				continue
+			}
+			if err := g.answer(ctx, r, w.prompter, q); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) {
 				fmt.Fprintf(g.err, "toolhost: %s\n", clean(err.Error()))
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -39,6 +40,11 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 			return err
 		}
 		if r == nil {
+			return errNoHost
+		}
+		if f.approve != "" && r.info.Mode != string(host.ModeAsk) && r.info.Mode != string(host.ModePlan) {
+			r.close()
+			g.explain("a host of its own, since --approve does not change the approval mode of the running one, " + r.info.Mode)
 			return errNoHost
 		}
 		err = g.callOn(ctx, r, args, arguments, timeout, person, f)
@@ -70,13 +76,17 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 		in.Timeout = durationpb.New(timeout)
 	}
 	waiting := g.waiting(watch)
-	if person != nil {
+	if person != nil || f.approve != "" {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
-		if err := g.approveHere(asking, r, newPrompter(g, person), in.CallId); err != nil {
+		here := answerer{approve: bootstrap.Approve(f.approve), unanswered: waiting}
+		if person != nil {
+			here.prompter = newPrompter(g, person)
+		}
+		if err := g.approveHere(asking, r, here, in.CallId); err != nil {
 			g.printError(err)
 		} else {
-			waiting = func() {} // the question is shown
+			waiting = func() {} // the question is shown, or answered
 		}
 	}
 	result, err := r.call(ctx, in, watch.event, waiting)
