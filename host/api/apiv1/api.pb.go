@@ -688,10 +688,8 @@ type ListToolsRequest struct {
 	// Whether to fill the schemas and definitions.
 	Schemas bool `protobuf:"varint,3,opt,name=schemas,proto3" json:"schemas,omitempty"`
 	// At most 1000; 0 is 1000.
-	PageSize  int32  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only tools that this profile of the configuration has too; "" is the host's own.
-	Profile       string `protobuf:"bytes,6,opt,name=profile,proto3" json:"profile,omitempty"`
+	PageSize      int32  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -757,13 +755,6 @@ func (x *ListToolsRequest) GetPageSize() int32 {
 func (x *ListToolsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
-	}
-	return ""
-}
-
-func (x *ListToolsRequest) GetProfile() string {
-	if x != nil {
-		return x.Profile
 	}
 	return ""
 }
@@ -2904,15 +2895,13 @@ type CallSummary struct {
 	ErrorCode    string `protobuf:"bytes,10,opt,name=error_code,json=errorCode,proto3" json:"error_code,omitempty"`
 	ErrorName    string `protobuf:"bytes,11,opt,name=error_name,json=errorName,proto3" json:"error_name,omitempty"`
 	ErrorMessage string `protobuf:"bytes,12,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
-	Attempts     int32  `protobuf:"varint,13,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	Generation   int32  `protobuf:"varint,14,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The last progress text.
-	Progress string `protobuf:"bytes,15,opt,name=progress,proto3" json:"progress,omitempty"`
+	Progress string `protobuf:"bytes,13,opt,name=progress,proto3" json:"progress,omitempty"`
 	// The call of a plugin's tool on behalf of which this one is made; "" for one of an agent or a person.
-	ViaCallId string `protobuf:"bytes,16,opt,name=via_call_id,json=viaCallId,proto3" json:"via_call_id,omitempty"`
-	ViaTool   string `protobuf:"bytes,17,opt,name=via_tool,json=viaTool,proto3" json:"via_tool,omitempty"`
+	ViaCallId string `protobuf:"bytes,14,opt,name=via_call_id,json=viaCallId,proto3" json:"via_call_id,omitempty"`
+	ViaTool   string `protobuf:"bytes,15,opt,name=via_tool,json=viaTool,proto3" json:"via_tool,omitempty"`
 	// The arguments, cut at 2 KiB, with secrets replaced.
-	Arguments     string `protobuf:"bytes,18,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Arguments     string `protobuf:"bytes,16,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3029,20 +3018,6 @@ func (x *CallSummary) GetErrorMessage() string {
 		return x.ErrorMessage
 	}
 	return ""
-}
-
-func (x *CallSummary) GetAttempts() int32 {
-	if x != nil {
-		return x.Attempts
-	}
-	return 0
-}
-
-func (x *CallSummary) GetGeneration() int32 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
 }
 
 func (x *CallSummary) GetProgress() string {
@@ -3452,10 +3427,8 @@ type Approval struct {
 	// low, medium or high, and why: from the tool's hints, the category and the preview.
 	Risk       string `protobuf:"bytes,20,opt,name=risk,proto3" json:"risk,omitempty"`
 	RiskReason string `protobuf:"bytes,21,opt,name=risk_reason,json=riskReason,proto3" json:"risk_reason,omitempty"`
-	// Who may answer as well, such as the terminal that made the call.
-	Approvers []string `protobuf:"bytes,22,rep,name=approvers,proto3" json:"approvers,omitempty"`
 	// Set in a watch for a question that no longer waits.
-	Outcome       *ApprovalOutcome `protobuf:"bytes,23,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome       *ApprovalOutcome `protobuf:"bytes,22,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3635,13 +3608,6 @@ func (x *Approval) GetRiskReason() string {
 		return x.RiskReason
 	}
 	return ""
-}
-
-func (x *Approval) GetApprovers() []string {
-	if x != nil {
-		return x.Approvers
-	}
-	return nil
 }
 
 func (x *Approval) GetOutcome() *ApprovalOutcome {
@@ -5126,7 +5092,6 @@ func (x *LogsRequest) GetFollow() bool {
 type LogsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lines         []string               `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
-	Lost          int32                  `protobuf:"varint,2,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5166,13 +5131,6 @@ func (x *LogsResponse) GetLines() []string {
 		return x.Lines
 	}
 	return nil
-}
-
-func (x *LogsResponse) GetLost() int32 {
-	if x != nil {
-		return x.Lost
-	}
-	return 0
 }
 
 // A CallFilter selects calls of the record. All fields that are set must match.
@@ -7551,15 +7509,14 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"_read_onlyB\x0e\n" +
 	"\f_destructiveB\r\n" +
 	"\v_idempotentB\r\n" +
-	"\v_open_world\"\xb4\x01\n" +
+	"\v_open_world\"\x9a\x01\n" +
 	"\x10ListToolsRequest\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x12\x16\n" +
 	"\x06plugin\x18\x02 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aschemas\x18\x03 \x01(\bR\aschemas\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x18\n" +
-	"\aprofile\x18\x06 \x01(\tR\aprofile\"\x9a\x01\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x9a\x01\n" +
 	"\x11ListToolsResponse\x12+\n" +
 	"\x05tools\x18\x01 \x03(\v2\x15.toolhost.api.v1.ToolR\x05tools\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +
@@ -7736,7 +7693,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\tforgotten\x18\x02 \x01(\x05R\tforgotten\"\x19\n" +
 	"\x17ListRunningCallsRequest\"N\n" +
 	"\x18ListRunningCallsResponse\x122\n" +
-	"\x05calls\x18\x01 \x03(\v2\x1c.toolhost.api.v1.CallSummaryR\x05calls\"\xd0\x04\n" +
+	"\x05calls\x18\x01 \x03(\v2\x1c.toolhost.api.v1.CallSummaryR\x05calls\"\x94\x04\n" +
 	"\vCallSummary\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x16\n" +
@@ -7754,14 +7711,10 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\n" +
 	"error_name\x18\v \x01(\tR\terrorName\x12#\n" +
 	"\rerror_message\x18\f \x01(\tR\ferrorMessage\x12\x1a\n" +
-	"\battempts\x18\r \x01(\x05R\battempts\x12\x1e\n" +
-	"\n" +
-	"generation\x18\x0e \x01(\x05R\n" +
-	"generation\x12\x1a\n" +
-	"\bprogress\x18\x0f \x01(\tR\bprogress\x12\x1e\n" +
-	"\vvia_call_id\x18\x10 \x01(\tR\tviaCallId\x12\x19\n" +
-	"\bvia_tool\x18\x11 \x01(\tR\aviaTool\x12\x1c\n" +
-	"\targuments\x18\x12 \x01(\tR\targuments\"\x13\n" +
+	"\bprogress\x18\r \x01(\tR\bprogress\x12\x1e\n" +
+	"\vvia_call_id\x18\x0e \x01(\tR\tviaCallId\x12\x19\n" +
+	"\bvia_tool\x18\x0f \x01(\tR\aviaTool\x12\x1c\n" +
+	"\targuments\x18\x10 \x01(\tR\targuments\"\x13\n" +
 	"\x11WatchCallsRequest\"x\n" +
 	"\x12WatchCallsResponse\x12\x1a\n" +
 	"\bsnapshot\x18\x01 \x01(\bR\bsnapshot\x122\n" +
@@ -7776,7 +7729,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x03pid\x18\x01 \x01(\x05R\x03pid\"\x16\n" +
 	"\x14ListApprovalsRequest\"P\n" +
 	"\x15ListApprovalsResponse\x127\n" +
-	"\tapprovals\x18\x01 \x03(\v2\x19.toolhost.api.v1.ApprovalR\tapprovals\"\xf8\x06\n" +
+	"\tapprovals\x18\x01 \x03(\v2\x19.toolhost.api.v1.ApprovalR\tapprovals\"\xda\x06\n" +
 	"\bApproval\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x122\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1e.toolhost.api.v1.Approval.KindR\x04kind\x12\x12\n" +
@@ -7801,9 +7754,8 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x05input\x18\x13 \x01(\v2\x1e.toolhost.api.v1.InputRequiredR\x05input\x12\x12\n" +
 	"\x04risk\x18\x14 \x01(\tR\x04risk\x12\x1f\n" +
 	"\vrisk_reason\x18\x15 \x01(\tR\n" +
-	"riskReason\x12\x1c\n" +
-	"\tapprovers\x18\x16 \x03(\tR\tapprovers\x12:\n" +
-	"\aoutcome\x18\x17 \x01(\v2 .toolhost.api.v1.ApprovalOutcomeR\aoutcome\";\n" +
+	"riskReason\x12:\n" +
+	"\aoutcome\x18\x16 \x01(\v2 .toolhost.api.v1.ApprovalOutcomeR\aoutcome\";\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_CALL\x10\x01\x12\x0e\n" +
@@ -7929,10 +7881,9 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\vLogsRequest\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x14\n" +
 	"\x05lines\x18\x02 \x01(\x05R\x05lines\x12\x16\n" +
-	"\x06follow\x18\x03 \x01(\bR\x06follow\"8\n" +
+	"\x06follow\x18\x03 \x01(\bR\x06follow\"$\n" +
 	"\fLogsResponse\x12\x14\n" +
-	"\x05lines\x18\x01 \x03(\tR\x05lines\x12\x12\n" +
-	"\x04lost\x18\x02 \x01(\x05R\x04lost\"\xa3\x04\n" +
+	"\x05lines\x18\x01 \x03(\tR\x05lines\"\xa3\x04\n" +
 	"\n" +
 	"CallFilter\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x16\n" +

@@ -110,7 +110,6 @@ export async function show({ body, args, signal, approver }) {
         ["On behalf of", [a.viaTool, a.viaCallId].filter(Boolean).join(" ")],
         ["Asked", ago(millis(a.asked))],
         ["Time left", a.expires && h("span", { class: "left" }, left(a))],
-        ["Who may answer", a.approvers.join(", ")],
       ]),
     );
     for (const b of act.actions.querySelectorAll("button")) {
