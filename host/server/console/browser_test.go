@@ -52,8 +52,12 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 // endChromium is nil while none was started.
 var endChromium func()
 
-// TestMain ends the browser with the tests.
+// TestMain ends the browser with the tests. As the program of a plugin this one is that plugin.
 func TestMain(m *testing.M) {
+	if os.Getenv(pluginVariable) != "" {
+		serveBranches()
+		return
+	}
 	code := m.Run()
 	if endChromium != nil {
 		endChromium()

@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A realHost is a toolhost-server with the plugins of this project, in folders of its own.
@@ -49,8 +51,42 @@ policy "project" {
 }
 `
 
-// startHost runs what make build made.
-func startHost(t testing.TB) *realHost {
+// pluginVariable makes this program a plugin.
+const pluginVariable = "TOOLHOST_TEST_CONSOLE_PLUGIN"
+
+type branchForm struct {
+	Branch string `json:"branch" jsonschema:"The branch to start from"`
+	Depth  int    `json:"depth" jsonschema:"How many commits"`
+}
+
+// serveBranches serves a tool that asks the person for a branch, and one that ends the plugin.
+func serveBranches() {
+	p := sdk.New("branches", "1.0.0")
+	safe := sdk.Hints{ReadOnly: sdk.Yes}
+	sdk.AddTool(p, sdk.Tool{Name: "pick", Description: "Picks a branch.", Hints: safe},
+		func(ctx context.Context, r *sdk.Request, _ struct{}) (*sdk.Result, error) {
+			a, err := sdk.Ask[branchForm](ctx, r, "Which branch?")
+			if err != nil {
+				return nil, err
+			}
+			return sdk.Textf("%s: %s, %d commits", a.Action, a.Value.Branch, a.Value.Depth), nil
+		})
+	sdk.AddTool(p, sdk.Tool{Name: "exit", Description: "Ends the plugin.", Hints: safe},
+		func(context.Context, *sdk.Request, struct{}) (*sdk.Result, error) {
+			os.Exit(3)
+			return nil, nil
+		})
+	sdk.Serve(p)
+}
+
+// branches is the block of that plugin.
+func branches(more string) string {
+	return fmt.Sprintf("plugin \"branches\" {\n  command = [%q]\n  env     = { %s = \"1\" }\n%s}\n", os.Args[0],
+		pluginVariable, more)
+}
+
+// startHost runs what make build made, with more in its configuration.
+func startHost(t testing.TB, more ...string) *realHost {
 	t.Helper()
 	bin, err := filepath.Abs("../../../bin")
 	if err != nil {
@@ -63,7 +99,8 @@ func startHost(t testing.TB) *realHost {
 		t.Skip("needs toolhost-server; make test-browser builds it")
 	}
 	h := &realHost{t: t, bin: bin, folder: t.TempDir(), state: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(h.folder, "config.hcl"), fmt.Appendf(nil, realConfig, bin), 0o600); err != nil {
+	config := fmt.Sprintf(realConfig, bin) + strings.Join(more, "")
+	if err := os.WriteFile(filepath.Join(h.folder, "config.hcl"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.start("127.0.0.1:0")
@@ -194,6 +231,64 @@ func TestBrowserSeesAPluginDie(t *testing.T) {
 	b.pressIn("#plugin-shell", "Reload")
 	b.see("#announcements", "shell was reloaded")
 	b.see("#plugin-shell .facts", "3, 1 restart")
+}
+
+// A plugin that has crashed too often is reset in the page, and then starts at the next call.
+func TestBrowserResetsAPlugin(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t, branches("  restart {\n    max_crashes = 1\n  }\n"))
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.open(h.url, "plugins")
+	b.see("h2", "branches")
+	exit := `import("/console/api.js").then((m) => m.host.callOnce({ tool: "branches__exit", arguments: "{}" })).then((r) => r.status)`
+	for range 2 {
+		if status := eval[string](b, exit); status != "error" {
+			t.Fatalf("the call ended with %s", status)
+		}
+	}
+	b.see("#plugin-branches .pill", "quarantined")
+	b.see("#plugin-branches .problem", "exited with code 3")
+	b.screenshot("real-quarantine")
+	b.pressIn("#plugin-branches", "Reset")
+	b.see("#announcements", "branches was reset")
+	b.see("#plugin-branches .pill", "known")
+	if status := eval[string](b, exit); status != "error" {
+		t.Errorf("the call after the reset ended with %s", status)
+	}
+	b.see("#plugin-branches .pill", "crashed") // it was started again
+}
+
+// What a tool asks during a call of a terminal is answered in the page, by a form, or declined.
+func TestBrowserAnswersATool(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t, branches(""))
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.open(h.url, "approvals")
+	for press, want := range map[string]string{"Answer": "accept: main, 3 commits", "Decline": "decline: , 0 commits"} {
+		call := h.command("toolhost", "call", "--config", "config.hcl", "branches__pick")
+		var out strings.Builder
+		call.Stdout = &out
+		if err := call.Start(); err != nil {
+			t.Fatal(err)
+		}
+		b.see("p", "Which branch?")
+		b.wait(`document.querySelector(".actions button.primary:not(:disabled)") && document.querySelector('[name$="[depth]"]')`)
+		if press == "Answer" {
+			b.do(chromedp.SendKeys(chromedp.CSS(`[name$="[branch]"]`), "main"), chromedp.SendKeys(chromedp.CSS(`[name$="[depth]"]`), "3"))
+			b.screenshot("real-question")
+		}
+		b.press(press)
+		if err := call.Wait(); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("after %s the call ended with %v:\n%s", press, err, &out)
+		}
+		b.see(".list", "Nothing waits")
+	}
 }
 
 // A page goes on when the host is started again, without another sign-in.

@@ -237,6 +237,16 @@ export async function show({ body, args, signal, approver }) {
     const area = h("textarea", { class: "json", "aria-label": "Answer as JSON" });
     box.append(code(text, "The question"), area);
     field.value = () => JSON.parse(area.value || "{}");
+    field.valid = () => {
+      let problem = "";
+      try {
+        field.value();
+      } catch (error) {
+        problem = `This is no JSON: ${error.message}`;
+      }
+      area.setCustomValidity(problem);
+      return area.reportValidity();
+    };
   }
 
   async function answer(a, fields) {
