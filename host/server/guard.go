@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -90,10 +89,8 @@ func (p principal) caller() string {
 func (s *Server) guard(next http.Handler) http.Handler {
 	refused := connect.NewErrorWriter()
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
-		w := netlimit.NewWriter(plain, s.limits.write)
-		control := http.NewResponseController(plain)
-		// also of a request that is refused without its body: net/http reads some of it first
-		_ = control.SetReadDeadline(time.Now().Add(s.limits.body)) // a writer of a test may have none
+		w := netlimit.NewWriter(plain, r, s.limits.body, s.limits.write)
+		defer w.End()
 		refuse := func(status int, rpc connect.Code, message, hint string) {
 			w.Header().Set("Connection", "close")
 			if err := fail(rpc, "", message, hint); refused.IsSupported(r) {
@@ -144,11 +141,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				fmt.Sprintf("the body has %d bytes; the limit is %d", r.ContentLength, s.limits.maxBody), "")
 			return
 		}
-		if r.Body == http.NoBody {
-			_ = control.SetReadDeadline(time.Time{})
-		}
-		bounded := http.MaxBytesReader(w, r.Body, s.limits.maxBody)
-		r.Body = &timedBody{header: w.Header(), ReadCloser: taken.Reader(bounded), control: control}
+		r.Body = w.Body(taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)))
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
@@ -170,27 +163,6 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
-}
-
-// timedBody ends the time limit of a body with the body. After an error in it the connection is closed with the answer:
-// net/http would take the rest of the body for the next request once a handler has closed the body.
-type timedBody struct {
-	io.ReadCloser
-	header  http.Header // of the answer
-	control *http.ResponseController
-}
-
-// Read reads, and lets the connection be read without a limit after the end.
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	switch err {
-	case nil:
-	case io.EOF:
-		_ = b.control.SetReadDeadline(time.Time{})
-	default:
-		b.header.Set("Connection", "close")
-	}
-	return n, err
 }
 
 // foreign says why a request over TCP is not one for this server: pages of other origins, and names that lead here by a

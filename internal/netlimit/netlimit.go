@@ -5,9 +5,7 @@ import (
 	"container/list"
 	"context"
 	"net"
-	"net/http"
 	"sync"
-	"time"
 )
 
 // Spare connections are left for those that serve no request: they learn that they are too many.
@@ -132,36 +130,3 @@ func (c *connection) Close() error {
 	c.of.mu.Unlock()
 	return c.Conn.Close()
 }
-
-// A Writer is a response that gives up on a client that does not read: each write has a time limit.
-type Writer struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	limit   time.Duration
-}
-
-// NewWriter returns a response with a time limit for each write.
-func NewWriter(w http.ResponseWriter, limit time.Duration) *Writer {
-	return &Writer{w, http.NewResponseController(w), limit}
-}
-
-// Write writes within the limit.
-func (w *Writer) Write(b []byte) (int, error) {
-	w.begin()
-	return w.ResponseWriter.Write(b)
-}
-
-// Flush sends what was written.
-func (w *Writer) Flush() { _ = w.FlushError() }
-
-// FlushError sends what was written within the limit.
-func (w *Writer) FlushError() error {
-	w.begin()
-	return w.control.Flush()
-}
-
-// begin sets the deadline. A writer of a test may have none.
-func (w *Writer) begin() { _ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) }
-
-// Unwrap is for http.ResponseController.
-func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
