@@ -197,7 +197,7 @@ func (b *bench) openBridge() (*toolhost, error) {
 }
 
 // openWith makes a host of the plugins in these blocks, with ten rules and the record.
-func (b *bench) openWith(plugins string) (*toolhost, error) {
+func (b *bench) openWith(plugins string, middleware ...host.Middleware) (*toolhost, error) {
 	var config strings.Builder
 	fmt.Fprintf(&config, "audit {\n path = %q\n}\n%s", filepath.Join(b.dir, fmt.Sprintf("record%d", time.Now().UnixNano())), plugins)
 	config.WriteString("policy \"project\" {\n")
@@ -213,16 +213,16 @@ func (b *bench) openWith(plugins string) (*toolhost, error) {
 		fmt.Fprintf(&config, "rule \"r%d\" {\n tools = %s\n %s\n effect = \"deny\"\n}\n", i, tools, when)
 	}
 	config.WriteString("}\n")
-	return b.openConfig(config.String())
+	return b.openConfig(config.String(), middleware...)
 }
 
-func (b *bench) openConfig(config string) (*toolhost, error) {
+func (b *bench) openConfig(config string, middleware ...host.Middleware) (*toolhost, error) {
 	path := filepath.Join(b.dir, "config.hcl") // one for all: its plugins have kept their folders for state
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
 	i, err := bootstrap.Open(context.Background(), bootstrap.Options{Config: path, TrustNamed: true, Refresh: true,
-		Approve: bootstrap.ApproveAlways})
+		Approve: bootstrap.ApproveAlways, Middleware: middleware})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ exclude (
 )
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/kaptinlin/jsonschema v0.9.8

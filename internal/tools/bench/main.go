@@ -101,7 +101,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		}
 	}
 	began := time.Now()
-	for _, part := range []func(context.Context) error{b.roundTrips, b.bridge, b.schemas, b.writes, b.besideLarge, b.huge, b.waiting, b.starts, b.deaths,
+	for _, part := range []func(context.Context) error{b.roundTrips, b.api, b.bridge, b.schemas, b.writes, b.besideLarge, b.huge, b.waiting, b.starts, b.deaths,
 		b.listing, b.memory, b.sizes} {
 		if err := part(ctx); err != nil && ctx.Err() == nil {
 			log.Print(err) // the others go on
