@@ -253,6 +253,16 @@ func TestHostOnDemandEndsWhenItIsIdle(t *testing.T) {
 	h.awaitNone(t)
 }
 
+// A command that cannot start the host says so, and goes on without it.
+func TestHostOnDemandThatDoesNotStart(t *testing.T) {
+	h := newHome(t).withPlugin(t, "serve {\n  on_demand = true\n}\n")
+	if err := os.Mkdir(filepath.Join(h.dir, "toolhost"), 0o755); err != nil { // others may read it
+		t.Fatal(err)
+	}
+	expect(t, h.run(t, "call", "readfile__read", "path=note.txt"), "a note", "no host could be started in the background",
+		"Fix: chmod 700", "\n0")
+}
+
 func TestUnits(t *testing.T) {
 	h := newHome(t)
 	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),

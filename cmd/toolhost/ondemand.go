@@ -49,7 +49,10 @@ func (g *globals) hostFor(ctx context.Context, profile string) (*runningHost, er
 		return nil, err
 	}
 	if r, err = g.startInBackground(ctx, profile); err != nil {
-		return own(fmt.Sprintf("none could be started in the background: %s", err))
+		if ctx.Err() == nil { // what the configuration asks for is missing: jobs, for one, end with the command
+			g.printError(fmt.Errorf("no host could be started in the background, so this command is a host of its own: %w", err))
+		}
+		return nil, nil
 	}
 	g.explain(fmt.Sprintf("a host that was started in the background, process %d", r.info.Pid))
 	return r, nil
