@@ -94,6 +94,7 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	expect(t, h.run(t, "call", "readfile__read", "path=none.txt", "--format", "json"), `"status":"error"`, "FileNotFound")
 	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host")
 	expect(t, h.run(t, "status", "--verbose"), "readfile  ready", "uses the running host")
+	expect(t, h.run(t, "status", "--format", "json"), `"state": "ready"`, `"starts": 1`)
 	expect(t, h.run(t, "serve"), "is running already", "\n1")
 	expect(t, h.run(t, "serve", "--show-token"), token)
 	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 200, "/metrics": 401, "/mcp": 401} {

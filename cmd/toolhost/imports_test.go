@@ -121,7 +121,7 @@ const (
 
 // besideHost are packages in the folder of host that build on it.
 var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile",
-	"host/bootstrap", "host/server", "host/telemetry"}
+	"host/bootstrap", "host/server", "host/telemetry", "host/api/pluginstatus"}
 
 type goPackage struct {
 	ImportPath, Doc string

@@ -7,18 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/api/pluginstatus"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
-	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
-
-	"time"
 )
 
 // statusOf shows the states of a running host's plugins.
@@ -32,7 +27,7 @@ func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) e
 	}
 	all := []pluginStatus{}
 	for _, p := range reply.Plugins {
-		all = append(all, pluginStatus{statusFrom(p), bootstrap.LockState(p.Lock)})
+		all = append(all, pluginStatus{pluginstatus.Status(p), bootstrap.LockState(p.Lock)})
 	}
 	if err := g.printStatus(all, format); err != nil {
 		return err
@@ -44,28 +39,6 @@ func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) e
 		return &exitError{code: exitUnavailable}
 	}
 	return nil
-}
-
-// statusFrom is the status in a message.
-func statusFrom(p *apiv1.Plugin) supervise.Status {
-	out := supervise.Status{Name: p.Name, State: supervise.State(p.State), Since: timeOf(p.Since), Reason: p.Reason,
-		PID: int(p.Pid), Standby: int(p.StandbyPid), Containment: p.Containment, Generation: int(p.Generation),
-		Restarts: int(p.Restarts), Crashes: int(p.Crashes), Calls: int(p.Calls), Draining: int(p.Draining),
-		Overdue: int(p.Overdue), Version: p.Version, Tools: int(p.Tools), Dynamic: p.Dynamic, LastError: p.LastError,
-		Stderr: p.Stderr, RetryAt: timeOf(p.RetryAt), Notices: p.Notices, Source: p.Source}
-	if s := p.Sandbox; s != nil {
-		out.Sandbox = &sandbox.Confinement{Requested: sandbox.Level(s.Requested), Effective: sandbox.Level(s.Effective),
-			Missing: s.Missing, ReadOnly: s.ReadOnly, Masked: s.Masked, Network: s.Network, Wrapper: s.Wrapper}
-	}
-	return out
-}
-
-// timeOf is the zero time for nil.
-func timeOf(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.AsTime()
 }
 
 // plain reports whether a running host knows all that is asked for: what its catalog has now.

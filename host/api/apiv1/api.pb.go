@@ -4366,7 +4366,14 @@ type Plugin struct {
 	// The last crash; unset when none is known.
 	LastCrash *Crash `protobuf:"bytes,25,opt,name=last_crash,json=lastCrash,proto3" json:"last_crash,omitempty"`
 	// How it compares with the lock file: locked, not locked or differs; "" when that is not used.
-	Lock          string `protobuf:"bytes,26,opt,name=lock,proto3" json:"lock,omitempty"`
+	Lock string `protobuf:"bytes,26,opt,name=lock,proto3" json:"lock,omitempty"`
+	// Starts of processes, also those that failed, reloads and standbys; all crashes and failed starts; quarantines.
+	Starts       int32 `protobuf:"varint,27,opt,name=starts,proto3" json:"starts,omitempty"`
+	TotalCrashes int32 `protobuf:"varint,28,opt,name=total_crashes,json=totalCrashes,proto3" json:"total_crashes,omitempty"`
+	Quarantines  int32 `protobuf:"varint,29,opt,name=quarantines,proto3" json:"quarantines,omitempty"`
+	// Lists of tools that were kept from an earlier start, and those for which the plugin was started.
+	CacheHits     int32 `protobuf:"varint,30,opt,name=cache_hits,json=cacheHits,proto3" json:"cache_hits,omitempty"`
+	CacheMisses   int32 `protobuf:"varint,31,opt,name=cache_misses,json=cacheMisses,proto3" json:"cache_misses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4581,6 +4588,41 @@ func (x *Plugin) GetLock() string {
 		return x.Lock
 	}
 	return ""
+}
+
+func (x *Plugin) GetStarts() int32 {
+	if x != nil {
+		return x.Starts
+	}
+	return 0
+}
+
+func (x *Plugin) GetTotalCrashes() int32 {
+	if x != nil {
+		return x.TotalCrashes
+	}
+	return 0
+}
+
+func (x *Plugin) GetQuarantines() int32 {
+	if x != nil {
+		return x.Quarantines
+	}
+	return 0
+}
+
+func (x *Plugin) GetCacheHits() int32 {
+	if x != nil {
+		return x.CacheHits
+	}
+	return 0
+}
+
+func (x *Plugin) GetCacheMisses() int32 {
+	if x != nil {
+		return x.CacheMisses
+	}
+	return 0
 }
 
 type Crash struct {
@@ -7815,7 +7857,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x12ListPluginsRequest\"d\n" +
 	"\x13ListPluginsResponse\x121\n" +
 	"\aplugins\x18\x01 \x03(\v2\x17.toolhost.api.v1.PluginR\aplugins\x12\x1a\n" +
-	"\bproblems\x18\x02 \x03(\tR\bproblems\"\xac\x06\n" +
+	"\bproblems\x18\x02 \x03(\tR\bproblems\"\xcd\a\n" +
 	"\x06Plugin\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x120\n" +
@@ -7848,7 +7890,13 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x03cpu\x18\x18 \x01(\v2\x19.google.protobuf.DurationR\x03cpu\x125\n" +
 	"\n" +
 	"last_crash\x18\x19 \x01(\v2\x16.toolhost.api.v1.CrashR\tlastCrash\x12\x12\n" +
-	"\x04lock\x18\x1a \x01(\tR\x04lock\"\x85\x01\n" +
+	"\x04lock\x18\x1a \x01(\tR\x04lock\x12\x16\n" +
+	"\x06starts\x18\x1b \x01(\x05R\x06starts\x12#\n" +
+	"\rtotal_crashes\x18\x1c \x01(\x05R\ftotalCrashes\x12 \n" +
+	"\vquarantines\x18\x1d \x01(\x05R\vquarantines\x12\x1d\n" +
+	"\n" +
+	"cache_hits\x18\x1e \x01(\x05R\tcacheHits\x12!\n" +
+	"\fcache_misses\x18\x1f \x01(\x05R\vcacheMisses\"\x85\x01\n" +
 	"\x05Crash\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1e\n" +
 	"\n" +

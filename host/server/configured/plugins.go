@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/api/pluginstatus"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -40,21 +41,11 @@ func (s *Services) all(ctx context.Context) (out []*apiv1.Plugin) {
 // plugin is the message about a plugin.
 func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plugin {
 	now := p.Status()
-	out := &apiv1.Plugin{Name: now.Name, State: string(now.State), Since: convert.Time(now.Since),
-		Reason: convert.Text(now.Reason), Pid: int32(now.PID), StandbyPid: int32(now.Standby),
-		Containment: now.Containment, Generation: int32(now.Generation), Restarts: int32(now.Restarts),
-		Crashes: int32(now.Crashes), Calls: int32(now.Calls), Draining: int32(now.Draining), Overdue: int32(now.Overdue),
-		Version: convert.Text(now.Version), Tools: int32(now.Tools), Dynamic: now.Dynamic,
-		LastError: s.text(now.LastError), Stderr: s.lines(now.Stderr), RetryAt: convert.Time(now.RetryAt),
-		Notices: s.lines(now.Notices), Source: now.Source}
+	out := pluginstatus.Message(now, s.instance.Redact)
 	lock, notice := s.instance.LockState(ctx, p)
 	out.Lock = string(lock)
 	if notice != "" {
 		out.Notices = append(out.Notices, s.text(notice))
-	}
-	if c := now.Sandbox; c != nil {
-		out.Sandbox = &apiv1.Sandbox{Requested: string(c.Requested), Effective: string(c.Effective), Missing: c.Missing,
-			Network: c.Network, Wrapper: c.Wrapper, ReadOnly: convert.Texts(c.ReadOnly), Masked: convert.Texts(c.Masked)}
 	}
 	if s.options.Usage != nil && now.PID != 0 {
 		memory, cpu := s.options.Usage(now.PID)
