@@ -181,6 +181,10 @@ chaos: ## inject faults into plugins and hosts under load for ten minutes; ARGS=
 	$(BUILD) -o $(BIN)/chaos ./internal/tools/chaos
 	@$(BIN)/chaos $(ARGS)
 
+.PHONY: load
+load: ## have 64 clients call over the API for ten minutes while the plugin is killed each second
+	$(GO) test -count=1 -timeout 30m -v -run '^TestManyClientsWhilePluginsAreKilled$$' ./cmd/toolhost-server -load.for 10m
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"time"
 )
 
-// loadSteps is how many calls each of the 64 clients makes; a long run takes more, such as -load.steps 20000.
-var loadSteps = flag.Int("load.steps", 20, "calls of each client")
+// loadTime is how long the clients of TestManyClientsWhilePluginsAreKilled call; `make load` has them call for ten
+// minutes.
+var loadTime = flag.Duration("load.for", 0, "how long the clients call; each makes 20 calls at least")
 
 // api posts JSON to a method, and reads the answer.
 func api(client *http.Client, url, token, method, body string, out any) error {
@@ -36,21 +38,24 @@ func api(client *http.Client, url, token, method, body string, out any) error {
 }
 
 // TestManyClientsWhilePluginsAreKilled has 64 clients call over the API while the plugin is killed again and again. Each
-// call has one result, and it is the tool's or says what has happened to the plugin.
+// call has one result, and it is the tool's or says what has happened to the plugin. The memory of the host stays what it
+// was after a fifth of a long run.
 func TestManyClientsWhilePluginsAreKilled(t *testing.T) {
 	h := newHome(t).withPlugin(t, "plugin \"readfile\" {\n  restart {\n    max_crashes = 1000\n    backoff     = \"10ms\"\n"+
 		"    backoff_max = \"20ms\"\n  }\n}\n")
 	url, token, _ := h.serving(t)
 	defer h.awaitNone(t)
 	defer func() { expect(t, h.run(t, "serve", "--stop"), "stops") }()
-	const clients = 64
-	var done, ok, crashed atomic.Int64
+	const clients, calls = 64, 20
+	until := time.Now().Add(*loadTime)
+	var done, ended, ok, crashed atomic.Int64
 	var callers sync.WaitGroup
 	for range clients {
 		callers.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
-			for range *loadSteps {
+			defer ended.Add(1)
+			for i := 0; i < calls || time.Now().Before(until); i++ {
 				var r struct {
 					Status  string
 					Content []struct{ Text string }
@@ -75,8 +80,12 @@ func TestManyClientsWhilePluginsAreKilled(t *testing.T) {
 	}
 	killer := &http.Client{Transport: &http.Transport{}}
 	defer killer.CloseIdleConnections()
-	kills := 0
-	for limit := time.Now().Add(10 * time.Minute); done.Load() < clients*int64(*loadSteps) && !t.Failed(); {
+	var info struct{ Pid int }
+	if err := api(killer, url, token, "HostService/GetInfo", "{}", &info); err != nil {
+		t.Fatal(err)
+	}
+	kills, early, latest := 0, 0, 0
+	for limit := until.Add(10 * time.Minute); ended.Load() < clients && !t.Failed(); {
 		if time.Now().After(limit) {
 			t.Fatal("the calls do not end")
 		}
@@ -92,14 +101,35 @@ func TestManyClientsWhilePluginsAreKilled(t *testing.T) {
 				kills++
 			}
 		}
-		before := done.Load()
-		for done.Load() < min(before+clients, clients*int64(*loadSteps)) && !t.Failed() {
+		latest = resident(info.Pid)
+		if early == 0 && time.Until(until) < *loadTime*4/5 {
+			early = latest
+		}
+		next, before := time.Now().Add(min(time.Second, *loadTime)), done.Load()
+		for (done.Load() < before+clients || time.Now().Before(next)) && ended.Load() < clients && !t.Failed() {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	callers.Wait()
-	t.Logf("%d calls, %d answered, %d of a killed plugin, %d kills", done.Load(), ok.Load(), crashed.Load(), kills)
-	if ok.Load() == 0 || ok.Load()+crashed.Load() != clients*int64(*loadSteps) {
+	t.Logf("%d calls, %d answered, %d of a killed plugin, %d kills; the host has %d MiB, after a fifth of the time it had %d",
+		done.Load(), ok.Load(), crashed.Load(), kills, latest>>20, early>>20)
+	if ok.Load() == 0 || ok.Load()+crashed.Load() != done.Load() || done.Load() < clients*calls {
 		t.Error("calls were lost")
 	}
+	if *loadTime >= time.Minute && latest > early+early/3+16<<20 {
+		t.Errorf("the memory of the host grows: from %d to %d bytes", early, latest)
+	}
+}
+
+// resident is the resident memory of a process in bytes, 0 where the system does not say.
+func resident(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	var all, pages int
+	if _, err := fmt.Sscan(string(text), &all, &pages); err != nil {
+		return 0
+	}
+	return pages * os.Getpagesize()
 }
