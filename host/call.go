@@ -95,6 +95,7 @@ type callState struct {
 
 	began  time.Time     // when the host received the call
 	took   time.Duration // until its record
+	traced bool          // its span is kept
 	hashed struct {
 		arguments json.RawMessage // of which hash is
 		hash      string

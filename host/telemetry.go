@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -65,10 +66,12 @@ func (i *instruments) start(ctx context.Context, c *Call) (context.Context, trac
 	if l == nil {
 		l = unknownTool
 	}
-	ctx, span := i.tracer.Start(ctx, l.span) // attributes cost half a microsecond, also of a span that nobody keeps
+	with, span := i.tracer.Start(ctx, l.span) // attributes cost half a microsecond, also of a span that nobody keeps
+	ctx = callctx.WithValues(ctx, with)
 	if !span.IsRecording() {
 		return ctx, nil
 	}
+	c.traced = true
 	return ctx, span
 }
 
@@ -150,7 +153,7 @@ func (c *Call) enter(ctx context.Context, s stage) (context.Context, stageRun) {
 	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil { // one that only looks for a tool
 		return ctx, stageRun{}
 	}
-	return c.snapshot.instruments.enter(ctx, s, c.snapshot.instruments.labelsOf(c.Definition).plugin)
+	return c.snapshot.instruments.enter(ctx, c, s, c.snapshot.instruments.labelsOf(c.Definition).plugin)
 }
 
 // enterStart is enter for the start of a plugin whose tools are not known yet.
@@ -158,16 +161,16 @@ func (c *Call) enterStart(ctx context.Context, plugin string) (context.Context, 
 	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil {
 		return ctx, stageRun{}
 	}
-	return c.snapshot.instruments.enter(ctx, stageStart, c.snapshot.instruments.labelsOfPlugin(plugin))
+	return c.snapshot.instruments.enter(ctx, c, stageStart, c.snapshot.instruments.labelsOfPlugin(plugin))
 }
 
-func (i *instruments) enter(ctx context.Context, s stage, plugin *pluginLabels) (context.Context, stageRun) {
+func (i *instruments) enter(ctx context.Context, c *Call, s stage, plugin *pluginLabels) (context.Context, stageRun) {
 	run := stageRun{of: i, ctx: ctx, stage: s, plugin: plugin, began: time.Now()}
-	if i.tracer != nil && trace.SpanFromContext(ctx).IsRecording() {
-		ctx, run.span = i.tracer.Start(ctx, stageNames[s], trace.WithTimestamp(run.began))
-		run.ctx = ctx
+	if c.traced && i.tracer != nil { // a reload may have ended traces
+		run.ctx, run.span = i.tracer.Start(ctx, stageNames[s], trace.WithTimestamp(run.began))
+		run.ctx = callctx.WithValues(ctx, run.ctx)
 	}
-	return ctx, run
+	return run.ctx, run
 }
 
 // leave ends the stage. Waited is how much of it was another one, the start of the plugin.

@@ -48,7 +48,8 @@ func startCollector(b *testing.B) (url string) {
 type measured struct {
 	host   *host.Host
 	plugin *supervise.Process
-	spent  []time.Duration // in each block of calls, by this process
+	flush  func()          // exports the spans that wait
+	spent  []time.Duration // in each group of blocks of calls, by this process
 	whole  []time.Duration // also by the plugin
 }
 
@@ -86,23 +87,33 @@ func newMeasured(b *testing.B, p *supervise.Process, tel *Telemetry, record bool
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = h.Close() })
-	m := &measured{host: h, plugin: p}
+	m := &measured{host: h, plugin: p, flush: func() {}}
+	if tel != nil && tel.traces != nil {
+		m.flush = func() { _ = tel.traces.ForceFlush(context.Background()) }
+	}
 	for range 1000 {
 		m.call(b)
 	}
 	return m
 }
 
-// run makes calls, and adds the processor time that they took.
-func (m *measured) run(b *testing.B, calls int) {
+// run makes a block of calls, and adds the processor time that they took, to a new group with the first block of one.
+// Spans are exported at the end of a group's last block, so that no other block has the cost.
+func (m *measured) run(b *testing.B, first, last bool) {
 	b.Helper()
 	own, plugin := ownTime(b), timeOf(b, m.plugin.Status().PID)
-	for range calls {
+	for range block {
 		m.call(b)
 	}
+	if last {
+		m.flush()
+	}
 	spent := ownTime(b) - own
-	m.spent = append(m.spent, spent)
-	m.whole = append(m.whole, spent+timeOf(b, m.plugin.Status().PID)-plugin)
+	if first {
+		m.spent, m.whole = append(m.spent, 0), append(m.whole, 0)
+	}
+	m.spent[len(m.spent)-1] += spent
+	m.whole[len(m.whole)-1] += spent + timeOf(b, m.plugin.Status().PID) - plugin
 }
 
 func (m *measured) call(b *testing.B) {
@@ -138,7 +149,7 @@ func timeOf(b *testing.B, pid int) (sum time.Duration) {
 	return sum
 }
 
-// median does not see the blocks that something else on the machine has disturbed.
+// median does not see the groups that something else on the machine has disturbed.
 func median(all []time.Duration) time.Duration {
 	all = slices.Sorted(slices.Values(all))
 	return all[len(all)/2]
@@ -151,8 +162,11 @@ func differences(a, b []time.Duration) (out []time.Duration) {
 	return out
 }
 
+const block = 100 // calls
+
 // BenchmarkCost measures how much processor time a call takes more with telemetry, at a sample ratio, as a part of
-// what a call takes in this process and in the plugin. Blocks of calls with and without it take turns.
+// what a call takes in this process and in the plugin. Blocks of calls with and without it take turns. A group of
+// blocks has as many spans as an export takes, two of a call.
 func BenchmarkCost(b *testing.B) {
 	for _, record := range []bool{false, true} {
 		for _, ratio := range []float64{0, 0.1, 1} {
@@ -164,20 +178,23 @@ func BenchmarkCost(b *testing.B) {
 				defer func() { _ = tel.Shutdown(context.Background()) }()
 				p := newPlugin(b)
 				off, on := newMeasured(b, p, nil, record), newMeasured(b, p, tel, record)
-				const block = 100
-				n := 0
+				group := 24
+				if ratio > 0 {
+					group = min(group, int(512/(2*block*ratio)))
+				}
 				for b.Loop() {
-					first, second := off, on
-					if n%2 == 1 {
-						first, second = on, off
+					for n := range group {
+						one, other := off, on
+						if n%2 == 1 {
+							one, other = on, off
+						}
+						one.run(b, n == 0, n == group-1)
+						other.run(b, n == 0, n == group-1)
 					}
-					first.run(b, block)
-					second.run(b, block)
-					n++
 				}
 				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(float64(median(off.whole))/block, "cpu-ns/call")
-				b.ReportMetric(float64(median(differences(on.spent, off.spent)))/block, "more-ns/call")
+				b.ReportMetric(float64(median(off.whole))/float64(group*block), "cpu-ns/call")
+				b.ReportMetric(float64(median(differences(on.spent, off.spent)))/float64(group*block), "more-ns/call")
 				b.ReportMetric(100*float64(median(differences(on.whole, off.whole)))/float64(median(off.whole)), "%more")
 			})
 		}

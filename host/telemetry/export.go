@@ -1,8 +1,10 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"os"
 
@@ -55,33 +57,47 @@ func spanExporter(ctx context.Context, s config.Telemetry) (sdktrace.SpanExporte
 	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(at), otlptracehttp.WithHeaders(s.Headers))
 }
 
-// metricReader returns nil when no metrics are exported over OTLP.
-func metricReader(ctx context.Context, s config.Telemetry) (sdkmetric.Reader, error) {
-	if byVariables("METRICS") {
+// metricReader returns nil when no metrics are exported over OTLP. The reader also exports what own has.
+func metricReader(ctx context.Context, s config.Telemetry, own sdkmetric.Producer) (sdkmetric.Reader, error) {
+	if byVariables("METRICS") && sdkCounts() {
 		r, err := autoexport.NewMetricReader(ctx)
 		if err != nil || autoexport.IsNoneMetricReader(r) {
 			return nil, err
 		}
 		return r, nil
 	}
+	e, err := metricExporter(ctx, s)
+	if e == nil || err != nil {
+		return nil, err
+	}
+	return sdkmetric.NewPeriodicReader(e, sdkmetric.WithProducer(own)), nil
+}
+
+func metricExporter(ctx context.Context, s config.Telemetry) (sdkmetric.Exporter, error) {
+	if byVariables("METRICS") {
+		protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
+		switch {
+		case os.Getenv("OTEL_METRICS_EXPORTER") == "none":
+			return nil, nil //nolint:nilnil // none
+		case protocol == "grpc":
+			return otlpmetricgrpc.New(ctx)
+		case protocol == "" || protocol == "http/protobuf":
+			return otlpmetrichttp.New(ctx)
+		}
+		return nil, fmt.Errorf("the protocol %q in OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_METRICS_PROTOCOL "+
+			"is not known: use grpc or http/protobuf", protocol)
+	}
 	if s.Endpoint == "" {
 		return nil, nil //nolint:nilnil // none
+	}
+	if s.Protocol == "grpc" {
+		return otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(s.Endpoint), otlpmetricgrpc.WithHeaders(s.Headers))
 	}
 	at, err := signalURL(s.Endpoint, "metrics")
 	if err != nil {
 		return nil, err
 	}
-	var e sdkmetric.Exporter
-	if s.Protocol == "grpc" {
-		e, err = otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(s.Endpoint), otlpmetricgrpc.WithHeaders(s.Headers))
-	} else {
-		e, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(at),
-			otlpmetrichttp.WithHeaders(s.Headers))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return sdkmetric.NewPeriodicReader(e), nil
+	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(at), otlpmetrichttp.WithHeaders(s.Headers))
 }
 
 // signalURL is the URL of a signal: the endpoint's with /v1/SIGNAL, as for OTEL_EXPORTER_OTLP_ENDPOINT.

@@ -120,7 +120,8 @@ func TestExportByVariables(t *testing.T) {
 // What cannot be used is an error, not another setting.
 func TestVariablesThatCannotBeUsed(t *testing.T) {
 	for name, value := range map[string]string{"OTEL_TRACES_EXPORTER": "carrier-pigeon",
-		"OTEL_METRICS_EXPORTER": "carrier-pigeon", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "udp"} {
+		"OTEL_METRICS_EXPORTER": "carrier-pigeon", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "udp",
+		"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "udp", "OTEL_METRICS_PRODUCERS": "carrier-pigeon"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 			t.Setenv(name, value)

@@ -46,6 +46,7 @@ type Telemetry struct {
 	traces   *sdktrace.TracerProvider // nil when no traces are exported
 	tracers  trace.TracerProvider     // what hosts get of it
 	metrics  *sdkmetric.MeterProvider // nil when OTEL_SDK_DISABLED is set
+	meters   metric.MeterProvider     // what hosts get of it
 	registry *prometheus.Registry
 	failures *failures
 }
@@ -96,8 +97,9 @@ func (t *Telemetry) startTraces(spans sdktrace.SpanExporter, s config.Telemetry,
 // startMetrics makes the provider of metrics, which are always kept for Prometheus.
 func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about *resource.Resource) error {
 	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	own := newAggregates(maxSeries)
 	scraped, err := prometheusexporter.New(prometheusexporter.WithRegisterer(t.registry),
-		prometheusexporter.WithoutScopeInfo(),
+		prometheusexporter.WithoutScopeInfo(), prometheusexporter.WithProducer(own),
 		prometheusexporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
 	if err != nil {
 		return err
@@ -107,7 +109,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about 
 	if os.Getenv("OTEL_METRICS_EXEMPLAR_FILTER") == "" { // exemplars take a tenth of what a span takes
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
-	pushed, err := metricReader(ctx, s)
+	pushed, err := metricReader(ctx, s, own)
 	if err != nil {
 		return err
 	}
@@ -115,6 +117,10 @@ func (t *Telemetry) startMetrics(ctx context.Context, s config.Telemetry, about 
 		options = append(options, sdkmetric.WithReader(pushed))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(options...)
+	t.meters = t.metrics
+	if !sdkCounts() {
+		t.meters = &meterProvider{t.metrics, own}
+	}
 	return t.failures.observe(t.metrics)
 }
 
@@ -125,10 +131,7 @@ func (t *Telemetry) TracerProvider() trace.TracerProvider {
 
 // MeterProvider is for host.Options; nil when OTEL_SDK_DISABLED is "true".
 func (t *Telemetry) MeterProvider() metric.MeterProvider {
-	if t.metrics == nil {
-		return nil
-	}
-	return t.metrics
+	return t.meters
 }
 
 // Limits of a scrape.

@@ -102,10 +102,31 @@ func (c *Context) Cancel() {
 	}
 }
 
+// WithValues returns a context that ends when ctx does, with the values of another one: a span's, which is derived from
+// ctx by values alone. Watch looks through it, and cannot look through a context of the standard library's.
+func WithValues(ctx, values context.Context) context.Context {
+	switch ctx.(type) {
+	case *Context, *valued:
+		return &valued{ctx, values}
+	}
+	return values
+}
+
+type valued struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements context.Context.
+func (v *valued) Value(key any) any { return v.values.Value(key) }
+
 // Watch wakes w when ctx is canceled, until Unwatch. It returns a channel that closes when what ctx was derived
 // from ends; nil if that never ends. The deadline is the caller's to watch. For any other context, and one that is
 // watched already, it is the channel that closes at its end.
 func Watch(ctx context.Context, w Waiter) (ended <-chan struct{}) {
+	if v, is := ctx.(*valued); is {
+		return Watch(v.Context, w)
+	}
 	c, is := ctx.(*Context)
 	if !is {
 		return ctx.Done()
@@ -122,6 +143,9 @@ func Watch(ctx context.Context, w Waiter) (ended <-chan struct{}) {
 
 // Unwatch ends Watch.
 func Unwatch(ctx context.Context, w Waiter) {
+	if v, is := ctx.(*valued); is {
+		Unwatch(v.Context, w)
+	}
 	c, is := ctx.(*Context)
 	if !is {
 		return

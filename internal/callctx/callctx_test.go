@@ -105,6 +105,35 @@ func TestDeadlineAndValueOfTheParent(t *testing.T) {
 	}
 }
 
+// Watch looks through a context that adds values alone: the contexts below stay without a timer and a channel.
+func TestWatchLooksThroughValues(t *testing.T) {
+	var outer, inner Context
+	outer.Init(t.Context(), time.Time{})
+	spans := func(ctx context.Context, name string) context.Context {
+		return WithValues(ctx, context.WithValue(ctx, key{}, name))
+	}
+	inner.Init(spans(&outer, "call"), time.Now().Add(time.Hour))
+	ctx := spans(spans(&inner, "stage"), "part")
+	w := make(waiter, 9)
+	Watch(ctx, w)
+	if outer.whole != nil || inner.whole != nil {
+		t.Error("there are contexts of the standard library")
+	}
+	if ctx.Value(key{}) != "part" || inner.Value(key{}) != "call" {
+		t.Errorf("the values are %v and %v", ctx.Value(key{}), inner.Value(key{}))
+	}
+	Unwatch(ctx, w)
+	outer.Cancel()
+	if len(w) > 0 {
+		t.Error("woken though no longer watching")
+	}
+	child, stop := context.WithCancel(ctx)
+	defer stop()
+	if ctx.Err() == nil || child.Err() == nil {
+		t.Error("it has not ended")
+	}
+}
+
 type waiter chan struct{}
 
 func (w waiter) Wake() { w <- struct{}{} }
