@@ -43,9 +43,6 @@ func (s sample) perSecond() float64 { return float64(s.calls) / s.elapsed.Second
 
 func (s sample) cpuPerCall() float64 { return float64(s.cpu.Microseconds()) / float64(s.calls) }
 
-// perCall is the time between the ends of two calls, in nanoseconds.
-func (s sample) perCall() float64 { return float64(s.elapsed) / float64(s.calls) }
-
 // maxForeign is the share of the machine that others may take in a round that counts.
 const maxForeign = 0.03
 
