@@ -9,8 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -299,14 +301,19 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 // announce prints where it serves. The token is in a part of the URL that browsers send to no one.
 func (p *program) announce(w io.Writer, all []server.Listener) {
 	for _, l := range all {
-		switch {
-		case l.Addr().Network() == "unix":
+		at, isTCP := l.Addr().(*net.TCPAddr)
+		if !isTCP {
 			fmt.Fprintf(w, "serving at %s\n", l.Addr())
-		case l.TLS != nil:
-			fmt.Fprintf(w, "serving at https://%s/#token=%s\n", l.Addr(), p.own)
-		default:
-			fmt.Fprintf(w, "serving at http://%s/#token=%s\n", l.Addr(), p.own)
+			continue
 		}
+		scheme, place := "http", at.String()
+		if l.TLS != nil {
+			scheme = "https"
+		}
+		if at.IP.IsUnspecified() { // no address that a browser could open
+			place = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
+		}
+		fmt.Fprintf(w, "serving at %s://%s/#token=%s\n", scheme, place, p.own)
 	}
 }
 

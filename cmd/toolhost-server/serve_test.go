@@ -44,7 +44,7 @@ func (h *home) serving(t *testing.T) (url, token string, ended <-chan error) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
 	lines := bufio.NewScanner(out)
 	for url == "" && lines.Scan() {
-		if m := regexp.MustCompile(`(http://[^/]+)/#token=(\w+)`).FindStringSubmatch(lines.Text()); m != nil {
+		if m := regexp.MustCompile(`(https?://[^/]+)/#token=(\w+)`).FindStringSubmatch(lines.Text()); m != nil {
 			url, token = m[1], m[2]
 		}
 	}

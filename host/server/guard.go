@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -180,7 +181,8 @@ func growStack(i int) byte {
 // foreign says why a request over TCP is not one for this server: pages of other origins, and names that lead here by a
 // trick of the DNS, must not use what the user may.
 func (s *Server) foreign(r *http.Request) string {
-	if !s.isHost(r.Host) {
+	reached, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if named := reached != nil && r.Host == reached.String(); !named && !s.isHost(r.Host) { // no DNS names an address
 		return fmt.Sprintf("this server is not %.200q: use the address that it printed, or name the host in the serve block",
 			r.Host)
 	}

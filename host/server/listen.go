@@ -214,7 +214,7 @@ func (s *Server) name(listeners []Listener) {
 		s.addresses = append(s.addresses, scheme+l.Addr().String())
 		host, port, _ := net.SplitHostPort(l.Addr().String())
 		names := append([]string{host}, s.options.Hosts...)
-		if IsLoopback(host) {
+		if ip := net.ParseIP(host); IsLoopback(host) || ip.IsUnspecified() { // which is reached at all addresses
 			names = append(names, "localhost", "127.0.0.1", "::1")
 		}
 		for _, n := range names {
