@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -274,6 +276,56 @@ func TestTooManyWatches(t *testing.T) {
 	s.unharmed()
 	cancel()
 	await(t, "the watches end with their clients", func() bool { return s.server.watches.open() == 0 })
+}
+
+// Of 10,000 watches, those over the limit are refused with what to do, and cost no memory.
+func TestTenThousandWatches(t *testing.T) {
+	s := (&setup{}).start(t)
+	memory := func() uint64 {
+		var now runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&now)
+		return now.HeapInuse + now.StackInuse
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	before, open := memory(), 0
+	var clients sync.WaitGroup
+	var mu sync.Mutex
+	for range 20 {
+		c := s.client(viewerToken)
+		clients.Go(func() {
+			for range 500 {
+				watch, err := c.WatchCalls(ctx, connect.NewRequest(&apiv1.WatchCallsRequest{}))
+				if err == nil && watch.Receive() {
+					mu.Lock()
+					open++
+					mu.Unlock()
+					continue
+				}
+				if err == nil {
+					err = watch.Err()
+				}
+				var refused *connect.Error
+				if !errors.As(err, &refused) || refused.Code() != connect.CodeResourceExhausted ||
+					!strings.Contains(refused.Message(), "too many watches") {
+					t.Errorf("a watch ends with %v", err)
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+	s.unharmed()
+	if open != s.server.limits.watches {
+		t.Errorf("%d watches are open; the limit is %d", open, s.server.limits.watches)
+	}
+	if grown := int64(memory()) - int64(before); grown > 64<<20 {
+		t.Errorf("server and clients have %d MiB more", grown>>20)
+	}
+	cancel()
+	await(t, "the watches end with their clients", func() bool { return s.server.watches.open() == 0 })
+	s.unharmed()
 }
 
 func TestManyIdleConnectionsDoNotShutOthersOut(t *testing.T) {

@@ -29,7 +29,9 @@ func TestListenerOfAllAddresses(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- other.Serve(ctx, func() time.Duration { return patience }, Listener{Listener: wildcard{l}}) }()
+	go func() {
+		ended <- other.Serve(ctx, func() time.Duration { return patience }, Listener{Listener: wildcard{l}})
+	}()
 	address := l.Addr().String()
 	_, port, _ := net.SplitHostPort(address)
 	for name, want := range map[string]int{"localhost": 200, "127.0.0.1": 200, "127.0.0.2": 200, "127.0.0.3": 403,
