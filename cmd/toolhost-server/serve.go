@@ -138,7 +138,7 @@ func (p *program) open(ctx context.Context) error {
 	redacted := func(text string) string { return p.instance.Redact(text) } // no call begins before it is there
 	p.calls = server.NewCalls(redacted)
 	o := p.options()
-	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded})
+	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded, Usage: telemetry.Usage})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
 	p.questions = approvals.New(approvals.Options{Notify: p.tellOf})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,6 +96,10 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host")
 	expect(t, h.run(t, "status", "--verbose"), "readfile  ready", "uses the running host")
 	expect(t, h.run(t, "status", "--format", "json"), `"state": "ready"`, `"starts": 1`)
+	if runtime.GOOS == "linux" {
+		expect(t, h.run(t, "status", "--verbose"), "MEMORY", "CPU", " MiB ", " s ")
+		expect(t, h.run(t, "status", "--format", "json"), `"memory_bytes": `)
+	}
 	expect(t, h.run(t, "serve"), "is running already", "\n1")
 	expect(t, h.run(t, "serve", "--show-token"), token)
 	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 200, "/metrics": 401, "/mcp": 401} {

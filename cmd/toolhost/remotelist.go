@@ -27,7 +27,8 @@ func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) e
 	}
 	all := []pluginStatus{}
 	for _, p := range reply.Plugins {
-		all = append(all, pluginStatus{pluginstatus.Status(p), bootstrap.LockState(p.Lock)})
+		all = append(all, pluginStatus{Status: pluginstatus.Status(p), Lock: bootstrap.LockState(p.Lock),
+			Memory: p.MemoryBytes, CPU: p.Cpu.AsDuration().Seconds()})
 	}
 	if err := g.printStatus(all, format); err != nil {
 		return err

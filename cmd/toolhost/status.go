@@ -22,7 +22,8 @@ func newStatus(g *globals) *cobra.Command {
 		Use:   "status",
 		Short: "Start every plugin and show its state",
 		Long: "Start every plugin and show its state. With a running host (toolhost serve) nothing is started: the\n" +
-			"states are those of its plugins.",
+			"states are those of its plugins. With --verbose, and as JSON, it also shows what memory and processor\n" +
+			"time they use.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
 	}
@@ -69,17 +70,27 @@ func (g *globals) status(ctx context.Context, format string) error {
 	return nil
 }
 
-// A pluginStatus is a plugin's state, and how it compares with the lock file.
+// A pluginStatus is a plugin's state, how it compares with the lock file, and what a running host knows it to use.
 type pluginStatus struct {
 	supervise.Status
-	Lock bootstrap.LockState `json:"lock,omitempty"`
+	Lock   bootstrap.LockState `json:"lock,omitempty"`
+	Memory int64               `json:"memory_bytes,omitempty"`
+	CPU    float64             `json:"cpu_seconds,omitempty"`
+}
+
+// usage has two cells of the table.
+func (p pluginStatus) usage() string {
+	if p.Memory == 0 {
+		return "-\t-"
+	}
+	return fmt.Sprintf("%.1f MiB\t%.2f s", float64(p.Memory)/(1<<20), p.CPU)
 }
 
 func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 	out := []pluginStatus{}
 	for _, p := range s.Processes() {
 		lock, notice := s.LockState(ctx, p)
-		status := pluginStatus{p.Status(), lock}
+		status := pluginStatus{Status: p.Status(), Lock: lock}
 		if notice != "" {
 			status.Notices = append(slices.Clone(status.Notices), notice)
 		}
@@ -93,14 +104,16 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 		return g.printJSON(all)
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
+	usage := g.verbose && slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Memory > 0 })
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks,
-		"LOCK")+"LAST ERROR")
+	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+
+		column(usage, "MEMORY\tCPU")+column(locks, "LOCK")+"LAST ERROR")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts,
 			p.Tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks,
-				cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"),
+			column(usage, p.usage()),
+			column(locks, cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
 }

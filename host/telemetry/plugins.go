@@ -149,6 +149,17 @@ func (o *observer) readUsage(all []*supervise.Process) {
 	}
 }
 
+// Usage returns the resident memory, in bytes, and the processor time of a plugin's process and all that it has started.
+// Both are 0 where the system does not tell, and of a process that has ended.
+func Usage(pid int) (memory int64, cpu time.Duration) {
+	root, left := rootOf(pid), maxProcesses
+	if root == 0 {
+		return 0, 0
+	}
+	t := readTree(root, &left)
+	return t.memory, t.time
+}
+
 // add takes what was read of a plugin's tree of processes. The sum of their times does not go down: neither when a tree
 // is replaced, nor when a process ends without its parent waiting for it, which takes its time along.
 func (u *usage) add(root int, now processTree) {

@@ -94,6 +94,13 @@ func TestProcessTree(t *testing.T) {
 	if root == 0 || whole.processes < 1 || whole.memory < 1<<20 || left != 100-whole.processes {
 		t.Errorf("the tree of %d is %+v, and %d are left", root, whole, left)
 	}
+	pid := a.supervisor.Process("steady").Status().PID
+	if memory, cpu := Usage(pid); memory < 1<<20 || memory > 1<<30 || cpu < whole.time || cpu > time.Hour {
+		t.Errorf("the plugin uses %d bytes and %v", memory, cpu)
+	}
+	if memory, cpu := Usage(1 << 30); memory != 0 || cpu != 0 {
+		t.Errorf("a process that does not exist uses %d bytes and %v", memory, cpu)
+	}
 	left = 1
 	if own := readTree(os.Getpid(), &left); own.processes != 1 || left != 0 {
 		t.Errorf("with one process it is %+v, and %d are left", own, left)

@@ -24,7 +24,7 @@ type Options struct {
 	// Load are the options with which the configuration was opened, to check its file again. What runs something is not
 	// used of them.
 	Load bootstrap.Options
-	// Usage returns the memory of a plugin's processes, in bytes, and their processor time; nil leaves both out.
+	// Usage returns the memory of a plugin's processes, in bytes, and their processor time; 0 and nil leave both out.
 	Usage func(pid int) (memory int64, cpu time.Duration)
 	// Reloaded is called after each reload that has changed something; nil does nothing.
 	Reloaded func()

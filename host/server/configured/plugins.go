@@ -48,8 +48,9 @@ func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plug
 		out.Notices = append(out.Notices, s.text(notice))
 	}
 	if s.options.Usage != nil && now.PID != 0 {
-		memory, cpu := s.options.Usage(now.PID)
-		out.MemoryBytes, out.Cpu = memory, durationpb.New(cpu)
+		if memory, cpu := s.options.Usage(now.PID); memory > 0 {
+			out.MemoryBytes, out.Cpu = memory, durationpb.New(cpu)
+		}
 	}
 	s.mu.Lock()
 	out.LastCrash = s.crashes[now.Name]
