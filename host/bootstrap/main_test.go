@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		serveGreet()
 	}
 	dir, err := os.MkdirTemp("", "bootstrap-test")
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 		folder := filepath.Join(dir, name)
 		err = errors.Join(err, os.MkdirAll(folder, 0o700), os.Setenv(name, folder))
 	}
