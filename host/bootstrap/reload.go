@@ -23,8 +23,8 @@ type Reloaded struct {
 }
 
 // Reload switches to the present configuration, rules, remembered approvals and programs of the plugins. An error means
-// that nothing has changed but one thing: approvals that have been revoked no longer hold. The plugins that restart names
-// are started again even if they are unchanged.
+// that nothing has changed but one thing: approvals that have been revoked no longer hold. The plugins that restart
+// names are started again even if they are unchanged.
 // The new rules apply before any plugin changes, and before a new one can be called.
 func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded, err error) {
 	i.reloading.Lock()
@@ -133,8 +133,8 @@ func (s *snapshot) spec(name string) supervise.Spec {
 }
 
 // Changes returns a channel that receives when a file that a Reload would read has changed and is completely written:
-// the configuration, its lock file, the rules beside it, the list of trusted files, remembered approvals, the folders of
-// plugins, and programs. Nothing is sent after ctx has ended.
+// the configuration, its lock file, the rules beside it, the list of trusted files, remembered approvals, the folders
+// of plugins, and programs. Nothing is sent after ctx has ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
 	go w.run(ctx)

@@ -69,7 +69,8 @@ func TestEachFieldArrives(t *testing.T) {
 func TestTextsOfPlugins(t *testing.T) {
 	redact := func(string) string { return "redacted \xff" }
 	const want = "redacted \uFFFD"
-	m := Message(supervise.Status{LastError: "e", Stderr: []string{"a", "b"}, Notices: []string{"n"}, Source: "s\xff"}, redact)
+	m := Message(supervise.Status{LastError: "e", Stderr: []string{"a", "b"}, Notices: []string{"n"}, Source: "s\xff"},
+		redact)
 	got := append([]string{m.LastError}, append(m.Stderr, m.Notices...)...)
 	if diff := cmp.Diff([]string{want, want, want, want}, got); diff != "" {
 		t.Error(diff)
