@@ -123,6 +123,22 @@ func TestApproveFlagAtARunningHost(t *testing.T) {
 	}
 }
 
+// A host that stops does not wait for answers that nobody can give any more: the call is made by another host.
+func TestStopWithAnOpenQuestion(t *testing.T) {
+	h := askingHome(t, "")
+	got := make(chan string, 1)
+	go func() { got <- h.run(t, "call", "--verbose", "shell__exec", "command=touch file") }()
+	h.waiting(t)
+	expect(t, h.run(t, "serve", "--stop", "--drain", "1h"), "stops", "\n0")
+	select {
+	case text := <-got:
+		expect(t, text, "a host of its own", "E_APPROVAL_UNAVAILABLE", "nothing was run", "\n3")
+	case <-time.After(patience):
+		t.Fatal("the call has not ended")
+	}
+	h.awaitNone(t)
+}
+
 // The terminal that called asks, too; when another approver is faster, it says who.
 func TestTerminalHearsOfAnotherAnswer(t *testing.T) {
 	h := askingHome(t, "")

@@ -109,6 +109,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	context.AfterFunc(p.server.Stopping(), p.mcp.EndStreams)
+	context.AfterFunc(p.server.Stopping(), p.questions.Stop) // whoever would answer is no longer served
 	if p.listeners, err = p.listen(ctx, given); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -95,6 +96,9 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 		return err
 	} else if err != nil {
 		return remoteError(err)
+	}
+	if e := result.Error; e != nil && e.Name == approvals.StoppedName {
+		return errNoHost // another host asks
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})

@@ -65,11 +65,13 @@ const (
 	noticeTimeout  = 10 * time.Second
 	noticeAttempts = 3
 	noticePause    = 2 * time.Second // before the second attempt; twice that before the third
+	closeTime      = 5 * time.Second // for what waits when a Notifier is closed
 )
 
 // A Notifier tells targets of questions. What a target does never delays a call.
 type Notifier struct {
 	targets []*backlog
+	closing chan struct{}
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	options NotifierOptions
@@ -101,7 +103,7 @@ func NewNotifier(targets []Target, o NotifierOptions) *Notifier {
 		return http.ErrUseLastResponse
 	}})
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &Notifier{cancel: cancel, options: o}
+	n := &Notifier{closing: make(chan struct{}), cancel: cancel, options: o}
 	for _, t := range targets {
 		b := &backlog{waiting: make(chan *Question, maxNotices)}
 		n.targets = append(n.targets, b)
@@ -121,37 +123,61 @@ func (n *Notifier) Notify(q *Question) {
 	}
 }
 
-// Close ends what is being delivered.
+// Close delivers what waits, for at most five seconds, and logs how much it could not. What comes later is dropped.
 func (n *Notifier) Close() {
-	n.cancel()
+	close(n.closing)
+	defer time.AfterFunc(closeTime, n.cancel).Stop()
 	n.running.Wait()
+	n.cancel()
 }
 
 // deliver tells one target of one question after the other.
 func (n *Notifier) deliver(ctx context.Context, t Target, b *backlog) {
 	report := func() {
 		if dropped := b.dropped.Swap(0); dropped > 0 {
-			n.options.Logger.Warn("notices of approvals were dropped, since too many wait", "notify", t.Name, "dropped",
-				dropped)
+			n.options.Logger.Warn("notices of approvals were dropped, since too many wait or the host stops", "notify",
+				t.Name, "dropped", dropped)
 		}
 	}
 	defer report()
 	for {
-		var q *Question
-		select {
-		case <-ctx.Done():
+		q := b.next(n.closing)
+		if q == nil {
 			return
-		case q = <-b.waiting:
 		}
 		report()
+		if ctx.Err() != nil {
+			b.dropped.Add(1)
+			continue
+		}
 		body, err := json.Marshal(n.notice(q))
 		if err == nil {
 			err = n.send(ctx, t, body)
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			n.options.Logger.Warn("a notice of an approval could not be delivered", "notify", t.Name, "id", q.ID, "error",
 				n.options.Redact(err.Error()))
 		}
+	}
+}
+
+// next is the next question to tell of; nil when none waits after closing.
+func (b *backlog) next(closing <-chan struct{}) *Question {
+	select {
+	case q := <-b.waiting:
+		return q
+	default:
+	}
+	select {
+	case q := <-b.waiting:
+		return q
+	case <-closing:
+	}
+	select {
+	case q := <-b.waiting: // both were ready
+		return q
+	default:
+		return nil
 	}
 }
 

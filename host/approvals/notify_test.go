@@ -137,6 +137,21 @@ func TestNotifyNeverWaits(t *testing.T) {
 	}
 }
 
+// What waits is delivered before the end.
+func TestCloseDelivers(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	n := NewNotifier([]Target{{Name: "chat", URL: h.URL}}, NotifierOptions{})
+	const all = 20
+	for range all {
+		n.Notify(question("{}"))
+	}
+	n.Close()
+	if count := len(h.bodies); count != all {
+		t.Errorf("%d of %d notices", count, all)
+	}
+}
+
 // The queue tells of each question twice, with its outcome the second time.
 func TestQueueNotifies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/internal/feed"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // Kind says what a question is about.
@@ -45,6 +46,7 @@ type Question struct {
 	Outcome *Outcome
 
 	reply chan Answer // has room for the one answer
+	size  int         // bytes of what is shown
 }
 
 // CallID is the call that the question is about.
@@ -135,12 +137,15 @@ func (e *AnsweredError) Error() string {
 type Options struct {
 	// MaxWaiting is how many questions may wait at once; more are refused. Zero is 1000.
 	MaxWaiting int
+	// MaxBytes is how many bytes they may have together, with arguments and previews. Zero is 64 MiB.
+	MaxBytes int
 	// Notify is called with each question when it begins to wait and when it ends. It must not block.
 	Notify func(*Question)
 }
 
 const (
 	defaultWaiting = 1000
+	defaultBytes   = 64 << 20
 	maxEnded       = 1000 // questions whose outcome is remembered
 )
 
@@ -148,8 +153,12 @@ const (
 type Queue struct {
 	options Options
 
+	stopping context.Context
+	stop     context.CancelFunc
+
 	mu      sync.Mutex
 	waiting map[string]*Question
+	bytes   int                // of all that wait
 	ended   map[string]Outcome // of the last maxEnded questions
 	order   []string           // their ids, the oldest first
 	changes feed.Feed[*Question]
@@ -157,8 +166,24 @@ type Queue struct {
 
 // New returns an empty queue.
 func New(o Options) *Queue {
-	o.MaxWaiting = cmp.Or(o.MaxWaiting, defaultWaiting)
-	return &Queue{options: o, waiting: map[string]*Question{}, ended: map[string]Outcome{}}
+	o.MaxWaiting, o.MaxBytes = cmp.Or(o.MaxWaiting, defaultWaiting), cmp.Or(o.MaxBytes, defaultBytes)
+	q := &Queue{options: o, waiting: map[string]*Question{}, ended: map[string]Outcome{}}
+	q.stopping, q.stop = context.WithCancel(context.Background())
+	return q
+}
+
+// Stop ends all questions, and refuses new ones, since nobody answers any more: the host stops. Their calls end with a
+// StoppedName error, and have not run.
+func (q *Queue) Stop() { q.stop() }
+
+// StoppedName is the name of the error of a call whose question Stop has ended.
+const StoppedName = "HostStopping"
+
+// errStopped is how such a question ends.
+func errStopped() error {
+	return &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: StoppedName, Retryable: true,
+		Message:    "the host stops before a person has answered; nothing was run",
+		Suggestion: "Make the call again once a host runs."}
 }
 
 // Approve waits until a person answers, or ctx ends.
@@ -184,7 +209,7 @@ func (q *Queue) AnswerInput(ctx context.Context, r *host.InputRequest) (map[stri
 func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 	question.ID, question.Asked, question.reply = rand.Text(), time.Now(), make(chan Answer, 1)
 	var err error
-	if question.Hash, err = hashOf(question); err != nil {
+	if question.Hash, question.size, err = hashOf(question); err != nil {
 		return Answer{}, err
 	}
 	if err := q.add(question); err != nil {
@@ -194,15 +219,18 @@ func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 	case a := <-question.reply:
 		return a, nil
 	case <-ctx.Done():
+	case <-q.stopping.Done():
 	}
-	o := &Outcome{Result: Withdrawn, Time: time.Now()}
-	if e, answered := errors.AsType[*AnsweredError](context.Cause(ctx)); answered {
+	o, err := &Outcome{Result: Withdrawn, Time: time.Now()}, ctx.Err()
+	if err == nil {
+		o.Reason, err = "the host stops", errStopped()
+	} else if e, answered := errors.AsType[*AnsweredError](context.Cause(ctx)); answered {
 		o = &e.Outcome
 	} else if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		o.Result = Expired
 	}
 	if q.end(question.ID, o) {
-		return Answer{}, ctx.Err()
+		return Answer{}, err
 	}
 	return <-question.reply, nil // an answer came first
 }
@@ -210,9 +238,16 @@ func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 func (q *Queue) add(question *Question) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) >= q.options.MaxWaiting {
+	switch {
+	case q.stopping.Err() != nil:
+		return errStopped()
+	case len(q.waiting) >= q.options.MaxWaiting:
 		return fmt.Errorf("%d questions wait for people already, which is the limit", len(q.waiting))
+	case q.bytes+question.size > q.options.MaxBytes:
+		return fmt.Errorf("the questions that wait for people already have %d bytes, this one has %d, and the limit is %d",
+			q.bytes, question.size, q.options.MaxBytes)
 	}
+	q.bytes += question.size
 	q.waiting[question.ID] = question
 	q.tell(question)
 	return nil
@@ -231,6 +266,7 @@ func (q *Queue) endLocked(id string, o *Outcome) bool {
 		return false
 	}
 	delete(q.waiting, id)
+	q.bytes -= question.size
 	q.ended[id], q.order = *o, append(q.order, id)
 	if len(q.order) > maxEnded {
 		delete(q.ended, q.order[0])
@@ -308,7 +344,7 @@ func (q *Queue) List() []*Question {
 }
 
 // hashOf is of what a person sees of a question, without its id and its time.
-func hashOf(q *Question) (string, error) {
+func hashOf(q *Question) (hash string, size int, err error) {
 	shown := struct {
 		Call  *host.ApprovalRequest
 		Input *host.InputRequest
@@ -320,8 +356,8 @@ func hashOf(q *Question) (string, error) {
 	}
 	text, err := json.Marshal(shown)
 	if err != nil {
-		return "", fmt.Errorf("the question cannot be shown: %w", err)
+		return "", 0, fmt.Errorf("the question cannot be shown: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:]), len(text), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,7 +105,7 @@ func TestHash(t *testing.T) {
 	hash := func(change func(*host.ApprovalRequest)) string {
 		r := request("c")
 		change(r)
-		h, err := hashOf(&Question{Call: r})
+		h, _, err := hashOf(&Question{Call: r})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,6 +222,50 @@ func TestManyQuestions(t *testing.T) {
 		}
 		if told != 2*defaultWaiting {
 			t.Errorf("%d notices of %d questions", told, defaultWaiting)
+		}
+	})
+}
+
+// Questions whose bytes would be too many together are refused, until others have ended.
+func TestManyBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{MaxBytes: 10_000})
+		large := request("large")
+		large.Arguments = json.RawMessage(`"` + strings.Repeat("x", 6000) + `"`)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := ask(ctx, q, large)
+		synctest.Wait()
+		if r := <-ask(t.Context(), q, large); r.err == nil || !strings.Contains(r.err.Error(), "the limit is 10000") {
+			t.Errorf("a second one: %v", r.err)
+		}
+		cancel()
+		<-first
+		ctx, cancel = context.WithCancel(t.Context())
+		again := ask(ctx, q, large)
+		synctest.Wait()
+		if len(q.List()) != 1 {
+			t.Error("the place of one that has ended is not free")
+		}
+		cancel()
+		<-again
+	})
+}
+
+// When the host stops, calls that wait end at once, and no other waits.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last *Question
+		q := New(Options{Notify: func(one *Question) { last = one }})
+		waiting := ask(t.Context(), q, request("first"))
+		synctest.Wait()
+		q.Stop()
+		for _, r := range []reply{<-waiting, <-ask(t.Context(), q, request("second"))} {
+			if e, coded := errors.AsType[*sdk.Error](r.err); !coded || e.Name != StoppedName || !e.Retryable {
+				t.Errorf("a call ends with %v", r.err)
+			}
+		}
+		if o := last.Outcome; o == nil || o.Result != Withdrawn || o.Reason == "" || len(q.List()) != 0 {
+			t.Errorf("the question ends as %+v, and %d wait", o, len(q.List()))
 		}
 	})
 }
