@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,18 +15,27 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A home is a user's folders, with the programs of this commit.
 type home struct {
 	dir, bin string
 	env      []string
+	log      io.Writer // of what serving starts; nil drops it
 }
 
 // programs is the folder of this commit's programs, built once for all tests.
 var programs string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(wire.EnvCookie) != "" {
+		servePlugin()
+	}
+	// with a umask of 0 others could write to it, and it would not be run as a plugin
+	if own, err := os.Executable(); err == nil {
+		_, _ = os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755)
+	}
 	dir, err := os.MkdirTemp("", "toolhost-server-test")
 	for _, build := range [][]string{{dir, "."}, {dir, "../toolhost"},
 		{filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"},

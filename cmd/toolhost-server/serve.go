@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,10 +44,12 @@ type program struct {
 	services  *configured.Services
 	questions *approvals.Queue
 	notifier  atomic.Pointer[approvals.Notifier]
+	reloading sync.Mutex
 	told      []config.Notify // of the notifier in use
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
-	history   *history.Index // nil without a record
+	exports   struct{ used, told config.Telemetry } // what the telemetry block said at the start, and last
+	history   *history.Index                        // nil without a record
 	server    *server.Server
 	stop      context.CancelFunc
 	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
@@ -153,13 +156,16 @@ func (p *program) open(ctx context.Context) error {
 	return nil
 }
 
-// reloaded applies what a reload has changed of the serve block.
+// reloaded applies what a reload has changed of the serve block, and tells what waits for the next start.
 func (p *program) reloaded() {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
 	if err := p.server.SetTokens(p.tokens(p.own)); err != nil {
 		p.log.Error("the tokens are those of before", "error", err)
 	}
 	p.toolsChanged("") // by the current profile
 	p.notify()
+	p.tellOfTelemetry()
 }
 
 func (p *program) serverOptions() server.Options {

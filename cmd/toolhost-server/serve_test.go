@@ -34,6 +34,7 @@ func (h *home) withPlugin(t *testing.T, config string) *home {
 func (h *home) serving(t *testing.T) (url, token string, ended <-chan error) {
 	t.Helper()
 	cmd := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address", "127.0.0.1:0")
+	cmd.Stderr = h.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"reflect"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -15,9 +16,8 @@ func (p *program) startTelemetry(ctx context.Context) func(*config.Config) (trac
 	metric.MeterProvider, error) {
 	return func(c *config.Config) (trace.TracerProvider, metric.MeterProvider, error) {
 		o := telemetry.Options{Version: version, Logger: p.log}
-		if c.Telemetry != nil {
-			o.Settings = *c.Telemetry
-		}
+		o.Settings = exported(c)
+		p.exports.used, p.exports.told = o.Settings, o.Settings
 		t, err := telemetry.New(ctx, o)
 		if err != nil {
 			return nil, nil, err
@@ -25,6 +25,28 @@ func (p *program) startTelemetry(ctx context.Context) func(*config.Config) (trac
 		p.telemetry = t
 		return t.TracerProvider(), t.MeterProvider(), nil
 	}
+}
+
+// exported is what the configuration says of exports. The rest of its block is up to date after a reload.
+func exported(c *config.Config) (s config.Telemetry) {
+	if c.Telemetry != nil {
+		s = *c.Telemetry
+		s.Content = false
+	}
+	return s
+}
+
+// tellOfTelemetry logs when a reload has changed where traces and metrics go: the exporters stay until the end.
+func (p *program) tellOfTelemetry() {
+	now := exported(p.instance.Config())
+	if reflect.DeepEqual(now, p.exports.told) {
+		return
+	}
+	if p.exports.told = now; reflect.DeepEqual(now, p.exports.used) {
+		return
+	}
+	p.log.Warn("the telemetry block has changed, which takes effect when the host starts again. Fix: toolhost serve "+
+		"--stop, then start it again", "config", p.instance.Config().Path)
 }
 
 // endTelemetry exports what is left.
