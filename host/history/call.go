@@ -93,6 +93,7 @@ func milliseconds(ms float64) time.Duration {
 // A field is one of a call that is searched by its whole value. The letters of tokens in indexes depend on the order.
 type field int
 
+// The letters of fields are in the index: whoever adds one before the last raises version in store.go.
 const (
 	fieldCallID field = iota
 	fieldTool
