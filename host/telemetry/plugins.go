@@ -149,8 +149,8 @@ func (o *observer) readUsage(all []*supervise.Process) {
 	}
 }
 
-// Usage returns the resident memory, in bytes, and the processor time of a plugin's process and all that it has started.
-// Both are 0 where the system does not tell, and of a process that has ended.
+// Usage returns the resident memory, in bytes, and the processor time of a plugin's process and all that it has
+// started. Both are 0 where the system does not tell, and of a process that has ended.
 func Usage(pid int) (memory int64, cpu time.Duration) {
 	root, left := rootOf(pid), maxProcesses
 	if root == 0 {
