@@ -124,7 +124,7 @@ func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, er
 		c.Decision = now.applyApprovals(c, now.decideIn(m, c, false))
 		return nil, nil
 	}
-	explain := wrap(decide, now.guard, now.accept, now.lookup, now.parse, now.validate)
+	explain := wrap(decide, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate)
 	_, err := explain(ctx, now.prepare(&c))
 	return c.Decision, err
 }
@@ -145,7 +145,7 @@ func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk
 		}
 	}
 	decided := func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }
-	preview := wrap(decided, now.guard, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
+	preview := wrap(decided, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
 	_, err := preview(ctx, now.prepare(&call))
 	return call.Decision, call.preview, err
 }

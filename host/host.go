@@ -165,14 +165,14 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 // buildChain builds the chain of a call, outermost step first. No step after approve may change the arguments. Only a
 // call of a batch that is refused before it starts passes telemetry, audit and outcome alone, see batch.go.
 func (h *snapshot) buildChain() {
-	outside := []Middleware{h.telemetry, h.audit, h.outcome, h.guard, h.admitEarly, h.accept, h.truncate}
+	outside := []Middleware{h.telemetry, h.audit, h.outcome, h.recoverPanics, h.admitEarly, h.accept, h.truncate}
 	if len(h.options.Middleware) > 0 {
 		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
 			[]Middleware{h.afterMiddleware})
 	}
 	known := []Middleware{h.nested, h.lookup, h.admit}
-	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
-		h.input, h.start, h.deadline}
+	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit,
+		h.recordDecision, h.input, h.start, h.deadline}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
 	h.renewed = wrap(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = wrap(h.dispatch, inside...)

@@ -76,8 +76,8 @@ func moreRestrictive(a, b sdk.Outcome) sdk.Outcome {
 	return b
 }
 
-// guard turns a panic of an inner step, such as an embedder's middleware, into an error.
-func (h *snapshot) guard(next CallFunc) CallFunc {
+// recoverPanics turns a panic of an inner step, such as an embedder's middleware, into an error.
+func (h *snapshot) recoverPanics(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
 			if cause := recover(); cause != nil {

@@ -31,7 +31,7 @@ func newApprovals(g *globals) *cobra.Command {
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	cmd.AddCommand(&cobra.Command{
-		Use: "revoke ID...", Short: "Ask again", Args: atLeastOne,
+		Use: "revoke ID...", Short: "Ask again", Args: atLeastOneID,
 		RunE: func(cmd *cobra.Command, ids []string) error { return g.revoke(cmd.Context(), ids) },
 	})
 	cmd.AddCommand(newApprovalsWaiting(g), newApprovalsWatch(g), newApprovalsAnswer(g))

@@ -27,7 +27,8 @@ func newApprovalsWaiting(g *globals) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use: "waiting", Short: "List what waits for a person at the running host", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.listWaiting(cmd.Context(), profile, format) },
+		SuggestFor: []string{"list", "pending"},
+		RunE:       func(cmd *cobra.Command, _ []string) error { return g.listWaiting(cmd.Context(), profile, format) },
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	g.profileFlag(cmd, &profile)

@@ -253,8 +253,8 @@ func atMostOne(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// atLeastOne wants at least one word.
-func atLeastOne(_ *cobra.Command, args []string) error {
+// atLeastOneID wants the IDs of remembered answers.
+func atLeastOneID(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
 	}

@@ -81,7 +81,7 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 		return err
 	}
 	o := &mcpclients.Import{Program: mcpProgram(filepath.Dir(into.path)), Taken: pluginsIn(into.data),
-		Reserved: append(config.ShippedPlugins, "mcp")}
+		Reserved: config.ShippedPlugins}
 	plugins, variables := o.Plugins(servers)
 	var text strings.Builder
 	for _, p := range plugins {

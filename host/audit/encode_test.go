@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,50 @@ func TestRecordIsWrittenAsItsTagsSay(t *testing.T) {
 			t.Fatalf("(-want +got):\n%s", d)
 		}
 	})
+}
+
+// A field that is added to Record, and not to appendJSON, would be lost.
+func TestEachFieldOfARecordIsWritten(t *testing.T) {
+	r := Record{Approval: &Approval{}, Torn: &Torn{Bytes: 1, SHA256: noHash}, Head: &Head{Seq: 1, Hash: noHash}}
+	var want []string
+	v := reflect.ValueOf(&r).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		want = append(want, name)
+		switch f := v.Field(i).Addr().Interface().(type) {
+		case *int:
+			*f = 1
+		case *int64:
+			*f = 1
+		case *float64:
+			*f = 1
+		case *string:
+			*f = "x"
+		case *Kind:
+			*f = KindCall
+		case *json.RawMessage:
+			*f = json.RawMessage("{}")
+		case *time.Time, **Approval, **Torn, **Head:
+		default:
+			t.Fatalf("%s has a type that this test does not know", name)
+		}
+	}
+	line, err := r.appendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(line, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range want {
+		if _, is := got[name]; !is && name != "hash" { // the log adds the hash of the line
+			t.Errorf("%s is not written", name)
+		}
+	}
 }
 
 // members are the names of an object's members in their order, each with its value.

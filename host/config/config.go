@@ -258,7 +258,7 @@ func (r *reader) file(top *hclfile.Body) {
 	r.approval(top)
 	if b := top.Block("audit"); b != nil {
 		in := top.Open(b, "audit")
-		c.Audit = &Audit{Path: r.folder(in, "path"), Options: audit.Options{Content: in.Bool("content")}}
+		c.Audit = &Audit{Path: r.resolvePath(in, "path"), Options: audit.Options{Content: in.Bool("content")}}
 		c.Audit.Secrets, _ = in.Texts("secrets", checkSecret)
 		in.Done()
 	}
@@ -309,7 +309,7 @@ func (r *reader) roots(top *hclfile.Body) {
 	names, paths := hclfile.Names{}, map[string]string{}
 	for _, b := range top.Blocks("root") {
 		name, in := top.Named(b, hclfile.PluginNaming, names)
-		root := host.Root{Path: r.folder(in, "path"), Effect: policy.Effect(in.OneOf("effect", rootEffects))}
+		root := host.Root{Path: r.resolvePath(in, "path"), Effect: policy.Effect(in.OneOf("effect", rootEffects))}
 		if root.Effect == "" {
 			root.Effect = policy.Ask
 		}
@@ -338,8 +338,8 @@ func (r *reader) absolute(path string) string {
 	return filepath.Join(r.config.Dir, path)
 }
 
-// folder reads the path of a file or folder, "" when there is none.
-func (r *reader) folder(in *hclfile.Body, name string) string {
+// resolvePath reads the path of a file or folder, "" when there is none.
+func (r *reader) resolvePath(in *hclfile.Body, name string) string {
 	path := in.Text(name, hclfile.CheckPath)
 	if path == "" {
 		return ""

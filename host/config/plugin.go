@@ -44,7 +44,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	unset := r.Collect(func() {
 		spec.Command = r.command(in, "command", noWords)
 		r.attach(in, &spec)
-		spec.Dir = r.folder(in, "dir")
+		spec.Dir = r.resolvePath(in, "dir")
 		spec.Env = in.TextMap("env", hclfile.CheckVariable, hclfile.CheckArgument)
 		spec.Config = r.pluginConfig(in, name, values)
 	})
@@ -79,7 +79,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 
 // attach reads the file of a process to join, which stands in place of the command.
 func (r *reader) attach(in *hclfile.Body, spec *supervise.Spec) {
-	file := r.folder(in, "attach")
+	file := r.resolvePath(in, "attach")
 	if file == "" {
 		return
 	}

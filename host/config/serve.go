@@ -81,9 +81,9 @@ func (r *reader) serve(top *hclfile.Body) {
 		return
 	}
 	in := top.Open(b, "serve")
-	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.folder(in, "socket"),
+	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.resolvePath(in, "socket"),
 		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
-		Certificate: r.folder(in, "tls_cert"), Key: r.folder(in, "tls_key")}
+		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key")}
 	s.Hosts, _ = in.Texts("hosts", hclfile.CheckLine)
 	in.Needs("tls_cert", "tls_key", `"server.key"`)
 	in.Needs("tls_key", "tls_cert", `"server.crt"`)

@@ -133,7 +133,7 @@ func (t *Text) withoutNumbers(c Change) (out []*reading) {
 			o, ok1 := old.without(after)
 			f, ok2 := fresh.without(after)
 			if ok1 && ok2 && !isBlankString(o) {
-				r := newReading("line numbers", o, f, 9, t.syntax)
+				r := newReading("line numbers", o, f, lastPass, t.syntax)
 				r.numbers, r.bareNew = &old, fresh.marked == 0
 				out = append(out, r)
 			}

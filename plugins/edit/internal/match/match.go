@@ -149,7 +149,7 @@ func Content(name string, before, content []byte) *Refusal {
 		was = newline
 	}
 	t := NewText(name, was)
-	r := newReading("", string(was), string(content), 9, t.syntax)
+	r := newReading("", string(was), string(content), lastPass, t.syntax)
 	all := []Range{{0, len(was)}}
 	var refusal *Refusal
 	if before != nil {

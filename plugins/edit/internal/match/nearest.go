@@ -36,7 +36,7 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 	}
 	read := readings[0]
 	for _, one := range readings[1:] {
-		if one.lastPass == 9 {
+		if one.lastPass == lastPass {
 			read = one
 		}
 	}

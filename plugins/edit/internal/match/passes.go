@@ -24,7 +24,7 @@ var passes = []pass{
 	{1, "exact", "", 0},
 	// Blank lines around old_string, and indentation of its first line.
 	{2, "trimmed", "white space around it", 0},
-	{3, "trailing blanks", "blanks at the end of lines", trailingBlanks},
+	{blanksPass, "trailing blanks", "blanks at the end of lines", trailingBlanks},
 	// Indentation; new lines are indented as the lines around them are in the file (indentation.go).
 	{4, "tabs and spaces", "indentation", trailingBlanks | leadingBlanks},
 	// Composed and decomposed letters, quotes, dashes, width. The last pass for replace_all.
@@ -34,15 +34,17 @@ var passes = []pass{
 	// Comments left out or in other words. From here on only whole lines are found.
 	{7, "comments", "comments", lineForm},
 	// White space of any kind, line breaks, which quote is used; then separators; then comments as well.
-	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms},
-	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators},
-	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators | comments},
+	{lastPass, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms},
+	{lastPass, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators},
+	{lastPass, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators | comments},
 	// Misspelt words, a few lines that differ, are missing or too many: the one place that is clearly the best.
 	{similarPass, "similar lines", "a few words or lines", lineForm},
 }
 
 const (
+	blanksPass  = 3 // the first pass in which the places have other blanks than old_string
 	similarPass = 8
+	lastPass    = 9
 	lastForAll  = 5 // the last pass that may change all places of old_string
 	lastComment = 6 // the last pass to which comments are text like any other
 	maxHits     = 100_000

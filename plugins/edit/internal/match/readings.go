@@ -64,7 +64,7 @@ func (r *reading) code() (first, last int) {
 // readings returns the ways to interpret a change, the likeliest first.
 func (t *Text) readings(c Change) []*reading {
 	if c.Strictness == Exact {
-		return []*reading{newReading("", c.Old, c.New, 9, t.syntax)}
+		return []*reading{newReading("", c.Old, c.New, lastPass, t.syntax)}
 	}
 	if plusLine.MatchString(c.New) { // the marks of a diff would be written into the file
 		old, ok1 := withoutColumn(c.Old, " -")
@@ -72,16 +72,16 @@ func (t *Text) readings(c Change) []*reading {
 		switch {
 		case !ok1 || !ok2 || isBlankString(old):
 		case plusLine.Match(t.data): // which may be meant
-			return []*reading{newReading("", c.Old, c.New, 3, t.syntax)}
+			return []*reading{newReading("", c.Old, c.New, blanksPass, t.syntax)}
 		default:
-			return []*reading{newReading("diff", old, fresh, 9, t.syntax)}
+			return []*reading{newReading("diff", old, fresh, lastPass, t.syntax)}
 		}
 	}
 	old, fresh := c.Old, c.New
 	if cut, ok := strings.CutSuffix(old, "\r"); ok && bytes.IndexByte(t.data, '\r') < 0 { // half of a line ending
 		old, fresh = cut, strings.TrimSuffix(fresh, "\r")
 	}
-	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
+	out := []*reading{newReading("", old, fresh, lastPass, t.syntax)}
 	out = append(out, t.withoutNumbers(c)...)
 	out = append(out, t.unescaped(c)...)
 	if old, fresh, ok := unfenced(c); ok && old != c.Old && !isBlankString(old) {

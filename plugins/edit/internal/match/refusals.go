@@ -50,7 +50,7 @@ func (t *Text) warnings(f *finding) (out []string) {
 		return out
 	}
 	said := fmt.Sprintf("old_string was found by pass %d, as it differs from the file in %s.", f.number, f.differs)
-	if f.number >= 3 && f.number <= lastComment {
+	if f.number >= blanksPass && f.number <= lastComment {
 		h := f.hits[0].Range
 		file, old := t.data[t.lines[t.lineAt(h.Start)].start:h.End], f.reading.old.data
 		switch fileTabs, oldTabs := bytes.Contains(file, []byte("\t")), bytes.Contains(old, []byte("\t")); {
