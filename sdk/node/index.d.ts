@@ -91,6 +91,9 @@ export interface Call {
   readonly requestState: string;
   readonly capabilities: any;
   readonly meta: any;
+  /** The headers of W3C Trace Context for the work of this call, empty outside of a trace. */
+  readonly traceParent: string;
+  readonly traceState: string;
   /** Reports done of total, in any unit; a total of 0 is not known. */
   progress(done: number, total?: number, message?: string): void;
   /** Writes a line to the host's log. */

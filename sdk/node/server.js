@@ -221,7 +221,8 @@ class Call {
       workdir: request.workdir, attempt: request.attempt || 1, singleCall: request.singleCall, rawArguments: request.arguments,
       leaveOut: (request.leaveOut ?? []).map(String), roots: (request.roots ?? []).map(String), signal,
       inputResponses: Object.fromEntries(Object.entries(request.inputResponses ?? {}).map(([k, v]) => [k, object(v)])),
-      requestState: String(request.requestState ?? ""), capabilities: object(request.capabilities), meta: object(request.meta) });
+      requestState: String(request.requestState ?? ""), capabilities: object(request.capabilities), meta: object(request.meta),
+      traceParent: request.traceParent ?? "", traceState: request.traceState ?? "" });
   }
 
   progress(done, total = 0, message = "") {

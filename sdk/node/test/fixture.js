@@ -41,7 +41,8 @@ plugin.tool({ name: "report", description: "Reports what a call can report.", sc
   call.output("out");
   call.output(Buffer.from([0x65, 0xff]), "stderr");
   return new Result({ content: [text("done"), image(Buffer.from([0, 255]), "image/png"), resource("file:///a", "b", "text/plain")],
-    structured: { workdir: call.workdir, session: call.sessionId, attempt: call.attempt } });
+    structured: { workdir: call.workdir, session: call.sessionId, attempt: call.attempt,
+      trace: [call.traceParent, call.traceState] } });
 });
 
 plugin.tool({ name: "flood", description: "Sends many events.", schema: any }, ({ events }, call) => {

@@ -95,14 +95,16 @@ describe("a plugin that serves", { timeout: 60_000 }, () => {
   });
 
   test("reports", async () => {
-    const events = await p.events("report", {}, { workdir: "/work", sessionId: "s", attempt: 2 });
+    const events = await p.events("report", {}, { workdir: "/work", sessionId: "s", attempt: 2,
+      traceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", traceState: "a=1" });
     assert.deepEqual(events.map((e) => e.event),
       ["started", "progress", "progress", "progress", "log", "output", "output", "result"]);
     assert.deepEqual([events[4].log.level, String(events[4].log.attributes)], ["warn", '{"n":1}']);
     assert.deepEqual([events[6].output.stream, [...events[6].output.data]], ["stderr", [0x65, 0xff]]);
     const { content, structured } = events.at(-1).result;
     assert.deepEqual(content.map((c) => c.type), ["text", "image", "resource"]);
-    assert.deepEqual(JSON.parse(structured), { workdir: "/work", session: "s", attempt: 2 });
+    assert.deepEqual(JSON.parse(structured), { workdir: "/work", session: "s", attempt: 2,
+      trace: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1"] });
   });
 
   test("fails with data", async () => {

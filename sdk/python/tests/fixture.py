@@ -77,7 +77,8 @@ def report(call: Call):
     call.output("out")
     call.output(b"err\xff", stream="stderr")
     return Result(content=[text("done"), image(b"\x00\xff", "image/png"), resource("file:///a", "b", "text/plain")],
-                  structured={"workdir": call.workdir, "session": call.session_id, "attempt": call.attempt})
+                  structured={"workdir": call.workdir, "session": call.session_id, "attempt": call.attempt,
+                              "trace": [call.trace_parent, call.trace_state]})
 
 
 @plugin.tool

@@ -95,14 +95,16 @@ class Served(unittest.TestCase):
         self.assertIn("12345678901234567890123", r.structured.decode())
 
     def test_reports(self):
-        events = self.p.events("report", {}, workdir="/work", session_id="s", attempt=2)
+        events = self.p.events("report", {}, workdir="/work", session_id="s", attempt=2,
+                               trace_parent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", trace_state="a=1")
         kinds = [e.WhichOneof("event") for e in events]
         self.assertEqual(kinds, ["started", "progress", "progress", "progress", "log", "output", "output", "result"])
         self.assertEqual((events[4].log.level, events[4].log.attributes), ("warn", b'{"n": 1}'))
         self.assertEqual((events[6].output.stream, events[6].output.data), ("stderr", b"err\xff"))
         r = events[-1].result
         self.assertEqual([c.type for c in r.content], ["text", "image", "resource"])
-        self.assertEqual(json.loads(r.structured), {"workdir": "/work", "session": "s", "attempt": 2})
+        self.assertEqual(json.loads(r.structured), {"workdir": "/work", "session": "s", "attempt": 2, "trace": [
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1"]})
 
     def test_failures(self):
         e = self.p.result("fail", {"how": "tool"}).error

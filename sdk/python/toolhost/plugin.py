@@ -123,6 +123,8 @@ class Call:
         self.request_state = get("request_state", b"").decode("utf-8", "replace")
         self.capabilities = json.loads(get("capabilities", b"") or b"null")
         self.meta = json.loads(get("meta", b"") or b"null")
+        # The headers of W3C Trace Context for the work of this call, empty outside of a trace.
+        self.trace_parent, self.trace_state = get("trace_parent", ""), get("trace_state", "")
 
     @property
     def canceled(self):
