@@ -58,7 +58,8 @@ func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, to
 		slog.Int("attempts", attempts), slog.Int("generation", generation))...)
 }
 
-// recordDecision writes the decision down before the call runs. A call that may change something does not run without it.
+// recordDecision writes the decision down before the call runs. A call that may change something does not run without
+// it.
 func (h *snapshot) recordDecision(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		changes := !isTrue(c.Definition.Hints.ReadOnly)

@@ -140,7 +140,8 @@ func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
 	}
 	c := i.call
 	h.prepare(&c)
-	look := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.recoverPanics, h.accept, h.lookup)
+	look := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.recoverPanics, h.accept,
+		h.lookup)
 	if _, err := look(ctx, &c); err != nil {
 		return false
 	}

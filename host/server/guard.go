@@ -45,7 +45,7 @@ func needed(path string) Role {
 	switch role, named := needs[path]; {
 	case named:
 		return role
-	case strings.HasPrefix(path, apiPrefix), path == metricsPath:
+	case strings.HasPrefix(path, apiPrefix), strings.HasPrefix(path, reflectionPrefix), path == metricsPath:
 		return Viewer
 	}
 	return ""

@@ -149,6 +149,7 @@ func (s *Server) routes() http.Handler {
 		apiv1connect.UnimplementedPolicyServiceHandler{}), o...))
 	mount(apiv1connect.NewConfigurationServiceHandler(or[apiv1connect.ConfigurationServiceHandler](
 		s.options.Configuration, apiv1connect.UnimplementedConfigurationServiceHandler{}), o...))
+	s.mountGRPC(mount, o...)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { ok(w) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("POST "+sessionPath, s.openSession)
