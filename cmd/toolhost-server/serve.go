@@ -260,7 +260,7 @@ const defaultAddress = "127.0.0.1:7411"
 
 // listen listens on the sockets, and on an address, unless an earlier host has handed over its listeners.
 func (p *program) listen(ctx context.Context, given *inherited) (all []server.Listener, err error) {
-	secure, err := p.block().LoadTLS()
+	secure, err := p.loadTLS()
 	if err != nil {
 		return nil, err
 	}

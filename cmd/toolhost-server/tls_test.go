@@ -12,6 +12,8 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,49 @@ func TestServeWithTLS(t *testing.T) {
 		t.Error("it serves without TLS")
 	}
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
+// A certificate that is renewed is served to the next connection; one that cannot be used is not.
+func TestRenewedCertificate(t *testing.T) {
+	now := time.Now()
+	chain, key := certificate(t, now.Add(-time.Hour), now.Add(time.Hour))
+	h := newHome(t).withPlugin(t, "serve {\n  tls_cert = \"server.crt\"\n  tls_key  = \"server.key\"\n}\n")
+	h.write(t, "server.crt", chain)
+	h.write(t, "server.key", key)
+	url, _, ended := h.serving(t)
+	served := func(chain string) error {
+		known := x509.NewCertPool()
+		known.AppendCertsFromPEM([]byte(chain))
+		c, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"),
+			&tls.Config{RootCAs: known, MinVersion: tls.VersionTLS12})
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	if err := served(chain); err != nil {
+		t.Fatal(err)
+	}
+	renewed, renewedKey := certificate(t, now.Add(-time.Hour), now.Add(2*time.Hour))
+	h.write(t, "server.crt", renewed) // the key of before is not its own
+	if err := served(chain); err != nil {
+		t.Errorf("with half of the new files: %v", err)
+	}
+	h.write(t, "server.key", renewedKey)
+	if err := served(renewed); err != nil {
+		t.Errorf("with the new files: %v", err)
+	}
+	if err := served(chain); err == nil {
+		t.Error("the certificate of before is served as well")
+	}
+	if err := os.Remove(filepath.Join(h.dir, "server.crt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := served(renewed); err != nil {
+		t.Errorf("without the files: %v", err)
+	}
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	waitFor(t, ended)
 }

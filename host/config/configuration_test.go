@@ -151,8 +151,8 @@ var keys = map[string]map[string]key{
 		"socket": {"none", "a Unix socket for the user, beside the one in the user's runtime folder"},
 		"hosts": {"those of this machine", "names by which clients reach the address, with a port if that of a proxy is " +
 			"another one; requests for other names are refused"},
-		"tls_cert": {"no TLS", "the file with the certificate chain, as PEM; needs `tls_key`"},
-		"tls_key":  {"no TLS", "the file with the private key, as PEM; needs `tls_cert`"},
+		"tls_cert": {"no TLS", "the file with the certificate chain, as PEM; read again when it changes; needs `tls_key`"},
+		"tls_key":  {"no TLS", "the file with the private key, as PEM; read again when it changes; needs `tls_cert`"},
 		"on_demand": {"`false`",
 			"`true` has commands such as `toolhost call` start a host in the background when none is running"},
 		"idle_timeout": {"15m", "after how long without calls and clients a host in the background ends"},

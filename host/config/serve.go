@@ -1,10 +1,6 @@
 package config
 
 import (
-	"crypto/tls"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
@@ -36,37 +32,6 @@ type ServeToken struct {
 	// Role is viewer, approver or operator.
 	Role   string
 	Source string // such as "config.hcl:12"
-}
-
-// LoadTLS reads the certificate and the key; nil without. It fails for a certificate that clients would refuse by its
-// dates.
-func (s *Serve) LoadTLS() (*tls.Config, error) {
-	if s == nil || s.Certificate == "" {
-		return nil, nil
-	}
-	chain, err := os.ReadFile(s.Certificate)
-	if err != nil {
-		return nil, fmt.Errorf("the serve block's tls_cert: %w", err)
-	}
-	key, err := os.ReadFile(s.Key)
-	if err != nil {
-		return nil, fmt.Errorf("the serve block's tls_key: %w", err)
-	}
-	pair, err := tls.X509KeyPair(chain, key)
-	if err != nil {
-		return nil, fmt.Errorf("the serve block's tls_cert %s and tls_key %s cannot be used: %s; both are PEM files, and "+
-			"the key is that of the first certificate", s.Certificate, s.Key, strings.TrimPrefix(err.Error(), "tls: "))
-	}
-	const day = "2006-01-02 15:04 MST"
-	switch leaf, now := pair.Leaf, time.Now(); {
-	case now.After(leaf.NotAfter):
-		return nil, fmt.Errorf("the serve block's tls_cert %s expired on %s; clients refuse it: get a new one", s.Certificate,
-			leaf.NotAfter.Format(day))
-	case now.Before(leaf.NotBefore):
-		return nil, fmt.Errorf("the serve block's tls_cert %s is valid from %s on; clients refuse it before: check this "+
-			"machine's clock, or get another one", s.Certificate, leaf.NotBefore.Format(day))
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 var serveRoles = []string{"viewer", "approver", "operator"}
