@@ -136,6 +136,7 @@ type snapshot struct {
 	processes []*supervise.Process
 	catalog   *host.Catalog
 	trusted   bool
+	asRead    map[string]string // the states of the watched files before they were read, by their paths
 	layers    []policy.Layer
 	files     map[string]string // of each plugin, when it was started
 }
@@ -206,6 +207,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	if s.specs, err = p.chosen(o.Plugins); err != nil {
 		return nil, err
 	}
+	s.noteFiles()
 	for _, spec := range s.specs {
 		if _, err := i.supervisor.Add(spec); err != nil {
 			return nil, err

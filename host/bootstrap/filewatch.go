@@ -43,14 +43,21 @@ type watchedFile struct {
 	program bool
 }
 
-// newFileWatch starts with the present state of the files. The list that files returns may change.
-func newFileWatch(files func() []watchedFile) *fileWatch {
+// newFileWatch starts with the known states of files by their paths, and with the present states of the others. The list
+// that files returns may change.
+func newFileWatch(files func() []watchedFile, known map[string]string) *fileWatch {
 	w := &fileWatch{files: files, changed: make(chan struct{}, 1)}
 	if system, err := fsnotify.NewWatcher(); err == nil {
 		w.system = system
 	}
 	w.arm()
-	w.reported = fileState(w.files())
+	for _, f := range w.files() {
+		state, is := known[f.path]
+		if !is {
+			state = stateOf(f.path)
+		}
+		w.reported += state
+	}
 	w.seen = w.reported
 	return w
 }
@@ -145,25 +152,31 @@ func foldersOf(path string) []string {
 	return out
 }
 
-// fileState is a text that differs for each state of the files. The state of a folder is that of its plugins: an
-// empty one, as while a running plugin keeps it locked, counts as missing.
+// fileState is a text that differs for each state of the files.
 func fileState(files []watchedFile) string {
 	var all strings.Builder
 	for _, f := range files {
-		state, folder := stamp(f.path)
-		fmt.Fprintf(&all, "%q %s\n", f.path, state)
-		if !folder {
-			continue
-		}
-		entries, _ := os.ReadDir(f.path)
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), "toolhost-plugin-") {
-				state, _ := stamp(filepath.Join(f.path, e.Name()))
-				fmt.Fprintf(&all, "%q %s\n", e.Name(), state)
-			}
-		}
+		all.WriteString(stateOf(f.path))
 	}
 	return all.String()
+}
+
+// stateOf is a text that differs for each state of a file. The state of a folder is that of its plugins: an empty one, as
+// while a running plugin keeps it locked, counts as missing.
+func stateOf(path string) string {
+	state, folder := stamp(path)
+	all := fmt.Sprintf("%q %s\n", path, state)
+	if !folder {
+		return all
+	}
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "toolhost-plugin-") {
+			state, _ := stamp(filepath.Join(path, e.Name()))
+			all += fmt.Sprintf("%q %s\n", e.Name(), state)
+		}
+	}
+	return all
 }
 
 func (w *fileWatch) ready() bool {

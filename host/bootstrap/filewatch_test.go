@@ -88,7 +88,7 @@ func watchedFolder(t *testing.T, heard bool, changing sync.Locker) (string, *fil
 
 func watching(t *testing.T, heard bool, files func() []watchedFile) *fileWatch {
 	t.Helper()
-	w := newFileWatch(files)
+	w := newFileWatch(files, nil)
 	if w.system == nil {
 		t.Fatal("the system gives no watch")
 	}
@@ -217,5 +217,43 @@ func TestFilesOfAScript(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", command, got, want)
 		}
+	}
+}
+
+// What changes between the reading of a configuration and the watch for its changes is reported: an editor may save at
+// any time.
+func TestChangedBeforeItIsWatched(t *testing.T) {
+	trusting(t)
+	for _, name := range []string{"config.hcl", "policy.hcl"} {
+		i := withServices(t, "", Options{})
+		path := i.Config().Path
+		if name == "policy.hcl" {
+			var err error
+			if path, err = UserFile(name); err != nil {
+				t.Fatal(err)
+			}
+			makeFolder(t, filepath.Dir(path))
+		}
+		before, _ := os.ReadFile(path) // there may be none
+		writeText(t, path, "%s\n# a comment\n", before)
+		select {
+		case <-i.Changes(t.Context()):
+		case <-time.After(20 * time.Second):
+			t.Errorf("a change of %s is not reported", name)
+		}
+	}
+	c, err := Load(Options{Config: withServices(t, "", Options{}).Config().Path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, c.Path, "%s\n# a comment\n", text)
+	select {
+	case <-c.Changes(t.Context()):
+	case <-time.After(20 * time.Second):
+		t.Error("a change of the configuration is not reported")
 	}
 }

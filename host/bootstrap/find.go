@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type Configuration struct {
 	*config.Config
 	options  Options
 	redactor *redactor
-	builtin  bool // there is no file
+	builtin  bool              // there is no file
+	asRead   map[string]string // the state of the file before it was read, by its path
 }
 
 // Load reads the configuration that the options name, otherwise the first that is found. It starts nothing. The error
@@ -45,9 +47,12 @@ func Load(o Options) (*Configuration, error) {
 }
 
 func (c *Configuration) read(path string) (err error) {
+	absolute, _ := filepath.Abs(path) // config.Load says what fails
+	asRead := stateOf(absolute)
 	if c.Config, err = config.Load(path); err != nil {
 		return err
 	}
+	c.asRead = map[string]string{absolute: asRead}
 	c.redactor.add(c.Config, c.secrets())
 	if c.options.OnConfig != nil {
 		c.options.OnConfig(c.Config)

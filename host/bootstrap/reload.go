@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,6 +115,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 			}
 		}
 	}
+	next.noteFiles()
 	for _, name := range i.options.Plugins {
 		if next.spec(name).Name == "" {
 			return nil, fmt.Errorf("%s: there is no plugin %q any more", found.Path, name)
@@ -134,15 +136,17 @@ func (s *snapshot) spec(name string) supervise.Spec {
 
 // Changes returns a channel that receives when a file that a Reload would read has changed and is completely written:
 // the configuration, its lock file, the rules beside it, the list of trusted files, remembered approvals, the folders
-// of plugins, and programs. Nothing is sent after ctx has ended.
+// of plugins, and programs. A file that has changed since the instance has read it counts. Nothing is sent after ctx has
+// ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
-	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
+	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() }, i.current.Load().asRead)
 	go w.run(ctx)
 	return w.changed
 }
 
 // Changes returns a channel that receives when what Load would read has changed and is written completely: the
-// configuration, or the list of trusted files. Nothing is sent after ctx has ended.
+// configuration, or the list of trusted files. A configuration that has changed since it was read counts. Nothing is
+// sent after ctx has ended.
 func (c *Configuration) Changes(ctx context.Context) <-chan struct{} {
 	var files []watchedFile
 	if c.Path != "" {
@@ -151,7 +155,7 @@ func (c *Configuration) Changes(ctx context.Context) <-chan struct{} {
 	if path, err := UserFile("trusted"); err == nil {
 		files = append(files, watchedFile{path: path})
 	}
-	w := newFileWatch(func() []watchedFile { return files })
+	w := newFileWatch(func() []watchedFile { return files }, c.asRead)
 	go w.run(ctx)
 	return w.changed
 }
@@ -196,6 +200,19 @@ func (s *snapshot) watched() (files []watchedFile) {
 		files[i].program = f.program && !slices.Contains(s.PluginDirs, filepath.Dir(f.path))
 	}
 	return files
+}
+
+// noteFiles notes the states of the watched files, the configuration's as it was before it was read.
+func (s *snapshot) noteFiles() {
+	s.asRead = maps.Clone(s.Configuration.asRead)
+	if s.asRead == nil {
+		s.asRead = map[string]string{}
+	}
+	for _, f := range s.watched() {
+		if _, is := s.asRead[f.path]; !is {
+			s.asRead[f.path] = stateOf(f.path)
+		}
+	}
 }
 
 // programs is the state of the files of each plugin.
