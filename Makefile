@@ -16,13 +16,14 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # Packages in which goroutines share state at each call: `make test` runs them with the race detector. RACED=more, as in
-# CI, adds those in which goroutines share state at all; `make test-long` runs every other one with it.
+# CI, adds those in which goroutines share state at all; `make test-long` runs every other one with it, and cmd/toolhost,
+# whose tests start programs and take four times as long.
 SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
 	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
 	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
 	./sdk/proctree ./sdk/sdktest ./sdk/workspace
 ifdef RACED
-SHARED   += ./cmd/toolhost ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver ./host/server/... ./host/telemetry \
+SHARED   += ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver ./host/server/... ./host/telemetry \
 	./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
 endif
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
