@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/toolhost/toolhost/host/server"
 )
 
 // askingHome has the shell plugin, whose commands are asked about, and a running host.
@@ -121,6 +123,56 @@ func TestApproveFlagAtARunningHost(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the call has not ended")
 	}
+}
+
+// An upgrade ends no running call, however long that runs, and a call that waits for a person waits at the successor.
+func TestUpgradeWithLongAndWaitingCalls(t *testing.T) {
+	h := newHome(t)
+	h.write(t, "config.hcl", fmt.Sprintf("plugin_dirs = [%q]\n", h.bin))
+	_, _, ended := h.serving(t, "--drain", "1ms")
+	begin := func(command string) <-chan string {
+		got := make(chan string, 1)
+		go func() { got <- h.run(t, "call", "shell__exec", "command="+command) }()
+		return got
+	}
+	end := func(call <-chan string, want string) {
+		select {
+		case text := <-call:
+			expect(t, text, want, "\n0")
+		case <-time.After(patience):
+			t.Fatal("the call has not ended")
+		}
+	}
+	long := begin("touch begun; until [ -e go ]; do sleep 0.1; done; echo ran on")
+	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "yes"), "\n0")
+	for deadline := time.Now().Add(patience); ; {
+		if _, err := os.Stat(filepath.Join(h.dir, "begun")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the call does not run")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	waiting := begin("echo made by the successor")
+	before := h.waiting(t)
+	expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+	after := h.waiting(t)
+	if after == before {
+		t.Error("the question is the old one")
+	}
+	expect(t, h.run(t, "approvals", "answer", after, "yes"), "\n0")
+	end(waiting, "made by the successor")
+	select {
+	case err := <-ended:
+		t.Errorf("the old host ends before its call: %v", err)
+	case <-time.After(server.LeaveTime + time.Second):
+	}
+	h.write(t, "go", "")
+	end(long, "ran on")
+	waitFor(t, ended)
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	h.awaitNone(t)
 }
 
 // A host that stops does not wait for answers that nobody can give any more: the call is made by another host.

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/toolhost/toolhost/host/server"
 )
 
 const (
@@ -99,8 +97,8 @@ type handover struct {
 	done bool
 }
 
-// upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call. An
-// error means that this one serves on.
+// upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call,
+// however long that runs. An error means that this one serves on.
 func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.handover.mu.Lock()
 	defer p.handover.mu.Unlock()
@@ -136,7 +134,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	}
 	p.log.Info("another process has taken over", "pid", pid)
 	p.server.Leave()
-	time.AfterFunc(server.LeaveTime, p.stop)
+	p.questions.Stop() // people answer at the successor from now on, where waiting calls are made again
 	return pid, nil
 }
 

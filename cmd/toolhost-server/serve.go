@@ -116,7 +116,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if p.listeners, err = p.listen(ctx, given); err != nil {
 		return err
 	}
-	go p.services.Watch(ctx)
+	go p.services.Watch(p.server.Stopping())
 	go p.endWhenIdle(ctx)
 	go p.signals(ctx)
 	if given == nil {

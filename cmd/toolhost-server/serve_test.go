@@ -31,9 +31,10 @@ func (h *home) withPlugin(t *testing.T, config string) *home {
 }
 
 // serving starts toolhost serve, and returns the URL with its token once it serves, and what waits for its end.
-func (h *home) serving(t *testing.T) (url, token string, ended <-chan error) {
+func (h *home) serving(t *testing.T, more ...string) (url, token string, ended <-chan error) {
 	t.Helper()
-	cmd := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address", "127.0.0.1:0")
+	cmd := h.command(t, append([]string{"--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address",
+		"127.0.0.1:0"}, more...)...)
 	cmd.Stderr = h.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -93,8 +93,9 @@ type Listener struct {
 	TLS *tls.Config
 }
 
-// Serve serves the listeners until ctx ends or one fails. Then it takes no new connections and no new calls, ends
-// watches, and waits for the calls that run, at most as long as drain says then; it cancels those that have not ended.
+// Serve serves the listeners until ctx ends, one fails, or LeaveTime has passed since Leave. Then it takes no new
+// connections and no new calls, ends watches, and waits for the calls that run: after Leave until they end, which their
+// own timeouts see to; once ctx has ended at most as long as drain says then. It cancels those that have not ended.
 func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listeners ...Listener) error {
 	s.name(listeners)
 	server := s.httpServer()
@@ -115,34 +116,29 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 			}
 		}()
 	}
-	over := make(chan struct{})
-	defer close(over)
-	go func() { // also before ctx ends
-		select {
-		case <-s.leaving:
-		case <-over:
-			return
-		}
+	var err error
+	var shut error // not nil: calls still run
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	case <-s.leaving:
 		for _, l := range listeners {
 			_ = l.Close() // whoever accepts from now on has a copy
 		}
-	}()
-	var err error
-	select {
-	case err = <-failed:
 		select {
-		case <-s.leaving:
-			err = nil
-			<-ctx.Done()
-		default:
+		case <-time.After(LeaveTime):
+		case <-ctx.Done():
 		}
-	case <-ctx.Done():
+		s.beginStop()
+		shut = server.Shutdown(ctx)
 	}
 	s.beginStop()
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain())
-	defer cancel()
-	shut := server.Shutdown(limited)
-	if shut != nil { // calls still run
+	if ctx.Err() != nil || err != nil {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain())
+		defer cancel()
+		shut = server.Shutdown(limited)
+	}
+	if shut != nil {
 		s.calls.cancel(func(*tracked) bool { return true })
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastGrace)
 		defer cancel()
@@ -162,8 +158,8 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 const LeaveTime = 2 * time.Second
 
 // Leave closes the listeners, which another process serves from now on, and serves what comes on the connections that
-// there are, so that no request is lost on its way: each is closed with its next answer. End the context of Serve after
-// LeaveTime.
+// there are for LeaveTime, so that no request is lost on its way: each is closed with its next answer. Serve returns when
+// the calls have ended.
 func (s *Server) Leave() { s.leave() }
 
 // Idle is for how long no call has run, no watch was open, and no client of MCP has asked for anything.

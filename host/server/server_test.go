@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -549,6 +550,58 @@ func TestStopCancelsCallsThatTakeTooLong(t *testing.T) {
 	}
 	if stream.Err() != nil || result.GetError().GetCode() != string(sdk.CodeCanceled) {
 		t.Errorf("%v, %v", result, stream.Err())
+	}
+}
+
+// After another process has taken over, running calls have as long as their own timeouts give them: only a stop limits
+// that.
+func TestLeaveWaitsForCallsOfAnyLength(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		begun, released := make(chan struct{}, 1), make(chan struct{})
+		s := &setup{drain: time.Millisecond, plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result,
+			error){"wait": waitTool(begun, released)}}}
+		s.start(t)
+		watch, err := s.client(viewerToken).WatchCalls(t.Context(), connect.NewRequest(&apiv1.WatchCallsRequest{}))
+		if err != nil || !watch.Receive() {
+			t.Fatal(err, watch.Err())
+		}
+		stream, err := s.client(operatorToken).Call(t.Context(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		s.server.Leave()
+		for watch.Receive() {
+		}
+		if connect.CodeOf(watch.Err()) != connect.CodeUnavailable {
+			t.Errorf("the watch ends with %v", watch.Err())
+		}
+		_ = watch.Close()
+		select {
+		case err := <-s.ended:
+			t.Fatal("the server has ended", err)
+		case <-time.After(100 * s.drain):
+		}
+		want := "ok"
+		if stopped {
+			want = string(sdk.CodeCanceled)
+			s.stop()
+		} else {
+			close(released)
+		}
+		var result *apiv1.CallResult
+		for stream.Receive() {
+			result = stream.Msg().GetResult()
+		}
+		if got := cmp.Or(result.GetError().GetCode(), result.GetStatus()); stream.Err() != nil || got != want {
+			t.Errorf("the running call: %v, want %s; %v", result, want, stream.Err())
+		}
+		select {
+		case err := <-s.ended:
+			s.ended <- err
+		case <-time.After(patience):
+			t.Fatal("the server does not end")
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ type HostServiceClient interface {
 	// Stop ends the host: it takes no new calls, waits for the running ones, and then ends its plugins. Role: operator.
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
 	// Upgrade starts the program that is installed now with the same arguments, hands the sockets over to it, and ends
-	// this one once its calls have ended. No call is lost. Role: operator.
+	// this one once its calls have ended, which their own timeouts see to. Calls that wait for a person end without having
+	// run, with the error name HostStopping: make them again. Role: operator.
 	Upgrade(ctx context.Context, in *UpgradeRequest, opts ...grpc.CallOption) (*UpgradeResponse, error)
 }
 
@@ -323,7 +324,8 @@ type HostServiceServer interface {
 	// Stop ends the host: it takes no new calls, waits for the running ones, and then ends its plugins. Role: operator.
 	Stop(context.Context, *StopRequest) (*StopResponse, error)
 	// Upgrade starts the program that is installed now with the same arguments, hands the sockets over to it, and ends
-	// this one once its calls have ended. No call is lost. Role: operator.
+	// this one once its calls have ended, which their own timeouts see to. Calls that wait for a person end without having
+	// run, with the error name HostStopping: make them again. Role: operator.
 	Upgrade(context.Context, *UpgradeRequest) (*UpgradeResponse, error)
 	mustEmbedUnimplementedHostServiceServer()
 }

@@ -178,7 +178,8 @@ type HostServiceClient interface {
 	// Stop ends the host: it takes no new calls, waits for the running ones, and then ends its plugins. Role: operator.
 	Stop(context.Context, *connect.Request[apiv1.StopRequest]) (*connect.Response[apiv1.StopResponse], error)
 	// Upgrade starts the program that is installed now with the same arguments, hands the sockets over to it, and ends
-	// this one once its calls have ended. No call is lost. Role: operator.
+	// this one once its calls have ended, which their own timeouts see to. Calls that wait for a person end without having
+	// run, with the error name HostStopping: make them again. Role: operator.
 	Upgrade(context.Context, *connect.Request[apiv1.UpgradeRequest]) (*connect.Response[apiv1.UpgradeResponse], error)
 }
 
@@ -421,7 +422,8 @@ type HostServiceHandler interface {
 	// Stop ends the host: it takes no new calls, waits for the running ones, and then ends its plugins. Role: operator.
 	Stop(context.Context, *connect.Request[apiv1.StopRequest]) (*connect.Response[apiv1.StopResponse], error)
 	// Upgrade starts the program that is installed now with the same arguments, hands the sockets over to it, and ends
-	// this one once its calls have ended. No call is lost. Role: operator.
+	// this one once its calls have ended, which their own timeouts see to. Calls that wait for a person end without having
+	// run, with the error name HostStopping: make them again. Role: operator.
 	Upgrade(context.Context, *connect.Request[apiv1.UpgradeRequest]) (*connect.Response[apiv1.UpgradeResponse], error)
 }
 
