@@ -161,7 +161,7 @@ func (p *program) reloaded() {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	if err := p.server.SetTokens(p.tokens(p.own)); err != nil {
-		p.log.Error("the tokens are those of before", "error", err)
+		p.log.Error("tokens of the configuration let no one in", "error", err)
 	}
 	p.toolsChanged("") // by the current profile
 	p.notify()

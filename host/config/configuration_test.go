@@ -149,8 +149,8 @@ var keys = map[string]map[string]key{
 		"address": {"`127.0.0.1:7411`, or another port if that is taken",
 			"where HTTP is served; an address that others can reach needs TLS"},
 		"socket": {"none", "a Unix socket for the user, beside the one in the user's runtime folder"},
-		"hosts": {"those of this machine", "names by which clients reach the address, with a port if that of a proxy is " +
-			"another one; requests for other names are refused"},
+		"hosts": {"those of this machine", "names by which clients reach the address, or a proxy before it, whose port is " +
+			"named too unless it is 80 or 443; requests for other names are refused"},
 		"tls_cert": {"no TLS", "the file with the certificate chain, as PEM; read again when it changes; needs `tls_key`"},
 		"tls_key":  {"no TLS", "the file with the private key, as PEM; read again when it changes; needs `tls_cert`"},
 		"on_demand": {"`false`",

@@ -53,9 +53,13 @@ func coded(err error) *connect.Error {
 // failures gives each error of a handler a detail, and hides none.
 type failures struct{ server *Server }
 
-func (f failures) detailed(err error, procedure string) error {
+func (f failures) detailed(ctx context.Context, err error, procedure string) error {
 	if err == nil {
 		return nil
+	}
+	if context.Cause(ctx) == errRevoked {
+		return fail(connect.CodeUnauthenticated, "", errRevoked.Error(), "Use one that is; `toolhost serve --show-token` "+
+			"prints the user's own.")
 	}
 	e, is := errors.AsType[*connect.Error](err)
 	if watches[procedure] && f.server.stopping.Err() != nil {
@@ -84,14 +88,14 @@ func (f failures) detailed(err error, procedure string) error {
 func (f failures) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 		response, err := next(ctx, r)
-		return response, f.detailed(err, r.Spec().Procedure)
+		return response, f.detailed(ctx, err, r.Spec().Procedure)
 	}
 }
 
 // WrapStreamingHandler adds details.
 func (f failures) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, c connect.StreamingHandlerConn) error {
-		return f.detailed(next(ctx, c), c.Spec().Procedure)
+		return f.detailed(ctx, next(ctx, c), c.Spec().Procedure)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,6 +114,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			p = principal{}
 			if token != nil {
 				p = principal{role: token.Role, name: token.Name}
+				ctx, end := token.untilRevoked(r.Context())
+				defer end()
+				r = r.WithContext(ctx)
 			}
 		}
 		switch need := needed(r.URL.Path); {
@@ -188,7 +192,8 @@ func (s *Server) foreign(r *http.Request) string {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
-		if err != nil || !strings.EqualFold(u.Host, r.Host) || u.Scheme != scheme(r) {
+		if err != nil || !strings.EqualFold(u.Host, r.Host) || u.Scheme != scheme(r) &&
+			(u.Scheme != "https" || !s.isNamed(r.Host)) { // a proxy that the operator has named may speak TLS
 			return "requests from the pages of other origins are refused"
 		}
 	}
@@ -205,6 +210,14 @@ func scheme(r *http.Request) string {
 		return "https"
 	}
 	return "http"
+}
+
+// isNamed reports whether the operator has named a host.
+func (s *Server) isNamed(host string) bool {
+	return slices.ContainsFunc(s.options.Hosts, func(n string) bool {
+		name, _, err := net.SplitHostPort(host)
+		return strings.EqualFold(n, host) || err == nil && strings.EqualFold(n, name)
+	})
 }
 
 // isHost reports whether clients may reach the server by a name. A server that serves no listener of its own is reached

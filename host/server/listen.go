@@ -198,6 +198,9 @@ func (s *Server) httpServer() *http.Server {
 func (s *Server) name(listeners []Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, n := range s.options.Hosts { // as they are too, for a proxy at another port
+		s.hosts[strings.ToLower(n)] = true
+	}
 	for _, l := range listeners {
 		if l.Addr().Network() == "unix" {
 			s.addresses = append(s.addresses, l.Addr().String())
@@ -217,9 +220,6 @@ func (s *Server) name(listeners []Listener) {
 			n = strings.ToLower(n)
 			s.hosts[net.JoinHostPort(n, port)] = true
 			if l.TLS != nil && port == "443" || l.TLS == nil && port == "80" {
-				s.hosts[n] = true
-			}
-			if strings.Contains(n, ":") { // the operator named the port, such as that of a proxy
 				s.hosts[n] = true
 			}
 		}

@@ -38,7 +38,8 @@ type Options struct {
 	// Tokens are who may use the server over TCP. SetTokens replaces them.
 	Tokens []Token
 	// Hosts are names by which clients may reach the server over TCP, beside those of the loopback addresses: requests
-	// for other hosts are refused.
+	// for other hosts are refused. A name without a port counts at the ports that are served, and at those that a client
+	// does not name: 80, and 443 of a proxy that speaks TLS.
 	Hosts []string
 	// Info returns what GetInfo says of the configuration; nil says nothing of it.
 	Info func() *apiv1.GetInfoResponse

@@ -77,6 +77,7 @@ type setup struct {
 	plugin  fake
 	limits  func(*limits)
 	drain   time.Duration
+	hosts   []string
 	server  *Server
 	url     string
 	address string
@@ -123,7 +124,7 @@ func (s *setup) start(t *testing.T) *setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.server, err = New(Options{Backend: &backend{h, c}, Calls: calls, Version: "test",
+	s.server, err = New(Options{Backend: &backend{h, c}, Calls: calls, Version: "test", Hosts: s.hosts,
 		Tokens: []Token{{"", operatorToken, Operator}, {"ann", approverToken, Approver}, {"bob", viewerToken, Viewer}}})
 	if err != nil {
 		t.Fatal(err)

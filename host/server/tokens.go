@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -41,42 +44,84 @@ type Token struct {
 	Role  Role
 }
 
+// A validToken is one that lets clients in.
+type validToken struct {
+	Token
+	revoked context.Context // ends when the token is replaced, changed or removed
+	revoke  context.CancelFunc
+}
+
 // tokenList has the tokens in the form in which they are compared.
 type tokenList struct {
-	all    []Token
+	all    []validToken
 	values []string
 	hashes [][sha256.Size]byte
 }
 
-// SetTokens replaces the tokens: one that is gone has no access from now on, and its streams end with their next
-// message.
+// SetTokens replaces the tokens: one that is gone or changed has no access from now on, and its streams and calls end.
+// The error says which tokens are not valid: those are left out, and the others apply.
 func (s *Server) SetTokens(all []Token) error {
-	list := &tokenList{all: slices.Clone(all)}
-	names := map[string]bool{}
-	for i, t := range all {
-		switch {
-		case len(t.Value) < minToken:
-			return fmt.Errorf("server: the token %q has %d characters; it needs %d at least, such as those that `openssl rand "+
-				"-hex 32` prints", t.Name, len(t.Value), minToken)
-		case t.Role == "" || !slices.Contains(roles, t.Role):
-			return fmt.Errorf("server: the token %q has the role %q; it must be viewer, approver or operator", t.Name, t.Role)
-		case names[t.Name]:
-			return fmt.Errorf("server: there are two tokens %q", t.Name)
-		case slices.ContainsFunc(all[:i], func(o Token) bool { return o.Value == t.Value }):
-			return fmt.Errorf("server: the token %q has the value of another one", t.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, list := cmp.Or(s.tokens.Load(), &tokenList{}), &tokenList{}
+	var invalid []error
+	for _, t := range all {
+		if err := list.check(t); err != nil {
+			invalid = append(invalid, err)
+			continue
 		}
-		names[t.Name] = true
+		v := validToken{Token: t}
+		if i := slices.IndexFunc(old.all, func(o validToken) bool { return o.Token == t }); i >= 0 {
+			v = old.all[i]
+		} else {
+			v.revoked, v.revoke = context.WithCancel(context.Background())
+		}
+		list.all = append(list.all, v)
 		list.hashes = append(list.hashes, sha256.Sum256([]byte(t.Value)))
 		list.values = append(list.values, t.Value)
 	}
 	s.tokens.Store(list)
+	for _, o := range old.all {
+		if !slices.ContainsFunc(list.all, func(v validToken) bool { return v.Token == o.Token }) {
+			o.revoke()
+		}
+	}
+	return errors.Join(invalid...)
+}
+
+// check says why a token cannot join the list.
+func (l *tokenList) check(t Token) error {
+	switch {
+	case len(t.Value) < minToken:
+		return fmt.Errorf("server: the token %q has %d characters; it needs %d at least, such as those that `openssl rand "+
+			"-hex 32` prints", t.Name, len(t.Value), minToken)
+	case t.Role == "" || !slices.Contains(roles, t.Role):
+		return fmt.Errorf("server: the token %q has the role %q; it must be viewer, approver or operator", t.Name, t.Role)
+	case slices.ContainsFunc(l.all, func(o validToken) bool { return o.Name == t.Name }):
+		return fmt.Errorf("server: there are two tokens %q", t.Name)
+	case slices.Contains(l.values, t.Value):
+		return fmt.Errorf("server: the token %q has the value of another one", t.Name)
+	}
 	return nil
 }
 
+// errRevoked is the cause by which the requests of a token end that is no longer valid.
+var errRevoked = errors.New("the token is no longer valid")
+
+// untilRevoked returns a context for a request with the token. Call end when it is served.
+func (t *validToken) untilRevoked(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(t.revoked, func() { cancel(errRevoked) })
+	return ctx, func() {
+		unlink()
+		cancel(nil)
+	}
+}
+
 // find compares in constant time.
-func (l *tokenList) find(value string) *Token {
+func (l *tokenList) find(value string) *validToken {
 	hash := sha256.Sum256([]byte(value))
-	var found *Token
+	var found *validToken
 	for i := range l.all {
 		if subtle.ConstantTimeCompare(hash[:], l.hashes[i][:]) == 1 {
 			found = &l.all[i]
@@ -89,7 +134,7 @@ func (l *tokenList) find(value string) *Token {
 const sessionPath = "/session"
 
 // authenticated returns the token of a request; nil for none, and for a wrong one.
-func (s *Server) authenticated(r *http.Request) *Token {
+func (s *Server) authenticated(r *http.Request) *validToken {
 	list := s.tokens.Load()
 	if given := r.Header.Get("Authorization"); given != "" {
 		scheme, value, _ := strings.Cut(given, " ")
