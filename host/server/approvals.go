@@ -67,6 +67,10 @@ func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.A
 		Scope: host.Scope(m.Scope), Saved: m.Saved, Reason: m.Reason, CancelRest: m.CancelRest},
 		Input: convert.ToRaws(m.InputResponses)}
 	if m.Arguments != "" {
+		if !who(ctx).role.may(Operator) { // with other arguments it is a call of whoever answers
+			return nil, fail(connect.CodePermissionDenied, "", "changed arguments need the role operator",
+				"Approve the call as it is, or reject it with a reason.")
+		}
 		a.Call.Arguments = json.RawMessage(m.Arguments)
 	}
 	o, err := s.queue.Answer(a)

@@ -157,9 +157,9 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 // LeaveTime is how long a server that leaves serves the connections that it has.
 const LeaveTime = 2 * time.Second
 
-// Leave closes the listeners, which another process serves from now on, and serves what comes on the connections that
-// there are for LeaveTime, so that no request is lost on its way: each is closed with its next answer. Serve returns when
-// the calls have ended.
+// Leave closes the listeners, which another process serves from now on, and serves for LeaveTime what comes on the
+// connections that there are, so that no request is lost on its way: each is closed with its next answer. Serve returns
+// when the calls have ended.
 func (s *Server) Leave() { s.leave() }
 
 // Idle is for how long no call has run, no watch was open, and no client of MCP has asked for anything.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -100,6 +101,18 @@ func TestNamedHosts(t *testing.T) {
 		}
 		if status, body := s.post(apiv1connect.HostServiceGetInfoProcedure, "{}", header); status != c.status {
 			t.Errorf("%s from %s: %d, want %d: %s", c.host, c.origin, status, c.status, body)
+		}
+	}
+}
+
+// With other arguments than those of the waiting call, an answer would be a call of the approver.
+func TestOnlyOperatorsChangeArguments(t *testing.T) {
+	for role, want := range map[Role]connect.Code{Approver: connect.CodePermissionDenied, Operator: connect.CodeNotFound} {
+		ctx := context.WithValue(t.Context(), principalKey{}, principal{role: role})
+		_, err := NewApprovals(approvals.New(approvals.Options{}), nil, nil).Answer(ctx,
+			connect.NewRequest(&apiv1.AnswerApprovalRequest{Id: "gone", Approved: true, Arguments: "{}"}))
+		if connect.CodeOf(err) != want {
+			t.Errorf("%s: %v", role, err)
 		}
 	}
 }

@@ -3804,6 +3804,7 @@ type AnswerApprovalRequest struct {
 	Scope string `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
 	Saved bool   `protobuf:"varint,5,opt,name=saved,proto3" json:"saved,omitempty"`
 	// Replaces the arguments of the call when not "": they are checked, decided on and, if necessary, asked about again.
+	// Role: operator.
 	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// Explains a rejection to the model.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`

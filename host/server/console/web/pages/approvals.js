@@ -11,7 +11,7 @@ import { makeForm } from "../form.js";
 const guardMs = 600;
 const risks = { low: "good", medium: "warn", high: "bad" };
 
-export async function show({ body, args, signal, approver }) {
+export async function show({ body, args, signal, approver, operator }) {
   const waiting = new Map();
   const sent = new Set(); // questions of which the answer is on its way
   let selected = args[0] ?? "",
@@ -169,7 +169,7 @@ export async function show({ body, args, signal, approver }) {
       actions: h(
         "div",
         { class: "actions" },
-        h("div", { class: "row" }, button("Approve", approve, { class: "primary" }), scope, keep, edit),
+        h("div", { class: "row" }, button("Approve", approve, { class: "primary" }), scope, keep, operator && edit),
         h("div", { class: "row" }, button("Reject", reject, { class: "danger" }), reason),
       ),
     };
