@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,4 +278,52 @@ func TestUnits(t *testing.T) {
 	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),
 		"Type=notify", "WorkingDirectory="+h.dir, "--config="+filepath.Join(h.dir, "config.hcl"), "\n0")
 	expect(t, h.run(t, "serve", "--print-unit", "launchd"), "<string>"+filepath.Join(h.bin, "toolhost-server"), "\n0")
+}
+
+// A service manager reads a unit in another folder and another environment than those in which it was printed.
+func TestUnitsOfRelativePaths(t *testing.T) {
+	const folder = `a & <b> "c" 50% $d`
+	h := newHome(t)
+	if err := os.Mkdir(filepath.Join(h.dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config, workdir := filepath.Join(h.dir, folder, "other.hcl"), filepath.Join(h.dir, folder)
+	for name, args := range map[string][]string{
+		"flags":    {"--config", filepath.Join(folder, "other.hcl"), "--workdir", folder},
+		"variable": {"--workdir", folder},
+	} {
+		printed := func(manager string) []byte {
+			cmd := h.command(t, append([]string{"serve", "--print-unit", manager}, args...)...)
+			if name == "variable" {
+				cmd.Env = append(slices.Clone(h.env), "TOOLHOST_CONFIG="+filepath.Join(folder, "other.hcl"))
+			}
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			return out
+		}
+		var list struct {
+			Words []string `xml:"dict>array>string"`
+			Texts []string `xml:"dict>string"`
+			Keys  []string `xml:"dict>key"`
+		}
+		if err := xml.Unmarshal(printed("launchd"), &list); err != nil {
+			t.Fatal(name, err)
+		}
+		want := []string{"--config=" + config, "--workdir=" + workdir}
+		got := slices.Sorted(slices.Values(list.Words[1:]))
+		if !slices.Equal(got, want) || !slices.Contains(list.Texts, workdir) ||
+			!slices.Contains(list.Keys, "AbandonProcessGroup") { // else an upgrade ends with its first host
+			t.Errorf("%s: launchd: %q %q %q, want %q", name, list.Words, list.Texts, list.Keys, want)
+		}
+		unit := string(printed("systemd"))
+		quoted := strings.NewReplacer("%", "%%", "$", "$$", `"`, `\"`)
+		for _, word := range want {
+			if !strings.Contains(unit, ` "`+quoted.Replace(word)+`"`) {
+				t.Errorf("%s: systemd: %s lacks %s", name, unit, word)
+			}
+		}
+		expect(t, unit, "WorkingDirectory="+strings.ReplaceAll(workdir, "%", "%%")+"\n")
+	}
 }

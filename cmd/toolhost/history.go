@@ -390,13 +390,13 @@ func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.S
 			}
 			rows = append(rows, historyRow(c))
 		}
+		if page.UnreadBytes > 0 {
+			fmt.Fprintf(g.err, "toolhost: %d MB of the record are not searched yet\n", page.UnreadBytes/1e6+1)
+		}
 		if left -= len(page.Calls); left > 0 && page.NextPageToken == "" {
 			break
 		}
 		r.PageToken = page.NextPageToken
-		if page.UnreadBytes > 0 {
-			fmt.Fprintf(g.err, "toolhost: %d MB of the record are not searched yet\n", page.UnreadBytes/1e6+1)
-		}
 	}
 	if format == "text" && len(rows) > 0 {
 		header := []string{"TIME", "CALL", "TOOL", "CALLER", "EFFECT", "STATUS", "CODE", "DURATION", "REASON"}

@@ -120,8 +120,16 @@ func passedOn(flags *pflag.FlagSet) (args []string) {
 				return
 			}
 		}
-		args = append(args, "--"+f.Name+"="+f.Value.String())
+		value := f.Value.String()
+		if f.Name == "config" || f.Name == "workdir" { // in a unit they are read in another folder
+			value, _ = filepath.Abs(value) // fails only where there is no current folder
+		}
+		args = append(args, "--"+f.Name+"="+value)
 	})
+	if named := os.Getenv("TOOLHOST_CONFIG"); named != "" && !flags.Changed("config") { // a unit has another environment
+		named, _ = filepath.Abs(named)
+		args = append(args, "--config="+named)
+	}
 	return args
 }
 

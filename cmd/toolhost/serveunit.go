@@ -81,6 +81,8 @@ func (g *globals) printLaunchd(command []string, workdir string) error {
     <key>SuccessfulExit</key>
     <false/>
   </dict>
+  <key>AbandonProcessGroup</key>
+  <true/>
   <key>ExitTimeOut</key>
   <integer>60</integer>
   <key>StandardErrorPath</key>

@@ -72,6 +72,7 @@ const (
 type Notifier struct {
 	targets []*backlog
 	closing chan struct{}
+	closed  sync.Once // also when a reload and the end of the host meet
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	options NotifierOptions
@@ -125,7 +126,7 @@ func (n *Notifier) Notify(q *Question) {
 
 // Close delivers what waits, for at most five seconds, and logs how much it could not. What comes later is dropped.
 func (n *Notifier) Close() {
-	close(n.closing)
+	n.closed.Do(func() { close(n.closing) })
 	defer time.AfterFunc(closeTime, n.cancel).Stop()
 	n.running.Wait()
 	n.cancel()

@@ -43,8 +43,8 @@ type watchedFile struct {
 	program bool
 }
 
-// newFileWatch starts with the known states of files by their paths, and with the present states of the others. The list
-// that files returns may change.
+// newFileWatch starts with the known states of files by their paths, and with the present states of the others. The
+// list that files returns may change.
 func newFileWatch(files func() []watchedFile, known map[string]string) *fileWatch {
 	w := &fileWatch{files: files, changed: make(chan struct{}, 1)}
 	if system, err := fsnotify.NewWatcher(); err == nil {
@@ -161,8 +161,8 @@ func fileState(files []watchedFile) string {
 	return all.String()
 }
 
-// stateOf is a text that differs for each state of a file. The state of a folder is that of its plugins: an empty one, as
-// while a running plugin keeps it locked, counts as missing.
+// stateOf is a text that differs for each state of a file. The state of a folder is that of its plugins: an empty one,
+// as while a running plugin keeps it locked, counts as missing.
 func stateOf(path string) string {
 	state, folder := stamp(path)
 	all := fmt.Sprintf("%q %s\n", path, state)

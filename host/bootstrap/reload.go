@@ -136,8 +136,8 @@ func (s *snapshot) spec(name string) supervise.Spec {
 
 // Changes returns a channel that receives when a file that a Reload would read has changed and is completely written:
 // the configuration, its lock file, the rules beside it, the list of trusted files, remembered approvals, the folders
-// of plugins, and programs. A file that has changed since the instance has read it counts. Nothing is sent after ctx has
-// ended.
+// of plugins, and programs. A file that has changed since the instance has read it counts. Nothing is sent after
+// ctx has ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() }, i.current.Load().asRead)
 	go w.run(ctx)

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -96,7 +98,7 @@ func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		t := &tracked{of: c, cancel: cancel, id: call.ID, tool: call.Tool, caller: call.Caller, sess: call.SessionID,
-			via: call.Via(), began: time.Now(), arguments: textutil.Cut(string(call.Arguments), maxKept),
+			via: call.Via(), began: time.Now(), arguments: cut(call.Arguments, maxKept),
 			status: string(host.Generated)}
 		if call.Definition != nil {
 			t.plugin = call.Definition.Plugin
@@ -115,6 +117,11 @@ func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
 		result, err = next(ctx, call)
 		return result, err
 	}
+}
+
+// cut returns a copy of the start of a text: what is kept must not hold the memory of what is not.
+func cut(text []byte, n int) string {
+	return textutil.Cut(string(text[:min(len(text), n+utf8.UTFMax)]), n)
 }
 
 // errPanicked is the error of a call that has none, since a panic ended it.
@@ -142,13 +149,16 @@ func (c *Calls) begin(t *tracked) {
 // dropSession forgets the session that has not called for longest, unless it has running calls. The caller holds the
 // lock.
 func (c *Calls) dropSession() {
-	oldest := ""
+	var oldest string
+	var last time.Time
 	for id, s := range c.sessions {
-		if s.running == 0 && (c.sessions[oldest] == nil || s.last.Before(c.sessions[oldest].last)) {
-			oldest = id
+		if s.running == 0 && (last.IsZero() || s.last.Before(last)) {
+			oldest, last = id, s.last
 		}
 	}
-	delete(c.sessions, oldest)
+	if !last.IsZero() {
+		delete(c.sessions, oldest)
+	}
 }
 
 func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
@@ -173,6 +183,7 @@ func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
 	c.mu.Lock()
 	c.active = t.ended
 	delete(c.running, t)
+	t.cancel = nil // it holds the contexts of the caller
 	c.recent[c.next] = t
 	c.next = (c.next + 1) % maxRecent
 	if s := c.sessions[t.sess]; s != nil {
@@ -218,7 +229,7 @@ func (t *tracked) event(e *sdk.Event) {
 	case e.Type == sdk.EventStatus:
 		t.status = e.Message
 	case e.Type == sdk.EventProgress:
-		t.progress = textutil.Cut(e.Message, 300)
+		t.progress = strings.Clone(textutil.Cut(e.Message, 300))
 	default:
 		changed = false
 	}
@@ -243,7 +254,7 @@ func (t *tracked) summary() *apiv1.CallSummary {
 	defer t.mu.Unlock()
 	out := &apiv1.CallSummary{CallId: convert.Text(t.id), Tool: convert.Text(t.tool), Plugin: t.plugin,
 		Caller: convert.Text(t.caller), SessionId: convert.Text(t.sess), Status: t.status, Began: timestamppb.New(t.began),
-		Ended: convert.Time(t.ended), Progress: convert.Text(t.progress),
+		Ended: convert.Time(t.ended), Progress: convert.Text(t.of.redact(t.progress)),
 		Arguments: convert.Text(textutil.Cut(t.of.redact(t.arguments), maxArguments))}
 	if !t.ended.IsZero() {
 		out.Duration = durationpb.New(t.ended.Sub(t.began))
@@ -252,7 +263,8 @@ func (t *tracked) summary() *apiv1.CallSummary {
 		out.ViaTool, out.ViaCallId = convert.Text(t.via.Tool), convert.Text(t.via.CallID)
 	}
 	if e := t.err; e != nil {
-		out.ErrorCode, out.ErrorName, out.ErrorMessage = string(e.Code), convert.Text(e.Name), convert.Text(e.Message)
+		out.ErrorCode, out.ErrorName, out.ErrorMessage = string(e.Code), convert.Text(e.Name),
+			convert.Text(t.of.redact(e.Message))
 	}
 	return out
 }
@@ -320,12 +332,10 @@ func (c *Calls) Describe(id string, out *apiv1.GetCallResponse) bool {
 	defer t.mu.Unlock()
 	out.Decision = convert.Decision(t.decision)
 	for i := range t.events {
-		e := convert.Event(&t.events[i].Event, t.events[i].at)
-		e.Message, e.Data, e.Attributes = t.of.redact(e.Message), []byte(t.of.redact(string(e.Data))),
-			t.of.redact(e.Attributes)
-		out.Events = append(out.Events, e)
+		out.Events = append(out.Events, convert.Event(&t.events[i].Event, t.events[i].at))
 	}
 	out.Stages = t.stages()
+	defer func() { c.redactMessage(out.ProtoReflect()) }()
 	if t.ended.IsZero() || t.result == nil && t.err == nil {
 		return true
 	}
@@ -335,14 +345,43 @@ func (c *Calls) Describe(id string, out *apiv1.GetCallResponse) bool {
 		r.Status = host.StatusError
 	}
 	if t.result != nil {
-		r.Content, r.Structured, r.Truncated = slices.Clone(t.result.Content), t.result.Structured, t.result.Truncated
+		r.Content, r.Structured, r.Truncated = t.result.Content, t.result.Structured, t.result.Truncated
 	}
-	for i := range r.Content {
-		r.Content[i].Text = t.of.redact(r.Content[i].Text)
-	}
-	r.Structured = []byte(t.of.redact(string(r.Structured)))
 	out.Result = convert.Result(r)
 	return true
+}
+
+// redactMessage takes secrets out of all texts of a message, and of bytes that are a text.
+func (c *Calls) redactMessage(m protoreflect.Message) {
+	value := func(kind protoreflect.Kind, v protoreflect.Value) protoreflect.Value {
+		switch kind {
+		case protoreflect.StringKind:
+			return protoreflect.ValueOfString(c.redact(v.String()))
+		case protoreflect.BytesKind:
+			if utf8.Valid(v.Bytes()) {
+				return protoreflect.ValueOfBytes([]byte(c.redact(string(v.Bytes()))))
+			}
+		case protoreflect.MessageKind:
+			c.redactMessage(v.Message())
+		}
+		return v
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap():
+			v.Map().Range(func(k protoreflect.MapKey, one protoreflect.Value) bool {
+				v.Map().Set(k, value(f.MapValue().Kind(), one))
+				return true
+			})
+		case f.IsList():
+			for i := range v.List().Len() {
+				v.List().Set(i, value(f.Kind(), v.List().Get(i)))
+			}
+		default:
+			m.Set(f, value(f.Kind(), v))
+		}
+		return true
+	})
 }
 
 // find returns the newest call with the id.

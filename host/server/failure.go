@@ -57,7 +57,7 @@ func (f failures) detailed(ctx context.Context, err error, procedure string) err
 	if err == nil {
 		return nil
 	}
-	if context.Cause(ctx) == errRevoked {
+	if errors.Is(context.Cause(ctx), errRevoked) {
 		return fail(connect.CodeUnauthenticated, "", errRevoked.Error(), "Use one that is; `toolhost serve --show-token` "+
 			"prints the user's own.")
 	}

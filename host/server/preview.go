@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"connectrpc.com/connect"
 
@@ -31,9 +32,16 @@ func (s *hostService) Preview(ctx context.Context, r *connect.Request[apiv1.Prev
 	return connect.NewResponse(out), nil
 }
 
+// maxBatch is the most calls of a batch, as in the host.
+const maxBatch = 128
+
 // CallBatch runs the calls of one turn.
 func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.CallBatchRequest],
 	stream *connect.ServerStream[apiv1.CallBatchResponse]) error {
+	if n := len(r.Msg.Calls); n > maxBatch {
+		return fail(connect.CodeInvalidArgument, sdk.CodeLimit,
+			fmt.Sprintf("the batch has %d calls, at most %d are allowed; nothing was run", n, maxBatch), "Make smaller batches.")
+	}
 	var calls []host.Call
 	q := newEventQueue()
 	for i, in := range r.Msg.Calls {

@@ -136,8 +136,9 @@ func (s *Server) Stopping() context.Context { return s.stopping }
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	o := []connect.HandlerOption{connect.WithReadMaxBytes(int(s.limits.maxBody)),
-		connect.WithInterceptors(failures{s}), connect.WithRecover(s.recovered)}
+	// Compressed requests are refused, since the bounds of what clients send count bytes as they come.
+	o := []connect.HandlerOption{connect.WithCompression("gzip", nil, nil),
+		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}), connect.WithRecover(s.recovered)}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
 	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
 	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,

@@ -40,6 +40,7 @@ type Services struct {
 	config   feed.Feed[struct{}]
 
 	mu      sync.Mutex
+	early   []supervise.Status      // crashes before Use
 	crashes map[string]*apiv1.Crash // the last one of each plugin
 	loaded  time.Time               // when the configuration in use was read
 	failed  time.Time               // when the last reload failed; zero if it did not
@@ -55,7 +56,16 @@ func New(o Options) *Services {
 }
 
 // Use sets the instance, before anything is served.
-func (s *Services) Use(i *bootstrap.Instance) { s.instance = i }
+func (s *Services) Use(i *bootstrap.Instance) {
+	s.mu.Lock()
+	s.instance = i
+	early := s.early
+	s.early = nil
+	s.mu.Unlock()
+	for _, status := range early {
+		s.noteCrash(status)
+	}
+}
 
 // Plugins serves PluginService.
 func (s *Services) Plugins() *PluginService { return &PluginService{s} }

@@ -71,12 +71,14 @@ func (s *Services) lines(lines []string) []string {
 
 // noteCrash keeps the last crash of a plugin.
 func (s *Services) noteCrash(now supervise.Status) {
-	c := &apiv1.Crash{Time: convert.Time(now.Since), Generation: int32(now.Generation)}
-	if s.instance != nil { // a plugin may crash while the instance is opened
-		c.Error, c.Stderr = s.text(now.LastError), s.lines(now.Stderr)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.instance == nil { // which knows the secrets
+		s.early = append(s.early, now)
+		return
+	}
+	c := &apiv1.Crash{Time: convert.Time(now.Since), Generation: int32(now.Generation), Error: s.text(now.LastError),
+		Stderr: s.lines(now.Stderr)}
 	if old := s.crashes[now.Name]; old == nil || old.Generation != c.Generation {
 		s.crashes[now.Name] = c
 	}
