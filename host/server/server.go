@@ -138,7 +138,8 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	// Compressed requests are refused, since the bounds of what clients send count bytes as they come.
 	o := []connect.HandlerOption{connect.WithCompression("gzip", nil, nil),
-		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}), connect.WithRecover(s.recovered)}
+		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}),
+		connect.WithRecover(s.recovered)}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
 	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
 	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,
