@@ -11,8 +11,9 @@ import (
 
 // inherited is what an earlier host has handed over: nothing on this system.
 type inherited struct {
-	lock      *os.File
-	listeners []net.Listener
+	lock         *os.File
+	listeners    []net.Listener
+	predecessors []string
 }
 
 func inherit() (*inherited, error) { return nil, nil }

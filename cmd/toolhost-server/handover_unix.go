@@ -16,13 +16,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/toolhost/toolhost/host/server"
 )
 
 const (
 	// readyVar names the file to which a program that was started writes a line when it serves.
 	readyVar = "TOOLHOST_READY_FILE"
 	// inheritVar lists what is handed over by an earlier host: the networks of its listeners, whose files come after
-	// that of the lock, which is the number before the colon.
+	// that of the lock, which is the number before the colon. After a blank come that host and those before it.
 	inheritVar = "TOOLHOST_INHERIT"
 	// startTime is how long a successor may take to serve.
 	startTime = time.Minute
@@ -30,8 +32,9 @@ const (
 
 // inherited is what an earlier host has handed over.
 type inherited struct {
-	lock      *os.File
-	listeners []net.Listener
+	lock         *os.File
+	listeners    []net.Listener
+	predecessors []string
 }
 
 // inherit takes over what an earlier host has handed over; nil when there is none. Its variable is removed, so that no
@@ -42,13 +45,14 @@ func inherit() (*inherited, error) {
 	if text == "" {
 		return nil, nil
 	}
-	first, networks, _ := strings.Cut(text, ":")
+	files, predecessors, _ := strings.Cut(text, " ")
+	first, networks, _ := strings.Cut(files, ":")
 	fd, err := strconv.Atoi(first)
 	if err != nil {
 		return nil, fmt.Errorf("%s is %q, which is not what a host hands over", inheritVar, text)
 	}
 	syscall.CloseOnExec(fd)
-	in := &inherited{lock: os.NewFile(uintptr(fd), "lock")}
+	in := &inherited{lock: os.NewFile(uintptr(fd), "lock"), predecessors: strings.Fields(predecessors)}
 	for range strings.Split(networks, ",") {
 		fd++
 		file := os.NewFile(uintptr(fd), "listener")
@@ -149,7 +153,8 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
 	cmd.ExtraFiles = slices.Concat(files, []*os.File{write})
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s", inheritVar, first, strings.Join(networks, ",")),
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
+		strings.Join(append(slices.Clone(p.predecessors), server.Self()), " ")),
 		fmt.Sprintf("%s=%d", readyVar, first+len(files)))
 	err = cmd.Start()
 	_ = write.Close()

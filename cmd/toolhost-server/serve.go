@@ -58,7 +58,9 @@ type program struct {
 	path      string // of this program, where a newer one may be installed
 	lockFile  *os.File
 	listeners []server.Listener
-	handover  handover
+	// predecessors are the hosts whose sockets these were.
+	predecessors []string
+	handover     handover
 }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
@@ -173,8 +175,8 @@ func (p *program) serverOptions() server.Options {
 		Tokens: p.tokens(p.own), Hosts: p.block().Hosts, Console: console.New(),
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
-		Approvals: server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
-		Upgrade:   p.upgrade, Stop: func(drain time.Duration) {
+		Approvals:    server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
+		Predecessors: p.predecessors, Upgrade: p.upgrade, Stop: func(drain time.Duration) {
 			p.stopping.Store(&drain)
 			p.stop()
 		}}
@@ -220,7 +222,7 @@ var errRunning = errors.New("a host of this configuration, work folder and profi
 // lock keeps a second host of the configuration from starting.
 func (p *program) lock(given *inherited) error {
 	if given != nil {
-		p.lockFile = given.lock
+		p.lockFile, p.predecessors = given.lock, given.predecessors
 		return nil
 	}
 	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)

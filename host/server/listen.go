@@ -62,9 +62,12 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 // A localConn is a connection over a Unix socket, whose other end is a process of this user.
 type localConn struct{ net.Conn }
 
-// peers is a listener of a Unix socket that serves the processes of this user, except those that this process has
-// started, such as plugins: they would have the user's rights over the host that confines them.
-type peers struct{ net.Listener }
+// peers is a listener of a Unix socket that serves the processes of this user, on Linux except those that this process or
+// a predecessor has started, such as plugins: they would have the user's rights over the host that confines them.
+type peers struct {
+	net.Listener
+	predecessors []string
+}
 
 // Accept returns the next connection of such a process.
 func (l peers) Accept() (net.Conn, error) {
@@ -74,7 +77,7 @@ func (l peers) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		u, is := c.(*net.UnixConn)
-		if is && checkPeer(u) == nil {
+		if is && checkPeer(u, l.predecessors) == nil {
 			return &localConn{c}, nil
 		}
 		_ = c.Close()
@@ -105,7 +108,7 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 			limited := netlimit.New(l.Listener, s.limits.connections)
 			switch {
 			case l.Addr().Network() == "unix":
-				limited = netlimit.New(peers{l.Listener}, s.limits.connections)
+				limited = netlimit.New(peers{l.Listener, s.options.Predecessors}, s.limits.connections)
 				failed <- server.Serve(limited)
 			case l.TLS != nil:
 				secure := server.TLSConfig.Clone()

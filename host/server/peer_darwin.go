@@ -9,7 +9,7 @@ import (
 )
 
 // checkPeer fails unless the other end is a process of this user.
-func checkPeer(c *net.UnixConn) error {
+func checkPeer(c *net.UnixConn, _ []string) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -29,3 +29,6 @@ func checkPeer(c *net.UnixConn) error {
 	}
 	return nil
 }
+
+// Self returns "": this system is not asked who has started a process.
+func Self() string { return "" }

@@ -2,16 +2,18 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// checkPeer fails unless the other end is a process of this user that is no descendant of this one.
-func checkPeer(c *net.UnixConn) error {
+// checkPeer fails unless the other end is a process of this user that neither this one nor a predecessor has started.
+func checkPeer(c *net.UnixConn, predecessors []string) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
@@ -32,35 +34,53 @@ func checkPeer(c *net.UnixConn) error {
 	if int(peer.Pid) == os.Getpid() {
 		return nil
 	}
-	return notDescendant(int(peer.Pid))
+	return notDescendant(int(peer.Pid), predecessors)
 }
 
 // maxAncestors bounds the walk up, in case it meets numbers that are used again meanwhile.
 const maxAncestors = 1000
 
-// notDescendant fails for a process that this one has started, directly or not. What a plugin starts is a descendant of
-// its launcher even after its parent has ended.
-func notDescendant(pid int) error {
+// notDescendant fails for a process that this one or a predecessor has started, directly or not. What a plugin starts is
+// a descendant of its launcher even after its parent has ended.
+func notDescendant(pid int, predecessors []string) error {
 	own := os.Getpid()
 	for range maxAncestors {
-		switch {
-		case pid == own:
-			return fmt.Errorf("a process that this host has started")
-		case pid <= 1:
+		if pid <= 1 {
 			return nil
 		}
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		name, parent, err := process(pid)
 		if err != nil {
 			return err
 		}
-		_, rest, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
-		fields := bytes.Fields(rest)
-		if !found || len(fields) < 2 {
-			return fmt.Errorf("/proc/%d/stat has another form", pid)
+		if pid == own || slices.Contains(predecessors, name) {
+			return errors.New("a process that this host has started")
 		}
-		if pid, err = strconv.Atoi(string(fields[1])); err != nil {
-			return err
-		}
+		pid = parent
 	}
-	return fmt.Errorf("a process with too many ancestors")
+	return errors.New("a process with too many ancestors")
+}
+
+// Self names this process for the Predecessors of another; "" where the system does not tell who has started a process.
+func Self() string {
+	name, _, err := process(os.Getpid())
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// process names a process by its number and when it began, since numbers are used again, and finds its parent.
+func process(pid int) (name string, parent int, err error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", 0, err
+	}
+	const state, ppid, start = 3, 4, 22 // as proc(5) numbers them
+	_, rest, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
+	fields := bytes.Fields(rest)
+	if len(fields) <= start-state {
+		return "", 0, fmt.Errorf("/proc/%d/stat has another form", pid)
+	}
+	parent, err = strconv.Atoi(string(fields[ppid-state]))
+	return fmt.Sprintf("%d/%s", pid, fields[start-state]), parent, err
 }
