@@ -421,3 +421,26 @@ func TestRememberedApprovalsChangeWhileTheHostRuns(t *testing.T) {
 	h.write(t, filepath.Join("toolhost", "approvals.hcl"), string(saved))
 	until(false)
 }
+
+// Approvals that end with the running host are listed and revoked like those that are saved.
+func TestHeldApprovalsAreListedAndRevoked(t *testing.T) {
+	h := askingHome(t, "")
+	if !h.asks(t, "yes", "--scope", "tool") || h.asks(t, "no") {
+		t.Fatal("an approval of the tool does not hold")
+	}
+	expect(t, h.run(t, "approvals"), "shell__exec", "the host ends")
+	expect(t, h.run(t, "approvals", "--standalone"), "no approvals are remembered")
+	var listed []struct {
+		ID    string `json:"id"`
+		Saved bool   `json:"saved"`
+	}
+	out := h.run(t, "approvals", "--format", "json")
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(out, "0")), &listed); err != nil || len(listed) != 1 || listed[0].Saved {
+		t.Fatalf("%v: %s", err, out)
+	}
+	expect(t, h.run(t, "approvals", "revoke", listed[0].ID), "is revoked")
+	expect(t, h.run(t, "approvals", "revoke", listed[0].ID), "no remembered approval")
+	if !h.asks(t, "no") {
+		t.Error("a revoked approval holds")
+	}
+}

@@ -18,23 +18,31 @@ import (
 )
 
 func newApprovals(g *globals) *cobra.Command {
-	var format string
+	var profile, format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "Answer what waits, list and revoke remembered approvals",
 		Long: "List the permanent approvals that were given at a prompt, in the work folder where they were\n" +
 			"given; one that names no folder, as older versions wrote them, holds nowhere. They turn a question\n" +
 			"into allow and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
-			"They are in approvals.hcl in the user's configuration folder.",
+			"They are in approvals.hcl in the user's configuration folder. Those that end with the running\n" +
+			"host of this configuration, work folder and profile come after them.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
-		RunE: func(*cobra.Command, []string) error { return g.listApprovals(format) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.listApprovals(cmd.Context(), profile, format) },
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
-	cmd.AddCommand(&cobra.Command{
+	g.profileFlag(cmd, &profile)
+	cmd.AddCommand(newApprovalsWaiting(g), newApprovalsWatch(g), newApprovalsAnswer(g), newApprovalsRevoke(g))
+	return cmd
+}
+
+func newApprovalsRevoke(g *globals) *cobra.Command {
+	var profile string
+	cmd := &cobra.Command{
 		Use: "revoke ID...", Short: "Ask again", Args: atLeastOneID,
-		RunE: func(cmd *cobra.Command, ids []string) error { return g.revoke(cmd.Context(), ids) },
-	})
-	cmd.AddCommand(newApprovalsWaiting(g), newApprovalsWatch(g), newApprovalsAnswer(g))
+		RunE: func(cmd *cobra.Command, ids []string) error { return g.revoke(cmd.Context(), profile, ids) },
+	}
+	g.profileFlag(cmd, &profile)
 	return cmd
 }
 
@@ -48,28 +56,50 @@ type shownAnswer struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Workdir   string          `json:"workdir,omitempty"`
 	Caller    string          `json:"caller,omitempty"`
+	SessionID string          `json:"session_id,omitempty"`
+	Saved     bool            `json:"saved"` // otherwise it ends with the running host
 }
 
-func (g *globals) listApprovals(format string) error {
+// listApprovals lists the saved approvals, and those that the running host holds for a session.
+func (g *globals) listApprovals(ctx context.Context, profile, format string) error {
 	answers, err := bootstrap.Answers()
 	if err != nil {
 		return err
 	}
+	if r, _ := g.running(ctx, profile); r != nil {
+		defer r.close()
+		held, err := apiv1.NewApprovalServiceClient(r.conn).ListRemembered(ctx, &apiv1.ListRememberedRequest{})
+		if err != nil {
+			return remoteError(err)
+		}
+		for _, a := range held.Remembered {
+			if !a.Saved {
+				answers = append(answers, host.Remembered{ID: a.Id, Tool: a.Tool, Created: a.Created.AsTime(),
+					Scope: host.Scope(a.Scope), Prefix: a.Prefix, Arguments: json.RawMessage(a.Arguments), Workdir: a.Workdir,
+					Caller: a.Caller, SessionID: a.SessionId})
+			}
+		}
+	}
 	if format == "json" {
 		out := []shownAnswer{}
 		for _, r := range answers {
-			out = append(out, shownAnswer{r.ID, r.Tool, r.Created, string(r.Scope), r.Prefix, r.Arguments, r.Workdir, r.Caller})
+			out = append(out, shownAnswer{r.ID, r.Tool, r.Created, string(r.Scope), r.Prefix, r.Arguments, r.Workdir, r.Caller,
+				r.SessionID, r.Saved})
 		}
 		return g.printJSON(out)
 	}
 	if len(answers) == 0 {
-		fmt.Fprintln(g.err, "no answers are saved")
+		fmt.Fprintln(g.err, "no approvals are remembered")
 		return nil
 	}
-	rows := [][]string{{"ID", "TOOL", "SINCE", "IN", "FOR"}}
+	rows := [][]string{{"ID", "TOOL", "SINCE", "UNTIL", "IN", "FOR"}}
 	for _, a := range answers {
-		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"),
-			covers(a)})
+		until := "the host ends"
+		if a.Saved {
+			until = "revoked"
+		}
+		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), until,
+			cmp.Or(a.Workdir, "no folder"), covers(a)})
 	}
 	writeTable(g.out, rows, width(g.out.w))
 	return nil
@@ -87,12 +117,15 @@ func covers(r host.Remembered) string {
 	if r.Caller != "" && r.Caller != callerName {
 		what += " by " + r.Caller
 	}
+	if r.SessionID != "" && !r.Saved {
+		what += " in session " + r.SessionID
+	}
 	return what
 }
 
-// revoke removes saved approvals, also from the running host, which has read them before.
-func (g *globals) revoke(ctx context.Context, ids []string) error {
-	r, _ := g.running(ctx, "")
+// revoke removes remembered approvals from where they are saved, and from the running host.
+func (g *globals) revoke(ctx context.Context, profile string, ids []string) error {
+	r, _ := g.running(ctx, profile)
 	if r != nil {
 		defer r.close()
 	}
@@ -109,7 +142,7 @@ func (g *globals) revoke(ctx context.Context, ids []string) error {
 			found = found || err == nil
 		}
 		if !found {
-			return fmt.Errorf("there is no saved answer %q; `toolhost approvals` lists them", id)
+			return fmt.Errorf("there is no remembered approval %q; `toolhost approvals` lists them", id)
 		}
 		fmt.Fprintf(g.out, "%s is revoked\n", id)
 	}
