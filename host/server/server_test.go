@@ -384,6 +384,47 @@ func TestToolsAreListedInPages(t *testing.T) {
 	if got := strings.Join(names, " "); got != "p__a p__b p__c p__d p__echo" {
 		t.Error(got)
 	}
+	for limit, want := range map[int32]int{2: 2, 0: 5, 1000: 5} {
+		r, err := s.client(viewerToken).SearchTools(t.Context(), connect.NewRequest(&apiv1.SearchToolsRequest{Query: "p",
+			Limit: limit}))
+		if err != nil || len(r.Msg.Hits) != want {
+			t.Errorf("a search for at most %d finds %v, %v", limit, r, err)
+		}
+	}
+}
+
+// The end of a session cancels its calls, not those of others.
+func TestSessionsAreEnded(t *testing.T) {
+	begun, released := make(chan struct{}, 2), make(chan struct{})
+	s := &setup{plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){
+		"wait": waitTool(begun, released)}}}
+	s.start(t)
+	c := s.client(operatorToken)
+	results := map[string]chan string{}
+	for _, session := range []string{"one", "other"} {
+		result := make(chan string, 1)
+		results[session] = result
+		go func() {
+			r, err := c.CallOnce(context.Background(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait", SessionId: session}))
+			if err != nil {
+				result <- err.Error()
+				return
+			}
+			result <- r.Msg.GetError().GetCode()
+		}()
+		<-begun
+	}
+	ended, err := c.EndSession(t.Context(), connect.NewRequest(&apiv1.EndSessionRequest{SessionId: "one"}))
+	if err != nil || ended.Msg.Canceled != 1 {
+		t.Errorf("%v, %v", ended, err)
+	}
+	if got := <-results["one"]; got != string(sdk.CodeCanceled) {
+		t.Errorf("the call of the session ends with %q", got)
+	}
+	close(released)
+	if got := <-results["other"]; got != "" {
+		t.Errorf("the call of the other session ends with %q", got)
+	}
 }
 
 func TestCallsThatRunAreWatchedAndCanceled(t *testing.T) {
