@@ -261,7 +261,7 @@ func TestTerminalAnswers(t *testing.T) {
 	}
 }
 
-// The webhook of the configuration hears of a call that waits, and that it ends with its caller.
+// The webhook of the configuration is notified of a call that waits, and that it ends with its caller.
 func TestWebhookOfTheConfiguration(t *testing.T) {
 	bodies := make(chan string, 10)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -279,7 +279,7 @@ func TestWebhookOfTheConfiguration(t *testing.T) {
 		case body := <-bodies:
 			return body
 		case <-time.After(patience):
-			t.Fatal("the webhook hears nothing")
+			t.Fatal("the webhook gets nothing")
 			return ""
 		}
 	}

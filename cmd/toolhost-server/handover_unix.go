@@ -69,7 +69,7 @@ func inherit() (*inherited, error) {
 	return in, nil
 }
 
-// ready tells who started this program that it serves, and the service manager.
+// ready reports to the starter of this program, and to the service manager, that it serves.
 func (p *program) ready() {
 	if fd, err := strconv.Atoi(os.Getenv(readyVar)); err == nil {
 		syscall.CloseOnExec(fd)
@@ -81,7 +81,7 @@ func (p *program) ready() {
 	notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))
 }
 
-// notify tells systemd, if it has started this program.
+// notify sends a state to systemd, if it has started this program.
 func notify(state string) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

@@ -53,10 +53,10 @@ func (m *mcpClients) AnswerInput(ctx context.Context, r *host.InputRequest) (map
 		})
 }
 
-// beside asks a client and the queue at once. The client's answer ends the question of the queue with told's error,
-// unless the queue has an answer by then: who gave that was told that it counts. A client that fails leaves the
+// beside asks a client and the queue at once. The client's answer ends the question of the queue with answered's error,
+// unless the queue has an answer by then: whoever gave that knows that it counts. A client that fails leaves the
 // question to the queue, except one that makes its call again with the answer: this call ends.
-func beside[T any](ctx context.Context, client, queue func(context.Context) (T, error), told func(T) error) (T, error) {
+func beside[T any](ctx context.Context, client, queue func(context.Context) (T, error), answered func(T) error) (T, error) {
 	type reply struct {
 		answer T
 		err    error
@@ -73,7 +73,7 @@ func beside[T any](ctx context.Context, client, queue func(context.Context) (T, 
 			replied <- r // before the queue's question ends, so that this is found then
 			switch {
 			case r.err == nil:
-				cancel(told(r.answer))
+				cancel(answered(r.answer))
 			case mcpserver.CallsAgain(r.err):
 				cancel(r.err)
 			}
@@ -121,7 +121,7 @@ func (p *program) openMCP() error {
 	return err
 }
 
-// toolsChanged tells the clients of MCP.
+// toolsChanged notifies the clients of MCP.
 func (p *program) toolsChanged(plugin string) {
 	if h := p.clients.hooks.Load(); h != nil {
 		h.ToolsChanged(plugin)

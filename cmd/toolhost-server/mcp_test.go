@@ -12,7 +12,7 @@ import (
 )
 
 func TestClientBesideTheQueue(t *testing.T) {
-	errFull, errTold := errors.New("full"), errors.New("told")
+	errFull, errAnswered := errors.New("full"), errors.New("answered")
 	again := &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalPending"}
 	if !mcpserver.CallsAgain(again) {
 		t.Fatal("the name of the error is another now")
@@ -39,7 +39,7 @@ func TestClientBesideTheQueue(t *testing.T) {
 		"the queue answers": {waits, says("queue", nil), "queue", nil},
 		"both answer": {says("client", nil), func(ctx context.Context) (string, error) {
 			<-ctx.Done()
-			return "queue", nil // an answer of which a person was told that it counts
+			return "queue", nil // an answer of which a person knows that it counts
 		}, "queue", nil},
 		"the client calls again": {says("", again), waits, "", again},
 		"the client cannot ask":  {says("", host.ErrNoApprover), says("queue", nil), "queue", nil},
@@ -60,15 +60,15 @@ func TestClientBesideTheQueue(t *testing.T) {
 						return test.queue(ctx)
 					}
 				}
-				got, err := beside(t.Context(), client, queue, func(string) error { return errTold })
+				got, err := beside(t.Context(), client, queue, func(string) error { return errAnswered })
 				if got != test.want || !errors.Is(err, test.err) {
 					t.Errorf("%q, %v", got, err)
 				}
 			})
 		})
 	}
-	if got := <-cause; !errors.Is(got, errTold) {
-		t.Errorf("the others hear %v", got)
+	if got := <-cause; !errors.Is(got, errAnswered) {
+		t.Errorf("the others see %v", got)
 	}
 }
 

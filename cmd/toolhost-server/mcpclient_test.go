@@ -124,7 +124,7 @@ func (h *home) ran(t *testing.T) {
 
 const approveAnswer = `{"action":"accept","content":{"decision":"approve"}}`
 
-// The user of the client answers, and the others hear that, and from whom.
+// The user of the client answers, and the others see that, and from whom.
 func TestMCPClientApproves(t *testing.T) {
 	h, w := mcpHome(t)
 	w.handshake(`{"elicitation":{}}`)

@@ -6,24 +6,24 @@ import (
 	"github.com/toolhost/toolhost/host/approvals"
 )
 
-// tellOf tells those of a question whom the configuration names.
-func (p *program) tellOf(q *approvals.Question) {
+// notifyOf notifies the targets of the configuration of a question.
+func (p *program) notifyOf(q *approvals.Question) {
 	if n := p.notifier.Load(); n != nil {
 		n.Notify(q)
 	}
 }
 
-// notify begins to tell those whom the configuration names, if they are others than before.
-func (p *program) notify() {
+// setTargets uses the notify blocks of the configuration, if they have changed.
+func (p *program) setTargets() {
 	now := p.instance.Config().Notify
-	if p.notifier.Load() != nil && reflect.DeepEqual(now, p.told) {
+	if p.notifier.Load() != nil && reflect.DeepEqual(now, p.targets) {
 		return
 	}
 	var targets []approvals.Target
 	for _, n := range now {
 		targets = append(targets, approvals.Target{Name: n.Name, URL: n.URL, Secret: n.Secret, Command: n.Command})
 	}
-	p.told = now
+	p.targets = now
 	old := p.notifier.Swap(approvals.NewNotifier(targets, approvals.NotifierOptions{Redact: p.instance.Redact,
 		Logger: p.log}))
 	if old != nil {

@@ -45,11 +45,11 @@ type program struct {
 	questions *approvals.Queue
 	notifier  atomic.Pointer[approvals.Notifier]
 	reloading sync.Mutex
-	told      []config.Notify // of the notifier in use
+	targets   []config.Notify // of the notifier in use
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
-	exports   struct{ used, told config.Telemetry } // what the telemetry block said at the start, and last
-	history   *history.Index                        // nil without a record
+	exports   struct{ used, logged config.Telemetry } // in use; of the last log line about it
+	history   *history.Index                          // nil without a record
 	server    *server.Server
 	stop      context.CancelFunc
 	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
@@ -108,7 +108,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.mcp.Close()) }()
-	p.notify()
+	p.setTargets()
 	defer func() { p.notifier.Load().Close() }()
 	if p.server, err = server.New(p.serverOptions()); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *program) open(ctx context.Context) error {
 	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded, Usage: telemetry.Usage})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
-	p.questions = approvals.New(approvals.Options{Notify: p.tellOf})
+	p.questions = approvals.New(approvals.Options{Notify: p.notifyOf})
 	p.clients.queue = p.questions
 	o.Approver, o.Input, o.AllQuestions = &p.clients, &p.clients, true
 	var err error
@@ -158,7 +158,7 @@ func (p *program) open(ctx context.Context) error {
 	return nil
 }
 
-// reloaded applies what a reload has changed of the serve block, and tells what waits for the next start.
+// reloaded applies what a reload has changed of the serve block, and logs what waits for the next start.
 func (p *program) reloaded() {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -166,8 +166,8 @@ func (p *program) reloaded() {
 		p.log.Error("tokens of the configuration let no one in", "error", err)
 	}
 	p.toolsChanged("") // by the current profile
-	p.notify()
-	p.tellOfTelemetry()
+	p.setTargets()
+	p.logTelemetryChange()
 }
 
 func (p *program) serverOptions() server.Options {

@@ -17,7 +17,7 @@ func (p *program) startTelemetry(ctx context.Context) func(*config.Config) (trac
 	return func(c *config.Config) (trace.TracerProvider, metric.MeterProvider, error) {
 		o := telemetry.Options{Version: version, Logger: p.log}
 		o.Settings = exported(c)
-		p.exports.used, p.exports.told = o.Settings, o.Settings
+		p.exports.used, p.exports.logged = o.Settings, o.Settings
 		t, err := telemetry.New(ctx, o)
 		if err != nil {
 			return nil, nil, err
@@ -36,13 +36,13 @@ func exported(c *config.Config) (s config.Telemetry) {
 	return s
 }
 
-// tellOfTelemetry logs when a reload has changed where traces and metrics go: the exporters stay until the end.
-func (p *program) tellOfTelemetry() {
+// logTelemetryChange logs when a reload has changed where traces and metrics go: the exporters stay until the end.
+func (p *program) logTelemetryChange() {
 	now := exported(p.instance.Config())
-	if reflect.DeepEqual(now, p.exports.told) {
+	if reflect.DeepEqual(now, p.exports.logged) {
 		return
 	}
-	if p.exports.told = now; reflect.DeepEqual(now, p.exports.used) {
+	if p.exports.logged = now; reflect.DeepEqual(now, p.exports.used) {
 		return
 	}
 	p.log.Warn("the telemetry block has changed, which takes effect when the host starts again. Fix: toolhost serve "+

@@ -115,7 +115,7 @@ func TestTraceOfAnAPICallReachesThePlugin(t *testing.T) {
 	}
 }
 
-// The log tells once that a change of the telemetry block waits for the next start.
+// The log says once that a change of the telemetry block waits for the next start.
 func TestChangeOfTelemetryIsTold(t *testing.T) {
 	h := newHome(t).withPlugin(t, "")
 	path := filepath.Join(h.dir, "host.log")
@@ -132,7 +132,7 @@ func TestChangeOfTelemetryIsTold(t *testing.T) {
 	}
 	for _, step := range []struct {
 		block string
-		told  int // so far
+		lines int // so far
 	}{
 		{"", 0},
 		{"telemetry {\n  content = true\n}\n", 0}, // takes effect at once
@@ -151,8 +151,8 @@ func TestChangeOfTelemetryIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(log), "the telemetry block has changed"); n != step.told {
-			t.Errorf("with %q it is told %d times, not %d:\n%s", step.block, n, step.told, log)
+		if n := strings.Count(string(log), "the telemetry block has changed"); n != step.lines {
+			t.Errorf("with %q the log says so %d times, not %d:\n%s", step.block, n, step.lines, log)
 		}
 	}
 	expect(t, h.run(t, "serve", "--stop"), "\n0")

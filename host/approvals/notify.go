@@ -68,7 +68,7 @@ const (
 	closeTime      = 5 * time.Second // for what waits when a Notifier is closed
 )
 
-// A Notifier tells targets of questions. What a target does never delays a call.
+// A Notifier notifies targets of questions. What a target does never delays a call.
 type Notifier struct {
 	targets []*backlog
 	closing chan struct{}
@@ -132,7 +132,7 @@ func (n *Notifier) Close() {
 	n.cancel()
 }
 
-// deliver tells one target of one question after the other.
+// deliver notifies one target of one question after the other.
 func (n *Notifier) deliver(ctx context.Context, t Target, b *backlog) {
 	report := func() {
 		if dropped := b.dropped.Swap(0); dropped > 0 {

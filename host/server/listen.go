@@ -62,8 +62,9 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 // A localConn is a connection over a Unix socket, whose other end is a process of this user.
 type localConn struct{ net.Conn }
 
-// peers is a listener of a Unix socket that serves the processes of this user, on Linux except those that this process or
-// a predecessor has started, such as plugins: they would have the user's rights over the host that confines them.
+// peers is a listener of a Unix socket that serves the processes of this user. On Linux it refuses those that this
+// process or a predecessor has started, such as plugins: they would have the user's rights over the host that confines
+// them.
 type peers struct {
 	net.Listener
 	predecessors []string

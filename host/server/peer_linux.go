@@ -40,8 +40,8 @@ func checkPeer(c *net.UnixConn, predecessors []string) error {
 // maxAncestors bounds the walk up, in case it meets numbers that are used again meanwhile.
 const maxAncestors = 1000
 
-// notDescendant fails for a process that this one or a predecessor has started, directly or not. What a plugin starts is
-// a descendant of its launcher even after its parent has ended.
+// notDescendant fails for a process that this one or a predecessor has started, directly or not. What a plugin starts
+// is a descendant of its launcher even after its parent has ended.
 func notDescendant(pid int, predecessors []string) error {
 	own := os.Getpid()
 	for range maxAncestors {

@@ -31,7 +31,7 @@ type browser struct {
 	mu       sync.Mutex
 	problems []string
 	expected []string // parts of problems that are meant to happen
-	deaf     bool     // while a checker of the test works in the page
+	ignoring bool     // while a checker of the test works in the page
 }
 
 // chromium starts one Chromium for all tests of the process.
@@ -132,7 +132,7 @@ func (b *browser) listen(event any) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if problem == "" || b.deaf {
+	if problem == "" || b.ignoring {
 		return
 	}
 	for _, e := range b.expected {

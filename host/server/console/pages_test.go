@@ -117,11 +117,11 @@ func axeSource(t *testing.T) string {
 func check(b *browser, axe, page string) {
 	b.t.Helper()
 	b.mu.Lock()
-	b.deaf = true // axe-core tries to add styles of its own
+	b.ignoring = true // axe-core tries to add styles of its own
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
-		b.deaf = false
+		b.ignoring = false
 		b.mu.Unlock()
 	}()
 	eval[bool](b, axe+"\n;true")
