@@ -19,6 +19,7 @@ var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 // Every sample in the docs runs: Go is in an example that the tests compile and run, HCL loads, and a console session
 // prints the shown output.
 func TestSamples(t *testing.T) {
+	t.Setenv("MONITORING_TOKEN", "0123456789abcdef")
 	docs, _ := filepath.Glob("../../docs/*.md")
 	plugins, _ := filepath.Glob("../../plugins/*/README.md")
 	counts := map[string]int{}

@@ -60,11 +60,22 @@ func (c *Configuration) read(path string) (err error) {
 	return nil
 }
 
-// secrets are the texts that the configuration redacts from the log and the record.
+// secrets are the texts that the configuration redacts from the log, the record, and what is shown of it.
 func (c *Configuration) secrets() []string {
 	out := slices.Collect(maps.Keys(c.References.Texts))
 	if c.Audit != nil {
 		out = append(out, c.Audit.Secrets...)
+	}
+	if c.Serve != nil {
+		for _, t := range c.Serve.Tokens {
+			out = append(out, t.Value)
+		}
+	}
+	for _, i := range c.Identities {
+		out = append(out, i.Token)
+	}
+	for _, n := range c.Notify {
+		out = append(out, n.Secret)
 	}
 	return out
 }
