@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"connectrpc.com/connect"
 
@@ -33,7 +35,7 @@ func (s *Services) configuration() *apiv1.Configuration {
 		out.Settings = append(out.Settings, &apiv1.Setting{Block: convert.Text(one.Block), Key: convert.Text(one.Key),
 			Value: s.text(one.Value), Place: convert.Text(one.Place)})
 	}
-	out.Settings = append(out.Settings, defaults(c)...)
+	out.Settings = append(out.Settings, defaults(c, settings)...)
 	out.Text = s.text(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,19 +46,42 @@ func (s *Services) configuration() *apiv1.Configuration {
 	return out
 }
 
-// defaults are settings that the file leaves out, and that decide much.
-func defaults(c *config.Config) (out []*apiv1.Setting) {
-	add := func(unset bool, block, key, value string) {
-		if unset {
-			out = append(out, &apiv1.Setting{Block: block, Key: key, Value: value})
+// defaultSettings are the settings of this table that the file leaves out. Those of a block that has another meaning
+// when it is missing are listed only with it. docs/configuration.md has the same values.
+var defaultSettings = []struct{ block, key, value string }{
+	{"", "default_timeout", `"2m"`},
+	{"", "error_message_limit", "1000"},
+	{"", "floor", "true"},
+	{"", "max_concurrency", "256"},
+	{"", "max_large_result_bytes", "67108864"},
+	{"", "max_result_bytes", "131072"},
+	{"approval", "mode", `"ask"`},
+	{"approval", "timeout", `"10m"`},
+	{"audit", "content", "false"},
+	{"serve", "idle_timeout", `"15m"`},
+	{"serve", "on_demand", "false"},
+	{"telemetry", "content", "false"},
+	{"telemetry", "sample_ratio", "1"},
+}
+
+// defaults are settings that the file leaves out.
+func defaults(c *config.Config, written []config.Setting) (out []*apiv1.Setting) {
+	add := func(block, key, value string) {
+		out = append(out, &apiv1.Setting{Block: block, Key: key, Value: value})
+	}
+	missing := map[string]bool{"audit": c.Audit == nil, "serve": c.Serve == nil, "telemetry": c.Telemetry == nil}
+	for _, d := range defaultSettings {
+		isWritten := func(w config.Setting) bool { return w.Block == d.block && w.Key == d.key }
+		if !missing[d.block] && !slices.ContainsFunc(written, isWritten) {
+			add(d.block, d.key, d.value)
 		}
 	}
-	add(c.Host.Mode == "", "approval", "mode", `"ask"`)
-	add(c.Host.ApprovalTimeout == 0, "approval", "timeout", `"10m"`)
-	add(c.Host.DefaultTimeout == 0, "", "default_timeout", `"2m"`)
-	add(c.Host.MaxConcurrency == 0, "", "max_concurrency", "256")
-	add(c.Host.MaxResultBytes == 0, "", "max_result_bytes", "131072")
-	add(c.Audit == nil, "audit", "", "no record is kept")
+	for block, without := range map[string]string{"audit": "no record is kept", "telemetry": "nothing is exported"} {
+		if missing[block] {
+			add(block, "", without)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *apiv1.Setting) int { return strings.Compare(a.Block, b.Block) })
 	return out
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -347,6 +348,41 @@ policy "project" {
 	if got, err = explain("demo__sya", `{}`); err != nil || got.Error.GetCode() != string(sdk.CodeToolNotFound) ||
 		!strings.Contains(got.Error.String(), "demo__say") {
 		t.Errorf("of an unknown tool: %v, %v", got, err)
+	}
+}
+
+// The defaults that are shown are those of the reference.
+func TestDefaultsAreThoseOfTheReference(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, block := map[string]string{}, ""
+	for line := range strings.Lines(string(page)) {
+		if name, is := strings.CutPrefix(line, "## "); is {
+			block = strings.TrimPrefix(strings.TrimSpace(name), "Top level")
+		}
+		if cells := strings.Split(line, "|"); len(cells) > 4 {
+			documented[block+"."+strings.Trim(cells[1], " `")] = strings.Trim(cells[3], " `")
+		}
+	}
+	c, err := config.Parse("config.hcl", []byte("audit {}\nserve {}\ntelemetry {}\nfloor = false\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, _ := c.Settings()
+	all := defaults(c, written)
+	for _, d := range all {
+		if want := documented[d.Block+"."+d.Key]; strings.Trim(d.Value, `"`) != want {
+			t.Errorf("%s.%s is shown as %s, the reference has %s", d.Block, d.Key, d.Value, want)
+		}
+	}
+	if len(all) != len(defaultSettings)-1 { // floor is written
+		t.Errorf("%d defaults", len(all))
+	}
+	without := defaults(&config.Config{}, nil)
+	if !slices.ContainsFunc(without, func(d *apiv1.Setting) bool { return d.Block == "audit" && d.Value == "no record is kept" }) {
+		t.Errorf("%v", without)
 	}
 }
 
