@@ -63,19 +63,26 @@ func (h *crashHistory) delay(n int) time.Duration {
 
 // countCrash records a crash and changes the state to crashed, backoff or quarantined.
 func (m *stateMachine) countCrash() {
-	m.totalCrashes++
-	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
-	m.retryAt, m.readyAt = retryAt, time.Time{}
+	var quarantined bool
+	m.retryAt, quarantined = m.addCrash()
 	switch {
 	case quarantined:
 		m.quarantine()
-	case time.Until(retryAt) > 0:
+	case time.Until(m.retryAt) > 0:
 		m.setState(Backoff, fmt.Sprintf("it crashed %d times within %s", len(m.crashes.times), m.crashes.limits.Window))
 	default:
 		m.setState(Crashed, "it crashed")
 	}
 	m.scheduleEager()
 	m.log(slog.LevelWarn, "plugin crashed", "generation", m.generation, "state", string(m.state), "error", m.lastError)
+}
+
+// addCrash counts a crash of the current process or start. Its results are those of crashHistory.add.
+func (m *stateMachine) addCrash() (retryAt time.Time, quarantined bool) {
+	m.totalCrashes++
+	retryAt, quarantined = m.crashes.add(time.Now(), m.readyAt)
+	m.readyAt = time.Time{}
+	return retryAt, quarantined
 }
 
 func (m *stateMachine) quarantine() {

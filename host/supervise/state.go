@@ -344,9 +344,8 @@ func (m *stateMachine) generationStuck(g *generation) {
 // markStuck lets the current generation take calls until it is replaced, or drains it after one crash too many.
 func (m *stateMachine) markStuck(why error) {
 	g := m.current
-	m.totalCrashes++
-	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
-	m.lastError, m.readyAt = why, time.Time{}
+	m.lastError = why
+	retryAt, quarantined := m.addCrash()
 	if quarantined {
 		m.current, m.stderr, m.retryAt = nil, g.child.tail.last(statusLines), retryAt
 		m.quarantine()
