@@ -2,31 +2,13 @@ package config
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/commandline"
-	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
-
-// ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
-var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "shell"}
-
-// mayBeShipped reports whether the plugin may be one of ShippedPlugins. The final check is made when its program is
-// found.
-func mayBeShipped(name string, command []string) bool {
-	if len(command) > 0 {
-		program := fsutil.ProgramName(command[0])
-		if name = strings.TrimPrefix(program, "toolhost-plugin-"); name == program {
-			return false
-		}
-	}
-	return slices.Contains(ShippedPlugins, name)
-}
 
 // sandbox reads the sandbox block of a plugin or a discovery command.
 func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
