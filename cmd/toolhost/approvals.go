@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,6 +45,14 @@ func newApprovalsRevoke(g *globals) *cobra.Command {
 	}
 	g.profileFlag(cmd, &profile)
 	return cmd
+}
+
+// atLeastOneID requires IDs of remembered answers.
+func atLeastOneID(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
+	}
+	return nil
 }
 
 // A shownAnswer is a remembered approval as programs read it.

@@ -252,11 +252,3 @@ func atMostOne(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-// atLeastOneID wants the IDs of remembered answers.
-func atLeastOneID(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
-	}
-	return nil
-}
