@@ -1,12 +1,12 @@
 package config
 
 import (
-	"net/netip"
 	"net/url"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // A Notify is told when a call begins to wait for a person at a running host, and when that ends: a webhook or a
@@ -55,13 +55,8 @@ func checkWebhook(s string) (problem, hint string) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "is no address of a webhook", "write one such as \"https://chat.example.org/hook\""
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Is(u.Hostname()):
 		return "is not encrypted, and leaves this machine", "use https"
 	}
 	return "", ""
-}
-
-func isLoopback(name string) bool {
-	ip, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && ip.IsLoopback()
 }

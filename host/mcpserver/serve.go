@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
@@ -33,17 +34,11 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	s.mu.Lock()
 	guarded := s.guarded
 	s.mu.Unlock()
-	if !guarded && !isLoopback(host) {
+	if !guarded && !loopback.Is(host) {
 		return nil, fmt.Errorf("%s can be reached by others, and nothing asks them for a token; set TOOLHOST_MCP_TOKEN, "+
 			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
 	}
 	return new(net.ListenConfig).Listen(s.ctx, "tcp", net.JoinHostPort(host, port))
-}
-
-// isLoopback takes names for what they are now: only "localhost" is one of this machine whatever answers.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // EndStreams ends the streams of HTTP that carry no calls, for a program that serves Handler and stops.

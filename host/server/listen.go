@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
@@ -28,17 +29,11 @@ func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Lis
 		}
 		host = "127.0.0.1"
 	}
-	if secure == nil && !IsLoopback(host) {
+	if secure == nil && !loopback.Is(host) {
 		return nil, fmt.Errorf("%s can be reached by others, and what they send and read would not be encrypted; give the "+
 			"serve block tls_cert and tls_key, or listen on 127.0.0.1:%s", address, port)
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
-}
-
-// IsLoopback takes names for what they are now: only "localhost" is one of this machine whatever answers.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // ListenUnix listens on a socket that only the user can reach, for Serve. A socket that a process has left is replaced;
@@ -217,7 +212,7 @@ func (s *Server) name(listeners []Listener) {
 		s.addresses = append(s.addresses, scheme+l.Addr().String())
 		host, port, _ := net.SplitHostPort(l.Addr().String())
 		names := append([]string{host}, s.options.Hosts...)
-		if ip := net.ParseIP(host); IsLoopback(host) || ip.IsUnspecified() { // which is reached at all addresses
+		if ip := net.ParseIP(host); loopback.Is(host) || ip.IsUnspecified() { // which is reached at all addresses
 			names = append(names, "localhost", "127.0.0.1", "::1")
 		}
 		for _, n := range names {

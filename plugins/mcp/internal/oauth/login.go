@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -19,6 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // loginTime is how long a person may take in the browser.
@@ -252,7 +253,7 @@ func (l *login) listen(ctx context.Context) error {
 	path, fixed := "/callback", l.source.server.Config.RedirectURL
 	address := "127.0.0.1:0"
 	for _, known := range []string{fixed, l.before.RedirectURL} {
-		if u, err := loopback(known); known != "" && err == nil {
+		if u, err := loopbackURL(known); known != "" && err == nil {
 			path, address = u.Path, u.Host
 			break
 		}
@@ -344,15 +345,14 @@ func place(u *url.URL) string {
 	return bare.String()
 }
 
-// loopback reads an address of this machine that a browser can come back to.
-func loopback(text string) (*url.URL, error) {
+// loopbackURL reads an address of this machine that a browser can come back to.
+func loopbackURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	bad := errors.New("redirect_url must be of this machine, such as http://127.0.0.1:33418/callback")
 	if err != nil || u.Scheme != "http" || u.Port() == "" || u.User != nil {
 		return nil, bad
 	}
-	a, err := netip.ParseAddr(u.Hostname())
-	if u.Hostname() != "localhost" && (err != nil || !a.IsLoopback()) {
+	if !loopback.Is(u.Hostname()) {
 		return nil, bad
 	}
 	if u.Path == "" {

@@ -51,7 +51,7 @@ func (c *Config) Check() (key string, err error) {
 		return "client_metadata_url", errors.New("client_metadata_url must be an https URL with a path")
 	}
 	if c.RedirectURL != "" {
-		if _, err := loopback(c.RedirectURL); err != nil {
+		if _, err := loopbackURL(c.RedirectURL); err != nil {
 			return "redirect_url", err
 		}
 	}
