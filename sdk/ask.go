@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/elicit"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A Question is asked of the person on whose behalf a call runs.
@@ -96,7 +97,7 @@ func (q Question) check() (*elicit.Question, error) {
 	if form.Properties == nil {
 		form.Properties = json.RawMessage("{}")
 	}
-	out := &elicit.Question{Message: clean(q.Message), RequestedSchema: Encode(form)}
+	out := &elicit.Question{Message: textutil.Clean(q.Message), RequestedSchema: Encode(form)}
 	if _, err := elicit.ParseForm(out.RequestedSchema); err != nil {
 		return nil, err
 	}

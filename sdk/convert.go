@@ -15,21 +15,19 @@ import (
 // internal/wire/client/convert.go does so at the host's, in the same order. Text in proto strings is made valid
 // UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
-func clean(s string) string { return textutil.Clean(s) }
-
 func toolToWire(t *Tool) *pluginv1.Tool {
 	ms := t.Timeout.Milliseconds()
 	if t.Timeout%time.Millisecond > 0 { // rounded up: zero stands for the host's default
 		ms++
 	}
 	return &pluginv1.Tool{
-		Name: t.Name, Title: clean(t.Title), Description: clean(t.Description),
+		Name: t.Name, Title: textutil.Clean(t.Title), Description: textutil.Clean(t.Description),
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 		Hints: &pluginv1.Hints{ReadOnly: t.Hints.ReadOnly, Destructive: t.Hints.Destructive,
 			Idempotent: t.Hints.Idempotent, OpenWorld: t.Hints.OpenWorld},
-		Category: clean(t.Category), CostTier: string(t.CostTier),
+		Category: textutil.Clean(t.Category), CostTier: string(t.CostTier),
 		TimeoutMs: ms, MaxResultBytes: t.MaxResultBytes,
-		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
+		OriginalName: textutil.Clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
 		Extra: t.Extra, ForeignHints: t.ForeignHints,
 	}
@@ -91,17 +89,17 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 	if p == nil {
 		p = &Preview{}
 	}
-	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: clean(p.Effect), Reason: clean(p.Reason),
-		Error: errorToWire(e), Structured: p.Structured, UnlessAllowed: p.UnlessAllowed}
+	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: textutil.Clean(p.Effect),
+		Reason: textutil.Clean(p.Reason), Error: errorToWire(e), Structured: p.Structured, UnlessAllowed: p.UnlessAllowed}
 }
 
 func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
 		c = Content(mcpcontent.Sent(mcpcontent.Part(c)))
-		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data,
-			MimeType: clean(c.MIMEType),
-			Uri:      clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
+		out[i] = &pluginv1.Content{Type: textutil.Clean(c.Type), Text: textutil.ReadOnlyBytes(c.Text), Data: c.Data,
+			MimeType: textutil.Clean(c.MIMEType),
+			Uri:      textutil.Clean(c.URI), Name: textutil.Clean(c.Name), Raw: c.Raw, Extra: c.Extra, Source: c.Source}
 	}
 	return out
 }
@@ -152,7 +150,7 @@ func inputRequiredToWire(in *InputRequired) *pluginv1.InputRequired {
 	}
 	out := &pluginv1.InputRequired{Requests: make(map[string][]byte, len(in.Requests)), State: []byte(in.State)}
 	for key, request := range in.Requests {
-		out.Requests[clean(key)] = request
+		out.Requests[textutil.Clean(key)] = request
 	}
 	return out
 }
@@ -166,11 +164,11 @@ func errorToWire(e *Error) *pluginv1.Error {
 		code = ""
 	}
 	return &pluginv1.Error{
-		Code:           clean(string(code)),
-		Name:           clean(e.Name),
-		Message:        clean(e.Message),
-		Suggestion:     clean(e.Suggestion),
-		HelpUrl:        clean(e.HelpURL),
+		Code:           textutil.Clean(string(code)),
+		Name:           textutil.Clean(e.Name),
+		Message:        textutil.Clean(e.Message),
+		Suggestion:     textutil.Clean(e.Suggestion),
+		HelpUrl:        textutil.Clean(e.HelpURL),
 		Retryable:      e.Retryable,
 		Details:        e.Details,
 		OutcomeUnknown: e.Outcome == OutcomeUnknown,
@@ -186,13 +184,13 @@ func eventToWire(e Event) *pluginv1.CallEvent {
 		return startedEvent
 	case EventProgress:
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{
-			Done: e.Done, Total: e.Total, Message: clean(e.Message)}}}
+			Done: e.Done, Total: e.Total, Message: textutil.Clean(e.Message)}}}
 	case EventLog:
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{
-			Level: strings.ToLower(e.Level.String()), Message: clean(e.Message), Attributes: e.Attributes}}}
+			Level: strings.ToLower(e.Level.String()), Message: textutil.Clean(e.Message), Attributes: e.Attributes}}}
 	case EventOutput:
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Output{Output: &pluginv1.Output{
-			Stream: clean(e.Stream), Data: e.Data}}}
+			Stream: textutil.Clean(e.Stream), Data: e.Data}}}
 	}
 	return nil
 }

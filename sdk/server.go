@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/internal/idlemem"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -57,14 +58,14 @@ func (s *server) description() *pluginv1.DescribeResponse {
 	p := s.plugin
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
+	out := &pluginv1.DescribeResponse{Name: textutil.Clean(p.name), Version: textutil.Clean(p.version), Sdk: kitVersion,
 		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable,
-		Missing: clean(p.missing), Pending: p.pending, Memory: clean(p.memory)}
+		Missing: textutil.Clean(p.missing), Pending: p.pending, Memory: textutil.Clean(p.memory)}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}
 	for _, n := range p.notices {
-		out.Notices = append(out.Notices, clean(n))
+		out.Notices = append(out.Notices, textutil.Clean(n))
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -88,7 +89,7 @@ func (h *hostEnd) CallTool(ctx context.Context, tool string, arguments json.RawM
 	id, reply := h.server.requests.add()
 	defer h.server.requests.remove(id)
 	err := h.out.Request(ctx, &pluginv1.HostRequest{Id: id,
-		Request: &pluginv1.HostRequest_Call{Call: &pluginv1.ToolCall{Tool: clean(tool), Arguments: arguments}}})
+		Request: &pluginv1.HostRequest_Call{Call: &pluginv1.ToolCall{Tool: textutil.Clean(tool), Arguments: arguments}}})
 	if err != nil {
 		return nil, h.notAsked(ctx, tool, err)
 	}

@@ -20,7 +20,8 @@ import (
 )
 
 // This file converts sdk's types to messages and back at the host's end, in the order of sdk/convert.go, which does it
-// at the plugin's. A plugin may have sent anything: what cannot be read is dropped or cut.
+// at the plugin's. Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise. A plugin may
+// have sent anything: what cannot be read is dropped or cut.
 
 // Limits of texts of a plugin for people, in characters. The rest is cut.
 const (
@@ -31,9 +32,6 @@ const (
 	maxMemory  = 4 << 10 // of its note to itself, in bytes; a longer one is dropped
 	maxStatus  = 4 << 10 // of a gRPC status
 )
-
-// clean makes texts valid UTF-8, since gRPC fails the whole call otherwise.
-func clean(s string) string { return textutil.Clean(s) }
 
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
@@ -96,13 +94,13 @@ func toolFromWire(t *pluginv1.Tool) sdk.Tool {
 // toolToWire writes a tool that the plugin reported earlier.
 func toolToWire(t *sdk.Tool) *pluginv1.Tool {
 	return &pluginv1.Tool{
-		Name: clean(t.Name), Title: clean(t.Title), Description: clean(t.Description),
+		Name: textutil.Clean(t.Name), Title: textutil.Clean(t.Title), Description: textutil.Clean(t.Description),
 		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 		Hints: &pluginv1.Hints{ReadOnly: t.Hints.ReadOnly, Destructive: t.Hints.Destructive,
 			Idempotent: t.Hints.Idempotent, OpenWorld: t.Hints.OpenWorld},
-		Category: clean(t.Category), CostTier: clean(string(t.CostTier)),
+		Category: textutil.Clean(t.Category), CostTier: textutil.Clean(string(t.CostTier)),
 		TimeoutMs: t.Timeout.Milliseconds(), MaxResultBytes: t.MaxResultBytes,
-		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
+		OriginalName: textutil.Clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
 		Extra: t.Extra, ForeignHints: t.ForeignHints,
 	}
@@ -118,12 +116,12 @@ func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
 // requestToWire does not change a work folder that is not UTF-8, since another name would be another folder: the
 // request is refused.
 func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
-	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
-		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
-		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
+	return &pluginv1.CallRequest{CallId: textutil.Clean(r.CallID), Tool: textutil.Clean(r.Tool), Arguments: r.Arguments,
+		Workdir: r.Workdir, SessionId: textutil.Clean(r.SessionID), Attempt: int32(r.Attempt), RunId: textutil.Clean(r.RunID),
+		SingleCall: r.SingleCall, LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
 		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
 		Capabilities: r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge,
-		TraceParent: clean(r.TraceParent), TraceState: clean(r.TraceState)}
+		TraceParent: textutil.Clean(r.TraceParent), TraceState: textutil.Clean(r.TraceState)}
 }
 
 // newReceiver makes the receiver of a request's result.
@@ -141,7 +139,7 @@ type largePart struct{ sdk.LargePart }
 
 func (p largePart) Done() *pluginv1.Content {
 	c := p.LargePart.Done()
-	return &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text)}
+	return &pluginv1.Content{Type: textutil.Clean(c.Type), Text: []byte(c.Text)}
 }
 
 func objectsToWire(in map[string]json.RawMessage) (out map[string][]byte) {
@@ -149,7 +147,7 @@ func objectsToWire(in map[string]json.RawMessage) (out map[string][]byte) {
 		if out == nil {
 			out = make(map[string][]byte, len(in))
 		}
-		out[clean(key)] = object
+		out[textutil.Clean(key)] = object
 	}
 	return out
 }

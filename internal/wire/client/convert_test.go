@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"github.com/toolhost/toolhost/sdk"
@@ -118,8 +119,8 @@ func TestToolCrossesTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := in
-		want.Title, want.Description, want.Category, want.OriginalName =
-			clean(in.Title), clean(in.Description), clean(in.Category), clean(in.OriginalName)
+		want.Title, want.Description, want.Category, want.OriginalName = textutil.Clean(in.Title),
+			textutil.Clean(in.Description), textutil.Clean(in.Category), textutil.Clean(in.OriginalName)
 		p.MissingTools(notice, true)
 		p.Remember(notice)
 		got, err := p.Describe(context.Background())
@@ -129,7 +130,7 @@ func TestToolCrossesTheWire(t *testing.T) {
 		same(t, &sdk.Description{Name: "p", Version: "1.0.0", SDK: got.SDK, Tools: []sdk.Tool{want}, Dynamic: true,
 			Notices: []string{visible(notice, maxNotice, '\n')},
 			Missing: visible(notice, maxNotice, ' '), Pending: visible(notice, maxNotice, ' ') != "", Memory: got.Memory}, got)
-		if len(notice) <= maxMemory && got.Memory != clean(notice) {
+		if len(notice) <= maxMemory && got.Memory != textutil.Clean(notice) {
 			t.Errorf("%q is remembered as %q", notice, got.Memory)
 		}
 	})
@@ -214,7 +215,8 @@ func TestRequestCrossesTheWire(t *testing.T) {
 		in.RunID = anyText.Draw(t, "run") + rapid.StringMatching(`[a-z]{20}`).Draw(t,
 			"new") // a run that comes twice is refused
 		want := in
-		want.CallID, want.SessionID, want.RunID = clean(in.CallID), clean(in.SessionID), clean(in.RunID)
+		want.CallID, want.SessionID, want.RunID = textutil.Clean(in.CallID),
+			textutil.Clean(in.SessionID), textutil.Clean(in.RunID)
 		long := len(want.CallID) > 256 || len(want.SessionID) > 256 || len(in.Workdir) > 4096
 		r, err := p.Call(context.Background(), &in)
 		switch {
@@ -286,9 +288,9 @@ func received(r *sdk.Result) *sdk.Result {
 	var faults []string
 	for i, c := range r.Content {
 		sent := c.Raw
-		c.Type, c.MIMEType, c.URI, c.Name, c.Raw = clean(c.Type), clean(c.MIMEType), clean(c.URI), clean(c.Name),
-			isObject(c.Raw)
-		c.Text = clean(c.Text)
+		c.Type, c.MIMEType, c.URI, c.Name, c.Raw = textutil.Clean(c.Type), textutil.Clean(c.MIMEType),
+			textutil.Clean(c.URI), textutil.Clean(c.Name), isObject(c.Raw)
+		c.Text = textutil.Clean(c.Text)
 		if fault := partFault(c, sent); fault != "" {
 			faults = append(faults, fmt.Sprintf("part %d (%s) %s", i+1, oneLine(c.Type, 64), fault))
 			continue
@@ -308,9 +310,9 @@ func receivedError(e *sdk.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
-	out := &sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Name: clean(e.Name), Message: clean(e.Message),
-		Suggestion: clean(e.Suggestion),
-		HelpURL:    clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
+	out := &sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Name: textutil.Clean(e.Name),
+		Message: textutil.Clean(e.Message), Suggestion: textutil.Clean(e.Suggestion),
+		HelpURL: textutil.Clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
 	if e.Outcome == sdk.OutcomeUnknown {
 		out.Outcome = sdk.OutcomeUnknown
 	}
@@ -355,8 +357,9 @@ func TestPreviewCrossesTheWire(t *testing.T) {
 		}
 		got, err := p.Preview(context.Background(), &sdk.Request{Tool: "x", Arguments: json.RawMessage(`{}`)})
 		want := *in
-		want.Content = []sdk.Content{{Type: "text", Text: clean(in.Content[0].Text), Name: clean(in.Content[0].Name)}}
-		want.Effect, want.Reason = clean(in.Effect), clean(in.Reason)
+		want.Content = []sdk.Content{{Type: "text", Text: textutil.Clean(in.Content[0].Text),
+			Name: textutil.Clean(in.Content[0].Name)}}
+		want.Effect, want.Reason = textutil.Clean(in.Effect), textutil.Clean(in.Reason)
 		same(t, &want, got)
 		if failure == nil && err != nil {
 			t.Fatal(err)
@@ -387,7 +390,7 @@ func TestEventCrossesTheWire(t *testing.T) {
 			}),
 		).Draw(t, "event")
 		want := in
-		want.Message, want.Attributes = clean(in.Message), isObject(in.Attributes)
+		want.Message, want.Attributes = textutil.Clean(in.Message), isObject(in.Attributes)
 		if in.Type == sdk.EventOutput && in.Stream != "stderr" {
 			want.Stream = "stdout"
 		}

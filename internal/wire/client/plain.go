@@ -3,6 +3,7 @@ package client
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -88,7 +89,7 @@ func (a *plainAnswer) decodePart(number protowire.Number, kind protowire.Type, v
 			part.Type = textType
 			return true
 		case number == fieldText:
-			part.Text = clean(string(value))
+			part.Text = textutil.Clean(string(value))
 			return true
 		}
 		return false
