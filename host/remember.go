@@ -27,7 +27,7 @@ type Remembered struct {
 	Scope            Scope
 	// Arguments belong to ScopeArguments: they match byte for byte or, if Saved, regardless of white space and escapes.
 	Arguments json.RawMessage
-	// Workdir is the work folder in which the approval was given and holds; with "" it holds nowhere.
+	// Workdir is the work folder in which the approval was given and holds; with "" the approval is ignored.
 	Workdir string
 	// Prefix belongs to ScopePrefix.
 	Prefix []string

@@ -22,10 +22,10 @@ func newApprovals(g *globals) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "Answer what waits, list and revoke remembered approvals",
+		Short: "Answer waiting questions; list and revoke remembered approvals",
 		Long: "List the permanent approvals that were given at a prompt, in the work folder where they were\n" +
-			"given; one that names no folder, as older versions wrote them, holds nowhere. They turn a question\n" +
-			"into allow and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
+			"given; entries without a folder (written by older versions) are ignored. They turn ask into allow\n" +
+			"and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
 			"They are in approvals.hcl in the user's configuration folder. Those that end with the running\n" +
 			"host of this configuration, work folder and profile come after them.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,

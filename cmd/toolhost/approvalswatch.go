@@ -26,7 +26,7 @@ func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, 
 func newApprovalsWaiting(g *globals) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
-		Use: "waiting", Short: "List what waits for a person at the running host", Args: noArguments,
+		Use: "waiting", Short: "List questions that wait for an answer at the running host", Args: noArguments,
 		SuggestFor: []string{"list", "pending"},
 		RunE:       func(cmd *cobra.Command, _ []string) error { return g.listWaiting(cmd.Context(), profile, format) },
 	}
@@ -77,8 +77,8 @@ func newApprovalsWatch(g *globals) *cobra.Command {
 	var profile, format string
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Answer what waits for a person at the running host",
-		Long: "Answer what waits for a person at the running host (toolhost serve), one question after the other,\n" +
+		Short: "Answer questions that wait at the running host",
+		Long: "Answer the questions that wait at the running host (toolhost serve), one after the other,\n" +
 			"until interrupted. Other approvers may be faster: the first answer counts. Without a terminal, and\n" +
 			"with --format json, each question is printed when it begins to wait and when it ends, as a line of\n" +
 			"JSON; `toolhost approvals answer` answers it.",
@@ -164,8 +164,9 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 			return g.answerApproval(cmd.Context(), profile, m)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why not, as a `text` for the model")
-	cmd.Flags().StringVar(&scope, "scope", "", "which later calls a yes covers: arguments, prefix or tool (default: none)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why the call is rejected, as a `text` for the model")
+	cmd.Flags().StringVar(&scope, "scope", "", "which later calls an approval covers: arguments, prefix or tool "+
+		"(default: none)")
 	cmd.Flags().BoolVar(&saved, "saved", false, "keep the approval after the host ends")
 	g.profileFlag(cmd, &profile)
 	complete(cmd, "reason", cobra.NoFileCompletions)

@@ -28,8 +28,8 @@ const (
 func newAudit(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Check and show the record of what was decided and run",
-		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each\n" +
+		Short: "Check and show the record of decisions and calls",
+		Long: "Check and show the record of decisions and calls. The record is a file of JSON lines, each\n" +
 			"with the hash of the one before, and beside it FILE.head with the last hash. Without FILE it is\n" +
 			"the one of the configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in\n" +
 			"$XDG_STATE_HOME or ~/.local/state. To start a new one, move both files while no host runs.",
@@ -45,10 +45,10 @@ func newAudit(g *globals) *cobra.Command {
 func newAuditVerify(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Tell whether lines were changed, removed, added or moved",
-		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is\n" +
-			"printed with its line, and the exit code is 1 then. Who may write both files can write another\n" +
-			"history: keep the last hash somewhere else to notice that.",
+		Short: "Verify the record: detect changed, removed, added or moved lines",
+		Long: "Verify the record: detect lines that were changed, removed, added, moved, or cut off the end. Each\n" +
+			"problem is printed with its line, and the exit code is then 1. Anyone who can write both files can\n" +
+			"forge another history: keep the last hash somewhere else to notice that.",
 		Args: atMostFile(0), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.onLog(args, func(path string) error { return g.verifyAudit(cmd.Context(), path) })

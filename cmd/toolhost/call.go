@@ -34,14 +34,14 @@ func newCall(g *globals) *cobra.Command {
 			"-, on standard input; without any they are {}. Only the tool's own plugin is started. TOOL is its\n" +
 			"full name, PLUGIN__TOOL, or mcp://PLUGIN/NAME with the name that an MCP server has for it.\n" +
 			"\n" +
-			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or\n" +
-			"false is one if the tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything;\n" +
-			"A.B=VALUE for a member of an object, and A.0.B=VALUE of a list's item. A key that is given again\n" +
-			"is the next item of a list.\n" +
+			"The arguments can also be words, converted according to the tool's schema: KEY=VALUE, where a\n" +
+			"number, true or false is one if the tool asks for it; KEY=@FILE for the content of a file;\n" +
+			"KEY:=JSON for anything; A.B=VALUE for a member of an object, and A.0.B=VALUE of a list's item. A\n" +
+			"repeated key adds the next item of a list.\n" +
 			"\n" +
 			"toolhost call TOOL --help describes the tool and its arguments.\n" +
 			"\n" +
-			"A call that needs a person's yes is shown on the terminal first. Without a terminal it is refused,\n" +
+			"A call that needs approval is shown on the terminal first. Without a terminal it is refused,\n" +
 			"unless --approve or a rule says otherwise; at a running host (toolhost serve) it waits for whoever\n" +
 			"answers first.\n" +
 			"\n" +

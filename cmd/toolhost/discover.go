@@ -39,12 +39,12 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
-		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are\n" +
-			"those of an earlier start; those whose tools may change by themselves, and scripts, always are.\n" +
-			"--refresh starts all; --offline starts nothing, and lists what is known from earlier starts. A\n" +
-			"plugin or a plugin source that cannot be used is written to standard error, and the exit code is 4\n" +
-			"then, and only then; the rest is listed all the same. Notices of plugins, such as of tools that\n" +
-			"they had to leave out, are written to standard error too and change no exit code.\n" +
+		Long: "List the tools of all plugins. Plugins are started to list them, unless their program and settings\n" +
+			"are those of an earlier start; scripts, and plugins whose tools may change by themselves, are always\n" +
+			"started. --refresh starts all; --offline starts nothing, and lists what is known from earlier starts.\n" +
+			"A plugin or a plugin source that cannot be used is reported on standard error, and the exit code is 4\n" +
+			"in that case only; everything else is still listed. Notices of plugins, such as about tools that they\n" +
+			"had to leave out, are written to standard error too and do not change the exit code.\n" +
 			"\n" +
 			"With --search only the ten tools that fit the words best are listed, the best first. --tokens\n" +
 			"estimates what each definition costs in every prompt that offers it, and what offering only a\n" +

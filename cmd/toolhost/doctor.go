@@ -29,9 +29,9 @@ func newDoctor(g *globals) *cobra.Command {
 		Long: "Show what this machine offers to confine plugins, which versions and folders are used, and for\n" +
 			"each plugin of the configuration the sandbox level that is asked for and the one that can be\n" +
 			"reached, or why it could not be started. No plugin is started, and no discovery command is run.\n" +
-			"The exit code is 4 if a plugin could not be started, as one that requires more than this machine\n" +
-			"can do, or whose program is not there; else 0. Of MCP servers it shows where their programs are\n" +
-			"found, and which folders were looked in for one that is not.",
+			"The exit code is 4 if a plugin could not be started, for example because it requires more than\n" +
+			"this machine offers, or because its program is missing; otherwise 0. For MCP servers it shows\n" +
+			"where their programs are found, and which folders were searched for one that is missing.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}

@@ -60,13 +60,13 @@ func orList(words []string) string {
 const callerName = "cli"
 
 func approveFlag(cmd *cobra.Command, to *string) {
-	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask",
-		"always", "never")
+	choose(cmd, to, "approve", "who decides about calls that need approval: %s (default: the mode of the configuration)",
+		"ask", "always", "never")
 }
 
 // clientApproveFlag is approveFlag for a program that clients run, which may have asked already.
 func clientApproveFlag(cmd *cobra.Command, to *string) {
-	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user "+
+	choose(cmd, to, "approve", "who decides about calls that need approval: %s; client: the client has asked its user "+
 		"(default: the mode of the configuration)",
 		"ask", "always", "never", string(bootstrap.ApproveClient))
 }

@@ -90,7 +90,7 @@ func newToolCall(t *terminal) *cobra.Command {
 			"approval is refused, unless a rule or an earlier answer allows it, or --approve client says that\n" +
 			"the client has asked its user. What a rule denies or always asks about stays refused then.\n" +
 			"\n" +
-			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and\n" +
+			"Gemini CLI cannot pass flags: `toolhost discover --format gemini` writes a script with them, and\n" +
 			"says where it is.\n" +
 			"\n" +
 			"The exit codes are those of `toolhost call`.",

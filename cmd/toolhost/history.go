@@ -63,7 +63,7 @@ func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
 	fs.StringVar(&f.filter.Caller, "caller", "", "calls of this `caller`")
 	fs.StringVar(&f.filter.Rule, "rule", "", "calls that this `rule` decided")
 	fs.StringVar(&f.filter.ViaCallId, "via", "", "calls that a plugin made on behalf of this `call`")
-	choose(cmd, &f.filter.Status, "status", "calls that ended so: %s", "ok", "error", "unfinished")
+	choose(cmd, &f.filter.Status, "status", "calls with this status: %s", "ok", "error", "unfinished")
 	fs.StringSliceVar(&f.filter.Codes, "code", nil, "calls that failed with one of these `codes`, such as E_TOOL,E_TIMEOUT")
 	fs.StringSliceVar(&f.filter.Effects, "effect", nil, "calls that the rules decided with one of these `effects`")
 	fs.StringVar(&f.since, "since", "", "calls from this `time` on: 2026-11-23, 2026-11-23T10:00, or 2h ago as 2h, 3 days "+
@@ -135,7 +135,7 @@ func newHistorySearch(g *globals) *cobra.Command {
 	var oldest bool
 	cmd := &cobra.Command{
 		Use:   "search [WORD]...",
-		Short: "Find calls by words and by what they are",
+		Short: "Search calls by text and filters",
 		Long: "Find calls, the newest first. All words must occur in the texts that the record has of a call:\n" +
 			"names, reasons and errors, and arguments and results where it has them. Words between quotes must\n" +
 			"follow each other: '\"permission denied\"'.",
@@ -168,7 +168,7 @@ func newHistoryShow(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "show CALL",
-		Short: "Show all that is known of one call",
+		Short: "Show the recorded lines of one call",
 		Long: "Show the lines that the record has of one call, as indented JSON, and the calls that its plugin made\n" +
 			"on its behalf. " + outcomeWords,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -236,8 +236,8 @@ func newHistoryRebuild(g *globals) *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make the index again from the record",
-		Long: "Make the index again from the record. That happens by itself when the record was moved, cut or changed, or\n" +
+		Short: "Rebuild the index from the record",
+		Long: "Rebuild the index from the record. That happens by itself when the record was moved, cut or changed, or\n" +
 			"the index damaged; a running host follows.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -64,7 +64,7 @@ func newRoot(t *terminal) *cobra.Command {
 		Use:   "toolhost",
 		Short: "Run an agent's tools as supervised plugin processes",
 		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked,\n" +
-			"called, watched and ended by one host, which always answers with data that a model can act on.",
+			"called, supervised and stopped by one host, which always returns data that a model can act on.",
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -91,7 +91,7 @@ func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only if it is trusted (toolhost trust)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
 	f.BoolVar(&g.standalone, "standalone", false, "do not use a running host (toolhost serve)")
-	f.BoolVar(&g.verbose, "verbose", false, "say which host is used, and why")
+	f.BoolVar(&g.verbose, "verbose", false, "report which host is used, and why")
 	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
 	g.logLevel, g.logFormat = "error", "text"
 	choose(root, &g.logLevel, "log-level", "%s; the log goes to standard error", "debug", "info", "warn", "error")

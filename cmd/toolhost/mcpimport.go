@@ -31,14 +31,14 @@ func newMCPImport(g *globals) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Make plugins of the MCP servers in a client's settings",
-		Long: "Make plugins of the MCP servers in a client's settings: config.hcl blocks are printed, and nothing is\n" +
+		Short: "Convert the MCP servers in a client's settings to plugin blocks",
+		Long: "Convert the MCP servers in a client's settings to plugin blocks, which are printed; nothing is\n" +
 			"changed. The settings are those in FILE, on standard input, or with --from those of a client on\n" +
-			"this machine. Their format is found out: mcpServers, servers (VS Code), context_servers (Zed),\n" +
+			"this machine. The format is detected: mcpServers, servers (VS Code), context_servers (Zed),\n" +
 			"mcp_servers (Codex), mcp (opencode), extensions (goose), as JSON, TOML or YAML.\n" +
 			"\n" +
-			"Secrets are not copied: what looks like one becomes a reference to a variable, and which variables\n" +
-			"have to be set is said on standard error, as are servers that cannot be taken over, and why.\n" +
+			"Secrets are not copied: what looks like one becomes a reference to a variable. Which variables have to\n" +
+			"be set is printed on standard error, and so are servers that cannot be imported, with the reason.\n" +
 			"Servers that are disabled become comments. --write adds the blocks to the configuration, after\n" +
 			"showing the change, and keeps the file as it was beside it.\n" +
 			"\n" +

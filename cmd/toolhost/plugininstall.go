@@ -32,10 +32,10 @@ const installLong = "Install a plugin for this user: a program, the program in a
 	"module, which is built with the go command. It goes to toolhost/plugins in the user's data folder, and every\n" +
 	"configuration offers its tools unless it has a plugin of that name.\n" +
 	"\n" +
-	"What is shown before the question is what is locked: the checksum of the program, where it came from, and the\n" +
-	"sandbox level that it runs at. Then it is started once, in its sandbox and an empty folder, so that its tools\n" +
-	"are locked too. A program that differs later is not started. If anything fails, nothing has changed. Hosts\n" +
-	"that run keep the program that they have started.\n\n" +
+	"The following is shown before you are asked, and then locked: the checksum of the program, where it came\n" +
+	"from, and the sandbox level that it runs at. Then it is started once, in its sandbox and an empty folder, so\n" +
+	"that its tools are locked too. A program that differs later is not started. If anything fails, nothing has\n" +
+	"changed. Hosts that run keep the program that they have started.\n\n" +
 	"Exit codes: 0 installed; 2 usage, or there is no terminal and no --yes; 3 a person refused; 4 it does not start."
 
 func newPluginInstall(g *globals) *cobra.Command {

@@ -47,7 +47,7 @@ func newPluginLock(g *globals) *cobra.Command {
 		ValidArgsFunction: g.completePlugins,
 		RunE:              func(cmd *cobra.Command, names []string) error { return g.lockPlugins(cmd.Context(), names, f) },
 	}
-	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; the exit code is 1 if there would be changes")
+	cmd.Flags().BoolVar(&f.check, "check", false, "only compare; exit with code 1 if the lock file would change")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before a program that is not the locked one is started, and "+
 		"before what is locked is changed")
 	cmd.Flags().StringArrayVar(&f.platforms, "platform", nil,

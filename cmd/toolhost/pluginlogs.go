@@ -54,7 +54,7 @@ func newPluginLogs(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&lines, "lines", lines, "how many of the last lines")
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on with new lines until it is interrupted")
+	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing new lines until interrupted")
 	return cmd
 }
 

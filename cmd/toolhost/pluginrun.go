@@ -37,7 +37,7 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	"arguments.\n" +
 	"\n" +
 	runHelp + "\n\n" +
-	"Answers go to standard output; what the plugin prints, how it is, and what has changed go to standard error.\n\n" +
+	"Answers go to standard output; output of the plugin, its state and changes of its files go to standard error.\n\n" +
 	"With --watch the plugin is restarted when its program changes, or the script that it runs or one with the\n" +
 	"same ending beside it, and with a NAME when the configuration does; SIGHUP and the line reload do so at any\n" +
 	"time. The new process takes over once it is ready; calls that run end on the old one. If it does not start,\n" +

@@ -89,7 +89,7 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 	lines := []string{"y  yes, this once", "n  no (the default); you may give the model a reason",
 		"e  change the arguments first"}
 	if !r.Once() {
-		lines = append(lines, "a  always, for these very arguments in this folder")
+		lines = append(lines, "a  always, for exactly these arguments in this folder")
 		if r.Prefix != nil {
 			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix,
 				" "))+", in this folder")
@@ -114,10 +114,11 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 		reason, err := p.line(ctx, "Why not? The model gets the reason (or just press Enter): ")
 		return host.No(strings.TrimSpace(reason)), true, err
 	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
-		fmt.Fprintln(p.g.err, "A rule wants this asked each time: no answer to it is remembered.")
+		fmt.Fprintln(p.g.err, "A rule requires approval of every such call, so the answer cannot be remembered.")
 		return host.Answer{}, false, nil
 	case r.Once() && (word == "a" || word == "t" || word == "p"):
-		fmt.Fprintln(p.g.err, "A plugin makes this call: no answer to it is remembered. A rule can allow it.")
+		fmt.Fprintln(p.g.err, "This call is made by a plugin, so the answer cannot be remembered. Use a rule to allow "+
+			"such calls.")
 		return host.Answer{}, false, nil
 	case word == "a":
 		return always(host.ScopeArguments)

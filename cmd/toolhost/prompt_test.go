@@ -195,7 +195,7 @@ func TestAlwaysAskAtTheTerminal(t *testing.T) {
 		p.enter(`toolhost --config config.hcl call shell__exec '{"command":"touch one"}' --approve always; echo "end:$?:"`)
 		p.asked(2*nth - 1)
 		p.enter("t")
-		screen := p.shows("no answer to it is remembered", nth)
+		screen := p.shows("so the answer cannot be remembered", nth)
 		if strings.Contains(screen, "t  always") || strings.Contains(screen, "p  always") ||
 			strings.Contains(screen, "a  always") {
 			t.Fatalf("answers that are remembered are offered:\n%s", screen)

@@ -36,8 +36,8 @@ func newServe(g *globals) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run a host that stays, for commands, programs and people",
-		Long: "Run a host that stays until it is stopped, for the configuration, the work folder and the profile.\n" +
+		Short: "Run a long-lived host for commands, programs and the browser",
+		Long: "Run a host until it is stopped, for the configuration, the work folder and the profile.\n" +
 			"Commands such as `toolhost call` use it, so that jobs, undo, limits and remembered answers last\n" +
 			"as long as it does. Other programs use its API (gRPC, gRPC-Web, or JSON with curl), and people its\n" +
 			"console in the browser.\n" +
@@ -56,7 +56,7 @@ func newServe(g *globals) *cobra.Command {
 	fs.StringVar(&f.address, "address", "", "serve HTTP at this `address` (default: that of the configuration, else "+
 		"127.0.0.1:7411)")
 	fs.DurationVar(&f.drain, "drain", 30*time.Second, "how long running calls may take to end at a stop")
-	fs.BoolVar(&f.showToken, "show-token", false, "print the token of the host, and end")
+	fs.BoolVar(&f.showToken, "show-token", false, "print the token of the host and exit")
 	fs.BoolVar(&f.stop, "stop", false, "stop the running host: wait for its calls, and end it")
 	fs.BoolVar(&f.upgrade, "upgrade", false, "replace the running host by the program that is installed now, without "+
 		"losing a call")

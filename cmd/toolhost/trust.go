@@ -21,9 +21,8 @@ func newTrust(g *globals) *cobra.Command {
 		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current\n" +
 			"folder may be another person's: until it is trusted, nothing that it names is started, and its\n" +
 			"rules allow nothing. What it would run is listed first. Trust ends when the file changes. A file\n" +
-			"named with --config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one\n" +
-			"in the user's own folder. Without FILE the file of --config is meant, else the config.hcl of the\n" +
-			"current folder.\n" +
+			"named with --config or $TOOLHOST_CONFIG is always trusted, and so is the one in the user's own\n" +
+			"folder. Without FILE, it trusts the file of --config, otherwise config.hcl in the current folder.\n" +
 			"\n" +
 			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still\n" +
 			"run. Name its checksum in the file (sha256) to have it covered too.",
@@ -39,7 +38,7 @@ func newTrust(g *globals) *cobra.Command {
 			return g.trustFile(cmd.Context(), path)
 		},
 	}
-	cmd.Flags().BoolVar(&revoke, "revoke", false, "trust it no longer")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "stop trusting it")
 	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted")
 	return cmd
 }

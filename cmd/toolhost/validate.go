@@ -20,11 +20,11 @@ func newValidate(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the configuration and the plugins that it names",
-		Long: "Check the configuration, the rules beside it, and the plugins. Only those plugins are started that\n" +
-			"have a config block, which is checked against the schema that they publish, or that a rule is\n" +
-			"about which looks at arguments: no tool may turn out to have an argument of that name. What was\n" +
-			"not tried is listed; --start starts all plugins, and reports on each. Of a file that was found and\n" +
-			"is not trusted (toolhost trust) nothing is started.",
+		Long: "Check the configuration, the rules beside it, and the plugins. A plugin is started only if it has a\n" +
+			"config block, which is checked against the schema that it publishes, or if a rule about it reads\n" +
+			"arguments, which one of its tools must have. What was not tried is listed; --start starts all\n" +
+			"plugins, and reports on each. A file that was found and is not trusted (toolhost trust) starts\n" +
+			"nothing.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v.g = g
