@@ -280,9 +280,9 @@ func (c *Call) noteAnswer(a Answer, err error) {
 }
 
 func rejected(c *Call, a Answer) *sdk.Error {
-	e := fail(sdk.CodeRejected, "Rejected", "the user said no to %s; nothing was run", c.Tool)
+	e := fail(sdk.CodeRejected, "Rejected", "the user rejected %s; nothing was run", c.Tool)
 	if a.Reason != "" {
-		e.Message = fmt.Sprintf("the user said no to %s: %s; nothing was run", c.Tool, a.Reason)
+		e.Message = fmt.Sprintf("the user rejected %s: %s; nothing was run", c.Tool, a.Reason)
 	}
 	e.Suggestion = "Do not send this call again unless the user asks for it. Do as the user says, or ask."
 	e.Details = sdk.Details(map[string]any{"reason": a.Reason, "cancel_rest": a.CancelRest})
@@ -290,19 +290,20 @@ func rejected(c *Call, a Answer) *sdk.Error {
 }
 
 func unavailable(c *Call, why string) *sdk.Error {
-	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run",
-		c.Tool, c.Decision.Why(), why)
+	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable",
+		"%s needs a person's approval (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
 	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
 	if c.Decision.Effect == policy.AlwaysAsk {
-		e.Suggestion = "Only a person can say yes to this call, each time: ask the user to make it at a terminal, or reach " +
-			"the goal another way."
+		e.Suggestion = "Each such call needs a person's approval: ask the user to make it at a terminal, or reach the goal " +
+			"another way."
 	}
 	e.Details = decisionDetails(c.Decision)
 	return e
 }
 
 func noAnswer(c *Call, why string) *sdk.Error {
-	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and %s; nothing was run", c.Tool, why)
+	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's approval, and %s; nothing was run", c.Tool,
+		why)
 	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
 	return e
 }

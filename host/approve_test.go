@@ -65,9 +65,9 @@ func TestAnswers(t *testing.T) {
 	}{
 		"yes": {answer: host.Yes()},
 		"no": {answer: host.Answer{}, code: sdk.CodeRejected,
-			words: []string{"the user said no to test__run; nothing was run"}},
+			words: []string{"the user rejected test__run; nothing was run"}},
 		"no with a reason": {answer: host.No("use the other file"), code: sdk.CodeRejected,
-			words: []string{"said no to test__run: use the other file;"}},
+			words: []string{"rejected test__run: use the other file;"}},
 		"an error": {answer: host.Yes(), err: errors.New("the window was closed"),
 			code: sdk.CodeApprovalUnavailable, words: []string{"the window was closed", "nothing was run"}},
 		"a coded error": {err: &sdk.Error{Code: sdk.CodeApprovalTimeout, Message: "too late"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -57,7 +58,7 @@ func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Res
 		case len(calls) > maxBatch:
 			item.refusal = fail(sdk.CodeLimit, "BatchTooLarge",
 				"the batch has %d calls, at most %d are allowed; nothing was run", len(calls), maxBatch)
-			item.refusal.Suggestion = "Make fewer calls at once."
+			item.refusal.Suggestion = fmt.Sprintf("Make at most %d calls in one turn.", maxBatch)
 			item.refusal.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
 		case seen[c.ID]:
 			item.refusal = fail(sdk.CodeInvalidArgs, "DuplicateCallID",

@@ -176,7 +176,7 @@ func TestBatchTooLarge(t *testing.T) {
 	h := approvingHost(t, p, host.Options{})
 	for _, r := range h.CallAll(t.Context(), make([]host.Call, 129), host.BatchOptions{}) {
 		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Outcome: sdk.OutcomeNotSent,
-			Suggestion: "Make fewer calls at once.",
+			Suggestion: "Make at most 128 calls in one turn.",
 			Message:    "the batch has 129 calls, at most 128 are allowed; nothing was run",
 			Details:    []byte(`{"setting":"batch","limit":128}`)},
 			failed(t, r, sdk.CodeLimit))

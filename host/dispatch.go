@@ -165,12 +165,12 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 	}
 	if result.Error != nil {
 		out.Error = new(*result.Error)
-		out.Error.Message += "; besides, the result is broken: " + broken.Error()
+		out.Error.Message += "; in addition, the result is broken: " + broken.Error()
 		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
 	}
 	e := fail(sdk.CodeProtocol, "BrokenResult",
 		"the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken)
-	e.Suggestion = "Find out what the call has done before you make it again."
+	e.Suggestion = "Check what the call has done before you repeat it."
 	return &out, e
 }
 
@@ -189,6 +189,6 @@ func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	out.Structured = nil
 	e := fail(sdk.CodeProtocol, "InvalidOutput",
 		"%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid)
-	e.Suggestion = "Read the content instead. Find out what the call has done before you make it again."
+	e.Suggestion = "Read the content instead. Check what the call has done before you repeat it."
 	return &out, e
 }

@@ -90,6 +90,6 @@ func ExampleApproverFunc() {
 	// Output:
 	// Hello.
 	// greet__bye {}? No.
-	// the user said no to greet__bye: stay a while; nothing was run
+	// the user rejected greet__bye: stay a while; nothing was run
 	// Do not send this call again unless the user asks for it. Do as the user says, or ask.
 }

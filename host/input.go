@@ -101,7 +101,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 		e.Message = fmt.Sprintf("%s asks %s, and no one answered within %s", c.Tool, questionText(in),
 			h.options.ApprovalTimeout)
 	}
-	e.Suggestion = "Give in the arguments what it asks for, if it has arguments for that, or let a person make the call."
+	e.Suggestion = "If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call."
 	return nil, e
 }
 
@@ -112,7 +112,7 @@ const maxQuestions = 16
 // goes to the plugin, and into what it keeps.
 func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 	refuse := func(name, format string, a ...any) *sdk.Error {
-		return fail(sdk.CodeTool, name, "%s asks a question that is not passed on: %s; the call was ended", c.Tool,
+		return fail(sdk.CodeTool, name, "the question of %s was refused: %s; the call was ended", c.Tool,
 			fmt.Sprintf(format, a...))
 	}
 	if len(in.Requests) > maxQuestions {

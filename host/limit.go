@@ -204,11 +204,11 @@ func overLimit(r *queue.Refusal) *sdk.Error {
 		}
 		e = limitError("QueueFull", limitDetails{"queue", r.Of, r.Queue, retry},
 			fmt.Sprintf("the queue is full: at most %d calls run at once and %s wait", r.Concurrency, places))
-		e.Suggestion = "Call again when calls that run now have ended."
+		e.Suggestion = "Try again when the running calls have ended."
 	default:
 		e = limitError("WaitedTooLong", limitDetails{"concurrency", r.Of, r.Concurrency, retry},
 			fmt.Sprintf("the call waited %s in the queue; at most %d may run at once", queue.MaxWait, r.Concurrency))
-		e.Suggestion = "Call again when calls that run now have ended."
+		e.Suggestion = "Try again when the running calls have ended."
 	}
 	e.Retryable = true
 	return e

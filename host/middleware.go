@@ -79,7 +79,8 @@ func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 // checkMiddleware refuses changes that a middleware may not make.
 func (h *snapshot) checkMiddleware(ctx context.Context, c *Call) *sdk.Error {
 	refuse := func(what, suggestion string) *sdk.Error {
-		e := fail(sdk.CodeInternal, "BadMiddleware", "a middleware of this host %s; nothing was run", what)
+		e := fail(sdk.CodeInternal, "BadMiddleware", "a middleware of this host (Options.Middleware) %s; nothing was run",
+			what)
 		e.Suggestion = suggestion
 		return e
 	}

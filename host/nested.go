@@ -108,9 +108,9 @@ func (h *snapshot) checkNesting(c *Call, n *nesting) *sdk.Error {
 	}
 	for p := n.parent; ; p = p.nested.parent {
 		if p.Tool == c.Tool {
-			e := fail(sdk.CodeLimit, "CallCycle", "%s was called by a call that it made itself, by way of %s; nothing was run",
+			e := fail(sdk.CodeLimit, "CallCycle", "call cycle: %s called itself through %s; nothing was run",
 				c.Tool, n.via.Tool)
-			e.Suggestion = "This is a bug in one of the plugins, or arguments that lead in a circle."
+			e.Suggestion = "Report this to the authors of the plugins, or change arguments that cause the cycle."
 			return e
 		}
 		if p.nested == nil {
@@ -130,11 +130,10 @@ func (f *family) begin(c *Call) *sdk.Error {
 	switch {
 	case f.total >= maxNestedInAll:
 		return fail(sdk.CodeLimit, "TooManyNested",
-			"plugins have made %d calls on behalf of one call, which is the most; %s "+
-				"was not run", maxNestedInAll, c.Tool)
+			"%d nested calls were made for one call, which is the limit; %s was not run", maxNestedInAll, c.Tool)
 	case f.running >= maxNestedAtOnce:
-		e := fail(sdk.CodeLimit, "TooManyNested", "%d calls run on behalf of one call, which is the most; %s was not run",
-			maxNestedAtOnce, c.Tool)
+		e := fail(sdk.CodeLimit, "TooManyNested",
+			"%d nested calls already run for one call, which is the limit; %s was not run", maxNestedAtOnce, c.Tool)
 		e.Retryable = true
 		return e
 	}

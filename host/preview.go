@@ -71,7 +71,7 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool,
 			limit)
 	case e.Code == sdk.CodeTimeout && ctx.Err() == nil: // a timeout of the plugin's own
-		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s gave up: %s; nothing was run", c.Tool,
+		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s timed out: %s; nothing was run", c.Tool,
 			e.Message)
 	case e.Code == sdk.CodeCanceled && ctx.Err() != nil:
 		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled during its preview; nothing was run")

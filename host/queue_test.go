@@ -163,7 +163,7 @@ func TestConcurrency(t *testing.T) {
 }
 
 func TestQueueFull(t *testing.T) {
-	const suggestion = "Call again when calls that run now have ended."
+	const suggestion = "Try again when the running calls have ended."
 	cases := map[string]struct {
 		options host.Options
 		places  int
@@ -252,7 +252,7 @@ func TestWaitedTooLong(t *testing.T) {
 				want := &sdk.Error{Code: sdk.CodeLimit, Name: "WaitedTooLong", Outcome: sdk.OutcomeNotSent, Retryable: true,
 					Message: "the call waited 5m0s in the queue; at most 1 may run at once (concurrency of " + c.of +
 						"); nothing was run",
-					Suggestion: "Call again when calls that run now have ended."}
+					Suggestion: "Try again when the running calls have ended."}
 				e := failed(t, r, sdk.CodeLimit)
 				e.Details = nil
 				diff(t, want, e)

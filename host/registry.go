@@ -226,8 +226,9 @@ func (l *listing) ended(ctx context.Context) error {
 		e.Message = fmt.Sprintf("the call was canceled while plugin %q listed its tools; nothing was run", l.name)
 		return e
 	}
-	e.Message = fmt.Sprintf("plugin %q did not list its tools in time; nothing was run", l.name)
-	e.Suggestion, e.Retryable = "Try again: the plugin may still be starting.", true
+	e.Message = fmt.Sprintf("plugin %q did not list its tools within the time limit; nothing was run", l.name)
+	e.Suggestion = "Try again: the plugin may still be starting. If it stays slow, raise default_timeout."
+	e.Retryable = true
 	return e
 }
 

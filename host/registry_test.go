@@ -258,7 +258,7 @@ func TestListingDoesNotWaitForEver(t *testing.T) {
 		started := time.Now()
 		tools, problems := h.Tools(t.Context())
 		diff(t, []string{"good__run"}, names(tools))
-		diff(t, []string{`plugin "silent" did not list its tools in time; nothing was run`}, texts(problems))
+		diff(t, []string{`plugin "silent" did not list its tools within the time limit; nothing was run`}, texts(problems))
 		if took := time.Since(started); took != time.Minute {
 			t.Errorf("listing took %s, want 1m0s", took)
 		}

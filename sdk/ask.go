@@ -66,7 +66,7 @@ func (r *Request) Ask(ctx context.Context, q Question) (Answer[json.RawMessage],
 	if r.Services == nil || !mayAsk(r.Capabilities) {
 		return Answer[json.RawMessage]{}, &Error{Name: "NoOneToAsk", Message: "the tool asks " +
 			fmt.Sprintf("%.200q, and no one can be asked here", q.Message),
-			Suggestion: "Give in the arguments what it asks for, if it has arguments for that, or let a person make the call."}
+			Suggestion: "If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call."}
 	}
 	raw, err := r.Services.Ask(ctx, asked.Request())
 	if err != nil {

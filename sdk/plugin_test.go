@@ -65,7 +65,7 @@ func TestResultOfAHandler(t *testing.T) {
 	}{
 		"nothing": {nil, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "NoResult",
 			Message:    "the tool x has run, but returned neither a result nor an error",
-			Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
+			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it.",
 			Outcome:    sdk.OutcomeUnknown}}},
 		"an empty result":     {&sdk.Result{}, nil, &sdk.Result{}},
 		"an empty error":      {nil, &sdk.Error{}, mute("", "an error without a name")},
@@ -100,7 +100,7 @@ func TestResultOfAHandler(t *testing.T) {
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
 				Message: "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of " +
 					"its result is kept",
-				Suggestion: "Find out what the call has done before you make it again."}}},
+				Suggestion: "Check what the call has done before you repeat it."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := c.result

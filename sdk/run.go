@@ -30,7 +30,7 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 				Name:       "NoResult",
 				Message:    "the tool " + r.Tool + " has run, but returned neither a result nor an error",
 				Outcome:    OutcomeUnknown,
-				Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
+				Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it.",
 			},
 		)
 	case result == nil:

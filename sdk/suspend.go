@@ -233,7 +233,7 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 	case of == nil:
 		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Name: "QuestionExpired", OutcomeUnknown: true,
 			Message: "the call that asked no longer waits: it was answered before, waited for too long, or its plugin has " +
-				"ended", Suggestion: "A part of the call may have run. Find out before you make it again, without state."}})
+				"ended", Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}})
 	case !of.sameCall(r):
 		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Code: string(CodeInvalidArgs), Name: "UnknownState",
 			Message: "the state that came with the answers belongs to another call; nothing was run"}})

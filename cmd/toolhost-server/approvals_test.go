@@ -119,7 +119,7 @@ func TestApproveFlagAtARunningHost(t *testing.T) {
 	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "no"), "\n0")
 	select {
 	case text := <-got:
-		expect(t, text, "waits for a person's yes", "E_REJECTED", "\n3")
+		expect(t, text, "waits for a person's approval", "E_REJECTED", "\n3")
 	case <-time.After(patience):
 		t.Fatal("the call has not ended")
 	}

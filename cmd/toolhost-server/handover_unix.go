@@ -49,7 +49,8 @@ func inherit() (*inherited, error) {
 	first, networks, _ := strings.Cut(files, ":")
 	fd, err := strconv.Atoi(first)
 	if err != nil {
-		return nil, fmt.Errorf("%s is %q, which is not what a host hands over", inheritVar, text)
+		return nil, fmt.Errorf("the environment variable %s is %q, which is not a list of inherited sockets; only "+
+			"toolhost serve --upgrade sets it; unset it", inheritVar, text)
 	}
 	syscall.CloseOnExec(fd)
 	in := &inherited{lock: os.NewFile(uintptr(fd), "lock"), predecessors: strings.Fields(predecessors)}

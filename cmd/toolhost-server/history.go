@@ -173,7 +173,7 @@ func answer[Q, A any, R interface {
 	}
 	m, is := any(response.Msg).(proto.Message)
 	if !is {
-		return errors.New("the response is no message")
+		return errors.New("the response is not a protobuf message of the API")
 	}
 	_, err = protodelim.MarshalTo(out, m)
 	return err

@@ -136,7 +136,7 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 		{"history search -n 1200 --status ok", []string{"call300 "}},
 		{"history search nothing", []string{"0"}},
 		{"history search ?!", []string{"no letters or digits", "\n2"}},
-		{"history search --since yesterday", []string{`--since: "yesterday" is no time`, "\n2"}},
+		{"history search --since yesterday", []string{`--since: "yesterday" is not a time`, "\n2"}},
 		{"history show call7", []string{`"call_id": "call7"`, `"command": "ls main.go"`}},
 		{"history show nope", []string{"the record has no call nope", "\n2"}},
 		{"history stats --status error --since 2026-11-20 --until 2026-11-21 --by code", []string{"E_TOOL", "12 ms"}},

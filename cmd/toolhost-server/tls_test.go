@@ -164,5 +164,5 @@ func TestServeWithBadTLS(t *testing.T) {
 		})
 	}
 	h := newHome(t).withPlugin(t, "")
-	expect(t, h.run(t, "serve", "--address", "0.0.0.0:0"), "can be reached by others", "tls_cert and tls_key", "\n1")
+	expect(t, h.run(t, "serve", "--address", "0.0.0.0:0"), "reachable from other machines", "tls_cert and tls_key", "\n1")
 }

@@ -18,7 +18,7 @@ import (
 func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
 	r, why := g.running(ctx, profile)
 	if r == nil {
-		return nil, &exitError{exitUnavailable, "nothing waits at a running host: " + why + "\n  `toolhost serve` runs one"}
+		return nil, &exitError{exitUnavailable, "there is no running host to ask: " + why + "\n  `toolhost serve` runs one"}
 	}
 	return r, nil
 }

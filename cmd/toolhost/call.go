@@ -230,7 +230,8 @@ func join(words ...string) (out string) {
 
 // describe formats an error for people.
 func describe(e *sdk.Error) string {
-	return describeWithAdvice(e, "At a terminal you would be asked; --approve always says yes to whatever no rule denies.")
+	return describeWithAdvice(e, "At a terminal you would be asked; --approve always approves what no rule denies or "+
+		"always asks about.")
 }
 
 // describeWithAdvice is describe with advice for a call that could not be approved.

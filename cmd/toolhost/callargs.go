@@ -57,7 +57,7 @@ func readArgument(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > sdk.MaxArguments:
 		return nil, fmt.Errorf("%s is %d bytes long; arguments have at most %d", path, info.Size(), sdk.MaxArguments)
 	}
@@ -136,7 +136,7 @@ func (r *wordReader) unknown(s *argSchema, name, path string) error {
 		what = path
 	}
 	if len(known) == 0 {
-		return fmt.Errorf("%s takes no arguments, so no %q", what, name)
+		return fmt.Errorf("%s takes no arguments; remove %q", what, name)
 	}
 	if meant := textutil.DidYouMean(name, known); meant != "" {
 		return fmt.Errorf("%s has no argument %q%s", what, name, meant)
@@ -149,7 +149,7 @@ func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text
 	if isJSON {
 		v, err := parseJSON(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: the value after := must be JSON, and %w", path, err)
+			return nil, fmt.Errorf("%s: the value after := is invalid: %w", path, err)
 		}
 		return r.once(old, path, v)
 	}
@@ -196,7 +196,7 @@ func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error)
 
 func (r *wordReader) once(old any, path string, v any) (any, error) {
 	if old != nil {
-		return nil, fmt.Errorf("%s is given twice, and is no list", path)
+		return nil, fmt.Errorf("%s is given twice, but takes a single value", path)
 	}
 	return v, nil
 }
@@ -236,7 +236,7 @@ func parseJSON(text string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err = d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("%s is none", strconv.Quote(fit(text, 60)))
+		return nil, fmt.Errorf("%s is not JSON", strconv.Quote(fit(text, 60)))
 	}
 	if d.More() {
 		return nil, fmt.Errorf("there is more than one value: %s", strconv.Quote(fit(text, 60)))

@@ -81,15 +81,15 @@ func TestArgumentsAsText(t *testing.T) {
 		"count=":            `count must be integer, at least 1, not ""`,
 		"deep.on=yes":       `deep.on must be boolean, not "yes"`,
 		"deep.more=x":       `deep.more must be integer, not "x"`,
-		"count=1|count=2":   "count is given twice, and is no list",
+		"count=1|count=2":   "count is given twice, but takes a single value",
 		`tags=["a"]|tags=b`: "tags is given twice, once as a whole list",
 		"edits.1.path=x":    "edits.1: the next item of edits is number 0",
-		"count:=x":          `count: the value after := must be JSON, and "x" is none`,
+		"count:=x":          `count: the value after := is invalid: "x" is not JSON`,
 		"count:=1 2":        "there is more than one value",
 		"text=@none": "text: stat none: no such file or directory; for a text that begins with @ write " +
 			"text:='\"@…\"'",
 		"text=@binary":        "text: binary is not UTF-8 text",
-		"text=@.":             "text: . is no regular file",
+		"text=@.":             "text: . is not a regular file",
 		"text=a|more":         `"more" is no argument; write KEY=VALUE`,
 		"maybe=x":             `maybe must be integer, not "x"`,
 		"deep=1|deep.on=true": `deep must be object, not "1"`,
@@ -104,7 +104,7 @@ func TestArgumentsAsText(t *testing.T) {
 		}
 	}
 	if _, err := argumentsInWords("p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`),
-		[]string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments, so no "a"`) {
+		[]string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments; remove "a"`) {
 		t.Errorf("a tool without arguments: %v", err)
 	}
 	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false,

@@ -136,11 +136,11 @@ func TestStatusOfLess(t *testing.T) {
 		want    string
 	}{
 		"less": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Seccomp: true, Namespaces: true},
-			`plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+			`plugin "x" runs at the sandbox level "supervised" only: the kernel has no Landlock`},
 		"no namespaces": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
-			`plugin "x" is kept at the level "supervised" only: there are no process namespaces`},
+			`plugin "x" runs at the sandbox level "supervised" only: there are no process namespaces`},
 		"reached": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true},
-			`plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
+			`plugin "x" runs at the sandbox level "isolated", but: Landlock is version 5`},
 		"all": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
 	} {
 		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)

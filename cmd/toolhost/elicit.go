@@ -205,7 +205,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 		}
 		return value, nil
 	}
-	return nil, errors.New("no answer fitted its form")
+	return nil, errors.New("no valid answer after ten attempts")
 }
 
 // askLine reads one line, and returns when ctx ends.

@@ -72,10 +72,10 @@ func TestFormThatCannotBeAnswered(t *testing.T) {
 		"another kind": {`{"method":"sampling/createMessage","params":{}}`, "", `cannot answer "sampling/createMessage"`},
 		"not a web address": {`{"method":"elicitation/create","params":{"mode":"url","url":"file:///etc/passwd"}}`, "y\n",
 			"not a web address"},
-		"end of the terminal": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n", "the terminal gave no answer"},
+		"end of the terminal": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n", "no answer could be read from the terminal"},
 		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "more than 100 fields"},
 		"ten wrong answers": {form(`{"n":{"type":"integer"}}`, `["n"]`), "y\n" + strings.Repeat("x\n", 10),
-			"no answer fitted its form"},
+			"no valid answer after ten attempts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

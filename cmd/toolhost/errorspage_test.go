@@ -201,7 +201,7 @@ var errorMeanings = map[string]map[string]string{
 		"MCPError":           "the server refused the request with a JSON-RPC error",
 		"MCPInvalidParams":   "the server refused the arguments with a JSON-RPC error",
 		"MCPToolError":       "the tool reported an error",
-		"QuestionDeclined":   "what the tool needs first was declined; nothing was run",
+		"QuestionDeclined":   "the input that the tool requires was declined; nothing was run",
 		"QuestionExpired":    "the call that asked no longer waits for an answer",
 		"RedirectRefused":    "a redirect leads where requests may not go",
 		"ResultTooLarge":     "the server's result is over the limit",

@@ -87,7 +87,7 @@ func (s geminiSource) script(program string) string {
 	words = append(words, "--approve", string(bootstrap.ApproveClient))
 	return "#!/bin/sh\n# The call command of Gemini CLI, written by: toolhost discover --format gemini\n" +
 		"# --approve " + string(bootstrap.ApproveClient) + ": Gemini CLI has asked its user. Without it, a call that " +
-		"needs a yes is refused.\n" +
+		"needs approval is refused.\n" +
 		"exec " + shellWords(words) + " \"$@\"\n"
 }
 
@@ -138,9 +138,9 @@ func (g *globals) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	}
 	fmt.Fprintf(g.err, "For Gemini CLI's settings.json:\n  \"tools\": {\n    \"discoveryCommand\": %s,\n    "+
 		"\"callCommand\": %s\n  }\n"+
-		"With them the user's yes in Gemini CLI lets a call run that a person is to be asked about; what a rule denies or "+
-		"always asks\n"+
-		"about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
+		"With them the user's approval in Gemini CLI lets a call run that a person is to be asked about; what a rule "+
+		"denies\n"+
+		"or always asks about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
 		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
 }
 

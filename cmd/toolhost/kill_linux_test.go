@@ -186,7 +186,7 @@ func TestNoNamespacesAreWarnedOf(t *testing.T) {
 		"strict": {exitUnavailable, []string{`requires the sandbox level "isolated", but would have "supervised"`,
 			"no process namespaces", "such as .git", "Allow user namespaces"}},
 		"loose": {exitOK,
-			[]string{`warning: plugin "loose" asks for the sandbox level "isolated", and is kept at "supervised"`,
+			[]string{`warning: plugin "loose" requests the sandbox level "isolated", but runs at "supervised"`,
 				"such as .git"}},
 	} {
 		var out, errs bytes.Buffer

@@ -257,7 +257,7 @@ func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
 				return flagMistake(mcp, err)
 			}
 			if rest := mcp.Flags().Args(); len(rest) > 0 {
-				return fmt.Errorf("after -- there are flags of `toolhost mcp`, and %q is none", rest[0])
+				return fmt.Errorf("%q is not a flag of `toolhost mcp`; only such flags may follow --", rest[0])
 			}
 			return g.addToClient(cmd.Context(), mcp, args[0], f)
 		},
@@ -446,5 +446,5 @@ func (s settings) backUp() (path string, err error) {
 		_, err = f.Write(s.data)
 		return path, cmp.Or(err, f.Chmod(s.mode), f.Close())
 	}
-	return "", fmt.Errorf("there are too many of %s", path)
+	return "", fmt.Errorf("cannot back up %s: too many backups exist; remove old ones", path)
 }

@@ -178,8 +178,8 @@ var inTools = []mistake{
 	}), reads: dies + `1. Last line on stderr: no such city` + unknown},
 	{name: "neither a result nor an error", main: tool(func(context.Context) (*sdk.Result, error) { return nil, nil }),
 		reads: "E_TOOL NoResult: the tool x has run, but returned neither a result nor an error. It is not known whether the call " +
-			"has done its work, or a part: check before you repeat it.\n  This is a bug in the plugin. Find out what the call " +
-			"has done before you make it again."},
+			"has done its work, or a part: check before you repeat it.\n  This is a bug in the plugin. Check what the call " +
+			"has done before you repeat it."},
 	{name: "a nil *sdk.Error as an error", main: tool(func(context.Context) (*sdk.Result, error) {
 		var e *sdk.Error
 		return nil, e

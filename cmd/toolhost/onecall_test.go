@@ -170,7 +170,7 @@ func TestLimitsThatCannotBeCounted(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	for text, want := range map[string]string{"{": "is broken", strings.Repeat(" ", 1<<20+1): "is no file of counts"} {
+	for text, want := range map[string]string{"{": "is broken", strings.Repeat(" ", 1<<20+1): "is not a file of call counts"} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

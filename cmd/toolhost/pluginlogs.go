@@ -48,7 +48,7 @@ func newPluginLogs(g *globals) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 0 {
-				return fmt.Errorf("--lines must not be negative, and is %d", lines)
+				return fmt.Errorf("--lines must not be negative: %d", lines)
 			}
 			return g.showLogs(cmd.Context(), args[0], lines, follow)
 		},
@@ -69,7 +69,7 @@ func (g *globals) showLogs(ctx context.Context, name string, lines int, follow b
 	}
 	last, end, err := pluginlog.Last(path, lines)
 	if errors.Is(err, fs.ErrNotExist) && !follow {
-		return fmt.Errorf("nothing is kept of a plugin %q%s; a plugin that prints nothing, and does not crash, has no file",
+		return fmt.Errorf("there are no logs of a plugin %q%s; a log exists once the plugin has printed something or crashed",
 			name, textutil.DidYouMean(name, pluginlog.Plugins(dir)))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -167,7 +167,7 @@ func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	case l := <-p.typed:
 		p.typed = nil
 		if l.err != nil && ctx.Err() == nil {
-			return "", fmt.Errorf("the terminal gave no answer: %w", l.err)
+			return "", fmt.Errorf("no answer could be read from the terminal: %w", l.err)
 		}
 		return l.text, ctx.Err()
 	case <-ctx.Done():

@@ -104,7 +104,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 			p.enter("n")
 			p.sees("Why not?")
 			p.enter("ask me tomorrow")
-			p.sees("said no to edit__replace: ask me tomorrow")
+			p.sees("rejected edit__replace: ask me tomorrow")
 		}},
 		"a word that is no answer": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)

@@ -112,7 +112,7 @@ func (g *globals) waiting(w *eventPrinter) func() {
 		return func() {} // the status is printed
 	}
 	return func() {
-		fmt.Fprintln(g.err, "toolhost: the call waits for a person's yes: answer it in the console, or with "+
+		fmt.Fprintln(g.err, "toolhost: the call waits for a person's approval: answer it in the console, or with "+
 			"`toolhost approvals watch`")
 	}
 }

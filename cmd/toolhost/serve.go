@@ -103,7 +103,7 @@ func serverPath() (string, error) {
 	}
 	path := filepath.Join(programFolder(), name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return "", fmt.Errorf("%s is not beside this program, in %s, and it is what serves; install both from one "+
+		return "", fmt.Errorf("%s was not found beside this program, in %s; toolhost serve needs it. Install both from one "+
 			"release, or build both: make build", name, programFolder())
 	}
 	return path, nil

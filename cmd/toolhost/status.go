@@ -152,7 +152,7 @@ func missingProtection(name string, c *sandbox.Confinement) (out []error) {
 		level = fmt.Sprintf("%q, but", c.Effective)
 	}
 	for _, m := range c.Missing {
-		out = append(out, fmt.Errorf("plugin %q is kept at the level %s: %s", name, level, m))
+		out = append(out, fmt.Errorf("plugin %q runs at the sandbox level %s: %s", name, level, m))
 	}
 	return out
 }

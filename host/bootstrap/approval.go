@@ -49,7 +49,8 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 	case a.person != nil:
 		return a.person.Approve(ctx, r)
 	}
-	return host.Answer{}, fmt.Errorf("to approve all calls does not cover it: %w", host.ErrNoApprover)
+	return host.Answer{}, fmt.Errorf("automatic approval (--approve always) does not cover a call that a rule always "+
+		"asks about: %w", host.ErrNoApprover)
 }
 
 // clientApprover accepts the approval of a client's user, where an approval given elsewhere counts.

@@ -142,7 +142,7 @@ func readCounts(path string) (*countsFile, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxCountedFile:
-		return nil, fmt.Errorf("%s is no file of counts; remove it", path)
+		return nil, fmt.Errorf("%s is not a file of call counts; remove it", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

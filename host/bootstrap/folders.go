@@ -59,7 +59,8 @@ func AuditPath(named string) (string, error) {
 	}
 	path, err := StateFolder("audit.jsonl")
 	if err != nil {
-		return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
+		return "", fmt.Errorf("the path of the record of calls is unknown: %w; set TOOLHOST_AUDIT, or path in the "+
+			"audit block", err)
 	}
 	return path, nil
 }

@@ -94,7 +94,7 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 
 // reducedSandbox returns a notice of a plugin's level, and what is missing for the requested one.
 func reducedSandbox(plugin string, c *sandbox.Confinement) error {
-	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (see toolhost doctor)",
+	return fmt.Errorf("plugin %q requests the sandbox level %q, but runs at %q: %s (see toolhost doctor)",
 		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
 }
 
@@ -380,7 +380,7 @@ func (r *LockPlan) Write(plugins []*LockedPlugin) (path string, err error) {
 	return path, lockfile.Update(path, func(lock *lockfile.File) error {
 		for _, p := range plugins {
 			if !lock.Plugin(p.Name).Equal(p.old) {
-				return fmt.Errorf("%s was changed meanwhile; nothing was written; look again", lockfile.Name)
+				return fmt.Errorf("%s was changed in the meantime; nothing was written. Run the command again", lockfile.Name)
 			}
 			if p.now == nil {
 				lock.Remove(p.Name)

@@ -57,7 +57,7 @@ func readKey(path string) ([]byte, error) {
 	defer f.Close()
 	key, err := io.ReadAll(io.LimitReader(f, mcpKeySize+1))
 	if err == nil && len(key) != mcpKeySize {
-		err = fmt.Errorf("%s has not the %d bytes of a key; remove it, and a new one is made", path, mcpKeySize)
+		err = fmt.Errorf("%s is not a key of %d bytes; remove it, and toolhost creates a new one", path, mcpKeySize)
 	}
 	return key, err
 }

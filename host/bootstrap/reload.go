@@ -94,8 +94,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 				c.Path, c.Path)
 		}
 		if !reflect.DeepEqual(c.Audit, old.Audit) {
-			return nil, fmt.Errorf("%s: what is kept as a record has changed, which cannot be while it is written; start "+
-				"again for it", c.Path)
+			return nil, fmt.Errorf("%s: the audit block has changed, which needs a restart", c.Path)
 		}
 		found = c.Find(ctx)
 	}

@@ -77,7 +77,7 @@ func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)
 	}
 	if why := forged(path, info, byRoot); why != "" {
-		return nil, fmt.Errorf("the rules in %s are not followed, and nothing is run: %s", path, why)
+		return nil, fmt.Errorf("nothing runs, because the rules in %s cannot be trusted: %s", path, why)
 	}
 	p, err := config.LoadPolicy(path)
 	if err != nil {

@@ -154,7 +154,7 @@ func fingerprint(path string) (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.Join(err, fmt.Errorf("%s is no regular file", path))
+		return "", errors.Join(err, fmt.Errorf("%s is not a regular file", path))
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
@@ -182,7 +182,7 @@ func readTrusted() (map[string]string, error) {
 		return nil, err
 	}
 	if why := forged(path, info, false); why != "" {
-		return nil, fmt.Errorf("what %s trusts is not trusted: %s", path, why)
+		return nil, fmt.Errorf("the list of trusted files %s cannot be used: %s", path, why)
 	}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
@@ -211,7 +211,7 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	defer cancel()
 	lock, err := fsutil.Lock(ctx, path+".lock", os.O_RDWR|os.O_CREATE)
 	if errors.Is(err, fsutil.ErrLocked) {
-		return fmt.Errorf("another program keeps it locked (%s)", path+".lock")
+		return fmt.Errorf("another process holds the lock (%s); try again when it has ended", path+".lock")
 	} else if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func checkWebhook(s string) (problem, hint string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return "is no address of a webhook", "write one such as \"https://chat.example.org/hook\""
+		return "is not an address of a webhook", "write one such as \"https://chat.example.org/hook\""
 	case u.Scheme == "http" && !loopback.Is(u.Hostname()):
 		return "is not encrypted, and leaves this machine", "use https"
 	}

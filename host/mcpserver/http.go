@@ -58,7 +58,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !sameOrigin(r) { // the protection leaves out requests that only read
-		refuse(w, http.StatusForbidden, "requests from the pages of other origins are refused")
+		refuse(w, http.StatusForbidden, "cross-origin request refused: the page's origin is not this server")
 		return
 	}
 	who, ok := s.authenticate(r)
@@ -68,13 +68,14 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	done, ok := netlimit.Serving(r.Context())
 	if !ok {
-		refuseFor(w, retryBusy, fmt.Sprintf("%d connections serve requests, which is the limit", s.limits.connections))
+		refuseFor(w, retryBusy, fmt.Sprintf("too many active connections; the limit is %d", s.limits.connections))
 		return
 	}
 	defer done()
 	taken, ok := s.load.Begin(who.Name, &s.limits.load)
 	if !ok {
-		refuseFor(w, retryBusy, fmt.Sprintf("%d requests are being served, which is the limit", s.limits.load.Requests))
+		refuseFor(w, retryBusy, fmt.Sprintf("too many requests of this identity at once; the limit is %d",
+			s.limits.load.Requests))
 		return
 	}
 	defer taken.End()

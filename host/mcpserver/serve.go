@@ -27,7 +27,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		if _, port, err = net.SplitHostPort(":" + address); err != nil {
-			return nil, fmt.Errorf("%q is no address; use HOST:PORT, such as 127.0.0.1:8080", address)
+			return nil, fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
 		}
 		host = "127.0.0.1"
 	}
@@ -35,7 +35,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	guarded := s.guarded
 	s.mu.Unlock()
 	if !guarded && !loopback.Is(host) {
-		return nil, fmt.Errorf("%s can be reached by others, and nothing asks them for a token; set TOOLHOST_MCP_TOKEN, "+
+		return nil, fmt.Errorf("%s is reachable from other machines, and no token is required; set TOOLHOST_MCP_TOKEN, "+
 			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
 	}
 	return new(net.ListenConfig).Listen(s.ctx, "tcp", net.JoinHostPort(host, port))

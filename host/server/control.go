@@ -13,7 +13,8 @@ func (s *hostService) CancelCall(_ context.Context, r *connect.Request[apiv1.Can
 	*connect.Response[apiv1.CancelCallResponse], error) {
 	id := r.Msg.CallId
 	if s.calls.cancel(func(t *tracked) bool { return t.id == id }) == 0 {
-		return nil, fail(connect.CodeNotFound, "", "no running call has this id: it may have ended", "")
+		return nil, fail(connect.CodeNotFound, "", "no running call has this id; it may have ended",
+			"`toolhost history show ID` shows its end, if calls are recorded.")
 	}
 	return connect.NewResponse(&apiv1.CancelCallResponse{}), nil
 }
@@ -89,7 +90,7 @@ func (s *hostService) Upgrade(ctx context.Context, _ *connect.Request[apiv1.Upgr
 	}
 	pid, err := s.options.Upgrade(ctx)
 	if err != nil {
-		return nil, fail(connect.CodeFailedPrecondition, "", err.Error(), "This host serves on.")
+		return nil, fail(connect.CodeFailedPrecondition, "", err.Error(), "This host keeps running.")
 	}
 	return connect.NewResponse(&apiv1.UpgradeResponse{Pid: int32(pid)}), nil
 }

@@ -63,7 +63,7 @@ func (f failures) detailed(ctx context.Context, err error, procedure string) err
 	}
 	e, is := errors.AsType[*connect.Error](err)
 	if watches[procedure] && f.server.stopping.Err() != nil {
-		return fail(connect.CodeUnavailable, "", "the host is stopping", "Watch again in a moment.")
+		return fail(connect.CodeUnavailable, "", "the host is stopping", "Reconnect in a moment.")
 	}
 	if is && len(e.Details()) > 0 {
 		return err

@@ -133,20 +133,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		done, ok := netlimit.Serving(r.Context())
 		if !ok {
 			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
-				fmt.Sprintf("%d connections serve requests, which is the limit", s.limits.connections), "")
+				fmt.Sprintf("too many active connections; the limit is %d", s.limits.connections), "Retry later.")
 			return
 		}
 		defer done()
 		taken, ok := s.load.Begin(p.key(), &s.limits.load)
 		if !ok {
 			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
-				fmt.Sprintf("%d requests are being served, which is the limit", s.limits.load.Requests), "")
+				fmt.Sprintf("too many requests of this client at once; the limit is %d", s.limits.load.Requests), "Retry later.")
 			return
 		}
 		defer taken.End()
 		if r.ContentLength > s.limits.maxBody {
 			refuse(http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted,
-				fmt.Sprintf("the body has %d bytes; the limit is %d", r.ContentLength, s.limits.maxBody), "")
+				fmt.Sprintf("the request body has %d bytes; the limit is %d bytes", r.ContentLength, s.limits.maxBody), "")
 			return
 		}
 		r.Body = w.Body(taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)))
@@ -194,16 +194,19 @@ func (s *Server) foreign(r *http.Request) string {
 		u, err := url.Parse(origin)
 		if err != nil || !strings.EqualFold(u.Host, r.Host) || u.Scheme != scheme(r) &&
 			(u.Scheme != "https" || !s.isNamed(r.Host)) { // a proxy that the operator has named may speak TLS
-			return "requests from the pages of other origins are refused"
+			return crossOrigin
 		}
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
 	navigates := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && needed(r.URL.Path) == ""
 	if (site == "cross-site" || site == "same-site") && !navigates {
-		return "requests from the pages of other origins are refused"
+		return crossOrigin
 	}
 	return ""
 }
+
+const crossOrigin = "cross-origin request refused: the page's origin is not this server; open the console at the " +
+	"address that toolhost serve printed"
 
 func scheme(r *http.Request) string {
 	if r.TLS != nil {

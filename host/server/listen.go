@@ -25,12 +25,12 @@ func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Lis
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		if _, port, err = net.SplitHostPort(":" + address); err != nil {
-			return nil, fmt.Errorf("%q is no address; use HOST:PORT, such as 127.0.0.1:8080", address)
+			return nil, fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
 		}
 		host = "127.0.0.1"
 	}
 	if secure == nil && !loopback.Is(host) {
-		return nil, fmt.Errorf("%s can be reached by others, and what they send and read would not be encrypted; give the "+
+		return nil, fmt.Errorf("%s is reachable from other machines, and connections to it would be unencrypted; give the "+
 			"serve block tls_cert and tls_key, or listen on 127.0.0.1:%s", address, port)
 	}
 	return new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))

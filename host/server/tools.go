@@ -58,7 +58,8 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 	}
 	after, err := base64.RawURLEncoding.DecodeString(in.PageToken)
 	if err != nil {
-		return nil, fail(connect.CodeInvalidArgument, "", "the page token is not one of ListTools", "")
+		return nil, fail(connect.CodeInvalidArgument, "", "invalid page token",
+			"Use next_page_token of the last ListTools response.")
 	}
 	tools, problems := s.options.Backend.Catalog().Tools(ctx)
 	if ctx.Err() != nil {

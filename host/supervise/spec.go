@@ -105,7 +105,7 @@ func (s Spec) Check() error {
 	case !pluginName.MatchString(s.Name):
 		return fmt.Errorf("plugin name %q must match %s", s.Name, pluginName)
 	case len(s.Command) == 0 || s.Command[0] == "":
-		return fmt.Errorf("plugin %q has no command", s.Name)
+		return fmt.Errorf("plugin %q has no command; set command, or put toolhost-plugin-NAME into plugin_dirs", s.Name)
 	case slices.ContainsFunc(s.Command, func(a string) bool { return strings.ContainsRune(a, 0) }):
 		return fmt.Errorf("plugin %q: the command contains a NUL character", s.Name)
 	case s.SHA256 != "" && !isSHA256(s.SHA256):

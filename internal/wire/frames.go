@@ -236,7 +236,7 @@ func (f *Frames) Next() ([]byte, error) {
 			size := binary.LittleEndian.Uint32(f.in[f.start:])
 			switch {
 			case size > maxPlausible:
-				return nil, status.Error(codes.Internal, "what comes over the session is no message")
+				return nil, status.Error(codes.Internal, "the session carries data that is not a message")
 			case size > maxMessage:
 				return nil, status.Errorf(codes.ResourceExhausted, "a message of %d bytes; the limit is %d", size, maxMessage)
 			}

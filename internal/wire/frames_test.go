@@ -194,8 +194,8 @@ func TestFramesThatBreakRules(t *testing.T) {
 		want string
 	}{
 		"too long":          {head(maxMessage + 1), "a message of 4456449 bytes; the limit is 4456448"},
-		"much too long":     {head(1<<32 - 1), "what comes over the session is no message"},
-		"text":              {[]byte("HTTP/1.1 400"), "what comes over the session is no message"},
+		"much too long":     {head(1<<32 - 1), "the session carries data that is not a message"},
+		"text":              {[]byte("HTTP/1.1 400"), "the session carries data that is not a message"},
 		"no length":         {[]byte{1, 0}, "the connection of the session ended: it was closed"},
 		"no message":        {head(10), "the connection of the session ended: it was closed"},
 		"half a message":    {append(head(10), 1, 2, 3), "the connection of the session ended: it was closed"},

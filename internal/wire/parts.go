@@ -288,7 +288,7 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 	case in.missing > 0:
 		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
 	case missing < 0:
-		return fmt.Errorf("a part of %d bytes says that it has %d", had, p.GetSize())
+		return fmt.Errorf("a part announces %d bytes, but has %d already", p.GetSize(), had)
 	case missing > MaxResult:
 		return exceeded(TooLarge("the result has a part of %d bytes; the limit is %d (4 MiB)", p.GetSize(), MaxResult))
 	}
@@ -312,7 +312,8 @@ func (in *Receiver) beginLarge(c *pluginv1.Content, size int64, had int) error {
 	case in.missing > 0:
 		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
 	case size < int64(had) || size <= leastLarge:
-		return fmt.Errorf("a large part has %d bytes", size)
+		return fmt.Errorf("a large part announces %d bytes; it must have more than %d, and not fewer than were sent with it",
+			size, leastLarge)
 	case size > int64(in.most-in.large):
 		return exceeded(largeExcess(int(min(size, math.MaxInt32))+in.large, in.most))
 	}

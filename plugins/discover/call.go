@@ -69,7 +69,7 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j programCall) (*sdk
 		return o.success(), nil
 	case errors.Is(o.err, proctree.ErrLost):
 		return o.failure(&sdk.Error{Name: "OutcomeUnknown", Outcome: sdk.OutcomeUnknown, Message: o.err.Error(),
-			Suggestion: "Look at what the tool was to change before calling it again."})
+			Suggestion: "Check what the tool should have changed before you repeat the call."})
 	}
 	return o.failure(&sdk.Error{Name: "ToolFailed", Message: o.lines(shownInMessage),
 		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must fix " +

@@ -68,7 +68,7 @@ func checkStrings(c match.Change) error {
 				"whole file use write."}
 	case c.Old == c.New:
 		return &sdk.Error{Name: "NoChange", Message: "old_string and new_string are the same, so nothing would change",
-			Suggestion: "Give the text as it shall be as new_string."}
+			Suggestion: "Set new_string to the text that you want."}
 	case strings.ContainsRune(c.New, 0):
 		return &sdk.Error{Name: "BinaryFile",
 			Message:    "new_string has a NUL character, which no text file holds; nothing was changed",

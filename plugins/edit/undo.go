@@ -182,7 +182,7 @@ func (b *undoPlan) start(r fileRecord) (*change, error) {
 		return nil, &sdk.Error{Name: "FileChanged",
 			Message: strconv.Quote(p.Path) + " is not there any more, or something else is in its place; nothing was " +
 				"taken back",
-			Suggestion: "To have it again, write it again."}
+			Suggestion: "To restore the file, write it with the tool write."}
 	}
 	before, err := load(p)
 	if err != nil {

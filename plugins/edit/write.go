@@ -116,7 +116,7 @@ func checkParent(p *workspace.Place, create bool) error {
 	}
 	return &sdk.Error{Name: "ParentNotFound",
 		Message:    fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
-		Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to make it. " + p.DidYouMean())}
+		Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to create it. " + p.DidYouMean())}
 }
 
 func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *form) (*outcome, error) {

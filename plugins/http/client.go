@@ -224,7 +224,7 @@ func tooManyRedirects(hops []redirect) error {
 	return &sdk.Error{Name: "TooManyRedirects",
 		Message: fmt.Sprintf("%s redirects more than %d times; the last was from %s", hops[0].URL, maxRedirects,
 			hops[len(hops)-1].URL),
-		Suggestion: "The site may want cookies, or turn in a circle. Use another URL.",
+		Suggestion: "The site may require cookies, or its redirects form a loop. Use another URL.",
 		Details:    sdk.Details(map[string]any{"redirects": hops})}
 }
 

@@ -46,11 +46,12 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 			Suggestion: "Check the host and the port; the server may be down."}
 	case tlsError(err):
 		return &sdk.Error{Name: "TLSFailed",
-			Message:    fmt.Sprintf("no secure connection to %s: %s", u.Host, clip(err.Error(), 300)),
-			Suggestion: "The site's certificate or its TLS is wrong, which is not passed over. Use another source."}
+			Message: fmt.Sprintf("no secure connection to %s: %s", u.Host, clip(err.Error(), 300)),
+			Suggestion: "The site's TLS certificate or configuration is invalid; toolhost does not ignore that. Use " +
+				"another source."}
 	}
 	return &sdk.Error{Name: "BadReply",
-		Message:    fmt.Sprintf("%s did not answer as HTTP asks for: %s", u.Host, clip(err.Error(), 300)),
+		Message:    fmt.Sprintf("%s did not send a valid HTTP response: %s", u.Host, clip(err.Error(), 300)),
 		Retryable:  errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET),
 		Suggestion: "Check that the port is that of a web server and the scheme is right; else use another source."}
 }
@@ -62,7 +63,7 @@ func dnsError(u *url.URL, err *net.DNSError) error {
 	}
 	return &sdk.Error{Name: "HostNotFound",
 		Message:   fmt.Sprintf("the name of the host %s could not be looked up: %s", u.Hostname(), clip(err.Err, 200)),
-		Retryable: true, Suggestion: "Try again; if it stays so, this machine has no working name service."}
+		Retryable: true, Suggestion: "Try again. If it keeps failing, DNS does not work on this machine."}
 }
 
 func tlsError(err error) bool {

@@ -72,8 +72,8 @@ func headersOf(given map[string]string, trusted bool) (http.Header, error) {
 			return nil, refuseHeader("the header %s may not be given", name)
 		case carriesCredentials(name, out.Get(name)) && !trusted:
 			return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "CredentialsRefused",
-				Message: fmt.Sprintf("the header %s carries credentials, which may not be sent to this host; nothing was sent",
-					name),
+				Message: fmt.Sprintf("the header %s carries credentials, and this host is not in credential_hosts; nothing "+
+					"was sent", name),
 				Suggestion: "Call without it. The operator can name the host in credential_hosts of the plugin's config."}
 		}
 	}

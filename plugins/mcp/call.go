@@ -262,6 +262,6 @@ func (q *toolRequest) reply(raw json.RawMessage) (reply, error) {
 
 func badResult(q *toolRequest, err error) error {
 	return &sdk.Error{Name: "BadResult", Outcome: sdk.OutcomeUnknown,
-		Message:    fmt.Sprintf("%s answered, but not as MCP says: %v", q.bridge.who(), err),
-		Suggestion: "The call may have run. Find out what it has done before you make it again."}
+		Message:    fmt.Sprintf("the answer of %s violates the MCP specification: %v", q.bridge.who(), err),
+		Suggestion: "The call may have run. Check what it has done before you repeat it."}
 }

@@ -87,7 +87,7 @@ func endCode(err error) sdk.Code {
 func delivery(e *sdk.Error, delivered bool) *sdk.Error {
 	if delivered {
 		e.Outcome = sdk.OutcomeUnknown
-		e.Suggestion = "The call may have run, or a part of it. Find out before you make it again."
+		e.Suggestion = "The call may have run, or a part of it. Check that before you repeat it."
 		return e
 	}
 	e.Message += "; the server did not get the call, so nothing was run"

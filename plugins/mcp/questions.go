@@ -105,8 +105,8 @@ func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	if state == againState {
 		for _, response := range q.request.InputResponses {
 			if action, _ := text(memberOf(response, "action")); action != "accept" {
-				return nil, &sdk.Error{Name: "QuestionDeclined", Message: "what the tool needs first was declined; nothing was " +
-					"run"}
+				return nil, &sdk.Error{Name: "QuestionDeclined", Message: "the input that the tool requires was declined; " +
+					"nothing was run"}
 			}
 		}
 		return q.start(ctx)

@@ -134,7 +134,7 @@ const maxToolMessage = 4 << 10
 
 // toolError is the error of a result that says isError.
 func toolError(content []sdk.Content) *sdk.Error {
-	e := &sdk.Error{Name: "MCPToolError", Message: "the tool reported an error, and no text about it"}
+	e := &sdk.Error{Name: "MCPToolError", Message: "the MCP tool reported an error without a message"}
 	for _, part := range content {
 		if part.Type == "text" && strings.TrimSpace(part.Text) != "" {
 			e.Message = textutil.Cut(part.Text, maxToolMessage)

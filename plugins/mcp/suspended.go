@@ -205,7 +205,7 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 	case o == nil:
 		return nil, &sdk.Error{Name: "QuestionExpired", Outcome: sdk.OutcomeUnknown, Message: fmt.Sprintf(
 			"the call that asked no longer waits: it was answered before, waited for more than %s, or its server has ended",
-			suspendedTime), Suggestion: "A part of the call may have run. Find out before you make it again, without state."}
+			suspendedTime), Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}
 	case !o.sameCall(q):
 		return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
 			"answers belongs to another call; nothing was run", Suggestion: "Repeat the call unchanged, with its own state."}

@@ -68,7 +68,7 @@ func encodingNamed(name string) (textEncoding, error) {
 
 func unknownEncoding(name string) error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
-		Message: fmt.Sprintf("encoding: %.60q is no encoding known here", name),
+		Message: fmt.Sprintf("encoding: %.60q is not a supported encoding", name),
 		Suggestion: "Leave it out to have the encoding guessed, or use a name such as utf-8, utf-16le, windows-1252, " +
 			"iso-8859-2, koi8-r, euc-kr, shift_jis, gb18030 or big5."}
 }

@@ -100,7 +100,7 @@ func TestEncodingAskedFor(t *testing.T) {
 		}
 	}
 	e := f.fails(t, "InvalidArguments", "read", `{"path":"le","encoding":"klingon"}`)
-	contains(t, e.Message, `"klingon" is no encoding`)
+	contains(t, e.Message, `"klingon" is not a supported encoding`)
 	contains(t, e.Suggestion, "utf-16le", "euc-kr")
 }
 

@@ -162,7 +162,7 @@ func badExpression(pattern string, err error) error {
 	e, _ := errors.AsType[*scan.PatternError](err)
 	out := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
 		Message: fmt.Sprintf("pattern %.200q cannot be used: %v", pattern, err)}
-	out.Suggestion = "To search for this very text set literal=true."
+	out.Suggestion = "To search for this exact text, set literal=true."
 	if e.Hint != "" {
 		out.Suggestion = e.Hint
 	}

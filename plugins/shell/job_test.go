@@ -190,7 +190,7 @@ func TestJobsOfASession(t *testing.T) {
 			"nothing was run")
 	wantError(t, jobIn(t, p, "b", jobArgs{Action: "output", ID: "job-1"}), sdk.CodeTool, "JobNotFound",
 		`this session has no job "job-1"; it has job-3`)
-	wantError(t, jobIn(t, p, "c", jobArgs{Action: "stop", ID: "job-1"}), sdk.CodeTool, "JobNotFound", "it has none at all")
+	wantError(t, jobIn(t, p, "c", jobArgs{Action: "stop", ID: "job-1"}), sdk.CodeTool, "JobNotFound", "this session has no jobs")
 	wantLines(t, textOf(t, jobIn(t, p, "c", jobArgs{Action: "list"})),
 		"This session has no background jobs. exec with background starts one.")
 	jobIn(t, p, "a", jobArgs{Action: "stop", ID: "job-1"})
@@ -276,7 +276,7 @@ func TestStoppingDoesNotHang(t *testing.T) {
 		t.Errorf("without jobs the end took %v", took)
 	}
 	_, err := s.jobs.begin("", "true", nil, nil, 1, 0)
-	if err == nil || !strings.Contains(err.Error(), "the plugin is to stop") {
+	if err == nil || !strings.Contains(err.Error(), "the plugin is shutting down") {
 		t.Errorf("a job after the end: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 // reserve reports whether one more job may run.
 func (j *jobs) reserve(session string, most int) error {
 	if j.base.Err() != nil {
-		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true,
+		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is shutting down; nothing was run", Retryable: true,
 			Suggestion: "Try again after it restarts."}
 	}
 	var mine []string
@@ -130,7 +130,7 @@ func (j *jobs) find(session, id string) (*job, error) {
 	if i := slices.IndexFunc(mine, func(o *job) bool { return o.id == id }); i >= 0 {
 		return mine[i], nil
 	}
-	e := &sdk.Error{Name: "JobNotFound", Message: fmt.Sprintf("this session has no job %q; it has none at all", id),
+	e := &sdk.Error{Name: "JobNotFound", Message: fmt.Sprintf("there is no job %q: this session has no jobs", id),
 		Suggestion: "Jobs are started by exec with background; they end with the plugin, and those that have ended are " +
 			"forgotten in time."}
 	if len(mine) > 0 {

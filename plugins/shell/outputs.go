@@ -49,7 +49,7 @@ type outputFile struct {
 
 var (
 	errFull   = errors.New("there is no room for more")
-	errClosed = errors.New("the plugin is to stop")
+	errClosed = errors.New("the plugin is shutting down")
 )
 
 // open makes a file for a stream.

@@ -103,7 +103,7 @@ func incomplete(err error) error {
 		return nil
 	case errors.Is(err, proctree.ErrLost):
 		return &sdk.Error{Name: "OutcomeUnknown", Outcome: sdk.OutcomeUnknown, Message: err.Error(),
-			Suggestion: "Look at what the command was to change before running it again."}
+			Suggestion: "Check what the command should have changed before you repeat it."}
 	case errors.Is(err, proctree.ErrLeft):
 		return &sdk.Error{Name: "ProcessesLeft", Message: "the command ended, but " + err.Error(),
 			Suggestion: "Continue; tell the user about the processes if they cause problems, since only the user can end them."}

@@ -263,7 +263,7 @@ func TestLauncherByHand(t *testing.T) {
 	c.Args = []string{launcher.Name}
 	out, err := c.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "never by hand") {
+	if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "do not run it by hand") {
 		t.Errorf("it ended with %v and said %q", err, out)
 	}
 }

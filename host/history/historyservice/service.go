@@ -207,7 +207,7 @@ func (s *Service) filter(m *apiv1.CallFilter) (history.Filter, error) {
 			continue
 		}
 		if err := t.from.CheckValid(); err != nil {
-			return f, s.fail(connect.CodeInvalidArgument, t.name+" is no time: "+err.Error(), "")
+			return f, s.fail(connect.CodeInvalidArgument, t.name+" is not a time: "+err.Error(), "")
 		}
 		*t.to = t.from.AsTime()
 	}

@@ -281,10 +281,10 @@ func (r request) hint(readOnly []string) string {
 	if len(readOnly) > 0 {
 		but = " (but not to " + strings.Join(readOnly, ", ") + ", unless its write names them)"
 	}
-	text := fmt.Sprintf("it is kept at the sandbox level %q and can write to %s%s and its TMPDIR only",
+	text := fmt.Sprintf("it runs at the sandbox level %q and can write to %s%s and its TMPDIR only",
 		level, folders, but)
 	if folders == "" {
-		text = fmt.Sprintf("it is kept at the sandbox level %q and can write to its TMPDIR only", level)
+		text = fmt.Sprintf("it runs at the sandbox level %q and can write to its TMPDIR only", level)
 	}
 	more := `write = ["FOLDER"], or level = "supervised"`
 	if level == Isolated {

@@ -255,7 +255,7 @@ func broken(ctx context.Context, err error, delivered bool) error {
 		return sdk.EndedError(ctx)
 	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
-			Message: "the plugin got the call twice and ran it once at most: " + status.Convert(err).Message()}
+			Message: "the plugin received the call twice and ran it at most once: " + status.Convert(err).Message()}
 	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
 		return errorFromWire(wire.TooLarge("the plugin sent one message that is too large: %s",
 			oneLine(status.Convert(err).Message(), maxStatus)))

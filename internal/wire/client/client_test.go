@@ -82,8 +82,8 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 		"a part in a part": {script(nil, textPart("a", 2), textPart("b", 1)),
 			"while the one before it lacked 1 bytes", ""},
 		"a result in a part":         {script(nil, textPart("a", 2), last(nil)), "while a part lacked 1 bytes", ""},
-		"a size below what is there": {script(nil, textPart("abc", 2)), "a part of 3 bytes says that it has 2", ""},
-		"a negative size":            {script(nil, textPart("", -1)), "says that it has -1", ""},
+		"a size below what is there": {script(nil, textPart("abc", 2)), "a part announces 2 bytes, but has 3 already", ""},
+		"a negative size":            {script(nil, textPart("", -1)), "announces -1 bytes", ""},
 		"a size over the limit": {script(nil, textPart("a", sdk.MaxResult+1)), "the limit is 4194304",
 			sdk.CodeResultTooLarge},
 		"the largest size": {script(nil, textPart("a", math.MaxInt64)), "has a part of 9223372036854775807",
@@ -148,7 +148,7 @@ func TestForeignPlugins(t *testing.T) {
 		"JSON that is none": {script(nil, last(&pluginv1.Result{Structured: []byte("{"),
 			Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})),
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
-				Suggestion: "Find out what the call has done before you make it again.",
+				Suggestion: "Check what the call has done before you repeat it.",
 				Message: "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; " +
 					"the tool has run, and what can be read of its result is kept"}}},
 		"text that begins empty": {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)),
@@ -464,7 +464,7 @@ func TestBrokenResults(t *testing.T) {
 			"part 2 (resource_link) has no URI", sdk.CodeProtocol},
 		"a failure with a broken part": {&pluginv1.Result{Error: &pluginv1.Error{Message: "no"},
 			Content: []*pluginv1.Content{good, {Type: "image"}}},
-			"no; besides, the result is broken: part 2 (image) has no data", sdk.CodeTool},
+			"no; in addition, the result is broken: part 2 (image) has no data", sdk.CodeTool},
 
 		"a text that is empty":        {with(&pluginv1.Content{Type: "text"}), "", ""},
 		"a text that is not UTF-8":    {with(&pluginv1.Content{Type: "text", Text: []byte("a\xff")}), "", ""},

@@ -124,12 +124,12 @@ func withFaults(said *sdk.Error, faults []string) *sdk.Error {
 	what := "the result is broken: " + strings.Join(faults, "; ")
 	if said != nil {
 		out := *said
-		out.Message += "; besides, " + what
+		out.Message += "; in addition, " + what
 		return &out
 	}
 	return &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
 		Message:    what + "; the tool has run, and what can be read of its result is kept",
-		Suggestion: "Find out what the call has done before you make it again."}
+		Suggestion: "Check what the call has done before you repeat it."}
 }
 
 // unreadablePreview refuses a preview of which something cannot be read: no one can decide on a part of it.

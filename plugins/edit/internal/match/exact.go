@@ -74,7 +74,7 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 		from, to := t.span(at)
 		r := guard("new_string is old_string without the line break at its edge, so the only change would be that two lines "+
 			"become one.", "To join the lines, give both of them as old_string. "+
-			"Else give the text as it shall be as new_string.")
+			"Otherwise set new_string to the text that you want.")
 		t.showLines(r, from, min(to+1, len(t.lines)))
 		return "", "", r
 	case whole == old: // a blank line goes, and nothing is joined

@@ -25,7 +25,7 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 			"Include a line of text before or after it.")
 	case c.Old == c.New:
 		return nil, guard("old_string and new_string are the same, so nothing would change.",
-			"Give the text as it shall be as new_string.")
+			"Set new_string to the text that you want.")
 	}
 	c.All = c.All || c.Expected > 1
 	t.work = 0

@@ -63,7 +63,7 @@ func (t *Transport) dnsError(err *net.DNSError) error {
 	return &sdk.Error{Name: "HostNotFound", Retryable: true,
 		Message: fmt.Sprintf("the name of the host %s cannot be looked up: %s", visible(t.base.Hostname(), 300),
 			visible(err.Err, 200)),
-		Suggestion: "Try again; if it stays so, this machine has no working name service."}
+		Suggestion: "Try again. If it keeps failing, DNS does not work on this machine."}
 }
 
 func isTLSError(err error) bool {

@@ -88,7 +88,7 @@ const usage = 2
 func startedByUs(name string) bool {
 	ours := isPipe(controlFile) && isPipe(statusFile)
 	if !ours {
-		_, _ = os.Stderr.WriteString(name + " is started by a toolhost program, never by hand\n")
+		_, _ = os.Stderr.WriteString(name + " is an internal process of toolhost; do not run it by hand\n")
 	}
 	return ours
 }

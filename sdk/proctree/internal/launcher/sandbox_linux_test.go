@@ -91,7 +91,7 @@ func TestRunByHandPrintsWhatItIs(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args = []string{name, "/bin/echo", "run"}
 		out, _ := cmd.CombinedOutput()
-		if !strings.Contains(string(out), "never by hand") || cmd.ProcessState.ExitCode() != usage {
+		if !strings.Contains(string(out), "do not run it by hand") || cmd.ProcessState.ExitCode() != usage {
 			t.Errorf("%s says %q, %v", name, out, cmd.ProcessState)
 		}
 	}
