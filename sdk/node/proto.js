@@ -148,10 +148,10 @@ message CallRequest {
   string session_id = 5;
   // 1 for the first try. The second has the ids of the first, and goes to another process of the plugin.
   int32 attempt = 6;
-  // Unique within a host; empty: call_id is. A transport may bring one call twice: gRPC sends a call anew that it takes for
-  // not looked at, also where retries are off. A plugin must not run it again. The Go kit ends a repeat with the status
-  // ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not know ids again runs such
-  // a call twice.
+  // Unique within a host; if empty, call_id is used. A transport may deliver one call twice: gRPC resends a call that
+  // it considers unprocessed, even with retries disabled. A plugin must not run it again. The Go kit ends a repeat with
+  // the status ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not detect
+  // repeated ids runs such a call twice.
   string run_id = 7;
   // The host ends after this call, and the plugin with it. A call that would leave something running, or state for a later
   // call that the caller counts on, is to be refused with the reason: it could not keep what it promises.
@@ -276,7 +276,7 @@ message Output {
 message Part {
   // One of text and data may hold only its first piece: text if it is not empty or the type is "text", else data.
   Content content = 1;
-  // Bytes of text and data together, when whole. The call is broken when another number comes.
+  // Total bytes of text and data. The call fails if a different number arrives.
   int64 size = 2;
   // The part counts against max_large_bytes, and not against the limit of a result. For parts of more than a MiB of results
   // over the limit, of calls with max_large_bytes.
@@ -310,7 +310,7 @@ message InputRequired {
 }
 
 message Content {
-  // "text", "image", "audio", "resource", "resource_link", or any other kind, told in raw.
+  // "text", "image", "audio", "resource", "resource_link", or any other kind, whose JSON is in raw.
   string type = 1;
   bytes text = 2;
   bytes data = 3;
@@ -322,9 +322,9 @@ message Content {
   // A JSON object: members of the part that no other field has, such as annotations and _meta. Member "resource" holds those
   // of the object in a resource.
   bytes extra = 8;
-  // The part as a JSON object, as its source wrote it, where that is not the usual form: the host passes on the order of its
-  // members and the escapes of its strings. It counts before the other fields, but for text and data, which belong where it
-  // has an empty string; a text whose escapes are not the usual ones is in source alone.
+  // The part as a JSON object, as its source wrote it, where that is not the usual form: the host passes on the order
+  // of its members and the escapes of its strings. It takes precedence over the other fields, except text and data,
+  // which take the place of its empty strings; a text whose escapes are not the usual ones is in source alone.
   bytes source = 9;
 }
 

@@ -272,7 +272,7 @@ type GetInfoResponse struct {
 	Mode string `protobuf:"bytes,14,opt,name=mode,proto3" json:"mode,omitempty"`
 	// Plugins that have an error, the notices for the operator.
 	Problems []string `protobuf:"bytes,15,rep,name=problems,proto3" json:"problems,omitempty"`
-	// Why the configuration in use is not that of the file as it is now: how the last reload failed; "" when it did not.
+	// Why the last reload failed, so that the configuration in use differs from the file; "" if it succeeded.
 	ReloadFailure string `protobuf:"bytes,16,opt,name=reload_failure,json=reloadFailure,proto3" json:"reload_failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

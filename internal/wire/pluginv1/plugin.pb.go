@@ -767,10 +767,10 @@ type CallRequest struct {
 	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// 1 for the first try. The second has the ids of the first, and goes to another process of the plugin.
 	Attempt int32 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// Unique within a host; empty: call_id is. A transport may bring one call twice: gRPC sends a call anew that it takes for
-	// not looked at, also where retries are off. A plugin must not run it again. The Go kit ends a repeat with the status
-	// ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not know ids again runs such
-	// a call twice.
+	// Unique within a host; if empty, call_id is used. A transport may deliver one call twice: gRPC resends a call that
+	// it considers unprocessed, even with retries disabled. A plugin must not run it again. The Go kit ends a repeat with
+	// the status ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not detect
+	// repeated ids runs such a call twice.
 	RunId string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The host ends after this call, and the plugin with it. A call that would leave something running, or state for a later
 	// call that the caller counts on, is to be refused with the reason: it could not keep what it promises.
@@ -1835,7 +1835,7 @@ type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One of text and data may hold only its first piece: text if it is not empty or the type is "text", else data.
 	Content *Content `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
-	// Bytes of text and data together, when whole. The call is broken when another number comes.
+	// Total bytes of text and data. The call fails if a different number arrives.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// The part counts against max_large_bytes, and not against the limit of a result. For parts of more than a MiB of results
 	// over the limit, of calls with max_large_bytes.
@@ -2085,7 +2085,7 @@ func (x *InputRequired) GetState() []byte {
 
 type Content struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "text", "image", "audio", "resource", "resource_link", or any other kind, told in raw.
+	// "text", "image", "audio", "resource", "resource_link", or any other kind, whose JSON is in raw.
 	Type     string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	Text     []byte `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	Data     []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
@@ -2097,9 +2097,9 @@ type Content struct {
 	// A JSON object: members of the part that no other field has, such as annotations and _meta. Member "resource" holds those
 	// of the object in a resource.
 	Extra []byte `protobuf:"bytes,8,opt,name=extra,proto3" json:"extra,omitempty"`
-	// The part as a JSON object, as its source wrote it, where that is not the usual form: the host passes on the order of its
-	// members and the escapes of its strings. It counts before the other fields, but for text and data, which belong where it
-	// has an empty string; a text whose escapes are not the usual ones is in source alone.
+	// The part as a JSON object, as its source wrote it, where that is not the usual form: the host passes on the order
+	// of its members and the escapes of its strings. It takes precedence over the other fields, except text and data,
+	// which take the place of its empty strings; a text whose escapes are not the usual ones is in source alone.
 	Source        []byte `protobuf:"bytes,9,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
