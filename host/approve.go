@@ -257,7 +257,7 @@ func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Resul
 	}
 	changed := *c
 	changed.Arguments = bytes.Clone(a.Arguments)
-	if _, err := h.fitting(ctx, &changed); err != nil {
+	if _, err := h.checkArgs(ctx, &changed); err != nil {
 		c.problem = err.Error()
 		return h.edited(ctx, c)
 	}

@@ -127,7 +127,7 @@ func (c *Call) argumentsHash() string {
 	if n == 0 {
 		return ""
 	}
-	if h := &c.hashed; len(h.arguments) != n || &h.arguments[0] != &c.Arguments[0] { // others than before
+	if h := &c.hashed; len(h.arguments) != n || &h.arguments[0] != &c.Arguments[0] { // changed since the last hash
 		h.arguments, h.hash = c.Arguments, audit.Hash(c.Arguments)
 	}
 	return c.hashed.hash

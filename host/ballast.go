@@ -7,7 +7,7 @@ import (
 
 // A ballast is memory that counts as in use, and is never touched, so that it takes none. Go's collector runs when the
 // heap has doubled, at four megabytes at the earliest: in a host with a small heap after 800 calls of 100 bytes, or 270
-// of 10 KB, which is a tenth and a seventh of the processor time of those. A host gets it once it is busy.
+// of 10 KB; collecting then takes a tenth and a seventh of their processor time. A host allocates it once it is busy.
 const (
 	ballast      = 16 << 20
 	ballastCalls = 1000

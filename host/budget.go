@@ -205,7 +205,7 @@ func (s *sessions) find(id sessionID) *session {
 	return caller
 }
 
-// A Counter stores the counts of limits for later hosts, for hosts that make one call and end. Change calls change
+// A Counter persists the counts of limits between hosts that each make one call. Change calls change
 // with the stored counts of a session, which no other host changes meanwhile, and stores the result unless change
 // failed. A Counter that cannot store counts returns an error, and the call is refused.
 type Counter interface {

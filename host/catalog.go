@@ -86,9 +86,9 @@ func (c *Catalog) described(tools []*Tool) []*Tool {
 	return tools
 }
 
-// Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown
-// one with sdk.CodeToolNotFound. No plugin is started to distinguish the two: until the plugin is listed, a name that
-// the filters refuse counts as that of a tool. Only tools of the catalog are suggested.
+// Call runs one tool of the catalog, as Host.Call does. A tool outside the catalog fails with sdk.CodeNotInCatalog, an
+// unknown one with sdk.CodeToolNotFound. No plugin is started to distinguish the two: until the plugin is listed, a
+// name that the filters refuse counts as that of a tool. Only tools of the catalog are suggested.
 func (c *Catalog) Call(ctx context.Context, call Call) *Result {
 	call.catalog = c
 	return c.host.Call(ctx, call)

@@ -101,7 +101,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	return c.checkOutput(checkResult(result, err))
 }
 
-// newRunID numbers the runs of a host, which costs a tenth of another random text.
+// newRunID returns a run id from a counter; that costs a tenth of generating a random id.
 func (h *Host) newRunID() string {
 	n := h.runs.Add(1)
 	if n == ballastCalls {
@@ -123,7 +123,7 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 		Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }
 
-// maxLogText is the most characters that are kept of a plugin's log line, and of its attributes.
+// maxLogText is the maximum number of characters kept of a plugin's log line, and of its attributes.
 const maxLogText = 4000
 
 // forwardEvents returns the receiver of the plugin's events: they go to the caller, and log lines also to the log, at

@@ -39,8 +39,8 @@ func (h *snapshot) enforce(next CallFunc) CallFunc {
 	}
 }
 
-// decide returns the policy's decision, adjusted for paths, the floor and the approval mode. The trace of a brief one,
-// for calls, takes a sixth of what a call allocates with ten rules.
+// decide returns the policy's decision, adjusted for paths, the floor and the approval mode. brief, for calls, leaves
+// rules that do not apply out of the trace: they take a sixth of what a call allocates with ten rules.
 func (h *snapshot) decide(c *Call, brief bool) policy.Decision {
 	return h.decideIn(h.options.Mode, c, brief)
 }

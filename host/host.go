@@ -45,7 +45,7 @@ type Awaiter interface {
 	AwaitTools(ctx context.Context, waiting func(why string)) error
 }
 
-// A CheckCache is a Plugin that remembers between hosts which tools were checked and have no flaw, so that listing them
+// A CheckCache is a Plugin that caches, across hosts, which tool definitions passed the checks, so that listing them
 // checks nothing and compiles no schema; the first call of a tool does. Checked reports whether SetChecked was called
 // with the same tools, by a program with the same checks.
 type CheckCache interface {
@@ -126,16 +126,16 @@ func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
 // next Reload. It never changes, and a call uses one at a time.
 type snapshot struct {
 	*Host
-	options  Options
-	log      *slog.Logger
-	registry *registry
-	aliases  map[string]string // full names of tools by alias
-	results  *resultStore
-	queues   map[string]*queue.Queue // by plugin; only of those with limits
-	chain    CallFunc
-	renewed  CallFunc // the chain of a call whose snapshot was replaced before it ran
-	edited   CallFunc // the chain of a call whose arguments a person has changed
-	fitting  CallFunc // the part of it that checks the arguments
+	options   Options
+	log       *slog.Logger
+	registry  *registry
+	aliases   map[string]string // full names of tools by alias
+	results   *resultStore
+	queues    map[string]*queue.Queue // by plugin; only of those with limits
+	chain     CallFunc
+	reloaded  CallFunc // the chain of a call whose snapshot was replaced before it ran
+	edited    CallFunc // the chain of a call whose arguments a person has changed
+	checkArgs CallFunc // the part of it that checks the arguments
 
 	instruments *instruments // nil without telemetry
 }
@@ -174,9 +174,9 @@ func (h *snapshot) buildChain() {
 	inside := []Middleware{h.refresh, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit,
 		h.recordDecision, h.input, h.start, h.deadline}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
-	h.renewed = wrap(h.dispatch, slices.Concat(known, inside)...)
+	h.reloaded = wrap(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = wrap(h.dispatch, inside...)
-	h.fitting = wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
+	h.checkArgs = wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 
 // prepare begins a call.

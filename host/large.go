@@ -27,7 +27,7 @@ func (l *largeParts) OpenLarge(part sdk.Content, size int64) sdk.LargePart {
 	out := &largePart{cutter: c.snapshot.newCutter(c), part: part, size: size}
 	suffix := ".bin"
 	if out.isText() {
-		// With the note, and what other parts say, the whole is hardly over the limit again.
+		// Leave room for the note and the other parts, so that the whole rarely exceeds the limit again.
 		room := max(out.limit-noteRoom, out.limit/2)
 		out.head, out.tail = make([]byte, 0, room-room/4), make([]byte, 0, room/4)
 		suffix = ".txt"

@@ -66,7 +66,7 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 	return refusal
 }
 
-// admitEarly does the work of admit for listed tools, before the call has even a context of its own: ten thousand calls
+// admitEarly does the work of admit for listed tools before the call gets its own context: ten thousand calls
 // that share one context contend for its lock. When there is middleware, which sees every call, only admit does it.
 func (h *snapshot) admitEarly(next CallFunc) CallFunc {
 	if len(h.options.Middleware) > 0 {

@@ -26,16 +26,16 @@ const (
 	maxNestedInAll  = 1000 // in the life of one call
 )
 
-// A nesting is what a nested call has beside others.
+// A nesting is the extra state of a nested call.
 type nesting struct {
 	parent *Call // as it was dispatched; it does not change any more
 	via    Via
 	depth  int // 1 for a call of a call that is not nested
-	family *family
+	tree   *callTree
 }
 
-// A family counts the nested calls below one call that is not nested.
-type family struct {
+// A callTree counts the nested calls below one top-level call.
+type callTree struct {
 	mu             sync.Mutex
 	running, total int
 }
@@ -57,9 +57,9 @@ func (s *services) CallTool(ctx context.Context, tool string, arguments json.Raw
 	c := (*Call)(s)
 	n := &nesting{parent: c, via: Via{Plugin: c.Definition.Plugin, Tool: c.Tool, CallID: c.ID}, depth: 1}
 	if outer := c.nested; outer != nil {
-		n.depth, n.family = outer.depth+1, outer.family
+		n.depth, n.tree = outer.depth+1, outer.tree
 	} else {
-		n.family = c.ownFamily()
+		n.tree = c.ownTree()
 	}
 	nested := Call{Tool: tool, Arguments: bytes.Clone(arguments), Caller: c.Caller, SessionID: c.SessionID,
 		Workdir: c.Workdir, Capabilities: c.Capabilities, catalog: c.catalog}
@@ -71,14 +71,14 @@ func (s *services) CallTool(ctx context.Context, tool string, arguments json.Raw
 		Extra: r.Extra}, nil
 }
 
-// ownFamily returns the family of a call that is not nested.
-func (c *Call) ownFamily() *family {
+// ownTree returns the call tree of a call that is not nested.
+func (c *Call) ownTree() *callTree {
 	c.events.Lock()
 	defer c.events.Unlock()
-	if c.family == nil {
-		c.family = &family{}
+	if c.tree == nil {
+		c.tree = &callTree{}
 	}
-	return c.family
+	return c.tree
 }
 
 // nested refuses nested calls that the configuration does not allow, and those that never end.
@@ -91,10 +91,10 @@ func (h *snapshot) nested(next CallFunc) CallFunc {
 		if e := h.checkNesting(c, n); e != nil {
 			return nil, e
 		}
-		if e := n.family.begin(c); e != nil {
+		if e := n.tree.begin(c); e != nil {
 			return nil, e
 		}
-		defer n.family.end()
+		defer n.tree.end()
 		return next(ctx, c)
 	}
 }
@@ -124,28 +124,28 @@ func (h *snapshot) checkNesting(c *Call, n *nesting) *sdk.Error {
 	return nil
 }
 
-func (f *family) begin(c *Call) *sdk.Error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (t *callTree) begin(c *Call) *sdk.Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
-	case f.total >= maxNestedInAll:
+	case t.total >= maxNestedInAll:
 		return fail(sdk.CodeLimit, "TooManyNested",
 			"%d nested calls were made for one call, which is the limit; %s was not run", maxNestedInAll, c.Tool)
-	case f.running >= maxNestedAtOnce:
+	case t.running >= maxNestedAtOnce:
 		e := fail(sdk.CodeLimit, "TooManyNested",
 			"%d nested calls already run for one call, which is the limit; %s was not run", maxNestedAtOnce, c.Tool)
 		e.Retryable = true
 		return e
 	}
-	f.running++
-	f.total++
+	t.running++
+	t.total++
 	return nil
 }
 
-func (f *family) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.running--
+func (t *callTree) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running--
 }
 
 // waitsForItself reports whether one of the calls that a nested call is part of runs in the plugin: it may hold the

@@ -83,7 +83,7 @@ func (h *snapshot) refresh(next CallFunc) CallFunc {
 			return result, err
 		}
 		c.preview, c.previewAsks, c.problem = nil, false, ""
-		return h.now.Load().renewed(ctx, c)
+		return h.now.Load().reloaded(ctx, c)
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *server) attach(where string) error {
 	}
 	s.token = rand.Text()
 	defer removeAttachment(where, s.token)
-	for said := false; ctx.Err() == nil; said = true { // a host that ends the connection for good is followed by another
+	for said := false; ctx.Err() == nil; said = true { // after a host has closed its connection, wait for the next host
 		lis, err := listenIn(dir)
 		if err == nil {
 			a := wire.Attachment{Version: wire.AttachVersion, Plugin: s.plugin.name, Protocol: wire.ProtocolVersion,

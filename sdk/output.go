@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// A ContentMaker is a result type of AddTool that says itself what models read of it. Otherwise they read its JSON.
+// A ContentMaker is a result type of AddTool that renders its own content for models. Otherwise they read its JSON.
 type ContentMaker interface{ ToolContent() []Content }
 
 var (

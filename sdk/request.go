@@ -66,7 +66,7 @@ type Request struct {
 	Events func(Event)
 }
 
-// LargeParts is for hosts: it begins a part of so many bytes, which has no text and data yet.
+// LargeParts is for hosts. OpenLarge begins a part of size bytes; part has no text and data yet.
 type LargeParts interface {
 	OpenLarge(part Content, size int64) LargePart
 }

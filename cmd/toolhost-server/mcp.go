@@ -54,8 +54,8 @@ func (m *mcpClients) AnswerInput(ctx context.Context, r *host.InputRequest) (map
 }
 
 // beside asks a client and the queue at once. The client's answer ends the question of the queue with answered's error,
-// unless the queue has an answer by then: whoever gave that knows that it counts. A client that fails leaves the
-// question to the queue, except one that makes its call again with the answer: this call ends.
+// unless the queue has been answered first: then that answer, already confirmed to its author, counts. A client that
+// fails leaves the question to the queue, except one that makes its call again with the answer: this call ends.
 func beside[T any](ctx context.Context, client, queue func(context.Context) (T, error), answered func(T) error) (T, error) {
 	type reply struct {
 		answer T

@@ -359,7 +359,7 @@ func nonEmpty(text string) []string {
 func (r historyRequest) readAnswers(in *bufio.Reader) error {
 	for {
 		if _, err := in.Peek(1); err != nil {
-			return nil //nolint:nilerr // how it ended is told by its exit code
+			return nil //nolint:nilerr // its exit code reports how it ended
 		}
 		if err := (protodelim.UnmarshalOptions{MaxSize: maxAnswer}).UnmarshalFrom(in, r.answer); err != nil {
 			return fmt.Errorf("the answer of toolhost-server cannot be read: %w", err)

@@ -245,7 +245,7 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// atMostOne refuses more words than one after a command.
+// atMostOne refuses more than one argument.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("use it as: %s", cmd.UseLine())

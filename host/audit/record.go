@@ -35,12 +35,12 @@ type Record struct {
 	// Tool is the full name in the call; there need not be such a tool.
 	Tool   string `json:"tool,omitempty"`
 	Plugin string `json:"plugin,omitempty"`
-	// Caller and SessionID say on whose behalf.
+	// Caller and SessionID identify who made the call.
 	Caller    string `json:"caller,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
 	Workdir   string `json:"workdir,omitempty"`
-	// ViaTool is the tool of the plugin that made the call, and ViaCallID the call of it on behalf of which it did; empty
-	// for calls of agents and people.
+	// ViaTool is the tool whose handler made this nested call, and ViaCallID that tool's call; empty for calls of agents
+	// and people.
 	ViaTool   string `json:"via_tool,omitempty"`
 	ViaCallID string `json:"via_call_id,omitempty"`
 

@@ -57,7 +57,7 @@ func isOwn(s supervise.Spec, folder string) bool {
 		return false
 	}
 	if info, err := os.Lstat(program); err != nil || info.Mode().IsRegular() && !hasShippedName(program) {
-		return false // which spares most plugins that links are followed folder by folder
+		return false // avoids resolving links for most plugins
 	}
 	program = resolved(program)
 	return filepath.Dir(program) == folder && hasShippedName(program)

@@ -201,7 +201,7 @@ func (s *snapshot) watched() (files []watchedFile) {
 	return files
 }
 
-// noteFiles notes the states of the watched files, the configuration's as it was before it was read.
+// noteFiles records the states of the watched files; for the configuration, the state before it was read.
 func (s *snapshot) noteFiles() {
 	s.asRead = maps.Clone(s.Configuration.asRead)
 	if s.asRead == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/loopback"
 )
 
-// A Notify is told when a call begins to wait for a person at a running host, and when that ends: a webhook or a
-// command.
+// A Notify is a webhook or command that is called when a call starts and stops waiting for a person at a running host.
 type Notify struct {
 	Name    string
 	URL     string

@@ -81,7 +81,7 @@ var sections = []struct{ block, heading, text string }{
 		"trusted."},
 	{"approval", "approval", "How people are asked."},
 	{"approval.notify", `notify "NAME", in approval`,
-		"A webhook or a command that is told when a call begins to wait for a " +
+		"A webhook or a command that is notified when a call begins to wait for a " +
 			"person at a running host (`toolhost serve`), and when that ends, as JSON. See [serve.md](serve.md#approvals)."},
 	{"audit", "audit", "The record of decisions and calls; without this block none is kept."},
 	{"mcp", "mcp", "Who may use `toolhost mcp --http`. See [mcp.md](mcp.md)."},
@@ -292,7 +292,7 @@ var keys = map[string]map[string]key{
 		"mode": {"`ask`", "`auto_edit` does not ask about tools of the category `edit`; `plan` runs only what reads; " +
 			"`never_ask` denies what would be asked"},
 		"timeout": {"10m", "how long an answer may take"},
-		"notify":  {"", "who is told of calls that wait at a running host"},
+		"notify":  {"", "webhooks and commands that are notified of calls waiting at a running host"},
 	},
 	"approval.notify": {
 		"url": {"", "a webhook; `https`, unless it is on this machine"},

@@ -21,7 +21,7 @@ type Filter struct {
 	Codes, Effects []string
 	// Since and Until bound Call.Time, to the microsecond; a call at Until is not selected.
 	Since, Until time.Time
-	// AtLeast selects calls that have ended and took as long, to the microsecond.
+	// AtLeast selects ended calls that took at least this long, in whole microseconds.
 	AtLeast time.Duration
 	// Text are words that all occur in the call's texts: names, reasons, errors, and arguments and results where the
 	// record has them. Letters match in either case. Words between quotes, or with other characters than blanks between
@@ -207,7 +207,7 @@ func phrasesOf(text string) (out []string, err error) {
 	return out, nil
 }
 
-// A span are calls by their numbers, from..end-1. In one that is not whole, each call's time must be looked at.
+// A span is the calls numbered from to end-1. If whole is false, each call's time must be checked.
 type span struct {
 	from, end int64
 	whole     bool

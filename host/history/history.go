@@ -1,6 +1,6 @@
 // Package history makes the record of calls searchable: an SQLite index beside the record, which is made from the
-// record alone and can be made again at any time. The record stays the truth: the index has where a call's lines are,
-// and what is shown is read from there.
+// record alone and can be rebuilt at any time. The record is the source of truth: the index stores where a call's lines
+// are, and what is shown is read from there.
 //
 // The index follows the record as it grows. It reads the file like any other program, takes no lock on it, and is no
 // part of a call's route. Several processes may follow one record with one index.

@@ -17,7 +17,7 @@ import (
 
 // A Page says which calls of those that match are returned.
 type Page struct {
-	// Size is at most how many, 100 when it is 0, at most 1000. There are fewer where their lines have over 4 MiB.
+	// Size is the page size, 1 to 1000; 0 means 100. A page holds fewer calls if their lines exceed 4 MiB.
 	Size int
 	// Cursor is that of the Result before, "" for the first page. Pages are stable while records are added: no call is on
 	// two of them, and none is left out but new ones.
@@ -47,8 +47,8 @@ const (
 )
 
 // Search returns calls, the newest first. It also finds what was recorded just before, unless the index is far behind;
-// State tells. A FilterError is for a filter or cursor that cannot be, a RebuildError or ChangedError for an index that
-// is made again.
+// see State. It returns a FilterError for an invalid filter or cursor, and a RebuildError or ChangedError if the index
+// is being rebuilt.
 func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error) {
 	out := &Result{}
 	err := i.onSnapshot(ctx, func(v *view) error {

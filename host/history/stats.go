@@ -417,7 +417,7 @@ func (g *group) series(name string) Series {
 	return s
 }
 
-// percentiles returns durations that such shares of the calls do not exceed.
+// percentiles returns the durations at the given quantiles.
 func percentiles(classes map[int]int64, shares ...float64) []time.Duration {
 	out := make([]time.Duration, len(shares))
 	total := int64(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/audit"
 )
 
-// position is how far the index has read the record, and by what it knows the record again.
+// position is how far the index has read the record, and how it recognizes that record.
 type position struct {
 	file         string // identity of the file, "" where the system has none
 	at           int64  // bytes

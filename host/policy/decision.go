@@ -80,7 +80,7 @@ func (d Decision) Why() string {
 // Effect is the outcome of a rule or a decision.
 type Effect string
 
-// The effects, from loose to strict.
+// The effects, from the most permissive to the strictest.
 const (
 	Allow Effect = "allow" // it may run
 	Ask   Effect = "ask"   // a person must say yes
@@ -89,7 +89,7 @@ const (
 	Deny      Effect = "deny" // it must not run
 )
 
-// rank orders effects from loose to strict; an unknown effect is the strictest.
+// rank orders effects from the most permissive to the strictest; an unknown effect is the strictest.
 func (e Effect) rank() int {
 	switch e {
 	case "":

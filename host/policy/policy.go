@@ -3,7 +3,8 @@
 //
 // Rules are in layers, such as the user's and the project's. In each layer the first rule that matches gives the
 // layer's effect; of the layers the strictest wins, whatever their order. When no layer has an effect, the tool's own
-// hints decide: a tool that only reads may run, for others a person is asked. What is unknown counts against the call.
+// hints decide: a tool that only reads may run, for others a person is asked. Anything that is unknown is treated as if
+// it were dangerous.
 package policy
 
 import (

@@ -41,7 +41,7 @@ var needs = map[string]Role{
 	mcpPath: Operator,
 }
 
-// needed is the role that a path needs, "" for what everyone may have.
+// needed returns the role required for a path; "" means no token is required.
 func needed(path string) Role {
 	switch role, named := needs[path]; {
 	case named:
@@ -182,8 +182,8 @@ func growStack(i int) byte {
 	return room[i]
 }
 
-// foreign says why a request over TCP is not one for this server: pages of other origins, and names that lead here by a
-// trick of the DNS, must not use what the user may.
+// foreign returns why a request over TCP is refused, "" if it is not: cross-origin pages, and host names that resolve
+// here by DNS rebinding, must not use what the user may.
 func (s *Server) foreign(r *http.Request) string {
 	reached, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if named := reached != nil && r.Host == reached.String(); !named && !s.isHost(r.Host) { // no DNS names an address

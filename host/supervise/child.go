@@ -33,7 +33,7 @@ type child struct {
 	died        chan struct{} // closed when the program itself has ended: before exited
 	exited      chan struct{} // closed when no process of it is left and its output has been read
 	reaped      chan struct{} // closed when its launcher has ended too
-	unneeded    chan struct{} // closed when its sandbox may be released, once it has exited; see letGo
+	unneeded    chan struct{} // closed when its sandbox may be released, once it has exited; see allowRelease
 	released    chan struct{} // closed after exited and reaped, when its sandbox holds nothing: no start waits for it
 	lettingGo   sync.Once
 	tail        *tail
@@ -187,9 +187,9 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	_ = removal.All(how.Temp, backgroundRemovalTime)
 }
 
-// letGo has the sandbox released when the process has exited. The next start of a plugin that has died shares the
-// placeholders of the last one, and would otherwise make again what is removed at the same time.
-func (c *child) letGo() {
+// allowRelease allows the sandbox to be released after the exit. The next start of a crashed plugin shares the
+// placeholders of the last one, and would otherwise create again what is removed at the same time.
+func (c *child) allowRelease() {
 	if c.unneeded != nil { // else it was joined
 		c.lettingGo.Do(func() { close(c.unneeded) })
 	}

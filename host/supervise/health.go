@@ -23,7 +23,7 @@ const (
 	maxMissedProbes = 3
 )
 
-// A healthCheck finds out whether a process still answers. One check runs at a time.
+// A healthCheck probes whether a process still answers. One check runs at a time.
 type healthCheck struct {
 	mu   sync.Mutex
 	done chan struct{} // of the newest check: closed when the process has answered or was killed

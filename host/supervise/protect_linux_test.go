@@ -394,7 +394,7 @@ func TestPathVanishesDuringAStart(t *testing.T) {
 	}
 	go c.copyOutput(out, out, io.Discard)
 	c.kill("")
-	c.letGo()
+	c.allowRelease()
 	<-c.released
 }
 

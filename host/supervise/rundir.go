@@ -91,7 +91,7 @@ func sweepRunDirs(base string) {
 	}
 }
 
-// removeUnfinished opens nothing: too many open files may be why the folder was not finished.
+// removeUnfinished opens no files, since running out of file descriptors may be why the folder was left unfinished.
 func removeUnfinished(dir string) {
 	_ = os.Remove(filepath.Join(dir, lockName))
 	_ = os.Remove(dir)

@@ -65,7 +65,7 @@ func (m *stateMachine) renewStandby() {
 // wantsStandby is false for a process that was started by hand: there is one.
 func (s Spec) wantsStandby() bool { return s.Standby && !s.Attach }
 
-// startStandby starts one. It is no start of the plugin: its failure counts no crash.
+// startStandby starts the standby process. A failure does not count as a crash of the plugin.
 func (m *stateMachine) startStandby() {
 	s := &m.standby
 	m.newest++
@@ -122,8 +122,8 @@ func (m *stateMachine) dropStandby() {
 	*s = standby{failures: s.failures}
 }
 
-// takeOver makes the standby the plugin's process after the crash of another, if it still is what a start would bring
-// up. Otherwise it is dropped: it has died too, or its program has changed, or the plugin has crashed too often.
+// takeOver makes the standby the plugin's process after a crash, if a new start would give the same program and
+// settings. Otherwise it is dropped: it has died too, or its program has changed, or the plugin has crashed too often.
 func (m *stateMachine) takeOver(from *generation) {
 	s := &m.standby
 	if s.g == nil {

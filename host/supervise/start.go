@@ -154,7 +154,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if d.Dynamic { // it is stored before any later one
 		g.cached.Store(ctx, d)
 	} else {
-		// what waits for the plugin does not for a file
+		// callers that wait for the plugin must not also wait for a file write
 		s.storing.Go(func() { g.cached.Store(context.WithoutCancel(ctx), d) })
 	}
 	return g, nil
@@ -357,7 +357,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 		err = g.earlyExit(err)
 	}
 	g.child.kill("")
-	g.child.letGo()
+	g.child.allowRelease()
 	if within(killTime, g.done()) {
 		g.release()
 	}

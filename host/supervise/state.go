@@ -163,7 +163,7 @@ func (m *stateMachine) exited() <-chan struct{} {
 	return m.current.done()
 }
 
-// log has a line written to the plugin's log, in a file of which there may be a folder to make first.
+// log queues a line for the plugin's log. Writing may have to create the log folder, so it happens after the event.
 func (m *stateMachine) log(level slog.Level, message string, attributes ...any) {
 	m.unlogged = append(m.unlogged, func() { m.p.log.Log(context.Background(), level, message, attributes...) })
 }
@@ -319,11 +319,11 @@ func (m *stateMachine) processDied() {
 	m.takeOver(g)
 }
 
-// releaseDelay is how long a generation that has died keeps its folders and its connection: to release them beside the
-// next start takes a tenth off its speed.
+// releaseDelay is how long a generation that has died keeps its folders and its connection: to release them during the
+// next start makes that start a tenth slower.
 const releaseDelay = 200 * time.Millisecond
 
-// await waits, less when the plugin ends.
+// await waits for d, or until the plugin is closed or removed.
 func (m *stateMachine) await(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -116,7 +116,7 @@ func (g *generation) stop() {
 		if !within(termTime, g.done()) {
 			g.child.kill("")
 			if !within(killTime, g.done()) {
-				g.child.letGo()
+				g.child.allowRelease()
 				return
 			}
 		}
@@ -128,7 +128,7 @@ func (g *generation) stop() {
 // waits without limit for a plugin that does not answer.
 func (g *generation) release() {
 	if g.child != nil {
-		g.child.letGo()
+		g.child.allowRelease()
 		within(killTime, g.child.released)
 	}
 	g.releasing.Do(func() { close(g.released) })

@@ -1,6 +1,6 @@
-// Package callctx has the contexts of calls. They cost next to nothing until something waits for their end. Most calls
-// end before that, and a timer, a channel and a place among the children of another context were a tenth of what a
-// small call takes, in the host and in the plugin.
+// Package callctx has the contexts of calls. Creating one allocates almost nothing until something waits for its end.
+// Most calls end before that, and a timer, a channel and a place among the children of another context were a tenth of
+// what a small call takes, in the host and in the plugin.
 package callctx
 
 import (

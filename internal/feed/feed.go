@@ -1,4 +1,4 @@
-// Package feed sends changes to all who watch, without waiting for any of them.
+// Package feed broadcasts changes to all watchers without blocking on any of them.
 package feed
 
 import (

@@ -2,7 +2,7 @@ package fsutil
 
 import "path/filepath"
 
-// Shortened returns a path as it is seen from the current folder, if it leads into it; else the path.
+// Shortened returns path relative to the current folder if it is inside that folder, otherwise path unchanged.
 func Shortened(path string) string {
 	here, err := filepath.Abs(".")
 	if err != nil || !filepath.IsAbs(path) {

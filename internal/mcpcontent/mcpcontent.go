@@ -75,7 +75,7 @@ func Resolve(sent Part) (Part, bool) {
 	return out, true
 }
 
-// Sent returns the part as it is sent: a Source that holds the whole text need not have it beside it. A Source that is
+// Sent returns the part in its wire form: if Source already holds the whole text, Text is omitted. A Source that is
 // not that of the part is left out.
 func Sent(p Part) Part {
 	if p.Source == nil {

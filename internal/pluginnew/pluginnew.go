@@ -111,7 +111,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// values are what stands for the words of the templates.
+// values are the replacements for the placeholders of the templates.
 func (o Options) values(dir string) (*strings.Replacer, error) {
 	replace, err := o.SDK.replace(dir)
 	if err != nil {

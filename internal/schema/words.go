@@ -170,7 +170,7 @@ func quote(s string) string {
 	return `"` + b.String() + `"`
 }
 
-// show is a value as it is shown in a message. What is inside an object or array is not shown.
+// show formats a value for a message; the contents of objects and arrays are omitted.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

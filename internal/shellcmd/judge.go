@@ -246,7 +246,7 @@ type Rules struct {
 	Otherwise string
 }
 
-// The effects, from loose to strict.
+// The effects, from the most permissive to the strictest.
 const (
 	allow = "allow"
 	ask   = "ask"

@@ -222,7 +222,7 @@ func (w *walker) construct(name string, n syntax.Node, redirects []*syntax.Redir
 	w.put(at, c)
 }
 
-// reserve keeps the place of a command, so that what is found in its words comes after it.
+// reserve adds a placeholder for a command, so that commands found inside its words are listed after it.
 func (w *walker) reserve(n syntax.Node) int {
 	w.all.commands = append(w.all.commands, Command{})
 	if len(w.all.commands) > maxCommands {

@@ -66,7 +66,7 @@ func NewFrames(conn net.Conn) *Frames {
 // Close ends both directions.
 func (f *Frames) Close() error { return f.conn.Close() }
 
-// EndNext has Next fail, and messages can still be sent.
+// EndNext makes Next fail; messages can still be sent.
 func (f *Frames) EndNext() { _ = f.conn.SetReadDeadline(time.Now()) }
 
 // Send sends a message. It writes at once if the other end reads, also what other goroutines have added meanwhile, and
@@ -113,7 +113,7 @@ func (f *Frames) await(ctx context.Context, stop <-chan struct{}, hasRoom func()
 	return nil
 }
 
-// Post is Send that never waits, for small messages of which there are few.
+// Post is like Send but never blocks. Use it for few, small messages.
 func (f *Frames) Post(m Appender) error {
 	f.mu.Lock()
 	return f.add(&f.unsent, m, false)
@@ -198,7 +198,7 @@ func (f *Frames) take() []byte {
 	return out
 }
 
-// keep keeps the buffer of a write, and its error.
+// keep stores the write buffer for reuse, and the write error.
 func (f *Frames) keep(out []byte, err error) {
 	if cap(out) <= maxKeptOut {
 		f.spare = out[:0]

@@ -160,7 +160,7 @@ func (s *Sender) part(c *pluginv1.Content, large bool) error {
 	return err
 }
 
-// leastLarge is how large a large part is at least: many small ones would be many files.
+// leastLarge is the minimum size of a large part, in bytes, so that a result does not create many small files.
 const leastLarge = 1 << 20
 
 // largeSize is the bytes of a part that may be sent as a large one, else 0.

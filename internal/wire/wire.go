@@ -15,7 +15,7 @@ import (
 const ProtocolVersion = 1
 
 // EnvCookie is the variable whose value says that a host has started the plugin, Cookie. It prevents people from
-// running a plugin by hand, and protects nothing. It never changes.
+// running a plugin by hand. It is not a security measure. It never changes.
 const (
 	EnvCookie = "TOOLHOST_PLUGIN"
 	Cookie    = "9b1f3c5e-toolhost-plugin-v1"

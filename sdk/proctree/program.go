@@ -119,8 +119,7 @@ func (c *Cmd) environ() []string {
 	return lastWins(env)
 }
 
-// lastWins drops all but the last entry of each key: programs disagree about
-// which of two counts.
+// lastWins keeps the last entry of each key, because programs disagree about which of two counts.
 func lastWins(env []string) []string {
 	seen := make(map[string]bool, len(env))
 	kept := make([]string, 0, len(env))

@@ -83,16 +83,16 @@ func (d *draft) blankLess() bool {
 	return letters(c.old) >= 12
 }
 
-// misspeltTwins quotes a block that the file has twice, with several typos.
-func (d *draft) misspeltTwins() (Case, bool) {
+// misspeltDuplicates quotes a block that the file has twice, with several typos.
+func (d *draft) misspeltDuplicates() (Case, bool) {
 	file := slices.Clone(d.lines)
-	twin := append([]line{{"", "\n"}}, d.lines[d.from:d.from+d.count]...)
+	duplicate := append([]line{{"", "\n"}}, d.lines[d.from:d.from+d.count]...)
 	at := d.from + d.count
 	if d.yes(2) {
 		at = d.from
-		twin = append(slices.Clone(d.lines[d.from:d.from+d.count]), line{"", "\n"})
+		duplicate = append(slices.Clone(d.lines[d.from:d.from+d.count]), line{"", "\n"})
 	}
-	file = slices.Insert(file, at, twin...)
+	file = slices.Insert(file, at, duplicate...)
 	if !d.plan(true) || !d.spell(2+d.IntN(2), (*cell).still, true) {
 		return Case{}, false
 	}

@@ -233,8 +233,8 @@ func (d *draft) inCode(lines []line, differ []int) []int {
 	})
 }
 
-// twins opens a draft on a window of which the file has a copy, before or after it.
-func (m *maker) twins(lo, hi, names int) (d *draft, differ []int, ok bool) {
+// duplicates opens a draft on a window of which the file has a copy, before or after it.
+func (m *maker) duplicates(lo, hi, names int) (d *draft, differ []int, ok bool) {
 	d, ok = m.draw(m.source(), lo, hi)
 	if !ok {
 		return nil, nil, false
@@ -253,9 +253,9 @@ func (m *maker) twins(lo, hi, names int) (d *draft, differ []int, ok bool) {
 	return d, differ, len(differ) > 0
 }
 
-// rightTwin means one of the two, and says so on two lines at least.
-func (m *maker) rightTwin() (Case, bool) {
-	d, differ, ok := m.twins(7, 20, 1+m.IntN(3))
+// rightDuplicate means one of the two copies, which at least two lines identify.
+func (m *maker) rightDuplicate() (Case, bool) {
+	d, differ, ok := m.duplicates(7, 20, 1+m.IntN(3))
 	if !ok || len(differ) < 2 || !d.plan(false) {
 		return Case{}, false
 	}
@@ -264,13 +264,13 @@ func (m *maker) rightTwin() (Case, bool) {
 	if !one(m.Rand, noises)() {
 		return Case{}, false
 	}
-	d.local = false // the twin is a rival on purpose
+	d.local = false // the duplicate is a rival on purpose
 	return d.finish()
 }
 
-// eitherTwin has other names than both where they differ, or leaves those lines out.
-func (m *maker) eitherTwin() (Case, bool) {
-	d, differ, ok := m.twins(7, 20, 1)
+// eitherDuplicate has other names than both where they differ, or leaves those lines out.
+func (m *maker) eitherDuplicate() (Case, bool) {
+	d, differ, ok := m.duplicates(7, 20, 1)
 	if !ok || len(differ) > 3 {
 		return Case{}, false
 	}

@@ -133,7 +133,7 @@ func (s *session) end(err error) {
 	}
 }
 
-// wakeAll has all callers look why their calls end.
+// wakeAll wakes all callers, so that each checks why its call ended.
 func (s *session) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *session) expireAt(at time.Time) {
 	s.timer.Reset(time.Until(at))
 }
 
-// receive hands out what the plugin sends. What is for no call that waits is late, and dropped.
+// receive hands out what the plugin sends. Messages for calls that are no longer waiting are dropped.
 func (s *session) receive() error {
 	answered := false // a caller who has not run since
 	for {
@@ -299,7 +299,7 @@ func (c *sessionCall) begin() {
 	}
 }
 
-// close has nothing more taken.
+// close makes the call ignore further messages.
 func (c *sessionCall) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -359,8 +359,7 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 	return nil, nil
 }
 
-// wakes are channels that are used again. One that is woken late, for the call before, does no harm: whoever waits for
-// it looks, and waits on.
+// wakes is a pool of channels. A late wake-up meant for an earlier call is harmless: the receiver checks, and waits on.
 var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
 func (s *session) add(deadline time.Time, r *sdk.Request) *sessionCall {

@@ -50,7 +50,7 @@ func Find(r *http.Request, tokens []string) int {
 }
 
 // ReadToken returns the token of a sign-in, {"token": "…"}. It accepts JSON only, which a page of another origin cannot
-// send without leave.
+// send without a CORS preflight.
 func ReadToken(w http.ResponseWriter, r *http.Request) (string, error) {
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		return "", errors.New("the content type must be application/json")

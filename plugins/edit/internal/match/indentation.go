@@ -160,7 +160,7 @@ func (m *indentation) derive(ind string) (string, bool) {
 	return f, ok && fits
 }
 
-// ordered reports that what is deeper in the model's text is deeper in the file, and what is equal, equal.
+// ordered reports whether the mapping keeps the order of indentations: deeper stays deeper, equal stays equal.
 func (m *indentation) ordered() bool {
 	if m.contradictory {
 		return false

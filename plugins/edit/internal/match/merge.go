@@ -266,8 +266,8 @@ func (m *merge) inFile(lo, hi int) (start, end int) {
 	return start, end
 }
 
-// beside returns what the part start to end of the file's line has before and after what bytes from to to of the old
-// one stand for: white space, and signs that the equivalence ignores.
+// beside returns the text of file[start:end] before and after the part that corresponds to old[from:to]: white space,
+// and signs that the equivalence ignores.
 func (m *merge) beside(start, end, from, to int) (left, right []byte) {
 	if from == to {
 		return m.file[start:end], nil

@@ -76,8 +76,8 @@ type finding struct {
 	literal bool       // new_string replaces the place literally, in a later pass than the first
 }
 
-// find goes through the passes and gives what the first of them finds for the first reading that has a place. It goes
-// by passes, not by readings, so that a large file is normalized once for each of them.
+// find tries the passes in order and returns what the first of them finds for the first reading that has a place. It
+// iterates over passes, not readings, so that a large file is normalized once for each of them.
 func (t *Text) find(c Change, readings []*reading) *finding {
 	raw := &finding{pass: passes[0], reading: newReading("", c.Old, c.New, 1, t.syntax)}
 	for i := range indexes(t.data, []byte(c.Old), c.All) {
@@ -96,7 +96,7 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 			continue
 		}
 		if f := earliest(found); p.number > lastComment && f != nil && f.reading.lastPass < p.number {
-			return f // escapes: which is nearer to the file than what has to ignore comments
+			return f // a reading with escapes is closer to the file than one that has to ignore comments
 		}
 		for i, r := range readings {
 			if found[i] != nil || p.number > r.lastPass || p.number > 1 && t.lacksWord(r) {

@@ -205,7 +205,8 @@ func joinHunks(hunks []hunk, fresh []string) (out []hunk) {
 	return out
 }
 
-// standsForMore decides for one line. Where lines of old_string are gone it does; else it may be text or code.
+// standsForMore reports whether a line stands for omitted code: where lines of old_string are missing it does,
+// otherwise it may be text or code.
 func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	if kind == dotsOnly && t.isBody(s) {
 		return false

@@ -1,7 +1,7 @@
 // Package scan finds the lines of a text that a regular expression matches, fast and whatever the expression.
 //
 // Lines are matched one by one, without their line endings (LF or CRLF): ^ and $ are their ends, and nothing matches
-// across them. Whether a line matches is decided by an automaton that is built as it is needed: where it knows its way
+// across them. An automaton that is built lazily decides whether a line matches: once its states are built
 // a byte costs one look-up, and an expression that makes it learn on and on costs time that is linear, and bounded
 // memory. Where every match has to hold some literal text, lines without it are not even looked at.
 package scan

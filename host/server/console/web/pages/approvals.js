@@ -88,7 +88,7 @@ export async function show({ body, args, signal, approver, operator }) {
     act = {};
     if (!a) return void replace(detail, empty("A call that a rule asks about is shown here, and waits for an answer."));
     act = a.kind === 2 ? question(a) : callQuestion(a);
-    if (!approver) replace(act.actions, h("p", { class: "hint" }, "Answering needs the role approver."));
+    if (!approver) replace(act.actions, h("p", { class: "hint" }, "You need the role approver to answer."));
     replace(
       detail,
       h("h2", {}, a.tool?.name ?? "?"),
@@ -134,8 +134,8 @@ export async function show({ body, args, signal, approver, operator }) {
       keep.hidden = scope.value === "";
     });
     const reason = h("input", {
-      placeholder: "Why, for the model",
-      "aria-label": "Reason of a rejection",
+      placeholder: "Reason (shown to the model)",
+      "aria-label": "Reason for the rejection",
       class: "reason",
     });
     const edit = button("Edit", () => {

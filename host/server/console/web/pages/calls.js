@@ -317,9 +317,9 @@ async function showCall(body, id, signal, operator) {
       ),
     ],
     story.nested.length > 0 && [
-      h("h3", {}, "Calls on its behalf"),
+      h("h3", {}, "Nested calls"),
       table(
-        "Calls on its behalf",
+        "Nested calls",
         ["Time", "Tool", "Outcome", "Took"],
         story.nested.map((n) => [
           clock(millis(n.ended ?? n.decided)),

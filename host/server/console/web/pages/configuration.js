@@ -35,9 +35,9 @@ export async function show({ body, signal, operator }) {
               ? "It cannot be used."
               : r.changed
                 ? "It can be used, and differs from what is in use."
-                : "It is what is in use.",
+                : "It is the configuration in use.",
           ),
-          r.untrusted && h("p", { class: "notice" }, "It is to be trusted first: toolhost trust"),
+          r.untrusted && h("p", { class: "notice" }, "Not trusted yet. Run: toolhost trust"),
           mistakes("Mistakes", r.mistakes, "bad"),
           mistakes("Warnings", r.warnings, "warn"),
         ),

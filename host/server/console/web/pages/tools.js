@@ -93,7 +93,7 @@ async function showTool(detail, name, signal, operator) {
       run,
       cancel,
       preview,
-      !operator && h("span", { class: "hint" }, "Running needs the role operator."),
+      !operator && h("span", { class: "hint" }, "You need the role operator to run tools."),
     ),
     out,
     definition(tool),
