@@ -262,7 +262,7 @@ func TestDuplicateNamesInMaps(t *testing.T) {
 		"what is declared": {object(`{"path":{"type":"string"}}`), `{"path":"1","Path":"2"}`, false},
 		"what is declared, in a map": {`{"type":"object","properties":{"path":{"type":"string"}},` +
 			`"additionalProperties":{"type":"string"}}`, `{"path":"1","Path":"2"}`, false},
-		"others than are declared": {`{"type":"object","properties":{"path":{"type":"string"}},` +
+		"other properties than declared": {`{"type":"object","properties":{"path":{"type":"string"}},` +
 			`"additionalProperties":{"type":"string"}}`, `{"Path":"1","PATH":"2"}`, false},
 		"declared by a branch": {object(`{"x":{"anyOf":[{"type":"object",` +
 			`"properties":{"path":{"type":"string"}}},{"type":"object","additionalProperties":{"type":"string"}}]}}`),

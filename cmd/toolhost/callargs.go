@@ -67,7 +67,7 @@ func readArgument(path string) ([]byte, error) {
 func (r *wordReader) word(word string) error {
 	m := argWord.FindStringSubmatch(word)
 	if m == nil {
-		return fmt.Errorf("%q is no argument; write KEY=VALUE, KEY:=JSON, or one JSON object alone", word)
+		return fmt.Errorf("%q is not an argument; write KEY=VALUE, KEY:=JSON, or one JSON object alone", word)
 	}
 	key, value := m[1], m[3]
 	steps := strings.Split(key, ".")

@@ -90,7 +90,7 @@ func TestArgumentsAsText(t *testing.T) {
 			"text:='\"@…\"'",
 		"text=@binary":        "text: binary is not UTF-8 text",
 		"text=@.":             "text: . is not a regular file",
-		"text=a|more":         `"more" is no argument; write KEY=VALUE`,
+		"text=a|more":         `"more" is not an argument; write KEY=VALUE`,
 		"maybe=x":             `maybe must be integer, not "x"`,
 		"deep=1|deep.on=true": `deep must be object, not "1"`,
 	} {

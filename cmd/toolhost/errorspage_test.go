@@ -147,7 +147,7 @@ var errorMeanings = map[string]map[string]string{
 		"FileExists":      "the file to create is already there",
 		"FileTooLarge":    "the file is over the limit",
 		"FilesTooLarge":   "the files of the call together are over the limit",
-		"InvalidEtag":     "`if_match` is no etag",
+		"InvalidEtag":     "`if_match` is not an etag",
 		"InvalidPath":     "an edit has no path",
 		"MatchNotFound":   "`old_string` is not in the file; the nearest place is shown",
 		"NoChange":        "`old_string` and `new_string` are the same",

@@ -57,7 +57,7 @@ func newPluginRun(g *globals) *cobra.Command {
 			"  echo 'list {\"path\": \".\"}' | toolhost plugin run readfile --format json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.name != "" && !toolname.IsPlugin(f.name) {
-				return fmt.Errorf("--name %.40q is no name of a plugin: %s", f.name, toolname.PluginRule)
+				return fmt.Errorf("--name %.40q is not a plugin name: %s", f.name, toolname.PluginRule)
 			} else if f.name != "" && (f.attach != "" || len(args) > 0 && !isPath(args[0])) {
 				return errors.New("--name goes with a program, by its path; other plugins have their names")
 			}

@@ -310,6 +310,6 @@ func (r *pluginRun) reset() {
 // explainWord lists the possible lines after an unknown single word.
 func (r *pluginRun) explainWord(line string, e *sdk.Error) {
 	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
-		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
+		r.say("%q is not a tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
 	}
 }

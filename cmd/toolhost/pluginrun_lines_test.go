@@ -104,9 +104,9 @@ func TestPluginRunTextAndTools(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 	r.call(":reset", "E_TOOL_NOT_FOUND")
-	r.waitForOutput("versioned: \":reset\" is no tool; did you mean \"reset\"?\n")
+	r.waitForOutput("versioned: \":reset\" is not a tool; did you mean \"reset\"?\n")
 	r.call("nothing", "E_TOOL_NOT_FOUND")
-	r.waitForOutput("versioned: \"nothing\" is no tool; `help` lists the commands\n")
+	r.waitForOutput("versioned: \"nothing\" is not a tool; `help` lists the commands\n")
 	r.enter("help")
 	for _, w := range runCommands {
 		r.waitForOutput(fmt.Sprintf("\n  %-14s ", w))

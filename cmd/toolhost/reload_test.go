@@ -142,7 +142,7 @@ func TestReloadSessionRefused(t *testing.T) {
 		"another record": {nothing, func(p *project) {
 			p.configure("audit {\n  path = %q\n}\n",
 				filepath.Join(p.dir, "log"))
-		}, "start again"},
+		}, "needs a restart"},
 		"no such profile": {func(o *bootstrap.Options) { o.Profile = "a" }, func(p *project) { p.configure("") },
 			`no profile "a"`},
 		"the plugin is gone": {func(o *bootstrap.Options) { o.Plugins = []string{"versioned"} },

@@ -42,7 +42,7 @@ type Options struct {
 	// TrustNamed trusts what the user chose: a file that Config or $TOOLHOST_CONFIG names, and the one in the user's
 	// configuration folder. Set it only if Config comes from a person, or is the program's own file.
 	TrustNamed bool
-	// AskTrust asks a person whether to trust a configuration in its present form; a yes is remembered. nil refuses.
+	// AskTrust asks a person whether to trust a configuration in its present form; agreement is remembered. nil refuses.
 	AskTrust func(ctx context.Context, r *TrustRequest) (bool, error)
 	// DefaultDir is the folder whose plugins are used where there is no configuration; "" makes that an error.
 	DefaultDir string

@@ -74,7 +74,7 @@ type Config struct {
 	History History
 	// Identities are those of the mcp block, in the order of the file.
 	Identities []Identity
-	// Notify are told of calls that wait at a running host.
+	// Notify are notified of calls that wait at a running host.
 	Notify []Notify
 	// Serve is nil when the file has no serve block.
 	Serve *Serve

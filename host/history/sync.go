@@ -67,7 +67,7 @@ func (p *position) matches(f *os.File) (why string, err error) {
 		sample
 		from int64
 		why  string
-	}{{p.first, 0, "it begins otherwise than before"}, {p.last, p.at - p.last.size, "its lines were changed"}} {
+	}{{p.first, 0, "it begins differently than before"}, {p.last, p.at - p.last.size, "its lines were changed"}} {
 		now, err := takeSample(f, s.from, s.size)
 		if err != nil {
 			return "", err

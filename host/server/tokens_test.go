@@ -63,7 +63,7 @@ func TestRevokedTokens(t *testing.T) {
 			if result.GetStatus() == "ok" || result == nil && connect.CodeOf(call.Err()) != connect.CodeUnauthenticated {
 				t.Errorf("the call ends with %v, %v", result, call.Err())
 			}
-			if !kept.Receive() { // the end of the call is told
+			if !kept.Receive() { // the end of the call is reported
 				t.Errorf("another watch ends with %v", kept.Err())
 			}
 			status, _ := s.post(apiv1connect.HostServiceCallOnceProcedure, `{"tool":"p__echo"}`,

@@ -54,7 +54,7 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 	*connect.Response[apiv1.ListToolsResponse], error) {
 	in := r.Msg
 	if _, err := path.Match(in.Pattern, ""); err != nil {
-		return nil, fail(connect.CodeInvalidArgument, "", "the pattern is no valid glob", "Use one such as shell__*.")
+		return nil, fail(connect.CodeInvalidArgument, "", "the pattern is not a valid glob", "Use one such as shell__*.")
 	}
 	after, err := base64.RawURLEncoding.DecodeString(in.PageToken)
 	if err != nil {

@@ -28,7 +28,8 @@ type Sources struct {
 	Plugins []Spec
 	// Dirs are folders with programs called toolhost-plugin-NAME.
 	Dirs []string
-	// Installed is a further folder of the kind, which need not exist: its programs have the names that no other has.
+	// Installed is another such folder, which need not exist. Its programs are used only for names that no other source
+	// has.
 	Installed string
 	// Commands print plugin specs.
 	Commands []Discovery

@@ -175,7 +175,7 @@ func expand(template string, getenv func(string) string) (string, error) {
 	}
 	path := filepath.FromSlash(strings.ReplaceAll(template, `\`, "/"))
 	if !filepath.IsAbs(path) {
-		return "", fmt.Errorf("%s is no absolute path", path)
+		return "", fmt.Errorf("%s is not an absolute path", path)
 	}
 	return path, nil
 }

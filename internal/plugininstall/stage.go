@@ -54,7 +54,7 @@ var (
 // Stage copies, unpacks or builds the program. After an error nothing is left.
 func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 	if o.Name != "" && !pluginName.MatchString(o.Name) {
-		return nil, fmt.Errorf("%.40q is no name of a plugin: it must match %s", o.Name, pluginName)
+		return nil, fmt.Errorf("%.40q is not a plugin name: it must match %s", o.Name, pluginName)
 	}
 	dir, err := os.MkdirTemp(o.Dir, ".new-")
 	if err != nil {

@@ -32,7 +32,7 @@ var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 // at the end. It fails for what is no plugin's name.
 func Path(dir, plugin string) (string, error) {
 	if !pluginName.MatchString(plugin) {
-		return "", fmt.Errorf("%.40q is no name of a plugin", plugin)
+		return "", fmt.Errorf("%.40q is not a plugin name", plugin)
 	}
 	return filepath.Join(dir, plugin+".log"), nil
 }

@@ -91,7 +91,7 @@ var module = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/` +
 func (o Options) check() error {
 	switch {
 	case !toolname.IsPlugin(o.Name):
-		text := fmt.Sprintf("%.60q is no name of a plugin: %s", o.Name, toolname.PluginRule)
+		text := fmt.Sprintf("%.60q is not a plugin name: %s", o.Name, toolname.PluginRule)
 		if fit := toolname.PluginOf(o.Name); fit != "" {
 			text += fmt.Sprintf("; %s is one", fit)
 		}
@@ -106,7 +106,7 @@ func (o Options) check() error {
 	case o.Module != "" && o.Lang != "go":
 		return errors.New("--module is the path of a Go module; it goes with --lang go only")
 	case o.Module != "" && !module.MatchString(o.Module):
-		return fmt.Errorf("%.80q is no path of a Go module, such as example.com/toolhost-plugin-%s", o.Module, o.Name)
+		return fmt.Errorf("%.80q is not the path of a Go module, such as example.com/toolhost-plugin-%s", o.Module, o.Name)
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 		"long":       {Options{Name: strings.Repeat("a", 33)}, "at most 32"},
 		"digit":      {Options{Name: "7zip"}, "; zip is one"},
 		"dot":        {Options{Name: "weather.js"}, "; weather is one"},
-		"nothing":    {Options{Name: "🌧"}, "is no name of a plugin"},
+		"nothing":    {Options{Name: "🌧"}, "is not a plugin name"},
 		"path":       {Options{Name: "../x"}, "; x is one"},
 		"program":    {Options{Name: "toolhost-plugin-weather"}, "that of its plugin is weather"},
 		"prefix":     {Options{Name: "toolhost-plugin-"}, "what comes after"},

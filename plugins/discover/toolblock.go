@@ -215,9 +215,9 @@ func known(name string, properties map[string]json.RawMessage) error {
 	case there:
 		return nil
 	case len(properties) == 0:
-		return fmt.Errorf("{{%s}} is no argument: the tool has none; describe it in params or schema", name)
+		return fmt.Errorf("{{%s}} is not an argument: the tool has none; describe it in params or schema", name)
 	}
-	return fmt.Errorf("{{%s}} is no argument; there are: %s", name,
+	return fmt.Errorf("{{%s}} is not an argument; there are: %s", name,
 		strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 }
 

@@ -166,8 +166,8 @@ func TestWatchedChanges(t *testing.T) {
 		}},
 		{"file in the replaced folder", func() { must(write("bin/tools", "7")) }},
 		{"target of a link", func() { must(write("real/tools", "2")) }},
-		{"link set anew", func() { must(os.Remove(at("link")), os.Symlink(at("bin/tools"), at("link"))) }},
-		{"link of a folder set anew", func() {
+		{"link replaced", func() { must(os.Remove(at("link")), os.Symlink(at("bin/tools"), at("link"))) }},
+		{"link of a folder replaced", func() {
 			must(os.Symlink(at("releases/2"), at("app/next")), os.Rename(at("app/next"), at("app/current")))
 		}},
 		{"file in the new target", func() { must(write("releases/2/tools", "3")) }},

@@ -117,7 +117,7 @@ func (s *snapshot) matches(path, ifMatch string) error {
 		return nil
 	case !etagForm.MatchString(wanted): // also quotes around nothing: a check was meant
 		return &sdk.Error{Name: "InvalidEtag",
-			Message: fmt.Sprintf("if_match %.80q is no etag, which has 12 hexadecimal digits; nothing was written", ifMatch),
+			Message: fmt.Sprintf("if_match %.80q is not an etag, which has 12 hexadecimal digits; nothing was written", ifMatch),
 			Suggestion: "Give the etag that reading the file gave, or leave if_match out to edit the file whatever it holds " +
 				"by now."}
 	case s == nil:

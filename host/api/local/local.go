@@ -57,7 +57,7 @@ func Folder() (string, error) {
 	}
 	dir := os.TempDir()
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("there is no place for runtime files: %q, the folder for temporary files, is no absolute "+
+		return "", fmt.Errorf("there is no place for runtime files: %q, the folder for temporary files, is not an absolute "+
 			"path; set XDG_RUNTIME_DIR", dir)
 	}
 	return filepath.Join(dir, "toolhost-"+strconv.Itoa(os.Getuid())), nil

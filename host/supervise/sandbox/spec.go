@@ -138,7 +138,7 @@ func (s Spec) Check() error {
 	}
 	for _, path := range slices.Concat(s.Write, s.Read) {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-			return fmt.Errorf("the sandbox names %q, which is no absolute path", path)
+			return fmt.Errorf("the sandbox names %q, which is not an absolute path", path)
 		}
 	}
 	if strings.ContainsRune(strings.Join(s.Wrapper, ""), 0) {
