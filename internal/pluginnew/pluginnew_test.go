@@ -171,8 +171,8 @@ func TestRefused(t *testing.T) {
 		"shipped":    {Options{Name: "shell", Taken: []string{"shell"}}, "my-shell is not"},
 		"language":   {Options{Name: "x", Lang: "cobol"}, "none of the languages"},
 		"npm":        {Options{Name: "x", Lang: "node", Module: "example.com/x"}, "goes with --lang go only"},
-		"module":     {Options{Name: "x", Module: "example.com/x y"}, "no path of a Go module"},
-		"not a path": {Options{Name: "x", Module: "-modfile"}, "no path of a Go module"},
+		"module":     {Options{Name: "x", Module: "example.com/x y"}, "is not the path of a Go module"},
+		"not a path": {Options{Name: "x", Module: "-modfile"}, "is not the path of a Go module"},
 	} {
 		if c.o.Lang == "" {
 			c.o.Lang = "go"
