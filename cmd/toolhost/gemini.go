@@ -140,7 +140,8 @@ func (g *globals) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 		"\"callCommand\": %s\n  }\n"+
 		"With them the user's approval in Gemini CLI lets a call run that a person is to be asked about; what a rule "+
 		"denies\n"+
-		"or always asks about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
+		"or always asks about stays refused. Remove `--approve %s` from a copy of the script to "+
+		"have such calls refused instead.\n",
 		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
 }
 
