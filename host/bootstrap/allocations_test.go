@@ -25,7 +25,11 @@ func TestAllocationsOfACall(t *testing.T) {
 		}
 	}
 	once()
-	if n := testing.AllocsPerRun(300, once); n > 37 {
-		t.Errorf("%v allocations a call", n)
+	least := testing.AllocsPerRun(300, once)
+	for range 9 { // on a busy machine groups of records are smaller, and pools are emptied in between
+		least = min(least, testing.AllocsPerRun(300, once))
+	}
+	if least > 37 {
+		t.Errorf("%v allocations a call", least)
 	}
 }
