@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -91,6 +92,9 @@ func read(raw []byte) (*object, error) {
 	value, err := readValue(d)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the JSON object")
 	}
 	root, ok := value.(*object)
 	if !ok {
