@@ -71,7 +71,7 @@ func (p *program) historyOptions() historyservice.Options {
 func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var o history.Options
+	o := history.Options{Log: logger(settings{logLevel: "warn"}, stderr)}
 	f := pflag.NewFlagSet("toolhost-server history", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.Record, "record", "", "the record's `file`")

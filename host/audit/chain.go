@@ -136,10 +136,15 @@ func Files(path string) []string { return []string{path, headPath(path)} }
 // IndexPath is where the index of the log at path is, which package history makes.
 func IndexPath(path string) string { return path + ".index" }
 
-// IndexFiles are those of the index of the log at path: the database, what SQLite has beside it, and a damaged one.
+// IndexFiles are those of the index of the log at path: the database, what SQLite has beside it, and damaged ones.
 func IndexFiles(path string) []string {
 	index := IndexPath(path)
-	return []string{index, index + "-wal", index + "-shm", index + ".damaged"}
+	return append([]string{index, index + "-wal", index + "-shm"}, DamagedIndexes(index)...)
+}
+
+// DamagedIndexes are where up to three damaged indexes are kept that were at a path.
+func DamagedIndexes(index string) []string {
+	return []string{index + ".damaged", index + ".damaged-2", index + ".damaged-3"}
 }
 
 // headPath is where the head of a log is.

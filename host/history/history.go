@@ -36,6 +36,7 @@ type Options struct {
 // An Index is open for searching. It is safe for concurrent use.
 type Index struct {
 	options Options
+	place   place
 	log     *slog.Logger
 
 	opened sync.RWMutex // held for reading while the store is used, for writing to replace it
@@ -50,7 +51,8 @@ var errClosed = errors.New("the history is closed")
 
 // Open opens the index, and creates it if necessary; Sync or Follow fill it. A damaged index and one of an older
 // version are replaced by an empty one; the damaged file stays as INDEX.damaged. It fails with ErrLocked while another
-// process keeps the index locked, and for files that are no index.
+// process keeps the index locked. Files that are no index stay as they are, and are an error; but what is not readable
+// as a database at audit.IndexPath(Record) is taken for a damaged index.
 func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Record == "" {
 		return nil, errors.New("there is no record to search; a line `audit {}` in the configuration has calls recorded")
@@ -71,8 +73,9 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	i := &Index{options: o, log: o.Log, syncing: make(chan struct{}, 1)}
+	i.place = place{o.Index, o.Index == audit.IndexPath(o.Record), o.Log}
 	i.syncing <- struct{}{}
-	if i.store, err = openStore(ctx, o.Index); err != nil {
+	if i.store, err = openStore(ctx, i.place); err != nil {
 		return nil, err
 	}
 	return i, nil
@@ -150,13 +153,12 @@ func (i *Index) reopen(ctx context.Context, failed *store, why error) error {
 		failed.close()
 		i.store = nil
 		if isDamage(why) && !failed.replaced() {
-			i.log.Warn("the index of the history is damaged; it is made again", "index", failed.path, "error", why)
-			if err := setAside(failed.path); err != nil {
-				return err
+			if err := failed.setAside(why); err != nil {
+				return fmt.Errorf("the index %s cannot be used: %w", failed.path, err)
 			}
 		}
 	}
-	s, err := openStore(ctx, i.options.Index)
+	s, err := openStore(ctx, i.place)
 	if err != nil {
 		return err // the next use tries again
 	}

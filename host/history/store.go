@@ -4,14 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"modernc.org/sqlite"
+
+	"github.com/toolhost/toolhost/host/audit"
 )
 
 // The index is opened by SQLite alone: closing another descriptor of the file in this process would take SQLite's locks
@@ -61,54 +66,69 @@ INSERT INTO position VALUES (1, '', 0, 0, x'', 0, x'', 1, 1, 0, randomblob(8));
 
 // A store is an open index file.
 type store struct {
-	path    string
+	place
 	file    os.FileInfo // that was opened
 	write   *sql.DB     // one connection
 	read    *sql.DB
 	created bool // just now
 }
 
-// openStore opens the file, and creates it if necessary. A damaged file is moved away, and one of an older version
-// replaced.
-func openStore(ctx context.Context, path string) (*store, error) {
+// A place is where an index is.
+type place struct {
+	path string
+	// beside says that the path is that of the record's index: what stands there is taken for one, also if it cannot be
+	// read. At any other path only what is known to be an index is replaced.
+	beside bool
+	log    *slog.Logger
+}
+
+// openStore opens the file, and creates it if necessary. A damaged index is moved away, and one of an older version
+// replaced. Any other file is left as it is, with an error.
+func openStore(ctx context.Context, at place) (*store, error) {
 	for range 3 { // it was replaced meanwhile, or is now
-		s, err := tryStore(ctx, path)
+		s, err := tryStore(ctx, at)
 		if err == nil {
 			return s, nil
 		}
 		switch {
 		case isDamage(err):
-			err = setAside(path)
+			err = at.setAside(err)
 		case errors.Is(err, errOldVersion):
-			err = removeStore(path)
+			err = removeStore(at.path)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the index %s cannot be used: %w", path, describe(err))
+			return nil, fmt.Errorf("the index %s cannot be used: %w", at.path, describe(err))
 		}
 	}
-	return nil, fmt.Errorf("the index %s cannot be used: it was damaged again and again; look at the disk", path)
+	return nil, fmt.Errorf("the index %s cannot be used: it was damaged again and again; look at the disk", at.path)
 }
 
-var errOldVersion = errors.New("it is of an older version")
+var (
+	errOldVersion = errors.New("it is of an older version")
+	errForeign    = errors.New("it is no index of toolhost; name another place")
+)
 
-func tryStore(ctx context.Context, path string) (_ *store, err error) {
-	if err := prepareFile(path); err != nil {
+func tryStore(ctx context.Context, at place) (_ *store, err error) {
+	if err := prepareFile(at.path); err != nil {
 		return nil, err
 	}
-	s := &store{path: path}
+	s := &store{place: at}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	if s.file, err = os.Stat(path); err != nil {
+	if s.file, err = os.Stat(at.path); err != nil {
 		return nil, err
+	}
+	if s.file.Size() == 1 && !at.beside { // which SQLite takes for an empty one
+		return nil, errForeign
 	}
 	common := "?_pragma=busy_timeout(" + lockWait + ")&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)" +
 		"&_pragma=synchronous(normal)"
-	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
-	s.write, err = openDatabase(name + common + "&_txlock=immediate&_defensive=1&_pragma=page_size(8192)" +
-		"&_pragma=journal_mode(wal)&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")
+	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(at.path)}).String()
+	s.write, err = openDatabase(name + common + "&_txlock=immediate&_defensive=1" +
+		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-32768)")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +176,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // readers is how many queries run at once; more wait.
 const readers = 4
 
-// prepareFile makes sure that the path names a file of this user's, for whom alone SQLite makes the files beside it.
+// prepareFile makes sure that the path names a file; a new one is this user's alone, and so is what SQLite makes beside
+// it.
 func prepareFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -178,35 +199,31 @@ func prepareFile(path string) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file; name another place")
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return os.Chmod(path, 0o600)
-	}
 	return nil
 }
 
-// prepareTables creates the tables, or checks that they are ours.
+// restrict keeps an index that others could read from them. One of another user stays as that user has it.
+func (at place) restrict() {
+	for _, end := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(at.path + end)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		if err := os.Chmod(at.path+end, 0o600); err != nil {
+			at.log.Warn("others may read the index of the history", "index", at.path+end, "error", err)
+		}
+	}
+}
+
+// prepareTables creates the tables, or checks that they are ours. A database of another program is only read.
 func (s *store) prepareTables(ctx context.Context) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	app, user, tables, err := headerOf(ctx, s.write)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	var app, user, tables int
-	for pragma, to := range map[string]*int{"PRAGMA application_id": &app, "PRAGMA user_version": &user,
-		"SELECT count(*) FROM sqlite_schema": &tables} {
-		if err := tx.QueryRowContext(ctx, pragma).Scan(to); err != nil {
-			return err
-		}
-	}
 	switch {
 	case app == 0 && tables == 0:
-		s.created = true
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s", applicationID,
-			version, schema))
-		if err != nil {
-			return err
-		}
-		return tx.Commit()
+		return s.createTables(ctx)
 	case app != applicationID:
 		return errors.New("it is a database of another program; name another place")
 	case user > version:
@@ -215,7 +232,43 @@ func (s *store) prepareTables(ctx context.Context) error {
 	case user < version:
 		return errOldVersion
 	}
+	s.restrict()
 	return nil
+}
+
+func (s *store) createTables(ctx context.Context) error {
+	s.restrict()
+	if _, err := s.write.ExecContext(ctx, "PRAGMA page_size = 8192; PRAGMA journal_mode = wal"); err != nil {
+		return err
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if app, user, _, err := headerOf(ctx, tx); err != nil || app == applicationID && user == version {
+		return err // another process was faster
+	}
+	s.created = true
+	_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s", applicationID,
+		version, schema))
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// headerOf reads whose database it is, its version, and how many tables it has.
+func headerOf(ctx context.Context, db querier) (app, user, tables int, err error) {
+	for _, q := range []struct {
+		text string
+		to   *int
+	}{{"PRAGMA application_id", &app}, {"PRAGMA user_version", &user}, {"SELECT count(*) FROM sqlite_schema", &tables}} {
+		if err := db.QueryRowContext(ctx, q.text).Scan(q.to); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	return app, user, tables, nil
 }
 
 // lockWait is how long to wait for another process that writes, in milliseconds.
@@ -254,17 +307,57 @@ func (s *store) close() {
 	}
 }
 
-// setAside moves a damaged index away, as it may be a file of another kind that a wrong configuration names.
-func setAside(path string) error {
+// setAside moves a damaged index away. At a path that was named for the index it refuses what is no index, as that is
+// the only copy of what it is; and nothing that was moved away before is replaced.
+func (at place) setAside(why error) error {
+	ours := isIndex(at.path)
+	if !at.beside && !ours {
+		return errForeign
+	}
 	for _, end := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(at.path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := os.Rename(path, path+".damaged"); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, to := range audit.DamagedIndexes(at.path) {
+		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // takes the name
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Close(), os.Rename(at.path, to)); err != nil {
+			_ = os.Remove(to) // nothing was moved there
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // another process was faster
+			}
+			return err
+		}
+		at.log.Warn("the index of the history is damaged; it was moved away, and is made again from the record",
+			"index", at.path, "moved_to", to, "error", why)
+		return nil
 	}
-	return nil
+	if !ours {
+		return fmt.Errorf("it is damaged, and %s.damaged and others are there already; look at them and move them away",
+			at.path)
+	}
+	at.log.Warn("the index of the history is damaged; it is made again from the record, and those that were moved away "+
+		"before are kept", "index", at.path, "error", why)
+	return removeStore(at.path)
+}
+
+// isIndex reports whether a damaged file begins as an index does. No connection of SQLite to it may be in use: see above.
+func isIndex(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var header [100]byte // see https://sqlite.org/fileformat.html#the_database_header
+	_, err = io.ReadFull(f, header[:])
+	return err == nil && string(header[:16]) == "SQLite format 3\x00" &&
+		binary.BigEndian.Uint32(header[68:]) == applicationID
 }
 
 func removeStore(path string) error {

@@ -214,7 +214,7 @@ func TestAnIndexThatIsDamagedWhileItIsOpenIsMadeAgain(t *testing.T) {
 func TestForeignFilesAreLeftAlone(t *testing.T) {
 	record := written(t, 5, 10)
 	index := audit.IndexPath(record)
-	s, err := openStore(t.Context(), index)
+	s, err := openStore(t.Context(), placeOf(index))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 func TestALockedIndexIsAnError(t *testing.T) {
 	record := written(t, 5, 100)
 	i := synced(t, record)
-	s, err := openStore(t.Context(), audit.IndexPath(record))
+	s, err := openStore(t.Context(), placeOf(audit.IndexPath(record)))
 	if err != nil {
 		t.Fatal(err)
 	}
