@@ -171,6 +171,57 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 	}
 }
 
+// The user's own record is searched in a folder whose configuration may say how long its index keeps calls only once it
+// is trusted, and only if it has calls recorded there.
+func TestAConfigurationThatIsNotTrustedRemovesNothingFromTheIndex(t *testing.T) {
+	h := newHome(t)
+	l, err := audit.Open(filepath.Join(h.dir, "toolhost", "audit.jsonl"), audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3000 {
+		err := l.Append(audit.Record{Time: time.Date(2026, 11, 20, 10, 0, n, 0, time.UTC), Kind: audit.KindCall, Status: "ok",
+			CallID: fmt.Sprint("call", n), Tool: "shell__exec"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	project := filepath.Join(h.dir, "project")
+	if err := os.Mkdir(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	count := func(args ...string) int {
+		t.Helper()
+		cmd := h.command(t, append(args, "history", "search", "-n", "5000")...)
+		cmd.Dir = project
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(out), "shell__exec")
+	}
+	for _, keep := range []string{"keep_days = 1", "keep_calls = 1", "keep_days = 1\n  keep_calls = 1"} {
+		for _, record := range []string{"audit {}\n", ""} {
+			text := record + "history {\n  " + keep + "\n}\n"
+			h.write(t, "project/config.hcl", text)
+			if n := count(); n != 3000 {
+				t.Errorf("with %q, which is not trusted, %d calls are found", text, n)
+			}
+			if n := count("--config", "config.hcl"); record == "" && n != 3000 {
+				t.Errorf("with %q, which records nothing, %d calls are found", text, n)
+			} else if record != "" && n > 1024 {
+				t.Errorf("with %q, which is trusted, %d calls are found", text, n)
+			}
+			if err := os.Remove(filepath.Join(h.dir, "toolhost", "audit.jsonl.index")); err != nil { // to begin again
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // serve starts a host, which ends with the test.
 func (h *home) serve(t *testing.T) {
 	t.Helper()

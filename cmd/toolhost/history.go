@@ -313,7 +313,7 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 			}
 			args = append(args, "--index="+f.index)
 		}
-		if c, err := g.load(); f.record == "" && err == nil {
+		if c, err := g.load(); f.record == "" && err == nil && c.Audit != nil && c.Trusted() { // else the record is not its own
 			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
 		}
 		cmd := exec.CommandContext(ctx, program, append(args, r.method)...)
