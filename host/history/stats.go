@@ -16,7 +16,8 @@ import (
 type StatsOptions struct {
 	// Steps is at most how many steps the time is divided into, 60 when it is 0, at most 1000. A step is 1, 2, 5, 10 or
 	// 30 minutes, 1, 2, 3, 6 or 12 hours, or 1, 2, 7, 14, 28, 91 or 364 days, and begins at a multiple of that (UTC): the
-	// first and the last one are counted whole.
+	// first and the last one are counted whole. Where the steps are too few for that, each has as many days as it takes,
+	// from the first day on.
 	Steps int
 	// GroupBy is "" or one of tool, plugin, session, status, code: a series for each of the ten most frequent values, and
 	// one named other for the rest.
@@ -61,8 +62,8 @@ var stepSizes = func() (out []int64) {
 }()
 
 // Stats counts the calls that match, by the times when they are listed. Without Since the time begins with the oldest
-// call, without Until it ends now. A FilterError is also for more than 75,000 calls that match a filter by session,
-// caller, effect, text, duration or the like, which the index has no counts of.
+// call, without Until it ends now. A FilterError is also for steps of over 292 years, and for more than 75,000 calls that
+// match a filter by session, caller, effect, text, duration or the like, which the index has no counts of.
 func (i *Index) Stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
 	if o.Steps < 0 || o.Steps > maxSteps {
 		return nil, &FilterError{fmt.Sprintf("there can be 1 to %d steps, not %d", maxSteps, o.Steps)}
@@ -85,8 +86,12 @@ func (v *view) stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, err
 		return nil, err
 	}
 	n := &counter{options: o, groups: map[string]*group{}}
-	if !n.divide(f.Since.UnixMicro(), f.Until.UnixMicro()) {
+	if f.Since.UnixMicro() >= f.Until.UnixMicro() {
 		return n.stats(), nil
+	}
+	if !n.divide(f.Since.UnixMicro(), f.Until.UnixMicro()) {
+		return nil, &FilterError{fmt.Sprintf("the time is too long for %d steps of at most 292 years; choose a shorter time",
+			o.Steps)}
 	}
 	f.Since, f.Until = time.UnixMicro(n.begin), time.UnixMicro(n.begin+n.step*int64(n.steps))
 	var err error
@@ -166,11 +171,8 @@ type group struct {
 	total                     int64
 }
 
-// divide chooses the steps.
+// divide chooses steps that have all of the time. It reports whether their length is a time.Duration.
 func (n *counter) divide(since, until int64) bool {
-	if since >= until {
-		return false
-	}
 	for _, size := range stepSizes {
 		n.step, n.begin = size, floorDiv(since, size)*size
 		if steps := floorDiv(until-1-n.begin, size) + 1; steps <= int64(n.options.Steps) {
@@ -178,8 +180,11 @@ func (n *counter) divide(since, until int64) bool {
 			return true
 		}
 	}
-	n.steps = n.options.Steps // of centuries, the first
-	return true
+	day := widths[len(widths)-1]
+	first, days := floorDiv(since, day), floorDiv(until-1, day)-floorDiv(since, day)+1
+	each := (days + int64(n.options.Steps) - 1) / int64(n.options.Steps)
+	n.begin, n.step, n.steps = first*day, each*day, int((days+each-1)/each)
+	return n.step <= math.MaxInt64/int64(time.Microsecond)
 }
 
 // add counts calls of a series; key is the group when the series does not tell it.

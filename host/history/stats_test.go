@@ -35,12 +35,19 @@ func TestStatsAreThoseOfAFilterInMemory(t *testing.T) {
 	record := written(t, 8, 3000)
 	i, o := synced(t, record), readOracle(t, record)
 	r := rand.New(rand.NewPCG(8, 8))
-	for range 100 {
+	for range 300 {
 		f, by := someFilter(r, 3000), anyOf(r, "", "tool", "plugin", "session", "status", "code")
 		if by == "tool" { // which has more than ten names; the rest is another test
 			by = "plugin"
 		}
-		s, err := i.Stats(t.Context(), f, StatsOptions{Steps: 1 + r.IntN(100), GroupBy: by})
+		if r.IntN(2) == 0 { // a time of minutes to decades, around some of the calls
+			f.Since = day.Add(time.Duration(r.IntN(3000)) * time.Second).Add(-time.Duration(math.Exp(r.Float64()*42)) - 1)
+		}
+		if r.IntN(2) == 0 {
+			f.Until = day.Add(time.Duration(r.IntN(3000)) * time.Second).Add(time.Duration(math.Exp(r.Float64() * 42)))
+		}
+		steps := anyOf(r, 1, 1, 2, 3, 1+r.IntN(100), 1+r.IntN(1000))
+		s, err := i.Stats(t.Context(), f, StatsOptions{Steps: steps, GroupBy: by})
 		if _, is := errors.AsType[*FilterError](err); is {
 			continue
 		}
@@ -49,6 +56,11 @@ func TestStatsAreThoseOfAFilterInMemory(t *testing.T) {
 		}
 		if len(s.Times) == 0 {
 			continue
+		}
+		end := s.Times[len(s.Times)-1].Add(s.Step)
+		if len(s.Times) > steps || !f.Since.IsZero() && s.Times[0].After(f.Since) ||
+			!f.Until.IsZero() && end.Before(f.Until.Truncate(time.Microsecond)) {
+			t.Fatalf("%v to %v in %d steps: there are %d from %v to %v", f.Since, f.Until, steps, len(s.Times), s.Times[0], end)
 		}
 		wantCalls, wantErrors := counted(o, f, s, by)
 		calls, failed := map[string]int64{}, map[string]int64{}
@@ -155,9 +167,13 @@ func TestStatsRefusals(t *testing.T) {
 	if err != nil || len(s.Times) != 0 || s.Calls != 0 {
 		t.Errorf("no time has %+v, %v", s, err)
 	}
-	s, err = i.Stats(t.Context(), Filter{Since: time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), Until: time.Date(9999, 1, 1, 0, 0,
-		0, 0, time.UTC)}, StatsOptions{Steps: 10})
-	if err != nil || len(s.Times) != 10 {
-		t.Errorf("all centuries have %d steps, %v", len(s.Times), err)
+	all := Filter{Since: time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+	s, err = i.Stats(t.Context(), all, StatsOptions{Steps: 40})
+	if err != nil || len(s.Times) != 40 || s.Calls == 0 {
+		t.Errorf("all centuries have %+v, %v", s, err)
+	}
+	_, err = i.Stats(t.Context(), all, StatsOptions{Steps: 10})
+	if _, is := errors.AsType[*FilterError](err); !is {
+		t.Errorf("steps of a thousand years: %v", err)
 	}
 }
