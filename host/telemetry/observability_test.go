@@ -180,6 +180,30 @@ func TestDashboardAndAlertsNameWhatExists(t *testing.T) {
 	}
 }
 
+var increase = regexp.MustCompile(`increase\(([a-z_]+(?:\{[^}]*\})?)\[([^\]]+)\]\)`)
+
+// A counter that appears with the first call, error or crash that it counts is 1 then, and its increase 0. So queries
+// count one that is new in full.
+func TestQueriesCountTheFirstOfAKind(t *testing.T) {
+	counted := 0
+	for _, q := range append(dashboardQueries(t), alertQueries(t)...) {
+		q = strings.Join(strings.Fields(q), " ")
+		for _, m := range increase.FindAllStringSubmatch(q, -1) {
+			counted++
+			if want := "(" + m[1] + " unless max_over_time(" + m[1] + "[5m] offset " + m[2] + ")) or " + m[0]; !strings.Contains(q,
+				want) {
+				t.Errorf("%s lacks %s", q, want)
+			}
+		}
+		if strings.Contains(q, "error_type") && strings.Contains(q, "rate(") {
+			t.Errorf("%s has the rate of errors, which lacks the first one", q)
+		}
+	}
+	if counted < 10 {
+		t.Errorf("only %d queries have an increase", counted)
+	}
+}
+
 var tableRow = regexp.MustCompile("(?m)^\\| `(toolhost[a-z._]*)` \\| `(toolhost[a-z_]*)` \\| ([a-z]+) \\| ([^|]*) \\| ([^|]*) \\|$")
 
 // The page's table of metrics has those that there are, with their kinds and labels.
