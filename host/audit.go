@@ -16,9 +16,30 @@ import (
 
 // A Recorder keeps the record of decisions and calls. *audit.Log implements it. An error of Append means that the
 // record was not written. One that has a method LeavesArguments does not change the arguments that it is given, and
-// gets no copy of its own.
+// gets no copy of its own. One that has a method OnLost(func(records int, err error)) calls that function for records
+// that it accepted with Later and could not write.
 type Recorder interface {
 	Append(r audit.Record) error
+}
+
+// watchRecord has records counted and logged that are lost after Append accepted them.
+func (h *Host) watchRecord(r Recorder) {
+	watched, is := r.(interface {
+		OnLost(f func(records int, err error))
+	})
+	if !is {
+		return
+	}
+	watched.OnLost(func(records int, err error) {
+		now := h.now.Load()
+		if now == nil {
+			return
+		}
+		now.log.Error("calls are missing from the record", "records", records, "error", err)
+		if i := now.instruments; i != nil && i.unrecorded != nil {
+			i.unrecorded.Add(context.Background(), int64(records))
+		}
+	})
 }
 
 // audit writes a log line and a record for each call, also for refused ones.

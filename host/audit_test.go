@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -169,6 +170,44 @@ func TestNothingChangesUnrecorded(t *testing.T) {
 		t.Errorf("%+v, %d calls", e, p.called.Load())
 	}
 	succeeded(t, h.Call(t.Context(), call("test__look", "")))
+}
+
+// What is missing from a record that was taken away while the host runs is counted and logged at once, also of calls that
+// only read; what changes something does not run.
+func TestARecordThatIsRemovedWhileTheHostRuns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := audit.Open(path, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	said := &recorder{}
+	o := host.Options{Audit: log, Approver: agreeing, Logger: slog.New(said)}
+	seen := observe(t, &o)
+	p := echoing(tool("look"), writes("write"))
+	h := single(t, p, o)
+	succeeded(t, h.Call(t.Context(), call("test__write", "{}")))
+	if err := h.Reload(map[string]host.Plugin{"test": p}, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	succeeded(t, h.Call(t.Context(), call("test__look", "{}"))) // one call, after which nothing comes
+	for deadline := time.Now().Add(10 * time.Second); seen.metric("toolhost.record.failures")[""] < 2; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%v records are counted as missing", seen.metric("toolhost.record.failures"))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if len(said.named("calls are missing from the record")) == 0 {
+		t.Errorf("the log has %v", said.all())
+	}
+	e := failed(t, h.Call(t.Context(), call("test__write", "{}")), sdk.CodeDenied)
+	if e.Name != "NotRecorded" {
+		t.Error(e)
+	}
 }
 
 // End to end: a host that writes a log which verifies, with content.

@@ -159,6 +159,9 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 		return nil, fmt.Errorf("host: making metrics: %w", err)
 	}
 	n.buildChain()
+	if old == nil || !same(old.options.Audit, o.Audit) {
+		h.watchRecord(o.Audit)
+	}
 	return n, nil
 }
 

@@ -222,6 +222,41 @@ func TestAConfigurationThatIsNotTrustedRemovesNothingFromTheIndex(t *testing.T) 
 	}
 }
 
+// Paths that name no record, and a record that was removed, are told apart; all are errors of use.
+func TestHistoryOfNoRecord(t *testing.T) {
+	h := newHome(t)
+	expect := func(want string, args ...string) {
+		t.Helper()
+		if got := h.run(t, append([]string{"history"}, args...)...); !strings.Contains(got, want) || !strings.HasSuffix(got,
+			"\n2") {
+			t.Errorf("%q: %s, want %q", args, got, want)
+		}
+	}
+	expect("there is no record yet", "search")
+	expect("there is no file", "search", "--record", "/nonexistent/audit.jsonl")
+	expect("is not a regular file", "search", "--record", h.dir)
+	expect("--index is for the record that --record names", "search", "--index", "x")
+	expect("--index is for the record that --record names", "rebuild", "--index", "x")
+	l, err := audit.Open(filepath.Join(h.dir, "audit.jsonl"), audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Append(audit.Record{Kind: audit.KindCall, CallID: "a"}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h.serve(t)
+	expect("--index is for the record that --record names", "search", "--index", "x") // as without a host
+	if err := os.Remove(filepath.Join(h.dir, "audit.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"search"}, {"--standalone", "search"}} {
+		got := h.run(t, append([]string{"history"}, args...)...)
+		if !strings.Contains(got, "audit.jsonl is gone, and its head knows 1 record") {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+}
+
 // serve starts a host, which ends with the test.
 func (h *home) serve(t *testing.T) {
 	t.Helper()

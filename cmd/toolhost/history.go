@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -26,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -262,6 +264,9 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	if f.record != "" {
 		return g.readHistory(ctx, f, r)
 	}
+	if f.index != "" {
+		return errIndexAlone
+	}
 	running := g.runningOr(ctx, f.profile)
 	if running == nil {
 		return g.readHistory(ctx, f, r)
@@ -289,13 +294,30 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	return r.each()
 }
 
+var errIndexAlone = errors.New("--index is for the record that --record names; name that too")
+
+// checkRecord says what is wrong with a path that names no record.
+func checkRecord(path string, named bool) error {
+	err := audit.Exists(path)
+	if named && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s; --record takes a record, such as one that was moved away", path)
+	}
+	if info, statErr := os.Stat(path); statErr == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file, so it is no record", path)
+	}
+	return err
+}
+
 // maxAnswer is the longest answer of toolhost-server, in bytes.
 const maxAnswer = 64 << 20
 
 // readHistory has toolhost-server read the record, which links SQLite.
 func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
+	if f.index != "" && f.record == "" {
+		return errIndexAlone
+	}
 	return g.onLog(nonEmpty(f.record), func(path string) error {
-		if _, err := os.Stat(path); err != nil {
+		if err := checkRecord(path, f.record != ""); err != nil {
 			return err
 		}
 		path, err := filepath.Abs(path)
@@ -308,9 +330,6 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 		}
 		args := []string{"history", "--record=" + path}
 		if f.index != "" {
-			if f.record == "" {
-				return errors.New("--index is for the record that --record names")
-			}
 			args = append(args, "--index="+f.index)
 		}
 		if c, err := g.load(); f.record == "" && err == nil && c.Audit != nil && c.Trusted() { // else the record is not its own

@@ -30,6 +30,9 @@ func (l *Log) Append(given Record) error {
 		return refused(l.path, err)
 	}
 	if r.Later && l.postpone(r) {
+		if l.lost.Load() != nil {
+			return nil
+		}
 		return l.queue.problem()
 	}
 	return l.enqueue(r)

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/redact"
@@ -37,6 +38,7 @@ type Log struct {
 	texts   recentTexts
 
 	queue queue
+	lost  atomic.Pointer[func(records int, err error)] // see OnLost
 
 	mu         sync.Mutex
 	file, head *os.File     // nil once closed
@@ -116,6 +118,16 @@ func openFile(path string, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("%s is not a regular file; name another place for the log", path)
 	}
 	return os.OpenFile(path, flags, 0o600)
+}
+
+// OnLost has f called as soon as records with Later could not be written, with how many and why; Append does not return
+// that error for another record then. Nil ends it. f must not block: other records wait.
+func (l *Log) OnLost(f func(records int, err error)) {
+	if f == nil {
+		l.lost.Store(nil)
+		return
+	}
+	l.lost.Store(&f)
 }
 
 // LeavesArguments says that Append does not change the arguments that it is given.

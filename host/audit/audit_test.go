@@ -248,6 +248,48 @@ func TestLater(t *testing.T) {
 	}
 }
 
+// Records that Append accepted and that could not be written are reported without another record, each of them once.
+func TestLostRecordsAreReportedAtOnce(t *testing.T) {
+	for name, act := range removals {
+		t.Run(name, func(t *testing.T) {
+			path := logPath(t)
+			l, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(t, l, call(1))
+			type loss struct {
+				records int
+				err     error
+			}
+			losses := make(chan loss, 1000)
+			l.OnLost(func(records int, err error) { losses <- loss{records, err} })
+			if err := act(path); err != nil {
+				t.Fatal(err)
+			}
+			const n = 500
+			for range n {
+				if err := l.Append(Record{Kind: KindCall, Later: true}); err != nil {
+					t.Errorf("the error of another record: %v", err)
+				}
+			}
+			first := <-losses // the log is open, and nothing else is added
+			if !strings.Contains(first.err.Error(), "was removed or replaced while the log was open") {
+				t.Error(first.err)
+			}
+			_ = l.Close() // which reports the rest
+			close(losses)
+			lost := first.records
+			for more := range losses {
+				lost += more.records
+			}
+			if lost != n {
+				t.Errorf("%d of %d lost records are reported", lost, n)
+			}
+		})
+	}
+}
+
 // A failure to write records is reported once, and closing does not try them all.
 func TestLaterRecordsThatCannotBeWritten(t *testing.T) {
 	t.Parallel()

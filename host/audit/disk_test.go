@@ -61,18 +61,21 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// removals are ways to take a log away under its host.
+var removals = map[string]func(path string) error{
+	"removed":      os.Remove,
+	"moved":        func(path string) error { return os.Rename(path, path+".1") },
+	"replaced":     func(path string) error { _ = os.Remove(path); return os.WriteFile(path, nil, 0o600) },
+	"head removed": func(path string) error { return os.Remove(headPath(path)) },
+	"head replaced": func(path string) error {
+		_ = os.Remove(headPath(path))
+		return os.WriteFile(headPath(path), nil, 0o600)
+	},
+}
+
 // A log that was taken away under its host is not replaced by a new one.
 func TestRemovedLogIsNotReplaced(t *testing.T) {
-	for name, act := range map[string]func(path string) error{
-		"removed":      os.Remove,
-		"moved":        func(path string) error { return os.Rename(path, path+".1") },
-		"replaced":     func(path string) error { _ = os.Remove(path); return os.WriteFile(path, nil, 0o600) },
-		"head removed": func(path string) error { return os.Remove(headPath(path)) },
-		"head replaced": func(path string) error {
-			_ = os.Remove(headPath(path))
-			return os.WriteFile(headPath(path), nil, 0o600)
-		},
-	} {
+	for name, act := range removals {
 		t.Run(name, func(t *testing.T) {
 			path := logPath(t)
 			l := openLog(t, path, Options{})

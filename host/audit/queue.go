@@ -238,14 +238,18 @@ func (l *Log) write(waiting []*pending, later []*Record) (synced bool) {
 		}
 	}
 	if missing > 0 {
-		l.queue.lost(missing, first)
+		l.reportLost(missing, first)
 	}
 	return g.sync
 }
 
-func (q *queue) lost(missing int, err error) {
+// reportLost reports records for later that were not written, at once or with the next record.
+func (l *Log) reportLost(missing int, err error) {
+	if f := l.lost.Load(); f != nil {
+		(*f)(missing, err)
+	}
 	err = fmt.Errorf("%d records of calls are missing: %w", missing, err)
-	q.err.CompareAndSwap(nil, &err) // the first says enough
+	l.queue.err.CompareAndSwap(nil, &err) // the first says enough
 }
 
 // problem returns the error of earlier records, once.
@@ -278,6 +282,9 @@ func (l *Log) closeQueue() error {
 		q.idle.Broadcast()
 		q.mu.Unlock()
 	}()
+	if l.lost.Load() != nil {
+		q.err.Store(nil) // it was reported
+	}
 	for later := q.takeLater(); len(later) > 0; later = q.takeLater() {
 		if q.err.Load() == nil {
 			l.write(nil, later)
@@ -289,6 +296,9 @@ func (l *Log) closeQueue() error {
 		}
 		err := fmt.Errorf("%w; %d more were not tried", *q.err.Load(), missing)
 		q.err.Store(&err)
+		if f := l.lost.Load(); f != nil {
+			(*f)(missing, err)
+		}
 	}
 	return q.problem()
 }

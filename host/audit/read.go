@@ -45,6 +45,13 @@ func (e *lostError) Error() string {
 		e.path, e.head.records())
 }
 
+// Exists returns nil if there is a log at path. The error is fs.ErrNotExist where there never was one, and says so where
+// one was removed.
+func Exists(path string) error {
+	_, err := os.Stat(path)
+	return lost(path, err)
+}
+
 // lost distinguishes a log that was removed from one that never was: the head of the first knows records.
 func lost(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -19,6 +19,8 @@ type record struct {
 	err     error     // of the last attempt to open it
 	tried   time.Time // when that attempt ended
 
+	lost atomic.Pointer[func(records int, err error)] // see OnLost
+
 	mu     sync.Mutex // held to queue for the writer, and to end it
 	later  chan *audit.Record
 	writer sync.WaitGroup
@@ -36,7 +38,11 @@ func newRecord(path string, o audit.Options) *record {
 // not wait for the rest: each attempt may take as long as a lock is waited for.
 func (r *record) write(later <-chan *audit.Record) {
 	for a := range later {
-		if r.Append(*a) != nil && r.closing() {
+		err := r.Append(*a)
+		if lost := r.lost.Load(); err != nil && lost != nil {
+			(*lost)(1, err)
+		}
+		if err != nil && r.closing() {
 			return
 		}
 	}
@@ -57,6 +63,16 @@ func (r *record) Append(a audit.Record) error {
 	return log.Append(a)
 }
 
+// OnLost has f called for records that could not be written and for which no call waits: see audit.Log.
+func (r *record) OnLost(f func(records int, err error)) {
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	r.lost.Store(&f)
+	if log := r.log.Load(); log != nil {
+		log.OnLost(f)
+	}
+}
+
 // LeavesArguments says that Append does not change the arguments, as audit.Log does not.
 func (r *record) LeavesArguments() {}
 
@@ -71,6 +87,9 @@ func (r *record) opened() (*audit.Log, error) {
 	defer r.opening.Unlock()
 	if r.log.Load() == nil && !r.tried.After(asked) {
 		log, err := r.open()
+		if lost := r.lost.Load(); log != nil && lost != nil {
+			log.OnLost(*lost)
+		}
 		r.log.Store(log)
 		r.err, r.tried = err, time.Now()
 	}

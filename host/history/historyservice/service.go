@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"time"
 
 	"connectrpc.com/connect"
@@ -59,6 +60,9 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 	}
 	if state, err := s.index.State(ctx); err == nil {
 		out.UnreadBytes = max(0, state.Size-state.Indexed)
+		if gone := audit.Exists(state.Record); len(found.Calls) == 0 && gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			return nil, s.fail(connect.CodeFailedPrecondition, convert.Text(gone.Error()), "")
+		}
 	}
 	return connect.NewResponse(out), nil
 }
