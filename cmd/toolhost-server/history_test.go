@@ -222,6 +222,58 @@ func TestAConfigurationThatIsNotTrustedRemovesNothingFromTheIndex(t *testing.T) 
 	}
 }
 
+// A call that cannot be made answers, and is recorded, alike by a running host and without one.
+func TestCallsOfUnknownToolsAreRecordedOnBothRoutes(t *testing.T) {
+	h := newHome(t)
+	h.write(t, "config.hcl", "audit {\n  path = \"audit.jsonl\"\n  content = true\n}\n"+
+		"plugin \"readfile\" {\n  command = [\"toolhost-plugin-readfile\"]\n}\n"+
+		"plugin \"broken\" {\n  command = [\"./broken\"]\n}\n")
+	h.write(t, "broken", "#!/bin/sh\nexit 3\n")
+	if err := os.Chmod(filepath.Join(h.dir, "broken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.env = append(h.env, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
+	calls := [][]string{{"nosuch__tool"}, {"nosuch__tool", "{}"}, {"nosuch__tool", "x=1"}, {"nosuch__tool", "x=1", "y:=[2]"},
+		{"readfile__nosuch", "path=a"}, {"readfile__read", "path=a.txt"}, {"broken__tool", "x=1"}, {"tool", "x=1"}}
+	recorded := func(from int) (out []string) {
+		for r, err := range audit.Read(filepath.Join(h.dir, "audit.jsonl")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Kind == audit.KindCall {
+				out = append(out, fmt.Sprintf("%s %s %s %s %s", r.Tool, r.Arguments, r.Status, r.Code, r.Outcome))
+			}
+		}
+		return out[min(from, len(out)):]
+	}
+	var alone []string
+	for _, args := range calls {
+		alone = append(alone, h.run(t, append([]string{"--standalone", "call"}, args...)...))
+	}
+	before := recorded(0)
+	if len(before) != len(calls) {
+		t.Fatalf("%d calls are recorded: %q", len(before), before)
+	}
+	h.serve(t)
+	for n, args := range calls {
+		got := h.run(t, append([]string{"call"}, args...)...)
+		first, _, _ := strings.Cut(got, "\n")
+		if args[0] == "broken__tool" { // how long until it is started again is another time
+			first = "E_PLUGIN_UNAVAILABLE"
+		}
+		if !strings.Contains(got, first) || !strings.Contains(alone[n], first) {
+			t.Errorf("%q: a running host answers\n%s\nwithout one there is\n%s", args, got, alone[n])
+		}
+	}
+	var after []string
+	for deadline := time.Now().Add(10 * time.Second); len(after) < len(calls) && time.Now().Before(deadline); {
+		after = recorded(len(before)) // which is a moment later than the answer
+	}
+	if got, want := strings.Join(after, "\n"), strings.Join(before, "\n"); got != want {
+		t.Errorf("a running host records\n%s\nwithout one there is\n%s", got, want)
+	}
+}
+
 // Paths that name no record, and a record that was removed, are told apart; all are errors of use.
 func TestHistoryOfNoRecord(t *testing.T) {
 	h := newHome(t)

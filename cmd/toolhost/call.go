@@ -109,6 +109,9 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err != nil {
 		return err
 	}
+	if len(args) == 1 {
+		arguments = json.RawMessage("{}") // as a running host is sent
+	}
 	piped := len(args) > 1 && args[1] == "-"
 	if err := g.callRunning(ctx, args, arguments, timeout, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
 		return err

@@ -76,14 +76,20 @@ func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
 	return nil
 }
 
-// typedArguments converts KEY=VALUE arguments by the tool's schema. An unknown tool gets none: the call says why it is
-// unknown.
+// typedArguments converts KEY=VALUE arguments by the tool's schema. Without one the call says why: see unreadWords.
 func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (json.RawMessage, error) {
 	t, err := s.Catalog().Tool(ctx, tool)
 	if err != nil {
-		return json.RawMessage("{}"), nil //nolint:nilerr // the call returns it
+		return unreadWords(words), nil //nolint:nilerr // the call returns it
 	}
 	return argumentsInWords(tool, t.InputSchema, words)
+}
+
+// unreadWords are the arguments of a call whose tool could not be described. The call is made and recorded all the same,
+// and says why; as they are no object it does not run, should the tool be there by then.
+func unreadWords(words []string) json.RawMessage {
+	text, _ := json.Marshal(strings.Join(words, " ")) // a text always can be
+	return text
 }
 
 // describeTool prints how to call a tool.

@@ -62,12 +62,16 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	timeout time.Duration, person io.Reader, f callFlags) error {
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
-		if err != nil {
+		switch {
+		case err == nil:
+			t := described.Tool
+			if arguments, err = argumentsInWords(t.Name, json.RawMessage(t.InputSchema), given); err != nil {
+				return err
+			}
+		case errorDetail(err).GetCode() != "":
+			arguments = unreadWords(given)
+		default:
 			return remoteError(err)
-		}
-		t := described.Tool
-		if arguments, err = argumentsInWords(t.Name, json.RawMessage(t.InputSchema), given); err != nil {
-			return err
 		}
 	}
 	watch := g.eventPrinter(f)

@@ -116,10 +116,8 @@ func remoteError(err error) error {
 		return err
 	}
 	text, hint := s.Message(), ""
-	for _, d := range s.Details() {
-		if detail, is := d.(*apiv1.ErrorDetail); is {
-			text, hint = cmp.Or(detail.Message, text), detail.Hint
-		}
+	if detail := errorDetail(err); detail != nil {
+		text, hint = cmp.Or(detail.Message, text), detail.Hint
 	}
 	if hint != "" {
 		text += "\n  " + hint
@@ -136,4 +134,15 @@ func remoteError(err error) error {
 		code = exitDenied
 	}
 	return &exitError{code, text}
+}
+
+// errorDetail is what a host says of an error beside its message, nil if it says nothing.
+func errorDetail(err error) *apiv1.ErrorDetail {
+	s, _ := status.FromError(err)
+	for _, d := range s.Details() {
+		if detail, is := d.(*apiv1.ErrorDetail); is {
+			return detail
+		}
+	}
+	return nil
 }
