@@ -60,7 +60,11 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	begun := time.Now()
-	shown, err := p.Preview(limited, r)
+	staged, previewing := c.enter(limited, stagePreview)
+	shown, err := p.Preview(staged, r)
+	if previewing.of != nil {
+		previewing.leave(asError(err), r.StartTime)
+	}
 	c.previewTime = time.Since(begun)
 	switch e := asError(err); {
 	case e == nil && shown == nil:

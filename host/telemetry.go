@@ -23,14 +23,15 @@ import (
 type stage int
 
 const (
-	stageApproval stage = iota // waits for a person's approval
+	stagePreview  stage = iota // the plugin says what it would do
+	stageApproval              // waits for a person's approval
 	stageInput                 // waits for a person's answers to the tool's questions
 	stageQueue                 // waits for a slot
 	stageStart                 // waits until the plugin has started and has listed its tools
 	stageCall                  // runs in the plugin
 )
 
-var stageNames = [...]string{"approval", "input", "queue", "start", "call"}
+var stageNames = [...]string{"preview", "approval", "input", "queue", "start", "call"}
 
 // telemetry makes a span of each call, and counts it.
 func (h *snapshot) telemetry(next CallFunc) CallFunc {

@@ -159,6 +159,44 @@ func TestSpansOfACall(t *testing.T) {
 	}
 }
 
+// lateStart is a plugin that is started by the preview of its tool, in a millisecond.
+type lateStart struct{ *sdktest.Plugin }
+
+func (p lateStart) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
+	shown, err := p.Plugin.Preview(ctx, r)
+	r.StartTime = time.Millisecond
+	return shown, err
+}
+
+// The time of a preview is in a stage, and in it that of the start that it waited for, also when the call ends there.
+func TestStageOfAPreview(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown *sdk.Preview
+		err   error
+		want  []string
+	}{
+		"goes on": {&sdk.Preview{}, nil, []string{"execute_tool test__run", "execute_tool test__run / call",
+			"execute_tool test__run / preview", "execute_tool test__run / preview / start", "execute_tool test__run / start"}},
+		"fails": {nil, errors.New("no such file"), []string{"execute_tool test__run",
+			"execute_tool test__run / preview", "execute_tool test__run / preview / start", "execute_tool test__run / start"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o host.Options
+			seenBy := observe(t, &o)
+			definition := tool("run")
+			h := single(t, lateStart{previewing(t, definition, func(context.Context) (*sdk.Preview, error) {
+				return c.shown, c.err
+			})}, o)
+			h.Call(t.Context(), call("test__run", "{}"))
+			diff(t, c.want, renamed(seenBy.tree()))
+			stages := seenBy.metric("toolhost.call.stage.duration")
+			if stages["test preview"] != 1 || stages["test start"] != 2 { // one of them lists the tools
+				t.Errorf("the stages are counted as %v", stages)
+			}
+		})
+	}
+}
+
 // renamed gives spans that were started before the tool was known the name that they have at the end.
 func renamed(tree []string) []string {
 	for i, path := range tree {

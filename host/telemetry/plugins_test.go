@@ -125,4 +125,11 @@ func TestStartTimeOfACall(t *testing.T) {
 			t.Errorf("call %d waited %s", i, r.StartTime)
 		}
 	}
+	p = a.supervisor.Process("fragile")
+	for i, waits := range []bool{true, false} { // as a preview does; the tool has none, which it says
+		r := &sdk.Request{Tool: "read", CallID: strconv.Itoa(i), Workdir: t.TempDir()}
+		if _, err := p.Preview(t.Context(), r); r.StartTime > 0 != waits {
+			t.Errorf("preview %d waited %s: %v", i, r.StartTime, err)
+		}
+	}
 }
