@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/url"
 	"os"
 
@@ -48,13 +47,21 @@ func spanExporter(ctx context.Context, s config.Telemetry) (sdktrace.SpanExporte
 		return nil, nil //nolint:nilnil // none
 	}
 	if s.Protocol == "grpc" {
-		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(s.Endpoint), otlptracegrpc.WithHeaders(s.Headers))
+		o := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(s.Endpoint)}
+		if len(s.Headers) > 0 { // none would replace those of OTEL_EXPORTER_OTLP_HEADERS
+			o = append(o, otlptracegrpc.WithHeaders(s.Headers))
+		}
+		return otlptracegrpc.New(ctx, o...)
 	}
 	at, err := signalURL(s.Endpoint, "traces")
 	if err != nil {
 		return nil, err
 	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(at), otlptracehttp.WithHeaders(s.Headers))
+	o := []otlptracehttp.Option{otlptracehttp.WithEndpointURL(at)}
+	if len(s.Headers) > 0 {
+		o = append(o, otlptracehttp.WithHeaders(s.Headers))
+	}
+	return otlptracehttp.New(ctx, o...)
 }
 
 // metricReader returns nil when no metrics are exported over OTLP. The reader also exports what own has.
@@ -81,23 +88,28 @@ func metricExporter(ctx context.Context, s config.Telemetry) (sdkmetric.Exporter
 			return nil, nil //nolint:nilnil // none
 		case protocol == "grpc":
 			return otlpmetricgrpc.New(ctx)
-		case protocol == "" || protocol == "http/protobuf":
-			return otlpmetrichttp.New(ctx)
 		}
-		return nil, fmt.Errorf("the protocol %q in OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_METRICS_PROTOCOL "+
-			"is not known: use grpc or http/protobuf", protocol)
+		return otlpmetrichttp.New(ctx)
 	}
 	if s.Endpoint == "" {
 		return nil, nil //nolint:nilnil // none
 	}
 	if s.Protocol == "grpc" {
-		return otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(s.Endpoint), otlpmetricgrpc.WithHeaders(s.Headers))
+		o := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpointURL(s.Endpoint)}
+		if len(s.Headers) > 0 {
+			o = append(o, otlpmetricgrpc.WithHeaders(s.Headers))
+		}
+		return otlpmetricgrpc.New(ctx, o...)
 	}
 	at, err := signalURL(s.Endpoint, "metrics")
 	if err != nil {
 		return nil, err
 	}
-	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(at), otlpmetrichttp.WithHeaders(s.Headers))
+	o := []otlpmetrichttp.Option{otlpmetrichttp.WithEndpointURL(at)}
+	if len(s.Headers) > 0 {
+		o = append(o, otlpmetrichttp.WithHeaders(s.Headers))
+	}
+	return otlpmetrichttp.New(ctx, o...)
 }
 
 // signalURL is the URL of a signal: the endpoint's with /v1/SIGNAL, as for OTEL_EXPORTER_OTLP_ENDPOINT.

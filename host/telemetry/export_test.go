@@ -117,18 +117,120 @@ func TestExportByVariables(t *testing.T) {
 	}
 }
 
-// What cannot be used is an error, not another setting.
+// What cannot be used is an error that names the variable and what can be, not another setting; where nothing is
+// exported by it, it does not matter.
 func TestVariablesThatCannotBeUsed(t *testing.T) {
-	for name, value := range map[string]string{"OTEL_TRACES_EXPORTER": "carrier-pigeon",
-		"OTEL_METRICS_EXPORTER": "carrier-pigeon", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "udp",
-		"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "udp", "OTEL_METRICS_PRODUCERS": "carrier-pigeon"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
-			t.Setenv(name, value)
-			if _, err := New(t.Context(), Options{}); err == nil {
-				t.Error("there is no error")
+	const at = "http://127.0.0.1:1"
+	for _, c := range []struct{ name, values, want string }{
+		{"OTEL_TRACES_EXPORTER", "bogus otlp,console OTLP", "use otlp, console or none"},
+		{"OTEL_METRICS_EXPORTER", "bogus otlp,console None", "use otlp, prometheus, console or none"},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "udp http/json GRPC", "use http/protobuf or grpc"},
+		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "udp", "use http/protobuf or grpc"},
+		{"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "udp", "use http/protobuf or grpc"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "::bad localhost:14933 localhost /v1 ftp://a http:///v1 http://:80 http://a:b",
+			"use a URL such as http://localhost:4318"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "localhost:14933", "use a URL"},
+		{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "localhost:14933", "use a URL"},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT", "10s -1 x", "use a whole number"},
+		{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "10s", "use a whole number"},
+		{"OTEL_BSP_SCHEDULE_DELAY", "5s -1 99999999999", "use a whole number"},
+		{"OTEL_BSP_MAX_QUEUE_SIZE", "many", "use a whole number"},
+		{"OTEL_METRIC_EXPORT_INTERVAL", "1m", "use a whole number"},
+		{"OTEL_TRACES_SAMPLER", "bogus ratio 0.1", "use always_on, always_off, traceidratio,"},
+		{"OTEL_METRICS_EXEMPLAR_FILTER", "sometimes", "use trace_based, always_on or always_off"},
+		{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "gamma", "use cumulative, delta or lowmemory"},
+		{"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", "round", "use explicit_bucket_histogram or"},
+		{"OTEL_METRICS_PRODUCERS", "carrier-pigeon", "use prometheus or none"},
+		{"OTEL_RESOURCE_ATTRIBUTES", "bad a=1,b =1 a=%zz", "use pairs such as team=core"},
+		{"OTEL_EXPORTER_OTLP_HEADERS", "secret =secret a=secret%zz", "use pairs such as Authorization=Bearer%20TOKEN"},
+	} {
+		for value := range strings.FieldsSeq(c.values) {
+			t.Run(c.name+" "+value, func(t *testing.T) {
+				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", at)
+				t.Setenv(c.name, value)
+				_, err := New(t.Context(), Options{})
+				if err == nil || !strings.Contains(err.Error(), c.name) || !strings.Contains(err.Error(), c.want) ||
+					strings.Contains(err.Error(), "secret") {
+					t.Error(err)
+				}
+				t.Setenv("OTEL_TRACES_EXPORTER", "none")
+				t.Setenv("OTEL_METRICS_EXPORTER", "none")
+				if tel, err := New(t.Context(), Options{}); c.name != "OTEL_RESOURCE_ATTRIBUTES" && err != nil {
+					t.Errorf("where nothing is exported: %v", err)
+				} else if err == nil {
+					_ = tel.Shutdown(t.Context())
+				}
+			})
+		}
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", at)
+	for _, sampler := range []string{"traceidratio", "parentbased_traceidratio"} {
+		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
+		for _, argument := range []string{"7", "-0.1", "x", "NaN", "10%"} {
+			t.Setenv("OTEL_TRACES_SAMPLER_ARG", argument)
+			if _, err := New(t.Context(), Options{}); err == nil ||
+				!strings.Contains(err.Error(), `OTEL_TRACES_SAMPLER_ARG is "`+argument+`"; use a number from 0 to 1`) {
+				t.Errorf("%s %s: %v", sampler, argument, err)
+			}
+		}
+	}
+}
+
+// What can be used is, without an error and without a failure.
+func TestVariablesThatCanBeUsed(t *testing.T) {
+	c := newCollector(t)
+	for _, set := range []map[string]string{
+		{"OTEL_TRACES_SAMPLER": "Always_On"}, {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio"},
+		{"OTEL_TRACES_SAMPLER": "ParentBased_TraceIdRatio", "OTEL_TRACES_SAMPLER_ARG": " 1.0 "},
+		{"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": ""},
+		{"OTEL_TRACES_SAMPLER": "always_on", "OTEL_TRACES_SAMPLER_ARG": "not read"},
+		{"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20x, Other=y"}, {"OTEL_RESOURCE_ATTRIBUTES": "a=b,c=d%20e"},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT": "5000", "OTEL_BSP_SCHEDULE_DELAY": "0"},
+	} {
+		t.Run(fmt.Sprint(set), func(t *testing.T) {
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+			for name, value := range set {
+				t.Setenv(name, value)
+			}
+			c.mu.Lock()
+			c.spans = nil
+			c.mu.Unlock()
+			tel, err := New(t.Context(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, span := tel.TracerProvider().Tracer("test").Start(t.Context(), "one")
+			span.End()
+			if err := tel.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if tel.failures.total > 0 || !slices.Contains(c.spans, "one") {
+				t.Errorf("%d failures, spans %q", tel.failures.total, c.spans)
 			}
 		})
+	}
+}
+
+// The headers of the variable are sent to the block's collector, unless the block has some.
+func TestHeadersOfTheVariable(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20v")
+	for want, headers := range map[string]map[string]string{"Bearer v": nil, "Bearer b": {"Authorization": "Bearer b"}} {
+		c := newCollector(t)
+		a := newApp(t, Options{Settings: config.Telemetry{Endpoint: c.URL, Headers: headers}})
+		a.exercise()
+		if err := a.telemetry.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for n, path := range c.requests {
+			seen[path] = true
+			if got := c.headers[n].Get("Authorization"); got != want {
+				t.Errorf("%s is sent with %q, want %q", path, got, want)
+			}
+		}
+		if !seen["/v1/traces"] || !seen["/v1/metrics"] {
+			t.Errorf("requests: %q", c.requests)
+		}
 	}
 }
 
@@ -141,13 +243,15 @@ func TestNothingIsExportedUnasked(t *testing.T) {
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	t.Setenv("OTEL_SDK_DISABLED", "true")
 	t.Setenv("OTEL_TRACES_EXPORTER", "otlp")
-	a := newApp(t, Options{})
-	a.exercise()
-	if a.telemetry.TracerProvider() != nil || a.telemetry.MeterProvider() != nil ||
-		strings.Contains(a.scrape(), "toolhost") {
-		t.Errorf("with OTEL_SDK_DISABLED there is %s", a.scrape())
+	for _, value := range []string{"true", "TRUE", "True", " true"} {
+		t.Setenv("OTEL_SDK_DISABLED", value)
+		a := newApp(t, Options{})
+		a.exercise()
+		if a.telemetry.TracerProvider() != nil || a.telemetry.MeterProvider() != nil ||
+			strings.Contains(a.scrape(), "toolhost") {
+			t.Errorf("with OTEL_SDK_DISABLED=%q there is %s", value, a.scrape())
+		}
 	}
 }
 

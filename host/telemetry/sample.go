@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"strconv"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -19,9 +18,12 @@ const parentBasedRatio = "parentbased_traceidratio"
 // rootRatio returns the part of the traces that begin here which are exported; ok is false when OTEL_TRACES_SAMPLER
 // says otherwise how they are chosen, which the SDK does then.
 func rootRatio(s config.Telemetry) (ratio float64, ok bool) {
-	switch os.Getenv("OTEL_TRACES_SAMPLER") {
+	switch folded("OTEL_TRACES_SAMPLER") {
 	case parentBasedRatio:
-		n, err := strconv.ParseFloat(os.Getenv("OTEL_TRACES_SAMPLER_ARG"), 64)
+		if folded("OTEL_TRACES_SAMPLER_ARG") == "" {
+			return 1, true
+		}
+		n, err := strconv.ParseFloat(folded("OTEL_TRACES_SAMPLER_ARG"), 64)
 		return n, err == nil && n >= 0 && n <= 1
 	case "":
 		if s.SampleRatio == nil {

@@ -58,8 +58,11 @@ const maxSeries = 10_000
 // variable that cannot be used.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{registry: prometheus.NewRegistry(), failures: newFailures(o.Logger)}
-	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
+	if disabled() {
 		return t, nil
+	}
+	if err := checkVariables(o.Settings); err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	t.failures.handle()
 	about, err := describe(ctx, o.Version)
@@ -129,7 +132,7 @@ func (t *Telemetry) TracerProvider() trace.TracerProvider {
 	return t.tracers
 }
 
-// MeterProvider is for host.Options; nil when OTEL_SDK_DISABLED is "true".
+// MeterProvider is for host.Options; nil when OTEL_SDK_DISABLED is true.
 func (t *Telemetry) MeterProvider() metric.MeterProvider {
 	return t.meters
 }

@@ -1,0 +1,174 @@
+package telemetry
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// The SDK takes a value that it does not know for none, with a line in a log of its own, or says nothing of where it
+// stands. So what this program would use is checked before.
+
+// disabled reports whether OTEL_SDK_DISABLED is set: to true, in any case.
+func disabled() bool {
+	return strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true")
+}
+
+// checkVariables returns an error for the first variable of those in use that cannot be used.
+func checkVariables(s config.Telemetry) error {
+	if _, err := pairs("OTEL_RESOURCE_ATTRIBUTES"); err != nil {
+		return err
+	}
+	for signal, exporters := range map[string][]string{"TRACES": {"otlp", "console", "none"},
+		"METRICS": {"otlp", "prometheus", "console", "none"}} {
+		if !byVariables(signal) && s.Endpoint == "" {
+			continue
+		}
+		if err := oneOf("OTEL_"+signal+"_EXPORTER", exporters...); err != nil {
+			return err
+		}
+		exporter := os.Getenv("OTEL_" + signal + "_EXPORTER")
+		if exporter == "none" {
+			continue
+		}
+		if exporter == "" || exporter == "otlp" {
+			if err := checkExport(signal); err != nil {
+				return err
+			}
+		}
+		check := checkTraces
+		if signal == "METRICS" {
+			check = checkMetrics
+		}
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkExport checks how a signal is exported over OTLP.
+func checkExport(signal string) error {
+	for _, of := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_" + signal + "_"} {
+		if byVariables(signal) { // else the block says both
+			if err := oneOf(of+"PROTOCOL", "http/protobuf", "grpc"); err != nil {
+				return err
+			}
+			if err := endpoint(of + "ENDPOINT"); err != nil {
+				return err
+			}
+		}
+		if name, err := pairs(of + "HEADERS"); err != nil { // whose values are secrets
+			return fmt.Errorf("%s cannot be read; use pairs such as Authorization=Bearer%%20TOKEN,Other=x", name)
+		}
+		if err := number(of + "TIMEOUT"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTraces() error {
+	for _, name := range []string{"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE",
+		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
+		if err := number(name); err != nil {
+			return err
+		}
+	}
+	const sampler, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	if err := oneOf(sampler, "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
+		parentBasedRatio); err != nil {
+		return err
+	}
+	text := strings.TrimSpace(os.Getenv(argument))
+	if text == "" || !strings.HasSuffix(folded(sampler), "traceidratio") {
+		return nil
+	}
+	if ratio, err := strconv.ParseFloat(text, 64); err != nil || math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
+		return fmt.Errorf("%s is %q; use a number from 0 to 1", argument, text)
+	}
+	return nil
+}
+
+func checkMetrics() error {
+	for _, name := range []string{"OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT"} {
+		if err := number(name); err != nil {
+			return err
+		}
+	}
+	for name, known := range map[string][]string{
+		"OTEL_METRICS_EXEMPLAR_FILTER":                      {"trace_based", "always_on", "always_off"},
+		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": {"cumulative", "delta", "lowmemory"},
+		"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": {"explicit_bucket_histogram",
+			"base2_exponential_bucket_histogram"},
+	} {
+		if err := oneOf(name, known...); err != nil {
+			return err
+		}
+	}
+	for producer := range strings.SplitSeq(os.Getenv("OTEL_METRICS_PRODUCERS"), ",") {
+		if !slices.Contains([]string{"", "prometheus", "none"}, producer) {
+			return fmt.Errorf("OTEL_METRICS_PRODUCERS has %q; use prometheus or none", producer)
+		}
+	}
+	return nil
+}
+
+func folded(name string) string { return strings.ToLower(strings.TrimSpace(os.Getenv(name))) }
+
+// oneOf checks a variable that names one of a few. The SDK reads exporters and protocols as they are written, and the
+// rest in any case.
+func oneOf(name string, known ...string) error {
+	value := os.Getenv(name)
+	if !strings.HasSuffix(name, "_EXPORTER") && !strings.HasSuffix(name, "_PROTOCOL") {
+		value = folded(name)
+	}
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	last := len(known) - 1
+	return fmt.Errorf("%s is %q; use %s or %s", name, os.Getenv(name), strings.Join(known[:last], ", "), known[last])
+}
+
+// endpoint checks a variable that has the URL of a collector.
+func endpoint(name string) error {
+	text := strings.TrimSpace(os.Getenv(name))
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" || err == nil && u.Scheme == "unix" {
+		return nil
+	}
+	return fmt.Errorf("%s is %q; use a URL such as http://localhost:4318", name, text)
+}
+
+// number checks a variable that is a count, or a time in milliseconds.
+func number(name string) error {
+	text := strings.TrimSpace(os.Getenv(name))
+	if n, err := strconv.Atoi(text); text != "" && (err != nil || n < 0 || n > 1<<31-1) {
+		return fmt.Errorf("%s is %q; use a whole number such as 5000, without a unit", name, text)
+	}
+	return nil
+}
+
+// pairs checks a variable of the form KEY=VALUE,KEY=VALUE, with percent-encoded values.
+func pairs(name string) (string, error) {
+	text := strings.TrimSpace(os.Getenv(name))
+	if text == "" {
+		return name, nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		key, value, found := strings.Cut(pair, "=")
+		if _, err := url.PathUnescape(value); !found || strings.TrimSpace(key) == "" || err != nil {
+			return name, fmt.Errorf("%s is %q; use pairs such as team=core,deployment.environment.name=test", name, text)
+		}
+	}
+	return name, nil
+}
