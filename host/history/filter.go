@@ -7,19 +7,24 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Filter selects calls. All fields that are set must match; the zero Filter selects all calls.
 type Filter struct {
 	// Tool is a full name, or a pattern of names in the form of path.Match. A pattern other than PLUGIN__* may match 200
 	// names of the record.
-	Tool                                        string
-	Plugin, SessionID, Caller, Workdir          string
-	CallID, ViaCallID                           string
+	Tool                               string
+	Plugin, SessionID, Caller, Workdir string
+	CallID, ViaCallID                  string
+	// Status is ok, error or unfinished; Outcome is not_sent, failed or outcome_unknown.
 	Status, Name, Outcome, Rule, ApprovalAnswer string
-	// Codes and Effects are alternatives.
+	// Codes and Effects are alternatives. Codes are those of package sdk, in either case, and others that the record has;
+	// effects are allow, ask, always_ask and deny.
 	Codes, Effects []string
-	// Since and Until bound Call.Time, to the microsecond; a call at Until is not selected.
+	// Since and Until bound Call.Time, to the microsecond; a call at Until is not selected, and Until is after Since.
 	Since, Until time.Time
 	// AtLeast selects ended calls that took at least this long, in whole microseconds.
 	AtLeast time.Duration
@@ -54,8 +59,67 @@ type query struct {
 	edge  string   // and by that class alone
 }
 
+// check refuses what no call can match, and what is easily mistaken for it.
+func (f *Filter) check(ctx context.Context, q querier) error {
+	for _, c := range []struct {
+		what   string
+		values []string
+		known  []string
+	}{
+		{"status of a call", []string{f.Status}, []string{"ok", "error", StatusUnfinished}},
+		{"outcome of a call", []string{f.Outcome}, []string{string(sdk.OutcomeNotSent), string(sdk.OutcomeFailed),
+			string(sdk.OutcomeUnknown)}},
+		{"effect of a rule", f.Effects, []string{string(policy.Allow), string(policy.Ask), string(policy.AlwaysAsk),
+			string(policy.Deny)}},
+	} {
+		for _, v := range c.values {
+			if last := len(c.known) - 1; v != "" && !slices.Contains(c.known, v) {
+				return &FilterError{fmt.Sprintf("%q is no %s; there are %s and %s", v, c.what,
+					strings.Join(c.known[:last], ", "), c.known[last])}
+			}
+		}
+	}
+	if f.AtLeast < 0 {
+		return &FilterError{fmt.Sprintf("calls cannot take at least %v; choose a time above zero", f.AtLeast)}
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return &FilterError{fmt.Sprintf("no call is from %s on and before %s; choose an end after the beginning",
+			f.Since.UTC().Format(time.RFC3339), f.Until.UTC().Format(time.RFC3339))}
+	}
+	return f.checkCodes(ctx, q)
+}
+
+// codes are those of package sdk.
+var codes = []sdk.Code{sdk.CodeTool, sdk.CodeToolNotFound, sdk.CodeInvalidArgs, sdk.CodeNotInCatalog, sdk.CodeDenied,
+	sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeLimit, sdk.CodeTimeout,
+	sdk.CodeCanceled, sdk.CodePluginCrashed, sdk.CodePluginUnavailable, sdk.CodeProtocol, sdk.CodeResultTooLarge,
+	sdk.CodeInternal}
+
+// checkCodes refuses codes that there are not, and writes those in capitals that there are.
+func (f *Filter) checkCodes(ctx context.Context, q querier) error {
+	f.Codes = slices.Clone(f.Codes) // the caller's own do not change
+	for i, code := range f.Codes {
+		if upper := strings.ToUpper(code); code == "" || slices.Contains(codes, sdk.Code(upper)) {
+			f.Codes[i] = upper
+			continue
+		}
+		var recorded bool // a plugin in the host's own process may have codes of its own
+		err := q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM series WHERE code = ?)", code).Scan(&recorded)
+		if err != nil {
+			return err
+		}
+		if !recorded {
+			return &FilterError{fmt.Sprintf("no call has the error code %q; docs/errors.md lists the codes, such as E_TOOL", code)}
+		}
+	}
+	return nil
+}
+
 // compile translates the filter.
 func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
+	if err := f.check(ctx, q); err != nil {
+		return nil, err
+	}
 	out := &query{since: minTime, until: maxTime}
 	if !f.Since.IsZero() {
 		out.since, out.timed = f.Since.UnixMicro(), true

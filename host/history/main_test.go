@@ -153,7 +153,7 @@ func someFilter(r *rand.Rand, n int) (f Filter) {
 		case 4:
 			f.Status = anyOf(r, "ok", "error", StatusUnfinished)
 		case 5:
-			f.Codes = anyOf(r, []string{"E_TOOL"}, []string{"E_TOOL", "E_DENIED"}, []string{"nope"})
+			f.Codes = anyOf(r, []string{"E_TOOL"}, []string{"E_TOOL", "E_DENIED"}, []string{"E_LIMIT"})
 		case 6:
 			f.Effects = anyOf(r, []string{"allow"}, []string{"ask", "deny"})
 		case 7:
@@ -172,6 +172,9 @@ func someFilter(r *rand.Rand, n int) (f Filter) {
 		case 15:
 			f.Name, f.Outcome = anyOf(r, "MatchNotFound", ""), anyOf(r, "failed", "")
 		}
+	}
+	if !f.Since.IsZero() && !f.Until.After(f.Since) {
+		f.Until = time.Time{}
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -82,7 +83,7 @@ func (i *Index) Stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, er
 }
 
 func (v *view) stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
-	if err := v.bound(ctx, &f); err != nil {
+	if err := errors.Join(f.check(ctx, v.db), v.bound(ctx, &f)); err != nil {
 		return nil, err
 	}
 	n := &counter{options: o, groups: map[string]*group{}}

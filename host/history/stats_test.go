@@ -163,7 +163,7 @@ func TestStatsRefusals(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	s, err := i.Stats(t.Context(), Filter{Since: day, Until: day.Add(-time.Hour)}, StatsOptions{})
+	s, err := i.Stats(t.Context(), Filter{Since: time.Now().Add(time.Hour)}, StatsOptions{})
 	if err != nil || len(s.Times) != 0 || s.Calls != 0 {
 		t.Errorf("no time has %+v, %v", s, err)
 	}
