@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/history"
 	"github.com/toolhost/toolhost/host/history/historyservice"
@@ -137,6 +138,9 @@ func answerHistory(ctx context.Context, o history.Options, method string, in *bu
 		fmt.Fprintf(stderr, "toolhost: the answer may lack the latest calls: %v (waited %v)\n", err,
 			time.Since(began).Round(time.Second))
 	}
+	if state, err := index.State(ctx); err == nil && state.Calls == 0 && state.Size > 0 && !hasRecords(o.Record) {
+		return fmt.Errorf("%s has no line of a record; name the file of one, such as audit.jsonl", o.Record)
+	}
 	s := historyservice.New(index, historyservice.Options{Fail: failWithHint})
 	switch method {
 	case "Search":
@@ -156,6 +160,14 @@ func answerHistory(ctx context.Context, o history.Options, method string, in *bu
 		})
 	}
 	return fmt.Errorf("toolhost-server has no method %q; install it and toolhost from one release", method)
+}
+
+// hasRecords reports whether a file has a line of a record, also one of a plugin's start.
+func hasRecords(path string) bool {
+	for _, err := range audit.Read(path) {
+		return err == nil
+	}
+	return false
 }
 
 // answer reads a request and writes the response.

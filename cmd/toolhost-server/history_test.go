@@ -134,7 +134,12 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 		{"history search --status error --oldest-first -n 1 --format json", []string{`"call_id":"call7"`, `"code":"E_TOOL"`}},
 		{"history search --tool shell__* --since 2026-11-20T10:00:00Z --until 2026-11-20T10:00:02Z", []string{"call0 ", "call1 "}},
 		{"history search -n 1200 --status ok", []string{"call300 "}},
-		{"history search nothing", []string{"0"}},
+		{"history search nothing", []string{"no call matches\n0"}},
+		{"history search nothing --format json", []string{"no call matches\n0"}},
+		{"history search --at-least -5s", []string{"choose a time above zero", "\n2"}},
+		{"history search --code E_BOGUS", []string{`no call has the error code "E_BOGUS"`, "\n2"}},
+		{"history stats --effect bogus", []string{`"bogus" is no effect`, "\n2"}},
+		{"history export --since 2026-11-21 --until 2026-11-20", []string{"choose an end after the beginning", "\n2"}},
 		{"history search ?!", []string{"no letters or digits", "\n2"}},
 		{"history search --since yesterday", []string{`--since: "yesterday" is not a time`, "\n2"}},
 		{"history show call7", []string{`"call_id": "call7"`, `"command": "ls main.go"`}},
@@ -287,6 +292,11 @@ func TestHistoryOfNoRecord(t *testing.T) {
 	expect("there is no record yet", "search")
 	expect("there is no file", "search", "--record", "/nonexistent/audit.jsonl")
 	expect("is not a regular file", "search", "--record", h.dir)
+	h.write(t, "README.md", "# README\n\nof no record")
+	got := h.run(t, "history", "search", "--record", filepath.Join(h.dir, "README.md"))
+	if !strings.Contains(got, "README.md has no line of a record") || !strings.HasSuffix(got, "\n1") {
+		t.Error(got)
+	}
 	expect("--index is for the record that --record names", "search", "--index", "x")
 	expect("--index is for the record that --record names", "rebuild", "--index", "x")
 	l, err := audit.Open(filepath.Join(h.dir, "audit.jsonl"), audit.Options{})

@@ -114,20 +114,22 @@ func (f *historyFlags) read(words []string) (*apiv1.CallFilter, error) {
 // parseTime reads a time, in the user's zone if it says none, or how long ago it was.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime,
-		"2006-01-02 15:04", time.DateOnly} {
+		"2006-01-02 15:04", time.DateOnly, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00"} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return t, nil
 		}
 	}
-	if days, is := strings.CutSuffix(text, "d"); is {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return now.AddDate(0, 0, -int(n)), nil
+	for unit, days := range map[string]int{"d": 1, "w": 7} {
+		if number, is := strings.CutSuffix(text, unit); is {
+			if n, err := strconv.ParseUint(number, 10, 16); err == nil {
+				return now.AddDate(0, 0, -int(n)*days), nil
+			}
 		}
 	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time; write, for example, 2026-11-23, 2026-11-23T10:00, 2h or 3d", text)
+	return time.Time{}, fmt.Errorf("%q is not a time; write, for example, 2026-11-23, 2026-11-23T10:00, 2h, 3d or 1w", text)
 }
 
 func newHistorySearch(g *globals) *cobra.Command {
@@ -393,6 +395,7 @@ func (r historyRequest) readAnswers(in *bufio.Reader) error {
 func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.SearchCallsRequest, n int,
 	format string) error {
 	var rows [][]string
+	found := 0
 	for left := n; left > 0; {
 		r.PageSize = int32(min(left, 1000))
 		var page apiv1.SearchCallsResponse
@@ -409,19 +412,34 @@ func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.S
 			}
 			rows = append(rows, historyRow(c))
 		}
+		found += len(page.Calls)
 		if page.UnreadBytes > 0 {
-			fmt.Fprintf(g.err, "toolhost: %d MB of the record are not searched yet\n", page.UnreadBytes/1e6+1)
+			fmt.Fprintf(g.err, "toolhost: %s of the record are not searched yet\n", bytesOf(page.UnreadBytes))
 		}
 		if left -= len(page.Calls); left > 0 && page.NextPageToken == "" {
 			break
 		}
 		r.PageToken = page.NextPageToken
 	}
-	if format == "text" && len(rows) > 0 {
+	if found == 0 {
+		fmt.Fprintln(g.err, "toolhost: no call matches")
+	}
+	if len(rows) > 0 {
 		header := []string{"TIME", "CALL", "TOOL", "CALLER", "EFFECT", "STATUS", "CODE", "DURATION", "REASON"}
 		writeTable(g.out, append([][]string{header}, rows...), widest)
 	}
 	return nil
+}
+
+// bytesOf is a number of bytes for people.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1000:
+		return textutil.Count(int(n), "byte")
+	case n < 1e6:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 func historyRow(c *apiv1.RecordedCall) []string {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -82,8 +83,9 @@ func (p *position) matches(f *os.File) (why string, err error) {
 // A State says how far the index is.
 type State struct {
 	Record, Index string
-	// Indexed and Size are bytes of the record.
-	Indexed, Size int64
+	// Indexed and Size are bytes of the record. Unread are those of lines that are not indexed yet: not of the last one
+	// while it has no end.
+	Indexed, Size, Unread int64
 	// Calls is how many the index has, and Oldest the number of the oldest.
 	Calls, Oldest int64
 }
@@ -102,7 +104,40 @@ func (i *Index) State(ctx context.Context) (State, error) {
 		out.Indexed, out.Calls, out.Oldest = p.at, p.next-p.oldest, p.oldest
 		return nil
 	})
+	if err == nil && out.Indexed < out.Size {
+		out.Unread, err = wholeLines(i.options.Record, out.Indexed, out.Size)
+	}
 	return out, err
+}
+
+// maxLastLine is how long a last line without an end may be, in bytes: longer than any that a host writes.
+const maxLastLine = 64 << 20
+
+// wholeLines returns how many bytes between from and to are before the end of the last line there, and what is before
+// the last 64 MiB.
+func wholeLines(path string, from, to int64) (int64, error) {
+	f, err := openRecord(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	part := make([]byte, 64<<10)
+	least := max(from, to-maxLastLine)
+	for end := to; end > least; {
+		begin := max(least, end-int64(len(part)))
+		n, err := f.ReadAt(part[:end-begin], begin)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if last := bytes.LastIndexByte(part[:n], '\n'); last >= 0 {
+			return begin + int64(last) + 1 - from, nil
+		}
+		end = begin
+	}
+	return least - from, nil
 }
 
 // followEvery is how often Follow looks at the record.

@@ -72,6 +72,37 @@ func TestIndexHasWhatAReaderOfTheRecordHas(t *testing.T) {
 	}
 }
 
+// A last line that is being written, or that a crash has left, is nothing that a search lacks.
+func TestUnreadBytesAreThoseOfWholeLines(t *testing.T) {
+	whole := readFile(t, written(t, 7, 50))
+	for name, c := range map[string]struct {
+		text   string
+		unread int64 // before anything is indexed
+	}{
+		"whole":                {whole, int64(len(whole))},
+		"a half line":          {whole + whole[:70], int64(len(whole))},
+		"a half line alone":    {whole[:70], 0},
+		"a long half line":     {whole + strings.Repeat("x", 300_000), int64(len(whole))},
+		"no text":              {strings.Repeat("\x7fELF\x00", 50_000), 0},
+		"a text":               {"# README\n\nof no record", 10},
+		"empty":                {"", 0},
+		"a half line of zeros": {whole + strings.Repeat("\x00", 4096), int64(len(whole))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := filepath.Join(t.TempDir(), "audit.jsonl")
+			put(t, record, c.text, 0o600)
+			i := openIndex(t, Options{Record: record})
+			if s, err := i.State(t.Context()); err != nil || s.Unread != c.unread || s.Size != int64(len(c.text)) {
+				t.Errorf("before: %+v, %v, want %d", s, err, c.unread)
+			}
+			sync1(t, i)
+			if s, err := i.State(t.Context()); err != nil || s.Unread != 0 {
+				t.Errorf("after: %+v, %v", s, err)
+			}
+		})
+	}
+}
+
 func TestIndexIsTheSameWhateverTheBatches(t *testing.T) {
 	record := written(t, 11, 400)
 	text := readFile(t, record)

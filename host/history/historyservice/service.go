@@ -59,7 +59,7 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 		out.Calls = append(out.Calls, recordedCall(&found.Calls[i]))
 	}
 	if state, err := s.index.State(ctx); err == nil {
-		out.UnreadBytes = max(0, state.Size-state.Indexed)
+		out.UnreadBytes = state.Unread
 		if gone := audit.Exists(state.Record); len(found.Calls) == 0 && gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			return nil, s.fail(connect.CodeFailedPrecondition, convert.Text(gone.Error()), "")
 		}
