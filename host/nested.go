@@ -88,10 +88,12 @@ func (h *snapshot) nested(next CallFunc) CallFunc {
 		if n == nil {
 			return next(ctx, c)
 		}
-		if e := h.checkNesting(c, n); e != nil {
-			return nil, e
+		e := h.checkNesting(c, n)
+		if e == nil {
+			e = n.tree.begin(c)
 		}
-		if e := n.tree.begin(c); e != nil {
+		if e != nil {
+			c.Definition = h.listed(c) // for record and metrics
 			return nil, e
 		}
 		defer n.tree.end()

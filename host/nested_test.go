@@ -191,6 +191,36 @@ func TestNestedCallsThatAreRefused(t *testing.T) {
 	}
 }
 
+// A nested call that is refused is recorded and counted under the tool that it was for, if that is known.
+func TestRefusedNestedCallsAreCountedByTool(t *testing.T) {
+	t.Parallel()
+	for tool, want := range map[string]string{"b__relay": "b", "b__nosuch": "", "nosuch__x": "", "a__relay": "a"} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			record := &records{}
+			o := host.Options{Audit: record, Plugins: map[string]host.PluginOptions{"a": {MayCall: []string{"a__relay"}}}}
+			seen := observe(t, &o)
+			h := newHost(t, map[string]host.Plugin{"a": relaying(t, "relay"), "b": relaying(t, "relay")}, o)
+			if _, problems := h.Tools(t.Context()); len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			h.Call(t.Context(), relay("a__relay", tool, "{}"))
+			for _, r := range record.soFar() {
+				if r.Tool == tool && r.ViaTool != "" && (r.Plugin != want || r.Code == "") {
+					t.Errorf("the record has the plugin %q, want %q: %+v", r.Plugin, want, r)
+				}
+			}
+			label := "unknown unknown"
+			if want != "" {
+				label = tool + " " + want
+			}
+			if n := seen.metric("toolhost.call.duration")[label]; n == 0 {
+				t.Errorf("no call is counted as %q: %v", label, seen.metric("toolhost.call.duration"))
+			}
+		})
+	}
+}
+
 // A caller that sees few tools gets no more of them by way of a plugin.
 func TestNestedCallsKeepToTheCatalog(t *testing.T) {
 	t.Parallel()
