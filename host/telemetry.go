@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolhost/toolhost/internal/callctx"
+	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -114,12 +115,15 @@ func (c *Call) describe(span trace.Span, e *sdk.Error, l *toolLabels) {
 	span.SetAttributes(attributes...)
 }
 
-// spanTool is the tool's name or, if it is not known, what the caller wrote.
+// spanSecrets finds what looks like a secret, as the record does.
+var spanSecrets = redact.New()
+
+// spanTool is the tool's name or, if it is not known, what the caller wrote, without what looks like a secret.
 func (c *Call) spanTool() string {
 	if c.Definition != nil {
 		return c.Definition.Name
 	}
-	return cutText(c.called, 100)
+	return cutText(spanSecrets.Text(c.called), 100)
 }
 
 // maxSpanContent is how many characters of the arguments, and of the result, a span has.

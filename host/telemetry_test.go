@@ -159,6 +159,23 @@ func TestSpansOfACall(t *testing.T) {
 	}
 }
 
+// What a model calls by a name that no tool has may be anything; a span has it without what looks like a secret.
+func TestNamesInSpansHaveNoSecrets(t *testing.T) {
+	for _, secret := range []string{"ghp_abcdefghijklmnopqrstuvwxyz0123456789", "AKIAIOSFODNN7EXAMPLE",
+		"password=hunter2hunter2", strings.Repeat("x", 80) + " ghp_abcdefghijklmnopqrstuvwxyz0123456789"} {
+		var o host.Options
+		seenBy := observe(t, &o)
+		h := single(t, answering(sdk.Text("done"), nil), o)
+		h.Call(t.Context(), call("test__run "+secret, "{}"))
+		_, attributes := seenBy.span("execute_tool")
+		name := attributes["gen_ai.tool.name"]
+		if !strings.HasPrefix(name, "test__run ") || strings.Contains(name, "ghp_") || strings.Contains(name, "AKIA") ||
+			strings.Contains(name, "hunter2") {
+			t.Errorf("%q", name)
+		}
+	}
+}
+
 // lateStart is a plugin that is started by the preview of its tool, in a millisecond.
 type lateStart struct{ *sdktest.Plugin }
 
