@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 
@@ -371,10 +372,13 @@ func removeStore(path string) error {
 
 // Result codes of SQLite; see https://sqlite.org/rescode.html.
 const (
-	codeBusy    = 5
-	codeLocked  = 6
-	codeCorrupt = 11
-	codeNotADB  = 26
+	codePerm     = 3
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadOnly = 8
+	codeCorrupt  = 11
+	codeCantOpen = 14
+	codeNotADB   = 26
 )
 
 func resultCode(err error) int {
@@ -389,10 +393,14 @@ func isDamage(err error) bool {
 	return code == codeCorrupt || code == codeNotADB
 }
 
-// describe replaces errors of SQLite that say too little.
+// describe replaces errors of SQLite that say too little, and says what to do where files cannot be written.
 func describe(err error) error {
-	if code := resultCode(err); code == codeBusy || code == codeLocked {
+	switch code := resultCode(err); {
+	case code == codeBusy || code == codeLocked:
 		return ErrLocked
+	case code == codePerm, code == codeReadOnly, code == codeCantOpen, errors.Is(err, fs.ErrPermission),
+		errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w; `toolhost history --record RECORD --index FILE` keeps the index elsewhere", err)
 	}
 	return err
 }

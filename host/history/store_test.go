@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/toolhost/toolhost/host/audit"
@@ -192,4 +193,33 @@ func TestWhatWasMovedAwayIsNeverReplaced(t *testing.T) {
 			t.Errorf("%s has %q", path, got)
 		}
 	}
+}
+
+// Where the folder of the record cannot be written, the error says how to search it all the same.
+func TestAnIndexThatCannotBeWrittenSaysWhatToDo(t *testing.T) {
+	for name, err := range map[string]error{
+		"permission":    &fs.PathError{Op: "open", Path: "a.index", Err: syscall.EACCES},
+		"not the owner": &fs.PathError{Op: "open", Path: "a.index", Err: syscall.EPERM},
+		"read-only":     &fs.PathError{Op: "open", Path: "a.index", Err: syscall.EROFS},
+	} {
+		if text := describe(err).Error(); !strings.Contains(text, "--index FILE") || !strings.Contains(text, "open a.index") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if os.Geteuid() == 0 {
+		t.Log("root may write everywhere")
+		return
+	}
+	record := written(t, 5, 50)
+	dir := filepath.Dir(record)
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Chmod(dir, 0o700) }()
+	if _, err := Open(t.Context(), Options{Record: record}); err == nil || !strings.Contains(err.Error(), "--index FILE") {
+		t.Error(err)
+	}
+	i := openIndex(t, Options{Record: record, Index: filepath.Join(t.TempDir(), "index")})
+	sync1(t, i)
+	same(t, i, record)
 }
