@@ -123,6 +123,13 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, r := range []audit.Record{{Kind: audit.KindDecision, CallID: "lost"},
+		{Kind: audit.KindCall, CallID: "inner", ViaCallID: "call7", Tool: "edit__write"}} {
+		r.Time = time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC)
+		if err := l.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +150,9 @@ func TestHistoryWithAHostAndWithout(t *testing.T) {
 		{"history search ?!", []string{"no letters or digits", "\n2"}},
 		{"history search --since yesterday", []string{`--since: "yesterday" is not a time`, "\n2"}},
 		{"history show call7", []string{`"call_id": "call7"`, `"command": "ls main.go"`}},
+		{"history show call7", []string{"1 call on its behalf:\nTIME ", "REASON\n", "inner "}},
+		{"history show", []string{"name one call: toolhost history show CALL", "\n2"}},
+		{"history stats --until 2026-11-20", []string{"1 call without an end\n0"}},
 		{"history show nope", []string{"the record has no call nope", "\n2"}},
 		{"history stats --status error --since 2026-11-20 --until 2026-11-21 --by code", []string{"E_TOOL", "12 ms"}},
 		{"history export --format csv --limit 1", []string{`"call0","shell__exec"`, "\"'=1+1"}},

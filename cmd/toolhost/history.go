@@ -175,7 +175,7 @@ func newHistoryShow(g *globals) *cobra.Command {
 		Short: "Show the recorded lines of one call",
 		Long: "Show the lines that the record has of one call, as indented JSON, and the calls that its plugin made\n" +
 			"on its behalf. " + outcomeWords,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: oneCall, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.showHistory(cmd.Context(), &f, args[0], format)
 		},
@@ -183,6 +183,14 @@ func newHistoryShow(g *globals) *cobra.Command {
 	f.place(g, cmd)
 	chooseFormat(cmd, &format, "%s, the answer of the API", "text", "json")
 	return cmd
+}
+
+// oneCall requires the id of a call.
+func oneCall(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return fmt.Errorf("name one call: %s CALL; `toolhost history search` shows their ids", cmd.CommandPath())
+	}
+	return nil
 }
 
 func newHistoryStats(g *globals) *cobra.Command {
@@ -425,11 +433,12 @@ func (g *globals) searchHistory(ctx context.Context, f *historyFlags, r *apiv1.S
 		fmt.Fprintln(g.err, "toolhost: no call matches")
 	}
 	if len(rows) > 0 {
-		header := []string{"TIME", "CALL", "TOOL", "CALLER", "EFFECT", "STATUS", "CODE", "DURATION", "REASON"}
-		writeTable(g.out, append([][]string{header}, rows...), widest)
+		writeTable(g.out, append([][]string{historyHeader}, rows...), widest)
 	}
 	return nil
 }
+
+var historyHeader = []string{"TIME", "CALL", "TOOL", "CALLER", "EFFECT", "STATUS", "CODE", "DURATION", "REASON"}
 
 // bytesOf is a number of bytes for people.
 func bytesOf(n int64) string {
@@ -497,11 +506,11 @@ func (g *globals) showHistory(ctx context.Context, f *historyFlags, call, format
 		if len(answer.Nested) == 0 {
 			return nil
 		}
-		rows := [][]string{}
+		rows := [][]string{historyHeader}
 		for _, c := range answer.Nested {
 			rows = append(rows, historyRow(c))
 		}
-		fmt.Fprintf(g.out, "\n%s on its behalf:\n", textutil.Count(len(rows), "call"))
+		fmt.Fprintf(g.out, "\n%s on its behalf:\n", textutil.Count(len(answer.Nested), "call"))
 		writeTable(g.out, rows, widest)
 		return nil
 	}})
@@ -524,6 +533,9 @@ func (g *globals) historyStats(ctx context.Context, f *historyFlags, r *apiv1.St
 			}
 		}
 		writeTable(g.out, rows, widest)
+		if answer.Unfinished > 0 { // which are in CALLS, and have no duration
+			fmt.Fprintf(g.out, "%s without an end\n", textutil.Count(int(answer.Unfinished), "call"))
+		}
 		return nil
 	}})
 }
