@@ -1,13 +1,16 @@
 package host
 
 import (
+	"context"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -166,5 +169,27 @@ func TestBallast(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40))
 	if has() {
 		t.Error("there is one beside a limit of memory")
+	}
+}
+
+// A host without providers has no step for telemetry, and its stages cost a call no allocation.
+func TestNoTelemetryCostsNothing(t *testing.T) {
+	h := &snapshot{Host: &Host{}}
+	next := func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }
+	if reflect.ValueOf(h.telemetry(next)).Pointer() != reflect.ValueOf(next).Pointer() {
+		t.Error("there is a step for telemetry")
+	}
+	c := &Call{callState: &callState{snapshot: h}}
+	ctx := t.Context()
+	allocations := testing.AllocsPerRun(100, func() {
+		for s := range stageNames {
+			_, run := c.enter(ctx, stage(s))
+			run.leave(nil, time.Millisecond)
+		}
+		_, run := c.enterStart(ctx, "plugin")
+		run.leave(nil, 0)
+	})
+	if allocations > 0 {
+		t.Errorf("the stages of a call make %v allocations", allocations)
 	}
 }

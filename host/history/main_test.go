@@ -126,6 +126,9 @@ func someRecord(r *rand.Rand, n int) audit.Record {
 		Arguments: []byte(anyOf(r, `{"command":"cat main.go"}`, `{"path":"a\nb\u00e9"}`, `[1,2.5e3,"x\"y"]`, `{"a`, `"\ud800"`)),
 	}
 	if r.IntN(4) == 0 {
+		out.ViaCallID, out.ViaTool = fmt.Sprint("c", r.IntN(n+1)), "shell__exec"
+	}
+	if r.IntN(4) == 0 {
 		out.Approval = &audit.Approval{By: anyOf(r, "ann", "bob"), Answer: anyOf(r, "approved", "rejected")}
 	}
 	if out.Kind == audit.KindCall {
@@ -141,7 +144,7 @@ func someRecord(r *rand.Rand, n int) audit.Record {
 // someFilter draws a filter, of what the record may have.
 func someFilter(r *rand.Rand, n int) (f Filter) {
 	for range 1 + r.IntN(3) {
-		switch r.IntN(16) {
+		switch r.IntN(18) {
 		case 0:
 			f.Tool = anyOf(r, "shell__exec", "*__r*", "*", "shell__*", "a__*", "a_x__*", "[", "nope*", hostile[r.IntN(len(hostile))])
 		case 1:
@@ -171,6 +174,10 @@ func someFilter(r *rand.Rand, n int) (f Filter) {
 			f.Rule, f.ApprovalAnswer = anyOf(r, "r1", ""), anyOf(r, "approved", "")
 		case 15:
 			f.Name, f.Outcome = anyOf(r, "MatchNotFound", ""), anyOf(r, "failed", "")
+		case 16:
+			f.Workdir = anyOf(r, "/work", "/home/u/project", "/nope")
+		case 17:
+			f.ViaCallID = anyOf(r, fmt.Sprint("c", r.IntN(n+1)), "nope")
 		}
 	}
 	if !f.Since.IsZero() && !f.Until.After(f.Since) {

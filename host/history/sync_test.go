@@ -176,8 +176,9 @@ func TestALineThatWasChangedInPlaceIsNoticedWhenItIsShown(t *testing.T) {
 	record := written(t, 5, 2000)
 	i := synced(t, record)
 	text := readFile(t, record)
-	at := len(text)/2 + strings.Index(text[len(text)/2:], `"seq":`) + 6
-	changed := text[:at] + "9" + text[at+1:]
+	at := len(text)/2 + strings.Index(text[len(text)/2:], `"kind":"call"`)
+	at = strings.LastIndex(text[:at], `"seq":`) + len(`"seq":`)
+	changed := text[:at] + string('0'+(text[at]-'0'+1)%10) + text[at+1:] // another number
 	if err := os.WriteFile(record, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
