@@ -175,7 +175,7 @@ func newHistoryShow(g *globals) *cobra.Command {
 		Short: "Show the recorded lines of one call",
 		Long: "Show the lines that the record has of one call, as indented JSON, and the calls that its plugin made\n" +
 			"on its behalf. " + outcomeWords,
-		Args: oneCall, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: oneCallNamed, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.showHistory(cmd.Context(), &f, args[0], format)
 		},
@@ -185,8 +185,8 @@ func newHistoryShow(g *globals) *cobra.Command {
 	return cmd
 }
 
-// oneCall requires the id of a call.
-func oneCall(cmd *cobra.Command, args []string) error {
+// oneCallNamed requires the id of a call.
+func oneCallNamed(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return fmt.Errorf("name one call: %s CALL; `toolhost history search` shows their ids", cmd.CommandPath())
 	}
@@ -342,7 +342,8 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 		if f.index != "" {
 			args = append(args, "--index="+f.index)
 		}
-		if c, err := g.load(); f.record == "" && err == nil && c.Audit != nil && c.Trusted() { // else the record is not its own
+		// A configuration that is not trusted, or that records nothing, is not that of this record.
+		if c, err := g.load(); f.record == "" && err == nil && c.Audit != nil && c.Trusted() {
 			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
 		}
 		cmd := exec.CommandContext(ctx, program, append(args, r.method)...)

@@ -109,7 +109,8 @@ func (f *Filter) checkCodes(ctx context.Context, q querier) error {
 			return err
 		}
 		if !recorded {
-			return &FilterError{fmt.Sprintf("no call has the error code %q; docs/errors.md lists the codes, such as E_TOOL", code)}
+			return &FilterError{fmt.Sprintf("no call has the error code %q; docs/errors.md lists the codes, such as E_TOOL",
+				code)}
 		}
 	}
 	return nil
