@@ -78,7 +78,18 @@ func openBrowser(t testing.TB, width, height int64) *browser {
 		}
 		t.Skip(err)
 	}
-	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext())
+	return openTab(t, parent, width, height, chromedp.WithNewBrowserContext())
+}
+
+// window opens another window of the same person, with the same cookies, storage, locks and connections.
+func (b *browser) window(width, height int64) *browser {
+	b.t.Helper()
+	return openTab(b.t, b.ctx, width, height)
+}
+
+func openTab(t testing.TB, parent context.Context, width, height int64, options ...chromedp.ContextOption) *browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(parent, options...)
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {

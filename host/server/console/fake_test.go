@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -36,8 +38,10 @@ type fake struct {
 	tools []*apiv1.Tool
 	calls int
 
-	mu     sync.Mutex
-	called []string // arguments of calls, and answers
+	mu       sync.Mutex
+	called   []string        // arguments of calls, and answers
+	answered map[string]bool // ids of questions
+	changed  chan struct{}   // closed when questions have changed
 
 	// What pictures show in place of what tests need; see inUse.
 	approvals []*apiv1.Approval
@@ -65,7 +69,8 @@ const nested = `{"type":"object","required":["name","steps"],"properties":{
 		"args":{"type":"array","items":{"type":"string"}}}}}}`
 
 func newFake(tools, calls int) *fake {
-	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls, watches: make(chan int, 1)}
+	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls, watches: make(chan int, 1),
+		answered: map[string]bool{}, changed: make(chan struct{})}
 	f.tools = append(f.tools,
 		&apiv1.Tool{Name: "demo__nested", Plugin: "demo", Description: "Takes nested arguments. " + hostile, InputSchema: nested,
 			Title: "Nested", Previews: true, Hints: &apiv1.Hints{Destructive: new(true)}, HintsBelieved: true},
@@ -264,18 +269,28 @@ func (f *fake) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCal
 	return f.watch(ctx)
 }
 
+func (f *fake) ListRunningCalls(context.Context, *connect.Request[apiv1.ListRunningCallsRequest]) (
+	*connect.Response[apiv1.ListRunningCallsResponse], error) {
+	return answer(&apiv1.ListRunningCallsResponse{})
+}
+
 func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessionsRequest]) (
 	*connect.Response[apiv1.ListSessionsResponse], error) {
 	return answer(&apiv1.ListSessionsResponse{})
 }
 
-func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchApprovalsRequest],
-	s *connect.ServerStream[apiv1.WatchApprovalsResponse]) error {
-	if f.busy {
-		_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: f.approvals})
-		return f.watch(ctx)
+// waiting is what was not answered yet.
+func (f *fake) waiting() []*apiv1.Approval {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(f.questions(), func(a *apiv1.Approval) bool { return f.answered[a.Id] })
+}
+
+func (f *fake) questions() []*apiv1.Approval {
+	if f.approvals != nil {
+		return slices.Clone(f.approvals)
 	}
-	_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: []*apiv1.Approval{
+	return []*apiv1.Approval{
 		{Id: "1", Kind: apiv1.Approval_KIND_CALL, Hash: "h1", Tool: f.tools[0], Arguments: `{"name":` + quote(hostile) + `}`,
 			Decision: decision, Caller: "cli", SessionId: "s1", Workdir: "/home/me/work", Risk: "medium", RiskReason: "it changes files",
 			Preview: &apiv1.CallPreview{Content: []*apiv1.Content{{Type: "text", Text: diff}}}, Asked: timestamppb.Now(),
@@ -284,8 +299,61 @@ func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchA
 			Caller: hostile, Risk: "high", RiskReason: hostile, Asked: timestamppb.Now(), OnceOnly: true},
 		{Id: "3", Kind: apiv1.Approval_KIND_INPUT, Hash: "h3", Tool: f.tools[0], Asked: timestamppb.Now(), Risk: "low",
 			Input: &apiv1.InputRequired{Requests: map[string]string{"q": `{"method":"elicitation/create","params":{"message":"Which branch?",` +
-				`"requestedSchema":{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]}}}`}}}}})
-	return f.watch(ctx)
+				`"requestedSchema":{"type":"object","properties":{"branch":{"type":"string"}},"required":["branch"]}}}`}}}}
+}
+
+func (f approvalFake) List(context.Context, *connect.Request[apiv1.ListApprovalsRequest]) (
+	*connect.Response[apiv1.ListApprovalsResponse], error) {
+	return answer(&apiv1.ListApprovalsResponse{Approvals: f.waiting()})
+}
+
+func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchApprovalsRequest],
+	s *connect.ServerStream[apiv1.WatchApprovalsResponse]) error {
+	f.mu.Lock()
+	changed := f.changed
+	f.mu.Unlock()
+	before := f.waiting()
+	_ = s.Send(&apiv1.WatchApprovalsResponse{Snapshot: true, Approvals: before})
+	over := make(chan error, 1)
+	go func() { over <- f.watch(ctx) }()
+	has := func(in []*apiv1.Approval, id string) bool {
+		return slices.ContainsFunc(in, func(a *apiv1.Approval) bool { return a.Id == id })
+	}
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-changed:
+		}
+		f.mu.Lock()
+		changed = f.changed
+		f.mu.Unlock()
+		now := f.waiting()
+		m := &apiv1.WatchApprovalsResponse{}
+		for _, a := range before {
+			if !has(now, a.Id) {
+				a = proto.CloneOf(a)
+				a.Outcome = &apiv1.ApprovalOutcome{Answer: "approved", By: "console"}
+				m.Approvals = append(m.Approvals, a)
+			}
+		}
+		for _, a := range now {
+			if !has(before, a.Id) {
+				m.Approvals = append(m.Approvals, a)
+			}
+		}
+		before = now
+		_ = s.Send(m)
+	}
+}
+
+// change has the watches of approvals send what is new.
+func (f *fake) change(what func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	what()
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
 func (f approvalFake) ListRemembered(context.Context, *connect.Request[apiv1.ListRememberedRequest]) (
@@ -300,14 +368,15 @@ func (f approvalFake) Answer(_ context.Context, r *connect.Request[apiv1.AnswerA
 	if r.Msg.Approved {
 		text = "approved"
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.called = append(f.called, fmt.Sprintf("%s %s %s %s %v", r.Msg.Id, r.Msg.Hash, text, r.Msg.Scope, r.Msg.InputResponses))
+	f.change(func() {
+		f.answered[r.Msg.Id] = true
+		f.called = append(f.called, fmt.Sprintf("%s %s %s %s %v", r.Msg.Id, r.Msg.Hash, text, r.Msg.Scope, r.Msg.InputResponses))
+	})
 	return answer(&apiv1.AnswerApprovalResponse{Outcome: &apiv1.ApprovalOutcome{Answer: text, By: "console"}})
 }
 
 func (f pluginFake) plugins() []*apiv1.Plugin {
-	if f.busy {
+	if f.running != nil {
 		return f.running
 	}
 	return []*apiv1.Plugin{
@@ -332,9 +401,12 @@ func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPlu
 	return f.watch(ctx)
 }
 
-func (f pluginFake) Logs(ctx context.Context, _ *connect.Request[apiv1.LogsRequest],
+func (f pluginFake) Logs(ctx context.Context, r *connect.Request[apiv1.LogsRequest],
 	s *connect.ServerStream[apiv1.LogsResponse]) error {
-	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile}})
+	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile, "the log of " + r.Msg.Plugin}})
+	if !r.Msg.Follow {
+		return nil
+	}
 	return f.watch(ctx)
 }
 

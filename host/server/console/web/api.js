@@ -37,32 +37,115 @@ export const noHistory =
 export const missing = (error) => error instanceof v1.ConnectError && error.code === Code.Unimplemented;
 export const signedOut = (error) => error instanceof v1.ConnectError && error.code === Code.Unauthenticated;
 
-// watch reads a stream until signal is aborted, and opens it again when it ends, when changes were lost, and when the
-// page is looked at again. A page that is not looked at holds no stream: browsers open six connections to a host at
-// most, for all of its tabs. state is called with "live", "waiting" or "unimplemented".
-export async function watch(open, receive, signal, state = () => {}) {
+// Browsers open six connections to a host over HTTP/1.1, for all of its tabs, and a stream takes one for as long as it
+// lasts. So all tabs together hold at most two watches and two calls as streams, and the rest is left for requests. Each
+// stream has a lock of the browser, which ends with its tab.
+const slots = { watch: 2, call: 2 };
+const mine = new Set(); // locks of this tab, where the browser has none: a page that came from another machine without TLS
+
+// takeSlot returns what gives the slot back, or null while all are taken.
+async function takeSlot(kind) {
+  for (let i = 0; i < slots[kind]; i++) {
+    const release = await takeLock(`toolhost-console-${kind}-${i}`);
+    if (release) return release;
+  }
+  return null;
+}
+
+function takeLock(name) {
+  if (!navigator.locks) {
+    // Other tabs are not known of: watches ask again and again, calls are counted in this one.
+    if (name.includes("watch") || mine.has(name)) return null;
+    mine.add(name);
+    return () => mine.delete(name);
+  }
+  return new Promise((taken, failed) => {
+    const hold = (lock) => lock && new Promise((release) => taken(release));
+    navigator.locks.request(name, { ifAvailable: true }, hold).then(() => taken(null), failed);
+  });
+}
+
+// callSlot waits for the right to hold a call's stream, and returns what gives it back; null when signal is aborted.
+export async function callSlot(signal, waits) {
+  for (;;) {
+    const release = await takeSlot("call");
+    if (!release && !signal.aborted) waits();
+    else if (signal.aborted) return void release?.() ?? null;
+    else return release;
+    await sleep(300, signal);
+  }
+}
+
+// What can be watched: as a stream, and by asking for all of it.
+export const sources = {
+  approvals: {
+    stream: (o) => approvals.watch({}, o),
+    list: async (o) => ({ snapshot: true, approvals: (await approvals.list({}, o)).approvals }),
+  },
+  plugins: {
+    stream: (o) => plugins.watch({}, o),
+    list: async (o) => ({ snapshot: true, plugins: (await plugins.list({}, o)).plugins, removed: [] }),
+  },
+  calls: {
+    stream: (o) => host.watchCalls({}, o),
+    list: async (o) => ({ snapshot: true, calls: (await host.listRunningCalls({}, o)).calls }),
+  },
+  configuration: {
+    stream: (o) => configuration.watch({}, o),
+    list: (o) => configuration.get({}, o),
+  },
+  logs: (plugin) => ({
+    async *stream(o) {
+      let snapshot = true; // the last lines come first
+      for await (const { lines } of plugins.logs({ plugin, lines: 200, follow: true }, o)) {
+        yield { snapshot, lines };
+        snapshot = false;
+      }
+    },
+    async list(o) {
+      const all = [];
+      for await (const { lines } of plugins.logs({ plugin, lines: 200 }, o)) all.push(...lines);
+      return { snapshot: true, lines: all };
+    },
+  }),
+};
+
+const askEvery = 1000; // milliseconds, of a watch without a stream
+
+// watch follows a source until signal is aborted: by a stream, which is opened again when it ends, when changes were
+// lost, and when the page is looked at again; while the tabs hold as many streams as they may, by asking every second. A
+// page that is not looked at does neither. state is called with "live", "waiting" or "unimplemented".
+export async function watch({ stream, list }, receive, signal, state = () => {}) {
   for (let pause = 500; !signal.aborted;) {
     await shown(signal);
-    const stream = new AbortController();
-    const stop = () => stream.abort();
+    const release = await takeSlot("watch");
+    const ending = new AbortController();
+    const stop = () => ending.abort();
     const hidden = () => document.hidden && stop();
+    const take = (message) => {
+      state("live");
+      pause = release ? 500 : askEvery;
+      receive(message);
+    };
     signal.addEventListener("abort", stop, { once: true });
     document.addEventListener("visibilitychange", hidden);
+    if (signal.aborted || document.hidden) stop();
     try {
-      for await (const message of open({ signal: stream.signal })) {
-        if (message.lost > 0 && !message.snapshot) break;
-        state("live");
-        pause = 500;
-        receive(message);
-      }
+      if (!release) take(await list({ signal: ending.signal }));
+      else
+        for await (const message of stream({ signal: ending.signal })) {
+          if (message.lost > 0 && !message.snapshot) break;
+          take(message);
+        }
     } catch (error) {
-      if (!stream.signal.aborted) {
+      if (!ending.signal.aborted) {
         if (missing(error)) return state("unimplemented", error);
         if (signedOut(error)) return document.dispatchEvent(new Event("signedout"));
         state("waiting", error);
       }
     } finally {
       stop();
+      release?.();
       signal.removeEventListener("abort", stop);
       document.removeEventListener("visibilitychange", hidden);
     }

@@ -1,8 +1,9 @@
 // The frame of the console: sign-in, navigation, live badges, and one page at a time.
 import "./trust.js";
 import { announce, button, h, replace, setText } from "./dom.js";
-import { approvals, explain, host, Role, signedOut, watch } from "./api.js";
+import { explain, host, Role, signedOut } from "./api.js";
 import { hasToken, key, signIn, signOut, takeToken } from "./session.js";
+import { begin, follow, waiting } from "./waiting.js";
 
 const pages = [
   ["overview", "Overview", "g o"],
@@ -158,43 +159,25 @@ async function show() {
 
 // watchApprovals keeps the number of what waits in the navigation, and announces what is new.
 function watchApprovals() {
-  const waiting = new Set();
-  let known = false; // whether what waits was ever counted
-  const count = (list) => {
-    const fresh = list.filter((a) => !waiting.has(a.id));
-    waiting.clear();
-    list.forEach((a) => waiting.add(a.id));
-    for (const a of known ? fresh : []) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
-    known = true;
-    badge.hidden = waiting.size === 0;
-    replace(badge, String(waiting.size), h("span", { class: "sr" }, " waiting"));
-    title();
-  };
-  const all = new Map();
-  // A page that is not looked at has no stream (api.js): it asks now and then, for the number in its title.
-  setInterval(async () => {
-    if (document.hidden)
-      await approvals
-        .list({})
-        .then((r) => count(r.approvals))
-        .catch(() => {}); // the watch says why
-  }, 20000);
-  watch(
-    (o) => approvals.watch({}, o),
-    (message) => {
-      if (message.snapshot) all.clear();
-      for (const a of message.approvals) {
-        if (a.outcome) all.delete(a.id);
-        else all.set(a.id, a);
-      }
-      count([...all.values()]);
+  const known = new Set();
+  let first = true; // nothing is new in what waited when the page was opened
+  follow({
+    receive() {
+      for (const a of waiting.values())
+        if (!first && !known.has(a.id)) announce(`${a.tool?.name ?? "A tool"} waits for an answer`);
+      first = false;
+      known.clear();
+      for (const id of waiting.keys()) known.add(id);
+      badge.hidden = known.size === 0;
+      replace(badge, String(known.size), h("span", { class: "sr" }, " waiting"));
+      title();
     },
-    new AbortController().signal,
-    (state, error) => {
+    state(state, error) {
       setText(connection, state === "waiting" ? "Not connected" : "");
       connection.title = state === "waiting" ? explain(error) : "";
     },
-  );
+  });
+  begin();
 }
 
 let prefix = false;

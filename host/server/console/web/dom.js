@@ -80,6 +80,16 @@ export function replace(e, ...children) {
   return e;
 }
 
+// redraw is replace for what is drawn again and again: the link or button that has the focus keeps it.
+export function redraw(e, ...children) {
+  const at = document.activeElement;
+  const name = (b) => `${b.tagName} ${b.getAttribute("href") ?? b.getAttribute("aria-label") ?? b.textContent}`;
+  const had = e !== at && e.contains(at) && name(at);
+  replace(e, ...children);
+  if (had) [...e.querySelectorAll("a,button,[tabindex]")].find((b) => name(b) === had)?.focus({ preventScroll: true });
+  return e;
+}
+
 // setText changes a text node's owner only when the text differs, so that screen readers are not disturbed.
 export function setText(e, text) {
   const shown = visible(String(text));

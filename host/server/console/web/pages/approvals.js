@@ -1,10 +1,11 @@
 // Approvals: what waits for a person, and what was approved for later calls. An answer names the bytes that were shown.
-import { announce, button, empty, facts, h, pill, replace, setText, table } from "../dom.js";
-import { approvals, explain, missing, watch } from "../api.js";
+import { announce, button, empty, facts, h, pill, redraw, replace, setText, table } from "../dom.js";
+import { approvals, explain, missing } from "../api.js";
 import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
 import { ago, clock, duration, millis } from "../format.js";
 import { makeForm } from "../form.js";
+import { end, follow, waiting } from "../waiting.js";
 
 // guardMs is how long the buttons of a question that has just come up do nothing: what was meant for the one before it
 // must not answer it.
@@ -12,7 +13,6 @@ const guardMs = 600;
 const risks = { low: "good", medium: "warn", high: "bad" };
 
 export async function show({ body, args, signal, approver, operator }) {
-  const waiting = new Map();
   const sent = new Set(); // questions of which the answer is on its way
   let selected = args[0] ?? "",
     shown, // which question is shown; undefined before the first
@@ -255,8 +255,7 @@ export async function show({ body, args, signal, approver, operator }) {
     try {
       const { outcome } = await approvals.answer({ id: a.id, hash: a.hash, by: "console", ...fields });
       announce(`${a.tool?.name}: ${outcome?.answer ?? "answered"}`);
-      waiting.delete(a.id);
-      draw();
+      if (outcome) end(a, outcome);
     } catch (error) {
       announce(explain(error), "error");
     } finally {
@@ -287,39 +286,38 @@ export async function show({ body, args, signal, approver, operator }) {
   });
 
   draw();
-  watch(
-    (o) => approvals.watch({}, o),
-    (message) => {
-      if (message.snapshot) waiting.clear();
-      for (const a of message.approvals) {
-        if (!a.outcome) {
-          waiting.set(a.id, a);
-          continue;
+  const told = new Set(); // an answer that was given here comes again with the watch
+  follow(
+    {
+      receive(message) {
+        for (const a of message.approvals) {
+          if (!a.outcome || told.has(name(a))) continue;
+          told.add(name(a));
+          ended.prepend(
+            h(
+              "li",
+              {},
+              clock(Date.now()),
+              " ",
+              h("strong", {}, a.tool?.name),
+              " ",
+              a.outcome.answer,
+              a.outcome.by && ` by ${a.outcome.by}`,
+              a.outcome.reason && `: ${a.outcome.reason}`,
+            ),
+          );
+          while (ended.children.length > 20) ended.lastChild.remove();
         }
-        waiting.delete(a.id);
-        ended.prepend(
-          h(
-            "li",
-            {},
-            clock(Date.now()),
-            " ",
-            h("strong", {}, a.tool?.name),
-            " ",
-            a.outcome.answer,
-            a.outcome.by && ` by ${a.outcome.by}`,
-            a.outcome.reason && `: ${a.outcome.reason}`,
-          ),
-        );
-        while (ended.children.length > 20) ended.lastChild.remove();
-      }
-      draw();
-      if (message.snapshot || message.approvals.some((a) => a.outcome?.scope))
-        showRemembered(remembered, signal, approver);
+        draw();
+        // what no longer waits may have been approved for later calls
+        if (message.snapshot || message.approvals.some((a) => a.outcome?.scope))
+          showRemembered(remembered, signal, approver);
+      },
+      state(state, error) {
+        if (state === "unimplemented") replace(detail, h("p", { class: "notice" }, explain(error)));
+      },
     },
     signal,
-    (state, error) => {
-      if (state === "unimplemented") replace(detail, h("p", { class: "notice" }, explain(error)));
-    },
   );
 }
 
@@ -351,7 +349,7 @@ async function showRemembered(place, signal, approver) {
     return;
   }
   if (!list.length) return void replace(place);
-  replace(
+  redraw(
     place,
     h("h2", {}, "Remembered"),
     table(

@@ -1,6 +1,6 @@
 // Configuration: what is in use and where it says so, and the mistakes of the file on the disk.
 import { announce, button, facts, h, pill, replace, table } from "../dom.js";
-import { configuration, explain, watch } from "../api.js";
+import { configuration, explain, sources, watch } from "../api.js";
 import { code } from "../content.js";
 import { clock, millis } from "../format.js";
 
@@ -60,7 +60,7 @@ export async function show({ body, signal, operator }) {
 
   await new Promise((first) =>
     watch(
-      (o) => configuration.watch({}, o),
+      sources.configuration,
       ({ configuration: c }) => {
         const blocks = Map.groupBy(c.settings, (s) => s.block);
         replace(

@@ -1,6 +1,6 @@
 // Overview: how many calls, how long they take, what fails, what waits, and whether the plugins are well.
-import { empty, facts, h, replace, setText, table } from "../dom.js";
-import { explain, history, host, missing, noHistory, plugins, repeat, watch } from "../api.js";
+import { empty, facts, h, redraw, replace, setText, table } from "../dom.js";
+import { explain, history, missing, noHistory, repeat, sources, watch } from "../api.js";
 import { ago, clock, count, duration, millis } from "../format.js";
 import { plot } from "../plot.js";
 import { stateOf } from "./plugins.js";
@@ -111,7 +111,7 @@ export async function show({ body, info, signal }) {
       waiting = all.filter((c) => c.status === "awaiting_approval").length;
     setText(tiles.Running, all.length - waiting);
     setText(tiles.Waiting, waiting);
-    replace(
+    redraw(
       running,
       all.length
         ? table(
@@ -132,7 +132,7 @@ export async function show({ body, info, signal }) {
   };
   drawRunning();
   watch(
-    (o) => host.watchCalls({}, o),
+    sources.calls,
     (message) => {
       if (message.snapshot) live.clear();
       for (const c of message.calls)
@@ -153,12 +153,12 @@ export async function show({ body, info, signal }) {
 
   const states = new Map();
   watch(
-    (o) => plugins.watch({}, o),
+    sources.plugins,
     (message) => {
       if (message.snapshot) states.clear();
       for (const p of message.plugins) states.set(p.name, p);
       message.removed.forEach((n) => states.delete(n));
-      replace(
+      redraw(
         health,
         states.size
           ? table(

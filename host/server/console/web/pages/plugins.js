@@ -1,6 +1,6 @@
 // Plugins: their processes as they change, with the last crash, the sandbox, and their logs.
 import { announce, button, empty, facts, h, pill, replace, setText } from "../dom.js";
-import { explain, plugins, repeat, watch } from "../api.js";
+import { explain, plugins, repeat, sources, watch } from "../api.js";
 import { ago, bytes, clock, count, duration, millis } from "../format.js";
 
 const kinds = {
@@ -53,7 +53,7 @@ export async function show({ body, args, signal, operator }) {
   };
   await new Promise((first) =>
     watch(
-      (o) => plugins.watch({}, o),
+      sources.plugins,
       (message) => {
         if (message.snapshot) all.clear();
         for (const p of message.plugins) all.set(p.name, p);
@@ -223,7 +223,7 @@ function sandbox(s) {
   );
 }
 
-async function follow(name, place, signal) {
+function follow(name, place, signal) {
   const lines = h("pre", {});
   const box = h(
     "div",
@@ -231,17 +231,18 @@ async function follow(name, place, signal) {
     lines,
   );
   replace(place, box);
-  let opened = false;
+  let shown = []; // the lines
   watch(
-    (o) => {
-      opened = true;
-      return plugins.logs({ plugin: name, lines: 200, follow: true }, o);
-    },
+    sources.logs(name),
     (message) => {
-      if (opened) lines.replaceChildren(); // the last lines come again
-      opened = false;
+      const old = message.snapshot ? overlap(shown, message.lines) : 0;
+      if (message.snapshot && !old) {
+        lines.replaceChildren();
+        shown = [];
+      }
       const atEnd = box.scrollTop + box.clientHeight > box.scrollHeight - 30;
-      for (const line of message.lines) lines.append(h("span", {}, line + "\n"));
+      for (const line of message.lines.slice(old)) lines.append(h("span", {}, line + "\n"));
+      shown = shown.concat(message.lines.slice(old)).slice(-5000);
       while (lines.childNodes.length > 5000) lines.firstChild.remove();
       if (atEnd) box.scrollTop = box.scrollHeight;
     },
@@ -251,4 +252,11 @@ async function follow(name, place, signal) {
       lines.append(h("span", { class: "log" }, `${explain(error)}\n`));
     },
   );
+}
+
+// overlap is how many of the last lines come again at the beginning of others.
+function overlap(shown, lines) {
+  for (let n = Math.min(shown.length, lines.length); n > 0; n--)
+    if (shown.slice(-n).every((line, i) => line === lines[i])) return n;
+  return 0;
 }
