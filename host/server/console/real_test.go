@@ -508,3 +508,60 @@ func TestBrowserRemembersAndEdits(t *testing.T) {
 		t.Error("a call of which the approval was forgotten ran")
 	}
 }
+
+// A call that was started from its form goes on while a person answers for it on another page, and is there when they come
+// back; only its button cancels it.
+func TestBrowserKeepsACallOnOtherPages(t *testing.T) {
+	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
+		t.Skip("needs Chromium; `make test-browser` runs this test")
+	}
+	h := startHost(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(h.url, h.token)
+	b.open(h.url, "tools/shell__exec")
+	run := func(command string) {
+		b.wait(`!!document.querySelector('[name="arguments[command]"]')`)
+		b.do(chromedp.SetValue(chromedp.CSS(`[name="arguments[command]"]`), command))
+		b.press("Run")
+	}
+	run("date > now.txt; echo written")
+	b.see(".call .status", "Waits for approval")
+	b.press("Answer it")
+	b.see("h2", "shell__exec")
+	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	b.press("Approve")
+	b.see("#announcements", "shell__exec: Done")
+	b.press("Tools")
+	b.see(".list", "shell__exec")
+	eval[bool](b, `[...document.querySelectorAll(".list a")].find((a) => a.textContent.startsWith("shell__exec")).click(), true`)
+	b.see(".call .result", "written")
+	b.wait(`document.querySelector(".call").getBoundingClientRect().top < innerHeight - 200`)
+	b.screenshot("real-kept-call")
+	eval[bool](b, `document.querySelector(".call .status a").click(), true`)
+	b.see(".decision", "dates")
+	b.see(".code", "written")
+
+	// Two calls of one tool run beside each other, a third waits for the end of one, and pages are still answered.
+	b.open(h.url, "tools/shell__exec")
+	wait := func(file string) string {
+		return "for i in 1; do while [ ! -e " + file + " ]; do sleep 0.05; done; echo ${i}" + file + "; done"
+	}
+	for _, file := range []string{"first", "second", "third"} {
+		run(wait(file))
+	}
+	b.see(".call .status", "Waits until another call")
+	b.open(h.url, "policy")
+	b.see("h2", "project")
+	b.open(h.url, "tools/shell__exec")
+	b.wait(`document.querySelectorAll(".call").length === 3`)
+	if err := os.WriteFile(filepath.Join(h.folder, "first"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.see(".call .result", "1first")
+	b.wait(`[...document.querySelectorAll(".call .status")].filter((e) => e.textContent.startsWith("Runs")).length === 2`)
+	for range 2 {
+		b.pressIn(".call:not(:has(.result))", "Cancel")
+		b.wait(`!document.querySelector(".call button:disabled")?.offsetParent`)
+	}
+	b.wait(`[...document.querySelectorAll(".call .result")].filter((e) => e.textContent.includes("E_CANCELED")).length === 2`)
+}

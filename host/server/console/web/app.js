@@ -118,12 +118,22 @@ function title() {
   document.title = `${badge.hidden ? "" : `(${badge.firstChild.textContent}) `}${pageTitle} \u00b7 toolhost`;
 }
 
+// show draws the page that the address names. A page that is shown already is given its new address, where it takes one.
 async function show() {
   if (hasToken()) return;
-  const [, name = "overview", ...rest] = location.hash.split("/");
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/");
   const known = pages.find(([n]) => n === name) ?? pages[0];
+  const address = { args: rest.map(decode), query: new URLSearchParams(query) };
+  if (current?.name === known[0] && current.move) {
+    const body = main.querySelector(".page");
+    body.setAttribute("aria-busy", "true");
+    await current.move(address);
+    return body.setAttribute("aria-busy", "false");
+  }
   current?.abort();
   const controller = (current = new AbortController());
+  controller.name = known[0];
   for (const [n] of pages) {
     const link = document.getElementById(`nav-${n}`);
     if (n === known[0]) {
@@ -137,14 +147,15 @@ async function show() {
   const body = h("div", { class: "page", "aria-busy": "true" });
   replace(main, heading, body);
   heading.focus({ preventScroll: true });
+  scrollTo(0, 0);
   try {
     const page = await import(`./pages/${known[0]}.js`);
     if (!controller.signal.aborted) {
-      await page.show({
+      controller.move = await page.show({
         body,
         info,
         signal: controller.signal,
-        args: rest.map(decodeURIComponent),
+        ...address,
         operator: info.role >= Role.OPERATOR,
         approver: info.role >= Role.APPROVER,
       });
@@ -155,6 +166,14 @@ async function show() {
     body.append(h("p", { class: "problem", role: "alert" }, explain(error)));
   }
   body.setAttribute("aria-busy", "false");
+}
+
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 // watchApprovals keeps the number of what waits in the navigation, and announces what is new.

@@ -90,6 +90,23 @@ export function redraw(e, ...children) {
   return e;
 }
 
+// reveal scrolls what has come up into view: all of it, or its beginning. When there is more of it, who has scrolled since
+// the first time is left where they are.
+const revealed = new WeakMap();
+
+export function reveal(e, first = false) {
+  if (!e.isConnected) return;
+  if (!first && revealed.has(e) && revealed.get(e) !== scrollY) return;
+  e.scrollIntoView({ block: "nearest" });
+  revealed.set(e, scrollY);
+}
+
+// bringUp scrolls to what was chosen in a list beside it when that is out of sight, as on a phone, where it is below.
+export function bringUp(e) {
+  const { top } = e.getBoundingClientRect();
+  if (top < 0 || top > innerHeight * 0.6) e.scrollIntoView({ block: "start" });
+}
+
 // setText changes a text node's owner only when the text differs, so that screen readers are not disturbed.
 export function setText(e, text) {
   const shown = visible(String(text));

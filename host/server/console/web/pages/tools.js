@@ -1,12 +1,11 @@
 // Tools: search, definition, a form, preview, and a call with what it sends while it runs.
-import { button, empty, facts, h, pill, replace, setText } from "../dom.js";
+import { bringUp, button, empty, facts, h, pill, redraw, replace, reveal, setText } from "../dom.js";
+import { callsOf, isRunning, onCalls, startCall } from "../call.js";
 import { explain, host } from "../api.js";
-import { code, renderPreview, renderResult } from "../content.js";
+import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
 import { duration, millis, pretty } from "../format.js";
 import { makeForm, Unsupported } from "../form.js";
-
-const maxPrinted = 1_000_000; // characters of output that stay on the page while a call runs
 
 export async function show({ body, args, signal, operator }) {
   const search = h("input", {
@@ -29,13 +28,15 @@ export async function show({ body, args, signal, operator }) {
     token = page.nextPageToken;
     if (!token) break;
   }
+  let chosen = "",
+    shown = new AbortController(); // ends what belongs to the tool that is shown
   const fill = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = tools.filter((t) =>
       words.every((w) => `${t.name} ${t.title} ${t.description} ${t.category}`.toLowerCase().includes(w)),
     );
     setText(total, words.length ? `${found.length} of ${tools.length} tools` : `${tools.length} tools`);
-    replace(
+    redraw(
       list,
       found.map((t) =>
         h(
@@ -43,8 +44,8 @@ export async function show({ body, args, signal, operator }) {
           {},
           h(
             "a",
-            { href: `#/tools/${encodeURIComponent(t.name)}`, "aria-current": t.name === args[0] ? "true" : undefined },
-            h("span", { class: "name" }, t.name),
+            { href: `#/tools/${encodeURIComponent(t.name)}`, "aria-current": t.name === chosen ? "true" : undefined },
+            h("span", { class: "name" }, t.name, isRunning(t.name) && [" ", pill("running", "warn")]),
             h("span", { class: "sub" }, t.title || t.description.split("\n")[0]),
           ),
         ),
@@ -52,31 +53,57 @@ export async function show({ body, args, signal, operator }) {
     );
   };
   search.addEventListener("input", fill);
-  fill();
+  onCalls(fill, signal);
   for (const p of problems) body.prepend(h("p", { class: "problem" }, p));
-  if (!args[0]) return void replace(detail, empty("Choose a tool."));
-  list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
-  await showTool(detail, args[0], signal, operator);
+
+  // move shows the tool that the address names; the list and what was searched stay.
+  async function move({ args: [name] }) {
+    shown.abort();
+    const controller = (shown = new AbortController());
+    signal.addEventListener("abort", () => controller.abort(), { once: true });
+    chosen = name ?? "";
+    const at = list.scrollTop;
+    fill();
+    list.scrollTop = at;
+    if (!name) return void replace(detail, empty("Choose a tool."));
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    try {
+      await showTool(detail, name, controller.signal, operator);
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      replace(detail, h("p", { class: "problem", role: "alert" }, explain(error)));
+    }
+    if (controller.signal.aborted) return;
+    const [call] = callsOf(name); // who comes back looks for it
+    if (call) reveal(call.element, true);
+    else bringUp(detail);
+  }
+  await move({ args });
+  return move;
 }
 
 async function showTool(detail, name, signal, operator) {
   const { tool } = await host.describeTool({ tool: name }, { signal });
   const form = h("div", { class: "arguments" });
+  const previewed = h("div", { class: "output", "aria-live": "polite" });
   const out = h("div", { class: "output", "aria-live": "polite" });
   const arguments_ = await editor(form, tool.inputSchema, signal);
-  const run = button("Run", () => call(out, tool, arguments_, signal, cancel), {
-    class: "primary",
-    title: "Ctrl+Enter",
-    disabled: !operator,
-  });
-  const cancel = button("Cancel", () => {}, { hidden: true });
-  const preview = button("Preview", () => showPreview(out, tool, arguments_, signal), { disabled: !operator });
-  detail.addEventListener("keydown", (e) => {
+  signal.throwIfAborted();
+  const call = () => {
+    if (!arguments_.valid()) return;
+    const { element } = startCall(tool.name, arguments_.text());
+    replace(previewed);
+    out.prepend(element);
+    reveal(element);
+  };
+  const run = button("Run", call, { class: "primary", title: "Ctrl+Enter", disabled: !operator });
+  const preview = button("Preview", () => showPreview(previewed, tool, arguments_, signal), { disabled: !operator });
+  detail.onkeydown = (e) => {
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
       e.preventDefault();
       run.click();
     }
-  });
+  };
   replace(
     detail,
     h("h2", {}, tool.name),
@@ -91,13 +118,14 @@ async function showTool(detail, name, signal, operator) {
       "div",
       { class: "row actions run" },
       run,
-      cancel,
       preview,
       !operator && h("span", { class: "hint" }, "You need the role operator to run tools."),
     ),
+    previewed,
     out,
     definition(tool),
   );
+  out.append(...callsOf(tool.name).map((c) => c.element)); // those that were started here before
 }
 
 function hints(tool) {
@@ -208,6 +236,7 @@ async function editor(place, schema, signal) {
 async function showPreview(out, tool, args, signal) {
   if (!args.valid()) return;
   replace(out, h("p", { class: "hint" }, "Preview\u2026"));
+  reveal(out, true);
   try {
     const p = await host.preview({ tool: tool.name, arguments: args.text() }, { signal });
     replace(
@@ -225,91 +254,7 @@ async function showPreview(out, tool, args, signal) {
       ),
     );
   } catch (error) {
-    replace(out, h("p", { class: "problem", role: "alert" }, explain(error)));
+    if (!signal.aborted) replace(out, h("p", { class: "problem", role: "alert" }, explain(error)));
   }
-}
-
-// call runs the tool, and shows its events as they come, then its result.
-async function call(out, tool, args, signal, cancel) {
-  if (!args.valid()) return;
-  const status = h("p", { class: "status", role: "status" }, "Sent");
-  const bar = h("progress", { "aria-label": "Progress", hidden: true });
-  const stream = h("pre", {});
-  const live = h(
-    "div",
-    { class: "code scroll live", tabindex: "0", role: "log", "aria-label": "Output", hidden: true },
-    stream,
-  );
-  const place = h("div", {});
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  signal.addEventListener("abort", end, { once: true });
-  replace(out, h("div", { class: "card" }, h("h3", {}, "Call"), status, bar, live, place));
-  out.scrollIntoView({ block: "nearest" });
-  cancel.hidden = false;
-  cancel.onclick = end;
-  const began = performance.now();
-  const decoders = {};
-  let printed = 0;
-  try {
-    for await (const { message } of host.call({ tool: tool.name, arguments: args.text() }, { signal: stop.signal })) {
-      switch (message.case) {
-        case "accepted":
-          setText(status, `Accepted as ${message.value.callId}`);
-          break;
-        case "event":
-          event(message.value);
-          break;
-        case "result":
-          setText(
-            status,
-            `${message.value.status === "ok" ? "Done" : "Failed"} in ${duration(performance.now() - began)}`,
-          );
-          bar.hidden = true;
-          replace(place, renderResult(message.value, signal));
-          out.scrollIntoView({ block: "nearest" });
-      }
-    }
-  } catch (error) {
-    setText(status, stop.signal.aborted ? "Canceled" : "Failed");
-    if (!stop.signal.aborted) replace(place, h("p", { class: "problem", role: "alert" }, explain(error)));
-  } finally {
-    cancel.hidden = true;
-    bar.hidden = true;
-    signal.removeEventListener("abort", end);
-  }
-
-  function event(e) {
-    switch (e.type) {
-      case "progress":
-        bar.hidden = false;
-        if (e.total > 0) {
-          bar.max = e.total;
-          bar.value = e.done;
-        } else bar.removeAttribute("value");
-        if (e.message) setText(status, e.message);
-        break;
-      case "status":
-        setText(status, { awaiting_approval: "Waits for approval", calling: "Runs" }[e.message] ?? e.message);
-        break;
-      case "log":
-        print(`${e.level} ${e.message}\n`, "log");
-        break;
-      case "output":
-        decoders[e.stream] ??= new TextDecoder();
-        print(decoders[e.stream].decode(e.data, { stream: true }), e.stream);
-    }
-  }
-
-  function print(content, kind) {
-    live.hidden = false;
-    const atEnd = live.scrollTop + live.clientHeight > live.scrollHeight - 30;
-    stream.append(h("span", { class: kind }, content));
-    printed += content.length;
-    while (stream.childNodes.length > 3000 || (printed > maxPrinted && stream.childNodes.length > 1)) {
-      printed -= stream.firstChild.textContent.length;
-      stream.firstChild.remove();
-    }
-    if (atEnd) live.scrollTop = live.scrollHeight;
-  }
+  reveal(out);
 }
