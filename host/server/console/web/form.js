@@ -3,6 +3,7 @@
 // form never sees the plugin's schema, but one that is built here from the keywords below. What does not fit becomes a field
 // for JSON, and the host checks the arguments in any case.
 import { h } from "./dom.js";
+import { exact, exactNumber } from "./format.js";
 
 const limits = { depth: 8, nodes: 600, choices: 500, text: 2000 };
 const numbers = [
@@ -82,25 +83,43 @@ function prepare(JSONEditor) {
     }
   }
   JSONEditor.defaults.themes.console = ConsoleTheme;
-  JSONEditor.defaults.editors.anyjson = class extends JSONEditor.defaults.editors.string {
-    setValue(value, ...rest) {
-      return super.setValue(
-        value === undefined || typeof value === "string" ? value : JSON.stringify(value, null, 2),
-        ...rest,
-      );
+  const editors = JSONEditor.defaults.editors;
+  // What a value does not have becomes empty; json-editor would take the field away, and nobody could fill it in again.
+  editors.object = class extends editors.object {
+    setValue(value, initial) {
+      super.setValue(value, initial);
+      for (const name of Object.keys(this.cached_editors)) {
+        if (this.editors[name]) continue;
+        this.addObjectProperty(name);
+        this.editors[name].setValue(this.editors[name].getDefault(), true);
+      }
     }
+  };
+  editors.anyjson = class extends editors.string {
+    getDefault() {
+      return undefined;
+    }
+    setValue(value, ...rest) {
+      const s = value === undefined ? "" : (verbatim(value) ?? JSON.stringify(value, null, 2));
+      return super.setValue(s, ...rest);
+    }
+    // What JSON.parse would change, or is no JSON, stays as it was written.
     getValue() {
       const s = super.getValue();
-      if (s === undefined || s === "") return undefined;
-      try {
-        return JSON.parse(s);
-      } catch {
-        return s;
-      }
+      if (s === undefined || s.trim() === "") return undefined;
+      return exact(s) ? JSON.parse(s) : mark + s;
     }
   };
   JSONEditor.defaults.resolvers.unshift((schema) => schema.format === "anyjson" && "anyjson");
   return JSONEditor;
+}
+
+// A value that begins with the mark stands for the JSON that follows: json-editor has no other place for it.
+const mark = `\ue000${[...crypto.getRandomValues(new Uint8Array(12))].join("")}:`;
+const verbatim = (value) => (typeof value === "string" && value.startsWith(mark) ? value.slice(mark.length) : undefined);
+
+function stringify(value) {
+  return JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, (s) => (s.includes(mark) ? verbatim(JSON.parse(s)) : s) ?? s);
 }
 
 // makeForm throws when the schema is none that a form can show.
@@ -108,53 +127,87 @@ export async function makeForm(schemaText) {
   const schema = safeSchema(JSON.parse(schemaText));
   const JSONEditor = await editor();
   const element = h("div", { class: "form" });
-  const form = new JSONEditor(element, {
-    schema,
-    theme: "console",
-    iconlib: null,
-    ajax: false,
-    use_default_values: false,
-    required_by_default: false,
-    disable_edit_json: true,
-    disable_properties: true,
-    disable_collapse: true,
-    disable_array_delete_all_rows: true,
-    disable_array_delete_last_row: true,
-    prompt_before_delete: false,
-    no_additional_properties: false,
-    show_errors: "never",
-    array_controls_top: false,
-    form_name_root: "arguments",
-  });
-  await new Promise((resolve) => form.on("ready", resolve));
-  form.on("change", () => {
+  let form;
+  async function build() {
+    const made = new JSONEditor(element, {
+      schema,
+      theme: "console",
+      iconlib: null,
+      ajax: false,
+      use_default_values: false,
+      required_by_default: false,
+      disable_edit_json: true,
+      disable_properties: true,
+      disable_collapse: true,
+      disable_array_delete_all_rows: true,
+      disable_array_delete_last_row: true,
+      prompt_before_delete: false,
+      no_additional_properties: false,
+      show_errors: "never",
+      array_controls_top: false,
+      form_name_root: root,
+    });
+    await new Promise((resolve) => made.on("ready", resolve));
+    made.on("change", () => {
+      label(element);
+      if (element.classList.contains("checked")) judge();
+    });
     label(element);
-    if (element.classList.contains("checked")) mark();
-  });
-  label(element);
-  const value = () => {
+    form = made;
+  }
+  await build();
+  // Empty texts of required properties, by their paths: sent where a person has emptied the field, or was told of it.
+  const empties = new Set(),
+    told = [];
+  element.addEventListener("input", (e) => touch(e.target.closest("[data-schemapath]")?.dataset.schemapath));
+  const touch = (path) => path && empties.add(path);
+
+  const commit = () => {
     const at = document.activeElement;
     if (element.contains(at)) at.dispatchEvent(new Event("change", { bubbles: true })); // it has not lost the focus yet
-    return prune(form.getValue(), schema, true) ?? {};
   };
-  function mark() {
-    const now = prune(form.getValue(), schema, true) ?? {};
+  const value = () => fill(prune(form.getValue(), schema, true) ?? {}, schema, root, empties);
+  function judge() {
+    const now = value();
     const errors = form.validate(now).filter((e) => e.property !== "required");
-    errors.push(...missing(now, schema, "arguments"));
+    const none = missing(now, schema, root);
+    errors.push(...none, ...unsent(form));
     element.classList.toggle("checked", errors.length > 0);
     form.options.show_errors = errors.length ? "always" : "never";
     form.root.showValidationErrors(errors);
-    return errors;
+    return { errors, none };
   }
   return {
     element,
-    value,
-    set: (v) => form.setValue(v),
-    // check shows what json-editor finds wrong beside the fields, from now on, moves to the first, and returns how many
-    // there are.
+    // text is the arguments as JSON.
+    text() {
+      commit();
+      return stringify(value());
+    },
+    // set fills in the form, and returns the paths of what it cannot show. It is made again, since json-editor keeps
+    // parts of what was in it before.
+    async set(json) {
+      if (!exact(json)) return ["numbers with that many digits, or names that stand twice"];
+      const v = JSON.parse(json);
+      if (v === null || typeof v !== "object" || Array.isArray(v)) return ["what is no list of named values"];
+      form.destroy();
+      element.classList.remove("checked");
+      await build();
+      empties.clear();
+      for (const path of emptyTexts(v, root)) empties.add(path);
+      try {
+        form.setValue(v);
+      } catch {
+        return ["values of these kinds"];
+      }
+      return differences(v, JSON.parse(stringify(value())), "");
+    },
+    // check shows what is wrong beside the fields, from now on, moves to the first, and returns how much there is.
     check() {
-      value();
-      const errors = mark();
+      commit();
+      for (const path of told.splice(0)) empties.add(path); // who presses again means it
+      const { errors, none } = judge();
+      told.push(...none.filter((e) => e.empty).map((e) => e.path));
       element.querySelector("[aria-invalid]")?.focus();
       return errors.length;
     },
@@ -166,15 +219,73 @@ export async function makeForm(schemaText) {
   };
 }
 
+const root = "arguments"; // of paths, and of the names of fields
+
+// unsent lists fields of which the text would not arrive as it was written.
+function unsent(form) {
+  const errors = [];
+  for (const [path, e] of Object.entries(form.editors)) {
+    if (!e?.input || !e.input.isConnected) continue;
+    const text = e.input.value.trim();
+    if (e.schema.format === "anyjson" && verbatim(e.getValue()) !== undefined) {
+      try {
+        JSON.parse(text);
+      } catch (error) {
+        errors.push({ path, property: "json", message: `This is no JSON: ${error.message}. A text stands in quotes` });
+      }
+    } else if (["number", "integer"].includes(e.schema.type) && /^-?\d/.test(text) && !exactNumber(text))
+      errors.push({ path, property: "digits", message: "A form cannot send that many digits: write it as JSON" });
+  }
+  return errors;
+}
+
 // missing lists required properties without a value, each at its own field; json-editor says it above all of them.
 function missing(value, schema, path) {
   if (Array.isArray(value)) return value.flatMap((v, i) => missing(v, schema.items ?? {}, `${path}.${i}`));
   if (value === null || typeof value !== "object") return [];
   const none = (schema.required ?? []).filter((n) => value[n] === undefined);
   return [
-    ...none.map((n) => ({ path: `${path}.${n}`, property: "required", message: "This is required" })),
+    ...none.map((n) => {
+      const empty = mayBeEmpty(schema.properties[n]);
+      const message = empty ? "This is required. To send an empty text, press again" : "This is required";
+      return { path: `${path}.${n}`, property: "required", message, empty };
+    }),
     ...Object.keys(schema.properties ?? {}).flatMap((n) => missing(value[n], schema.properties[n], `${path}.${n}`)),
   ];
+}
+
+function mayBeEmpty(schema) {
+  return schema.type === "string" && !schema.enum && !(schema.minLength > 0);
+}
+
+// fill adds the empty texts that are meant.
+function fill(value, schema, path, empties) {
+  if (Array.isArray(value)) return value.map((v, i) => fill(v, schema.items ?? {}, `${path}.${i}`, empties));
+  if (value === null || typeof value !== "object" || !schema.properties) return value;
+  const out = {};
+  for (const n of Object.keys(schema.properties)) {
+    const at = `${path}.${n}`;
+    if (value[n] !== undefined && !(value[n] === "" && schema.required?.includes(n)))
+      out[n] = fill(value[n], schema.properties[n], at, empties);
+    else if (schema.required?.includes(n) && mayBeEmpty(schema.properties[n]) && empties.has(at)) out[n] = "";
+  }
+  return out;
+}
+
+function emptyTexts(value, path) {
+  if (value === "") return [path];
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([n, v]) => emptyTexts(v, `${path}.${n}`));
+}
+
+// differences lists the paths at which two values of JSON differ.
+function differences(a, b, path) {
+  if (a === b) return [];
+  const both = [a, b].every((v) => v !== null && typeof v === "object") && Array.isArray(a) === Array.isArray(b);
+  if (!both) return [path || "all of it"];
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  const own = (o, n) => (Object.hasOwn(o, n) ? o[n] : undefined);
+  return [...names].flatMap((n) => differences(own(a, n), own(b, n), path ? `${path}.${n}` : n));
 }
 
 // prune leaves out what was not filled in: a property that is not required has no value when it is empty.
@@ -222,7 +333,10 @@ export function safeSchema(schema) {
   return out;
 }
 
-const words = (s) => (typeof s === "string" ? s.slice(0, limits.text).replace(/\{\{/g, "{\u200a{") : undefined);
+const words = (s) =>
+  typeof s === "string"
+    ? (s.length > limits.text ? `${s.slice(0, limits.text)}\u2026` : s).replace(/\{\{/g, "{\u200a{")
+    : undefined;
 
 function convert(s, state, depth, seen) {
   if (++state.nodes > limits.nodes) throw new Unsupported(`it has more than ${limits.nodes} parts`);

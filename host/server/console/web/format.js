@@ -94,3 +94,35 @@ export function pretty(json) {
   }
   return out;
 }
+
+// exactNumber says whether a number of JSON is the same after JSON.parse.
+export function exactNumber(text) {
+  const plain = (s) => {
+    const [, digits, point = "", exponent = "0"] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(s) ?? [s, s];
+    const all = (digits + point).replace(/^0+/, "");
+    const kept = all.replace(/0+$/, "");
+    return kept && `${kept}e${Number(exponent) - point.length + all.length - kept.length}`;
+  };
+  const parsed = Number(text);
+  return Number.isFinite(parsed) && plain(String(Math.abs(parsed))) === plain(text.replace("-", ""));
+}
+
+// exact says whether a text is JSON of which JSON.parse loses nothing: no digits of numbers, and no names that stand twice.
+export function exact(json) {
+  let value;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return false;
+  }
+  let names = 0;
+  for (const [token, name] of json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|-?\d[\d.eE+-]*/g)) {
+    if (name) names++;
+    else if (token[0] !== '"' && !exactNumber(token)) return false;
+  }
+  const count = (v) =>
+    v === null || typeof v !== "object"
+      ? 0
+      : Object.values(v).reduce((sum, each) => sum + count(each), Array.isArray(v) ? 0 : Object.keys(v).length);
+  return names === count(value);
+}

@@ -194,7 +194,7 @@ export async function show({ body, args, signal, approver, operator }) {
         h("p", { class: "description" }, params.message ?? ""),
       );
       place.append(box);
-      const field = { key, value: () => ({}) };
+      const field = { key, text: () => "{}" };
       fields.push(field);
       if (params.requestedSchema) {
         makeForm(JSON.stringify(params.requestedSchema)).then(
@@ -202,7 +202,7 @@ export async function show({ body, args, signal, approver, operator }) {
             if (signal.aborted) return form.close();
             signal.addEventListener("abort", () => form.close(), { once: true });
             box.append(form.element);
-            field.value = form.value;
+            field.text = form.text;
             field.valid = () => form.check() === 0;
           },
           () => raw(box, field, text),
@@ -214,7 +214,7 @@ export async function show({ body, args, signal, approver, operator }) {
       answer(a, {
         approved: action === "accept",
         inputResponses: Object.fromEntries(
-          fields.map((f) => [f.key, JSON.stringify(action === "accept" ? { action, content: f.value() } : { action })]),
+          fields.map((f) => [f.key, action === "accept" ? `{"action":"accept","content":${f.text()}}` : `{"action":"${action}"}`]),
         ),
       });
     };
@@ -236,11 +236,11 @@ export async function show({ body, args, signal, approver, operator }) {
   function raw(box, field, text) {
     const area = h("textarea", { class: "json", "aria-label": "Answer as JSON" });
     box.append(code(text, "The question"), area);
-    field.value = () => JSON.parse(area.value || "{}");
+    field.text = () => area.value.trim() || "{}";
     field.valid = () => {
       let problem = "";
       try {
-        field.value();
+        JSON.parse(field.text());
       } catch (error) {
         problem = `This is no JSON: ${error.message}`;
       }

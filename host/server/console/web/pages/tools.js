@@ -170,7 +170,7 @@ async function editor(place, schema, signal) {
   const area = h("textarea", { rows: "10", spellcheck: "false", "aria-label": "Arguments as JSON", class: "json" });
   const problem = h("p", { class: "fielderror", role: "alert", hidden: true });
   let form = null,
-    mode = "form",
+    mode = "",
     reason = "";
   try {
     form = await makeForm(schema);
@@ -196,17 +196,23 @@ async function editor(place, schema, signal) {
   const formPanel = h("div", { role: "tabpanel", "aria-label": "Form" }, form?.element);
   const jsonPanel = h("div", { role: "tabpanel", "aria-label": "JSON" }, area, problem);
 
-  function select(next, focus) {
+  async function select(next, focus) {
+    if (next === mode) return;
     if (next === "form" && mode === "json") {
+      let said = "";
       try {
-        form.set(JSON.parse(area.value || "{}"));
+        JSON.parse(area.value || "{}");
+        const lost = await form.set(area.value || "{}");
+        const names = `${lost.slice(0, 5).join(", ")}${lost.length > 5 ? `, and ${lost.length - 5} more` : ""}`;
+        if (lost.length) said = `The form cannot show ${names}. What is written here is sent unchanged.`;
       } catch (error) {
-        problem.hidden = false;
-        setText(problem, `This is no JSON: ${error.message}`);
-        return;
+        said = `This is no JSON: ${error.message}`;
       }
-    }
-    if (next === "json" && mode === "form" && form) area.value = pretty(JSON.stringify(form.value()));
+      if (said) {
+        problem.hidden = false;
+        return setText(problem, said);
+      }
+    } else if (next === "json" && mode === "form") area.value = pretty(form.text());
     problem.hidden = true;
     mode = next;
     for (const [tab, panel, name] of [
@@ -228,7 +234,7 @@ async function editor(place, schema, signal) {
     replace(place, h("p", { class: "hint" }, `There is no form for this tool: ${reason}.`), jsonPanel);
   }
   return {
-    text: () => (mode === "json" ? area.value.trim() || "{}" : JSON.stringify(form.value())),
+    text: () => (mode === "json" ? area.value.trim() || "{}" : form.text()),
     valid: () => mode === "json" || form.check() === 0,
   };
 }
