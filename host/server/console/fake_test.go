@@ -1,12 +1,14 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +51,10 @@ type fake struct {
 	result    []*apiv1.Content
 	busy      bool
 
+	began time.Time    // when the newest call of the record began
+	more  atomic.Int32 // calls that began later
+	ended atomic.Bool  // whether the call that runs has ended
+
 	watches chan int // how many watches are open, the newest figure
 	open    atomic.Int32
 	watched atomic.Int32 // how many were ever opened
@@ -70,7 +76,7 @@ const nested = `{"type":"object","required":["name","steps"],"properties":{
 
 func newFake(tools, calls int) *fake {
 	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls, watches: make(chan int, 1),
-		answered: map[string]bool{}, changed: make(chan struct{})}
+		began: time.Now(), answered: map[string]bool{}, changed: make(chan struct{})}
 	f.tools = append(f.tools,
 		&apiv1.Tool{Name: "demo__nested", Plugin: "demo", Description: "Takes nested arguments. " + hostile, InputSchema: nested,
 			Title: "Nested", Previews: true, Hints: &apiv1.Hints{Destructive: new(true)}, HintsBelieved: true},
@@ -265,13 +271,13 @@ var decision = &apiv1.Decision{Effect: "ask", Rule: "writes", Layer: "configurat
 
 func (f *fake) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],
 	s *connect.ServerStream[apiv1.WatchCallsResponse]) error {
-	_ = s.Send(&apiv1.WatchCallsResponse{Snapshot: true})
+	_ = s.Send(&apiv1.WatchCallsResponse{Snapshot: true, Calls: f.runningCalls()})
 	return f.watch(ctx)
 }
 
 func (f *fake) ListRunningCalls(context.Context, *connect.Request[apiv1.ListRunningCallsRequest]) (
 	*connect.Response[apiv1.ListRunningCallsResponse], error) {
-	return answer(&apiv1.ListRunningCallsResponse{})
+	return answer(&apiv1.ListRunningCallsResponse{Calls: f.runningCalls()})
 }
 
 func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessionsRequest]) (
@@ -410,13 +416,38 @@ func (f pluginFake) Logs(ctx context.Context, r *connect.Request[apiv1.LogsReque
 	return f.watch(ctx)
 }
 
+// Of the recorded calls one runs until it is ended, and one has no end.
+const (
+	runningCall = 5
+	endlessCall = 8
+)
+
+// begin has n more calls begin: the record has them first.
+func (f *fake) begin(n int32) { f.more.Add(n) }
+
+// runningCalls are those that the host knows to run.
+func (f *fake) runningCalls() []*apiv1.CallSummary {
+	c := f.recorded(runningCall)
+	if f.calls <= runningCall || c.Status != "unfinished" {
+		return nil
+	}
+	return []*apiv1.CallSummary{{CallId: c.CallId, Tool: c.Tool, Plugin: c.Plugin, Caller: c.Caller, SessionId: c.SessionId,
+		Status: "calling", Began: c.Decided, Arguments: c.Arguments}}
+}
+
 func (f *fake) recorded(i int) *apiv1.RecordedCall {
-	at := time.Now().Add(-time.Duration(i) * time.Second)
+	at := f.began.Add(-time.Duration(i) * time.Second)
 	c := &apiv1.RecordedCall{CallId: fmt.Sprintf("call-%05d", i), Decided: timestamppb.New(at), Ended: timestamppb.New(at),
 		Tool: "demo__nested", Plugin: "demo", Caller: "cli", SessionId: "s1", Effect: "allow", Status: "ok",
-		Duration: durationpb.New(time.Duration(i%900) * time.Millisecond), Arguments: `{"name":"x"}`, ResultBytes: 1000}
+		Duration: durationpb.New(time.Duration(max(i, 0)%900) * time.Millisecond), Arguments: `{"name":"x"}`, ResultBytes: 1000}
 	if i%17 == 3 {
 		c.Status, c.Code, c.ErrorReason = "error", "E_TOOL", hostile
+	}
+	if f.busy {
+		c.Tool, c.Plugin = f.tools[i%len(f.tools)].Name, f.tools[i%len(f.tools)].Plugin
+	}
+	if i == endlessCall || i == runningCall && !f.ended.Load() {
+		c.Status, c.Ended, c.Duration, c.ResultBytes = "unfinished", nil, nil, 0
 	}
 	return c
 }
@@ -425,15 +456,21 @@ func (f *fake) Search(_ context.Context, r *connect.Request[apiv1.SearchCallsReq
 	*connect.Response[apiv1.SearchCallsResponse], error) {
 	from, _ := strconv.Atoi(r.Msg.PageToken)
 	out := &apiv1.SearchCallsResponse{Total: int64(f.calls)}
-	i := from
+	i := from - int(f.more.Load())
+	is := func(filter, value string) bool { return filter == "" || filter == value }
 	for ; i < f.calls && len(out.Calls) < int(r.Msg.PageSize); i++ {
-		c := f.recorded(i)
-		if s := r.Msg.Filter.GetStatus(); s == "" || s == c.Status {
+		c, want := f.recorded(i), r.Msg.Filter
+		tool, err := path.Match(cmp.Or(want.GetTool(), "*"), c.Tool)
+		if err != nil {
+			return nil, connect.NewError(connect.CodeInvalidArgument, err)
+		}
+		if tool && is(want.GetStatus(), c.Status) && is(want.GetPlugin(), c.Plugin) && is(want.GetCaller(), c.Caller) &&
+			(len(want.GetCodes()) == 0 || slices.Contains(want.Codes, c.Code)) {
 			out.Calls = append(out.Calls, c)
 		}
 	}
 	if i < f.calls {
-		out.NextPageToken = strconv.Itoa(i)
+		out.NextPageToken = strconv.Itoa(i + int(f.more.Load()))
 	}
 	return answer(out)
 }
@@ -451,6 +488,12 @@ func (f *fake) GetCall(_ context.Context, r *connect.Request[apiv1.GetCallReques
 				{Name: "approval", Duration: durationpb.New(3900 * time.Millisecond)},
 				{Name: "start", Duration: durationpb.New(31 * time.Millisecond)}, {Name: "call", Duration: durationpb.New(240 * time.Millisecond)}},
 			Result: &apiv1.CallResult{Status: "ok", Content: []*apiv1.Content{{Type: "text", Text: editDiff}}}})
+	}
+	if i == endlessCall {
+		return answer(&apiv1.GetCallResponse{Call: f.recorded(i), Decision: decision})
+	}
+	if running := f.runningCalls(); i == runningCall && len(running) > 0 {
+		return answer(&apiv1.GetCallResponse{Call: f.recorded(i), Decision: decision, Summary: running[0]})
 	}
 	return answer(&apiv1.GetCallResponse{Call: f.recorded(i), Decision: decision, Records: []string{`{"seq":1,"kind":"decision"}`},
 		Stages: []*apiv1.Stage{{Name: "decide", Duration: durationpb.New(time.Millisecond)},

@@ -550,6 +550,12 @@ func TestBrowserKeepsACallOnOtherPages(t *testing.T) {
 		run(wait(file))
 	}
 	b.see(".call .status", "Waits until another call")
+	eval[bool](b, `document.querySelector(".call:nth-child(2) .status a").click(), true`)
+	b.see("h2 .pill", "running")
+	b.screenshot("real-running")
+	b.open(h.url, "calls")
+	b.wait(`(() => { if ([...document.querySelectorAll(".vrow .pill")].some((p) => p.textContent === "running")) return true;
+		document.querySelector(".filters").requestSubmit(); return false; })()`) // the index follows the record
 	b.open(h.url, "policy")
 	b.see("h2", "project")
 	b.open(h.url, "tools/shell__exec")

@@ -4,8 +4,8 @@ import { h } from "./dom.js";
 
 const spare = 10; // rows drawn above and below what is visible
 
-// virtualList shows items, and asks for more near the end. render(item) returns the cells of a row.
-export function virtualList({ label, rowHeight, render, open, more }) {
+// virtualList shows items, and asks for more near the end. render(item) returns the cells of a row, key(item) its id.
+export function virtualList({ label, rowHeight, render, open, more, key: keyOf }) {
   let items = [],
     active = 0,
     drawn = "";
@@ -83,7 +83,10 @@ export function virtualList({ label, rowHeight, render, open, more }) {
   return {
     element: box,
     set(list) {
+      const at = items[active] && keyOf(items[active]);
+      const found = active > 0 ? list.findIndex((item) => keyOf(item) === at) : 0; // the first row stays the first
       items = list;
+      if (found >= 0) active = found;
       active = Math.min(active, Math.max(0, items.length - 1));
       draw(true);
     },

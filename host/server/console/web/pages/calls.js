@@ -1,12 +1,15 @@
 // Calls: the history with filters in a list of any length, and the whole story of one call.
-import { announce, button, empty, facts, h, pill, replace, setText, table, visible } from "../dom.js";
-import { explain, history, host, missing, noHistory } from "../api.js";
+import { announce, button, empty, facts, h, pill, redraw, replace, setText, table, visible } from "../dom.js";
+import { explain, history, host, missing, noHistory, repeat, sources, watch } from "../api.js";
 import { code, renderResult } from "../content.js";
 import { effect, renderDecision } from "../decision.js";
 import { bytes, clock, count, duration, millis, text } from "../format.js";
 import { virtualList } from "../virtual.js";
+import { follow, waiting } from "../waiting.js";
 
 const pageSize = 500;
+const newest = 100; // calls that are asked for again and again, to see what is new
+let address = "#/calls"; // of the list with the filters that were used last
 const sinces = [
   ["", "any time"],
   ["15", "last 15 minutes"],
@@ -15,7 +18,7 @@ const sinces = [
   ["10080", "last week"],
 ];
 
-export async function show({ body, args, signal, operator }) {
+export async function show({ body, args, query, signal, operator }) {
   if (args[0]) return showCall(body, args[0], signal, operator);
   const field = (name, label, placeholder) =>
     h(
@@ -54,7 +57,7 @@ export async function show({ body, args, signal, operator }) {
       },
     },
     field("text", "Text", "words"),
-    field("tool", "Tool", "shell__*"),
+    field("tool", "Tool", "shell"),
     field("plugin", "Plugin"),
     field("sessionId", "Session"),
     field("caller", "Caller"),
@@ -67,12 +70,16 @@ export async function show({ body, args, signal, operator }) {
     field("codes", "Code", "E_DENIED"),
     choose("since", "Time", sinces),
   );
+  for (const e of form.elements) if (e.name && query.has(e.name)) e.value = query.get(e.name);
   const total = h("p", { class: "hint", role: "status" });
+  const fresh = button("", () => load(), { hidden: true });
+  const live = new Set(); // ids of calls that run
   const list = virtualList({
     label: "Calls",
     rowHeight: 30,
     more,
-    render: row,
+    key: (c) => c.callId,
+    render: (c) => row(c, live),
     open: (c) => {
       location.hash = `#/calls/${encodeURIComponent(c.callId)}`;
     },
@@ -85,6 +92,7 @@ export async function show({ body, args, signal, operator }) {
       "div",
       { class: "row" },
       total,
+      fresh,
       button("Export JSON lines", () => download("jsonl")),
       button("Export CSV", () => download("csv")),
     ),
@@ -110,9 +118,15 @@ export async function show({ body, args, signal, operator }) {
     typing = setTimeout(load, 250);
   });
 
+  function used() {
+    const fields = [...new FormData(form)].map(([name, v]) => [name, v.trim()]);
+    return Object.fromEntries(fields.filter(([, v]) => v !== ""));
+  }
+
   function filter() {
-    const f = Object.fromEntries([...new FormData(form)].filter(([, v]) => v !== ""));
-    if (f.codes) f.codes = f.codes.split(/[\s,]+/).filter(Boolean);
+    const f = used();
+    if (f.tool && !/[*?[]/.test(f.tool)) f.tool = `*${f.tool}*`;
+    if (f.codes) f.codes = f.codes.toUpperCase().split(/[\s,]+/).filter(Boolean);
     if (f.since) f.since = { seconds: BigInt(Math.floor(Date.now() / 1000) - f.since * 60), nanos: 0 };
     return f;
   }
@@ -122,6 +136,10 @@ export async function show({ body, args, signal, operator }) {
     calls = [];
     next = "";
     loading = null;
+    fresh.hidden = true;
+    const filters = new URLSearchParams(used());
+    address = `#/calls${filters.size ? `?${filters}` : ""}`;
+    if (!signal.aborted) window.history.replaceState(null, "", address);
     await page(true);
   }
 
@@ -171,54 +189,138 @@ export async function show({ body, args, signal, operator }) {
       if (!signal.aborted) announce(explain(error), "error");
     }
   }
+
+  // look shows what is new at once to who looks at the beginning of the list, and says how much it is to others.
+  async function look() {
+    if (loading) return;
+    const before = calls;
+    let r;
+    try {
+      r = await history.search({ filter: filter(), pageSize: newest }, { signal });
+    } catch {
+      return; // the next search says why
+    }
+    if (loading || calls !== before) return;
+    const state = (list) => list.slice(0, r.calls.length).map((c) => `${c.callId} ${c.status}`).join();
+    if (state(r.calls) === state(calls)) return;
+    if (list.element.scrollTop === 0) return load();
+    const known = new Set(calls.map((c) => c.callId));
+    const n = r.calls.filter((c) => !known.has(c.callId)).length;
+    setText(fresh, n === newest ? `More than ${newest} new calls` : count(n, "new call"));
+    fresh.hidden = n === 0;
+  }
+
   await load();
+  watch(
+    sources.calls,
+    (message) => {
+      if (message.snapshot) live.clear();
+      for (const c of message.calls)
+        if (c.ended) live.delete(c.callId);
+        else live.add(c.callId);
+      list.set(calls);
+    },
+    signal,
+  );
+  repeat(look, 2000, signal);
 }
 
-function outcome(c) {
+// outcome says how a call ended. One that the record has no end of runs, or its host ended before it.
+function outcome(c, live) {
   if (c.status === "ok") return pill("ok", "good");
-  return c.status ? pill(c.code || "error", "bad") : pill("no end");
+  if (c.status === "error") return pill(c.code || "error", "bad");
+  return live?.has(c.callId) ? pill("running", "warn") : pill("no end");
 }
 
-function row(c) {
+function row(c, live) {
   return [
     h("span", { class: "mono" }, clock(millis(c.ended ?? c.decided))),
     h("span", {}, c.tool),
-    h("span", {}, outcome(c)),
+    h("span", {}, outcome(c, live)),
     h("span", { class: "num" }, c.duration ? duration(millis(c.duration)) : ""),
     h("span", { class: "wide" }, c.caller),
     h("span", { class: "wide hint" }, c.errorReason || c.reason),
   ];
 }
 
+// showCall shows a call, and what changes of it until it has ended.
 async function showCall(body, id, signal, operator) {
-  const back = h("p", {}, h("a", { href: "#/calls" }, "All calls"));
-  let story;
-  try {
-    story = await history.getCall({ callId: id }, { signal });
-  } catch (error) {
-    const now = await running(id, signal);
-    if (!now) return void replace(body, back, h("p", { class: "problem", role: "alert" }, explain(error)));
-    story = { call: null, summary: now, records: [], nested: [], events: [], stages: [] };
-  }
+  const place = h("div", {});
+  replace(body, h("p", {}, h("a", { href: address }, "All calls")), place);
+  const until = new AbortController();
+  const end = () => until.abort();
+  signal.addEventListener("abort", end, { once: true });
+  let before = "";
+  const look = async () => {
+    let story;
+    try {
+      story = await history.getCall({ callId: id }, { signal });
+      story.summary ??= await running(id, signal); // it may have begun after the record was read
+    } catch (error) {
+      const summary = await running(id, signal);
+      if (signal.aborted) return;
+      if (!summary && before) return; // it has just ended: the record follows
+      if (!summary) {
+        end();
+        return void replace(place, h("p", { class: "problem", role: "alert" }, explain(error)));
+      }
+      story = { call: null, summary, records: [], nested: [], events: [], stages: [] };
+    }
+    const goesOn = !!story.summary && !story.summary.ended && !story.call?.ended;
+    const now = JSON.stringify(story, (_, v) => (typeof v === "bigint" ? String(v) : v));
+    if (now !== before) drawCall(place, id, story, goesOn, signal, operator);
+    before = now;
+    // the record of a call that has just ended follows it
+    if (!goesOn && (!story.summary || story.call?.status === "ok" || story.call?.status === "error")) end();
+  };
+  await look();
+  const show = () => {
+    const a = [...waiting.values()].find((w) => w.callId === id);
+    const asked = place.querySelector(".asked");
+    if (asked) replace(asked, a && h("a", { href: `#/approvals/${encodeURIComponent(a.id)}` }, "Answer it"));
+  };
+  follow({ receive: show }, signal);
+  repeat(
+    async () => {
+      await look();
+      show();
+    },
+    1000,
+    until.signal,
+  );
+}
+
+function drawCall(body, id, story, goesOn, signal, operator) {
   const c = story.call,
     s = story.summary;
-  const goesOn = s && !s.ended && !story.result && !c?.ended;
-  replace(
+  const open = [...body.querySelectorAll("details")].map((d) => d.open);
+  redraw(
     body,
-    back,
-    h("h2", {}, c?.tool ?? s?.tool ?? id, " ", c ? outcome(c) : pill(s?.status ?? "")),
+    h(
+      "h2",
+      {},
+      c?.tool ?? s?.tool ?? id,
+      " ",
+      goesOn ? pill(states[s.status] ?? s.status, "warn") : c ? outcome(c) : pill(s?.status ?? ""),
+    ),
     goesOn &&
-      button(
-        "Cancel",
-        async () => {
-          try {
-            await host.cancelCall({ callId: id });
-            announce("The call is being canceled");
-          } catch (e) {
-            announce(explain(e), "error");
-          }
-        },
-        { disabled: !operator, class: "danger" },
+      h(
+        "p",
+        { class: "row" },
+        s.progress && h("span", {}, s.progress),
+        h("span", { class: "asked" }),
+        button(
+          "Cancel",
+          async () => {
+            try {
+              await host.cancelCall({ callId: id });
+              announce("The call is being canceled");
+            } catch (e) {
+              announce(explain(e), "error");
+            }
+          },
+          { disabled: !operator, class: "danger" },
+        ),
       ),
     story.stages.length > 0 && stages(story.stages),
     h(
@@ -281,7 +383,8 @@ async function showCall(body, id, signal, operator) {
     story.result
       ? [h("h3", {}, "Result"), renderResult(story.result, signal)]
       : c?.result && [h("h3", {}, "Result"), code(c.result, "Result")],
-    !story.result &&
+    !goesOn &&
+      !story.result &&
       !c?.result &&
       c &&
       h(
@@ -337,7 +440,12 @@ async function showCall(body, id, signal, operator) {
         story.records.map((r) => code(r, "Line of the record")),
       ),
   );
+  body.querySelectorAll("details").forEach((d, i) => {
+    d.open = open[i] ?? false;
+  });
 }
+
+const states = { generated: "running", calling: "running", awaiting_approval: "waits for approval" };
 
 async function running(id, signal) {
   try {
