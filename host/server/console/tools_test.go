@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/toolhost/toolhost/host/api/apiv1"
 )
 
 // A token in the address is exchanged for a session and is gone from the address, the storage and scripts' cookies.
@@ -68,4 +70,28 @@ func TestBrowserRunsAToolFromItsForm(t *testing.T) {
 func mustJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
+}
+
+// What a person asked for is in sight when it comes: the preview, and the result of a call.
+func TestBrowserShowsResultsInSight(t *testing.T) {
+	f := inUse(t)
+	f.result = []*apiv1.Content{{Type: "text", Text: strings.Repeat("a line\n", 100)}}
+	server := f.serve(t)
+	b := openBrowser(t, 1280, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "tools/shell__exec")
+	b.do(chromedp.SendKeys(chromedp.CSS(`[name="arguments[command]"]`), "make"))
+	seen := func(selector string) {
+		t.Helper()
+		b.wait(`(() => { const r = document.querySelector(` + quote(selector) + `).getBoundingClientRect();
+			return r.top >= 0 && r.top < innerHeight - 150; })()`)
+	}
+	b.press("Preview")
+	b.see(".decision", "writes")
+	seen(".decision")
+	eval[bool](b, "scrollTo(0, 0), true")
+	b.press("Run")
+	b.see(".result", "a line")
+	seen(".result")
+	b.screenshot("result-in-sight")
 }
