@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -41,9 +42,9 @@ type fake struct {
 	calls int
 
 	mu       sync.Mutex
-	called   []string        // arguments of calls, and answers
-	answered map[string]bool // ids of questions
-	changed  chan struct{}   // closed when questions have changed
+	called   []string          // arguments of calls, and answers
+	answered map[string]string // how questions ended, by their ids
+	changed  chan struct{}     // closed when questions have changed
 
 	// What pictures show in place of what tests need; see inUse.
 	approvals []*apiv1.Approval
@@ -76,7 +77,7 @@ const nested = `{"type":"object","required":["name","steps"],"properties":{
 
 func newFake(tools, calls int) *fake {
 	f := &fake{role: apiv1.Role_ROLE_OPERATOR, calls: calls, watches: make(chan int, 1),
-		began: time.Now(), answered: map[string]bool{}, changed: make(chan struct{})}
+		began: time.Now(), answered: map[string]string{}, changed: make(chan struct{})}
 	f.tools = append(f.tools,
 		&apiv1.Tool{Name: "demo__nested", Plugin: "demo", Description: "Takes nested arguments. " + hostile, InputSchema: nested,
 			Title: "Nested", Previews: true, Hints: &apiv1.Hints{Destructive: new(true)}, HintsBelieved: true},
@@ -289,7 +290,7 @@ func (f *fake) ListSessions(context.Context, *connect.Request[apiv1.ListSessions
 func (f *fake) waiting() []*apiv1.Approval {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(f.questions(), func(a *apiv1.Approval) bool { return f.answered[a.Id] })
+	return slices.DeleteFunc(f.questions(), func(a *apiv1.Approval) bool { return f.answered[a.Id] != "" })
 }
 
 func (f *fake) questions() []*apiv1.Approval {
@@ -333,13 +334,14 @@ func (f approvalFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchA
 		}
 		f.mu.Lock()
 		changed = f.changed
+		answers := maps.Clone(f.answered)
 		f.mu.Unlock()
 		now := f.waiting()
 		m := &apiv1.WatchApprovalsResponse{}
 		for _, a := range before {
 			if !has(now, a.Id) {
 				a = proto.CloneOf(a)
-				a.Outcome = &apiv1.ApprovalOutcome{Answer: "approved", By: "console"}
+				a.Outcome = &apiv1.ApprovalOutcome{Answer: answers[a.Id], By: "console"}
 				m.Approvals = append(m.Approvals, a)
 			}
 		}
@@ -374,8 +376,16 @@ func (f approvalFake) Answer(_ context.Context, r *connect.Request[apiv1.AnswerA
 	if r.Msg.Approved {
 		text = "approved"
 	}
+	if r.Msg.Arguments != "" { // it is asked about again
+		text = "changed"
+	}
 	f.change(func() {
-		f.answered[r.Msg.Id] = true
+		f.answered[r.Msg.Id] = text
+		if i := slices.IndexFunc(f.approvals, func(a *apiv1.Approval) bool { return a.Id == r.Msg.Id }); i >= 0 && text == "changed" {
+			a := proto.CloneOf(f.approvals[i])
+			a.Id, a.Hash, a.Arguments = a.Id+"b", "of "+r.Msg.Arguments, r.Msg.Arguments
+			f.approvals = append(f.approvals, a)
+		}
 		f.called = append(f.called, fmt.Sprintf("%s %s %s %s %v", r.Msg.Id, r.Msg.Hash, text, r.Msg.Scope, r.Msg.InputResponses))
 	})
 	return answer(&apiv1.AnswerApprovalResponse{Outcome: &apiv1.ApprovalOutcome{Answer: text, By: "console"}})

@@ -48,7 +48,7 @@ export function renderDiff(text) {
     body.append(row("note", "", "", "", `${lines.length - maxLines} more lines are not shown`));
   return h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Changes" },
+    { class: "scroll changes", tabindex: "0", role: "region", "aria-label": "Changes" },
     h("table", { class: "diff" }, h("caption", { class: "sr" }, "Changes, line by line"), body),
   );
 }

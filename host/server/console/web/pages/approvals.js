@@ -1,5 +1,5 @@
 // Approvals: what waits for a person, and what was approved for later calls. An answer names the bytes that were shown.
-import { announce, button, empty, facts, h, pill, redraw, replace, setText, table } from "../dom.js";
+import { announce, bringUp, button, empty, facts, h, pill, redraw, replace, setText, table } from "../dom.js";
 import { approvals, explain, missing } from "../api.js";
 import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
@@ -41,11 +41,23 @@ export async function show({ body, args, signal, approver, operator }) {
     remembered,
   );
 
+  let order = [], // ids, as they are listed
+    changed = ""; // the call of which the arguments were changed in the question that is shown
+
   function draw() {
     const all = [...waiting.values()];
-    if (!waiting.has(selected)) selected = all[0]?.id ?? "";
-    const had = list.contains(document.activeElement);
-    replace(
+    const again = changed && all.find((a) => a.callId === changed && a.id !== selected);
+    if (again) {
+      selected = again.id;
+      changed = "";
+    } else if (!waiting.has(selected)) {
+      // the one below comes up, or the one above the last
+      const at = order.indexOf(selected);
+      const near = [...order.slice(at + 1), ...order.slice(0, Math.max(at, 0)).reverse()];
+      selected = near.find((id) => waiting.has(id)) ?? all[0]?.id ?? "";
+    }
+    order = all.map((a) => a.id);
+    redraw(
       list,
       all.map((a) =>
         h(
@@ -62,23 +74,28 @@ export async function show({ body, args, signal, approver, operator }) {
               },
             },
             h("span", { class: "name" }, a.tool?.name ?? "?", " ", a.risk && pill(a.risk, risks[a.risk])),
+            h("span", { class: "sub mono" }, gist(a)),
             h(
               "span",
               { class: "sub" },
-              [a.kind === 2 ? "asks" : "", a.caller, a.sessionId].filter(Boolean).join(" \u00b7 "),
+              [a.kind === 2 ? "asks" : "", a.caller, a.sessionId, ""].filter((v, i) => v || i === 3).join(" \u00b7 "),
+              h("span", { class: "age", "data-asked": String(millis(a.asked)) }, ago(millis(a.asked))),
             ),
           ),
         ),
       ),
     );
-    if (had) list.querySelector("[aria-current]")?.focus();
     if (!all.length) replace(list, h("li", {}, empty("Nothing waits.")));
     if (shown !== name(waiting.get(selected))) showOne();
   }
 
   function select(id) {
     selected = id;
+    changed = "";
+    history.replaceState(null, "", `#/approvals/${encodeURIComponent(id)}`);
     draw();
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    bringUp(detail);
   }
 
   function showOne() {
@@ -106,6 +123,7 @@ export async function show({ body, args, signal, approver, operator }) {
       facts([
         ["Caller", a.caller],
         ["Session", a.sessionId],
+        ["Call", a.callId && h("a", { href: `#/calls/${encodeURIComponent(a.callId)}` }, a.callId)],
         ["Folder", a.workdir],
         ["On behalf of", [a.viaTool, a.viaCallId].filter(Boolean).join(" ")],
         ["Asked", ago(millis(a.asked))],
@@ -255,6 +273,8 @@ export async function show({ body, args, signal, approver, operator }) {
     try {
       const { outcome } = await approvals.answer({ id: a.id, hash: a.hash, by: "console", ...fields });
       announce(`${a.tool?.name}: ${outcome?.answer ?? "answered"}`);
+      // changed arguments are asked about again: that question comes up next
+      if (outcome?.answer === "changed") changed = a.callId;
       if (outcome) end(a, outcome);
     } catch (error) {
       announce(explain(error), "error");
@@ -276,6 +296,7 @@ export async function show({ body, args, signal, approver, operator }) {
   };
   document.addEventListener("keydown", key);
   const ticking = setInterval(() => {
+    for (const age of list.querySelectorAll(".age")) setText(age, ago(Number(age.dataset.asked)));
     const a = waiting.get(selected),
       e = detail.querySelector(".left");
     if (a && e) setText(e, left(a));
@@ -293,6 +314,7 @@ export async function show({ body, args, signal, approver, operator }) {
         for (const a of message.approvals) {
           if (!a.outcome || told.has(name(a))) continue;
           told.add(name(a));
+          if (a.outcome.answer === "changed" && a.id === selected) changed = a.callId;
           ended.prepend(
             h(
               "li",
@@ -319,6 +341,26 @@ export async function show({ body, args, signal, approver, operator }) {
     },
     signal,
   );
+  if (args[0] && waiting.has(args[0])) bringUp(detail);
+  return ({ args: [id] }) => {
+    if (id !== undefined && waiting.has(id)) select(id);
+  };
+}
+
+// gist is what tells a question from others of its tool: the texts of its arguments, or what is asked.
+function gist(a) {
+  const texts = [];
+  const collect = (v) => {
+    if (typeof v === "string" || typeof v === "number") texts.push(String(v));
+    else if (v && typeof v === "object" && texts.length < 20) Object.values(v).forEach(collect);
+  };
+  try {
+    if (a.kind === 2) for (const r of Object.values(a.input?.requests ?? {})) texts.push(JSON.parse(r).params?.message ?? "");
+    else collect(JSON.parse(a.arguments || "{}"));
+  } catch {
+    texts.push(a.arguments); // no JSON is shown as it came
+  }
+  return texts.join(" ").replace(/\s+/g, " ").slice(0, 200) || "no arguments";
 }
 
 // name tells questions apart, and those that changed: two may be about the same bytes.
