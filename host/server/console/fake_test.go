@@ -52,6 +52,9 @@ type fake struct {
 	result    []*apiv1.Content
 	busy      bool
 
+	reloadFailure atomic.Value // string
+	untrusted     atomic.Bool  // whether the file on the disk is to be trusted
+
 	began time.Time    // when the newest call of the record began
 	more  atomic.Int32 // calls that began later
 	ended atomic.Bool  // whether the call that runs has ended
@@ -207,7 +210,8 @@ func answer[T any](m *T) (*connect.Response[T], error) { return connect.NewRespo
 
 func (f *fake) GetInfo(context.Context, *connect.Request[apiv1.GetInfoRequest]) (*connect.Response[apiv1.GetInfoResponse],
 	error) {
-	return answer(&apiv1.GetInfoResponse{Version: "0.0.0-test", Role: f.role, Started: timestamppb.Now(), Mode: "ask",
+	failure, _ := f.reloadFailure.Load().(string)
+	return answer(&apiv1.GetInfoResponse{ReloadFailure: failure, Version: "0.0.0-test", Role: f.role, Started: timestamppb.Now(), Mode: "ask",
 		Configuration: "/home/me/config.hcl", Workdir: "/home/me", Trusted: true})
 }
 
@@ -568,6 +572,6 @@ func (f configurationFake) Watch(ctx context.Context, _ *connect.Request[apiv1.W
 
 func (f configurationFake) Check(context.Context, *connect.Request[apiv1.CheckConfigurationRequest]) (
 	*connect.Response[apiv1.CheckConfigurationResponse], error) {
-	return answer(&apiv1.CheckConfigurationResponse{Changed: true, Mistakes: []*apiv1.Mistake{{Place: "config.hcl:31:1",
+	return answer(&apiv1.CheckConfigurationResponse{Changed: true, Untrusted: f.untrusted.Load(), Mistakes: []*apiv1.Mistake{{Place: "config.hcl:31:1",
 		Message: "there is no block plugn; did you mean plugin?"}}})
 }

@@ -112,3 +112,22 @@ func TestBrowserHasKeys(t *testing.T) {
 		t.Errorf("the page is %s", at)
 	}
 }
+
+// What is wrong with the configuration is said while it is, on the overview and beside the file.
+func TestBrowserNoticesTheConfiguration(t *testing.T) {
+	f := newFake(2, 2)
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "overview")
+	f.reloadFailure.Store("config.hcl:3: there is no block plugn")
+	b.see(".notice", "no block plugn")
+	f.reloadFailure.Store("")
+	b.wait(`!document.querySelector(".notice")`)
+	f.untrusted.Store(true)
+	b.open(server.URL, "configuration")
+	b.press("Check the file")
+	b.see(".notice", "toolhost trust")
+	f.untrusted.Store(false)
+	b.wait(`!document.querySelector(".notice")`)
+}

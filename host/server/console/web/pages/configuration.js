@@ -1,6 +1,6 @@
 // Configuration: what is in use and where it says so, and the mistakes of the file on the disk.
 import { announce, button, facts, h, pill, replace, table } from "../dom.js";
-import { configuration, explain, sources, watch } from "../api.js";
+import { configuration, explain, repeat, sources, watch } from "../api.js";
 import { code } from "../content.js";
 import { clock, millis } from "../format.js";
 
@@ -19,9 +19,13 @@ export async function show({ body, signal, operator }) {
     current,
   );
 
+  let before = "";
   async function look() {
     try {
       const r = await configuration.check({}, { signal });
+      const now = JSON.stringify(r);
+      if (check.firstChild && now === before) return;
+      before = now;
       replace(
         check,
         h(
@@ -43,9 +47,12 @@ export async function show({ body, signal, operator }) {
         ),
       );
     } catch (error) {
+      before = "";
       if (!signal.aborted) replace(check, h("p", { class: "problem", role: "alert" }, explain(error)));
     }
   }
+  // what is said of the file stays true while it is shown, also after toolhost trust
+  repeat(() => check.firstChild && look(), 3000, signal);
 
   async function reload() {
     try {
@@ -62,6 +69,7 @@ export async function show({ body, signal, operator }) {
     watch(
       sources.configuration,
       ({ configuration: c }) => {
+        if (check.firstChild) look();
         const blocks = Map.groupBy(c.settings, (s) => s.block);
         replace(
           current,
@@ -104,7 +112,7 @@ export async function show({ body, signal, operator }) {
       },
       signal,
       (state, error) => {
-        if (state === "live") return;
+        if (state === "live" || (state === "waiting" && current.firstChild)) return;
         replace(current, h("p", { class: state === "unimplemented" ? "notice" : "problem" }, explain(error)));
         first();
       },

@@ -1,6 +1,6 @@
 // Overview: how many calls, how long they take, what fails, what waits, and whether the plugins are well.
 import { empty, facts, h, redraw, replace, setText, table } from "../dom.js";
-import { explain, history, missing, noHistory, repeat, sources, watch } from "../api.js";
+import { explain, history, host, missing, noHistory, repeat, sources, watch } from "../api.js";
 import { ago, clock, count, duration, millis } from "../format.js";
 import { plot } from "../plot.js";
 import { stateOf } from "./plugins.js";
@@ -33,11 +33,14 @@ export async function show({ body, info, signal }) {
   const past = [plots.calls, plots.errors, plots.latency];
   const each = h("span", { class: "hint" });
   const note = h("div", {}),
+    notices = h("div", { role: "status" }),
+    about = h("div", {}),
     health = h("div", {}),
     running = h("div", {});
   replace(
     body,
     h("div", { class: "row filterrow" }, span, each),
+    notices,
     note,
     h(
       "dl",
@@ -54,27 +57,39 @@ export async function show({ body, info, signal }) {
     h("h2", { class: "section" }, "Running calls"),
     running,
     h("h2", { class: "section" }, "Host"),
-    facts([
-      ["Version", info.version],
-      ["Configuration", info.configuration],
-      ["Trusted", info.trusted ? "yes" : "no"],
-      ["Folder", info.workdir],
-      ["Profile", info.profile],
-      ["Approval mode", info.mode.replace("_", " ")],
-      ["Started", info.started && `${clock(millis(info.started))} (${ago(millis(info.started))})`],
-      ["Process", info.pid || ""],
-      ["Listens at", info.addresses.join(", ")],
-    ]),
-    info.reloadFailure &&
-      h("p", { class: "notice" }, `The configuration has changed, and is used as it was: ${info.reloadFailure}`),
-    info.problems.map((p) => h("p", { class: "notice" }, p)),
+    about,
   );
+
+  function describe(info) {
+    replace(
+      about,
+      facts([
+        ["Version", info.version],
+        ["Configuration", info.configuration],
+        ["Trusted", info.trusted ? "yes" : "no"],
+        ["Folder", info.workdir],
+        ["Profile", info.profile],
+        ["Approval mode", info.mode.replace("_", " ")],
+        ["Started", info.started && `${clock(millis(info.started))} (${ago(millis(info.started))})`],
+        ["Process", info.pid || ""],
+        ["Listens at", info.addresses.join(", ")],
+      ]),
+    );
+    const said = [
+      info.reloadFailure && `The configuration has changed, and is used as it was: ${info.reloadFailure}`,
+      info.stopping && "The host is stopping: it waits for its last calls to end.",
+      ...info.problems,
+    ].filter(Boolean);
+    if (said.join() !== notices.dataset.said) replace(notices, said.map((p) => h("p", { class: "notice" }, p)));
+    notices.dataset.said = said.join();
+  }
 
   async function refresh() {
     const until = Date.now(),
       since = until - span.value * 60000;
     const at = (ms) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: 0 });
     try {
+      describe(await host.getInfo({}, { signal }));
       const filter = { since: at(since), until: at(until) };
       const s = await history.stats({ filter, steps }, { signal });
       const times = s.times.map((t) => millis(t) / 1000),
@@ -104,9 +119,16 @@ export async function show({ body, info, signal }) {
     }
   }
 
+  describe(info);
+
   const live = new Map(),
     samples = [];
+  let known = false; // whether the host says which calls run
   const drawRunning = () => {
+    if (!known) {
+      for (const name of ["Running", "Waiting"]) setText(tiles[name], "\u2013");
+      return void replace(running, empty("Which calls run is not known while the host does not answer."));
+    }
     const all = [...live.values()],
       waiting = all.filter((c) => c.status === "awaiting_approval").length;
     setText(tiles.Running, all.length - waiting);
@@ -130,10 +152,10 @@ export async function show({ body, info, signal }) {
         : empty("No call runs."),
     );
   };
-  drawRunning();
   watch(
     sources.calls,
     (message) => {
+      known = true;
       if (message.snapshot) live.clear();
       for (const c of message.calls)
         if (c.ended) live.delete(c.callId);
@@ -141,10 +163,17 @@ export async function show({ body, info, signal }) {
       drawRunning();
     },
     signal,
-    (state, error) => state === "unimplemented" && replace(running, h("p", { class: "notice" }, explain(error))),
+    (state, error) => {
+      if (state === "live") return;
+      known = false;
+      live.clear();
+      drawRunning();
+      if (state === "unimplemented") replace(running, h("p", { class: "notice" }, explain(error)));
+    },
   );
 
   const sample = async () => {
+    if (!known) return;
     const waiting = [...live.values()].filter((c) => c.status === "awaiting_approval").length;
     samples.push([Date.now() / 1000, live.size - waiting, waiting]);
     if (samples.length > 300) samples.shift();
