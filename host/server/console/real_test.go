@@ -301,12 +301,25 @@ func TestBrowserSurvivesARestart(t *testing.T) {
 	b.signIn(h.url, h.token)
 	b.open(h.url, "plugins")
 	b.see("h2", "shell")
+	b.wait(`["overview", "calls", "tools"].every((n) => performance.getEntriesByType("resource").some((r) => r.name.includes("/pages/" + n)))`)
 	b.expect("ERR_")
 	url := h.url
 	h.stop()
 	b.see(".connection", "Not connected")
+	b.press("Overview") // while the host is away nothing is claimed of it
+	b.see(".problem", "The host does not answer")
+	b.see(".empty", "not known")
+	if tiles := eval[string](b, `[...document.querySelectorAll(".tile dd")].map((e) => e.textContent).join("")`); tiles != strings.Repeat("\u2013", 6) {
+		t.Errorf("the overview shows %s", tiles)
+	}
+	b.press("Tools")
+	b.see(".problem", "The host does not answer")
+	b.screenshot("real-away")
 	h.start(strings.TrimPrefix(url, "http://"))
 	b.wait(`document.querySelector(".connection").textContent === ""`)
+	b.see(".list", "shell__exec") // by itself
+	b.press("Overview")
+	b.see(".empty", "No call runs")
 	b.press("Tools")
 	b.see(".list", "shell__exec")
 }

@@ -21,8 +21,15 @@ export const policy = v1.createClient(v1.PolicyService, transport);
 export const configuration = v1.createClient(v1.ConfigurationService, transport);
 export const { Code, Role } = v1;
 
+// unreachable says whether the host has not answered at all: browsers name that in words of their own.
+export const unreachable = (error) =>
+  (error instanceof v1.ConnectError
+    ? [Code.Unknown, Code.Unavailable, Code.Internal].includes(error.code) && !error.findDetails(v1.ErrorDetailSchema).length
+    : true) && /fetch|network|load failed|dynamically imported|module script/i.test(String(error?.message));
+
 // explain returns the sentence of an error: what happened, and what to do where the server says it.
 export function explain(error) {
+  if (unreachable(error)) return "The host does not answer. This page goes on when it does.";
   if (!(error instanceof v1.ConnectError)) return String(error?.message ?? error);
   const [detail] = error.findDetails(v1.ErrorDetailSchema);
   return detail

@@ -1,7 +1,7 @@
 // The frame of the console: sign-in, navigation, live badges, and one page at a time.
 import "./trust.js";
 import { announce, button, h, replace, setText } from "./dom.js";
-import { explain, host, Role, signedOut } from "./api.js";
+import { explain, host, Role, signedOut, unreachable } from "./api.js";
 import { hasToken, key, signIn, signOut, takeToken } from "./session.js";
 import { begin, follow, waiting } from "./waiting.js";
 
@@ -40,6 +40,7 @@ async function start() {
     return showSignIn(signedOut(error) ? "" : explain(error));
   }
   frame();
+  for (const [name] of pages) load(name).catch(() => {}); // so that all can be shown while the host is away
   watchApprovals();
   document.addEventListener("signedout", () => location.reload());
   window.addEventListener("hashchange", show);
@@ -118,6 +119,18 @@ function title() {
   document.title = `${badge.hidden ? "" : `(${badge.firstChild.textContent}) `}${pageTitle} \u00b7 toolhost`;
 }
 
+// load imports a page; what could not be loaded once is asked for by another address, since browsers may keep the failure.
+const attempts = {};
+async function load(name) {
+  attempts[name] ??= 0;
+  try {
+    return await import(`./pages/${name}.js${attempts[name] ? `?${attempts[name]}` : ""}`);
+  } catch (error) {
+    attempts[name]++;
+    throw error;
+  }
+}
+
 // show draws the page that the address names. A page that is shown already is given its new address, where it takes one.
 async function show() {
   if (hasToken()) return;
@@ -149,7 +162,7 @@ async function show() {
   heading.focus({ preventScroll: true });
   scrollTo(0, 0);
   try {
-    const page = await import(`./pages/${known[0]}.js`);
+    const page = await load(known[0]);
     if (!controller.signal.aborted) {
       controller.move = await page.show({
         body,
@@ -163,6 +176,7 @@ async function show() {
   } catch (error) {
     if (controller.signal.aborted) return;
     if (signedOut(error)) return location.reload();
+    controller.unreachable = unreachable(error); // it is shown again when the host answers
     body.append(h("p", { class: "problem", role: "alert" }, explain(error)));
   }
   body.setAttribute("aria-busy", "false");
@@ -192,6 +206,7 @@ function watchApprovals() {
       title();
     },
     state(state, error) {
+      if (state === "live" && current?.unreachable) show();
       setText(connection, state === "waiting" ? "Not connected" : "");
       connection.title = state === "waiting" ? explain(error) : "";
     },

@@ -127,7 +127,7 @@ export function startCall(tool, arguments_) {
           h(
             "p",
             { class: "problem", role: "alert" },
-            `${explain(error)}. `,
+            `${explain(error).replace(/\.$/, "")}. `,
             id && "The tool may have run: look at the call before you run it again.",
           ),
         );
