@@ -50,6 +50,7 @@ type fake struct {
 	approvals []*apiv1.Approval
 	running   []*apiv1.Plugin
 	result    []*apiv1.Content
+	output    []string // what a call prints, in parts
 	busy      bool
 
 	reloadFailure atomic.Value // string
@@ -253,6 +254,13 @@ func (f *fake) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
 		return s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: &apiv1.CallResult{CallId: "call-1",
 			Status: "ok", Content: f.result}}})
 	}
+	if f.output != nil {
+		for _, part := range f.output {
+			event(&apiv1.Event{Type: "output", Stream: "stdout", Data: []byte(part)})
+		}
+		return s.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: &apiv1.CallResult{CallId: "call-1",
+			Status: "ok", Content: f.result, Structured: `{"exit_code":0}`}}})
+	}
 	event(&apiv1.Event{Type: "progress", Done: 1, Total: 3, Message: "one of three"})
 	event(&apiv1.Event{Type: "output", Stream: "stdout", Data: []byte("first line " + hostile + "\n")})
 	event(&apiv1.Event{Type: "log", Level: "warn", Message: "careful"})
@@ -423,6 +431,13 @@ func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPlu
 
 func (f pluginFake) Logs(ctx context.Context, r *connect.Request[apiv1.LogsRequest],
 	s *connect.ServerStream[apiv1.LogsResponse]) error {
+	if r.Msg.Plugin == "quiet" {
+		_ = s.Send(&apiv1.LogsResponse{})
+		if r.Msg.Follow {
+			return f.watch(ctx)
+		}
+		return nil
+	}
 	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile, "the log of " + r.Msg.Plugin}})
 	if !r.Msg.Follow {
 		return nil

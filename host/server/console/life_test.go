@@ -30,6 +30,51 @@ func TestBrowserOffersAViewerNothingToDo(t *testing.T) {
 	b.see(".who", "viewer")
 }
 
+// An approver answers what waits, and is offered nothing else.
+func TestBrowserOffersAnApproverAnswers(t *testing.T) {
+	f := newFake(2, 2)
+	f.role = apiv1.Role_ROLE_APPROVER
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	for _, page := range []string{"tools/demo__nested", "plugins", "configuration"} {
+		b.open(server.URL, page)
+		b.settle()
+		if can := eval[string](b, `[...document.querySelectorAll("main button:not(:disabled)")].map((b) => b.textContent).filter((n) =>
+			["Run", "Preview", "Reload", "Reset"].includes(n)).join()`); can != "" {
+			t.Errorf("%s offers %s", page, can)
+		}
+	}
+	b.open(server.URL, "approvals")
+	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	if eval[bool](b, `[...document.querySelectorAll("main button")].some((b) => b.textContent === "Edit")`) {
+		t.Error("an approver is offered to change the arguments")
+	}
+	b.press("Approve")
+	b.see(".detail h2", "demo__hostile")
+	b.see(".who", "approver")
+}
+
+// A plugin that waits for its first call has no trouble, and a log without lines says so.
+func TestBrowserShowsPluginsAtRest(t *testing.T) {
+	f := newFake(2, 2)
+	f.running = []*apiv1.Plugin{{Name: "quiet", State: "known", Reason: "the first call starts it"},
+		{Name: "broken", State: "backoff", Reason: "it is started again soon"}}
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "overview")
+	b.see("td", "started again soon")
+	if text := eval[string](b, `document.querySelector("main").innerText`); strings.Contains(text, "first call starts it") {
+		t.Error("a plugin at rest is shown with trouble")
+	}
+	b.open(server.URL, "plugins")
+	b.pressIn("#plugin-quiet", "Logs")
+	b.see("#plugin-quiet .hint", "Nothing was printed yet")
+	b.pressIn("#plugin-broken", "Logs")
+	b.see("#plugin-broken .live", "a line")
+}
+
 // A page that is not looked at holds no stream, and has the present again when it is.
 func TestBrowserHidesWithoutStreams(t *testing.T) {
 	f := newFake(2, 2)

@@ -126,3 +126,8 @@ export function exact(json) {
       : Object.values(v).reduce((sum, each) => sum + count(each), Array.isArray(v) ? 0 : Object.keys(v).length);
   return names === count(value);
 }
+
+// plain takes out what colours a text on a terminal.
+export function plain(text) {
+  return text.replace(/\u001b\[[0-9;:]*m/g, "");
+}

@@ -11,6 +11,12 @@ function time(seconds) {
   return `${two(t.getHours())}:${two(t.getMinutes())}` + (t.getSeconds() ? `:${two(t.getSeconds())}` : "");
 }
 
+// alone returns the places of values without a neighbour: a line has two ends, and would not show them.
+function alone(values) {
+  const none = (v) => v === null || v === undefined;
+  return values.flatMap((v, i) => (!none(v) && none(values[i - 1]) && none(values[i + 1]) ? [i] : []));
+}
+
 // plot returns an element and set(data): seconds since 1970, then one list of numbers for each label.
 // unit makes a text of a value; the axis reaches to least at the least.
 export function plot(title, labels, unit, least = 1) {
@@ -34,7 +40,7 @@ export function plot(title, labels, unit, least = 1) {
       {
         width: Math.max(200, place.clientWidth),
         height: 150,
-        padding: [8, 10, 0, 0],
+        padding: [8, 26, 0, 0],
         cursor: { drag: { x: false, y: false } },
         legend: { show: labels.length > 1, live: false },
         scales: {
@@ -43,7 +49,11 @@ export function plot(title, labels, unit, least = 1) {
         },
         axes: [
           { ...axis, size: 26, values: (_, splits) => splits.map(time) },
-          { ...axis, values: (_, splits) => splits.map((v) => unit(v)) },
+          {
+            ...axis,
+            values: (_, splits) => splits.map((v) => unit(v)),
+            size: (_, values) => 18 + 6.5 * Math.max(4, ...(values ?? []).map((v) => String(v).length)),
+          },
         ],
         series: [
           {},
@@ -52,7 +62,7 @@ export function plot(title, labels, unit, least = 1) {
             stroke: css(colours[i]),
             width: 1.6,
             dash: dashes[i],
-            points: { show: false },
+            points: { show: true, size: 5, filter: (u, i) => alone(u.data[i]) },
             fill: labels.length === 1 ? css("--plot-fill") : undefined,
           })),
         ],

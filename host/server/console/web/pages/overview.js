@@ -12,6 +12,8 @@ const spans = [
   ["24 hours", 1440],
 ];
 const steps = 60;
+const sampleEvery = 2000; // milliseconds
+const samples = []; // of the calls at work, also from before another page was shown
 
 export async function show({ body, info, signal }) {
   const tiles = Object.fromEntries(
@@ -121,8 +123,7 @@ export async function show({ body, info, signal }) {
 
   describe(info);
 
-  const live = new Map(),
-    samples = [];
+  const live = new Map();
   let known = false; // whether the host says which calls run
   const drawRunning = () => {
     if (!known) {
@@ -175,7 +176,10 @@ export async function show({ body, info, signal }) {
   const sample = async () => {
     if (!known) return;
     const waiting = [...live.values()].filter((c) => c.status === "awaiting_approval").length;
-    samples.push([Date.now() / 1000, live.size - waiting, waiting]);
+    const now = Date.now() / 1000,
+      last = samples.at(-1)?.[0] ?? now;
+    if (now - last > (3 * sampleEvery) / 1000) samples.push([last + 1, null, null]); // nothing is known of the time between
+    samples.push([now, live.size - waiting, waiting]);
     if (samples.length > 300) samples.shift();
     plots.queue.set([0, 1, 2].map((i) => samples.map((s) => s[i])));
   };
@@ -199,7 +203,10 @@ export async function show({ body, info, signal }) {
                 p.tools || "",
                 p.restarts || "",
                 p.calls || "",
-                [p.crashes && count(p.crashes, "crash", "crashes"), p.state !== "ready" && (p.reason || p.lastError)]
+                [
+                  p.crashes && count(p.crashes, "crash", "crashes"),
+                  !["ready", "known"].includes(p.state) && (p.reason || p.lastError),
+                ]
                   .filter(Boolean)
                   .join(", "),
               ]),
@@ -211,7 +218,7 @@ export async function show({ body, info, signal }) {
     (state, error) => state === "unimplemented" && replace(health, h("p", { class: "notice" }, explain(error))),
   );
 
-  repeat(sample, 2000, signal);
+  repeat(sample, sampleEvery, signal);
   await refresh();
   repeat(refresh, 5000, signal);
 }

@@ -1,7 +1,7 @@
 // Plugins: their processes as they change, with the last crash, the sandbox, and their logs.
 import { announce, button, empty, facts, h, pill, replace, setText } from "../dom.js";
 import { explain, plugins, repeat, sources, watch } from "../api.js";
-import { ago, bytes, clock, count, duration, millis } from "../format.js";
+import { ago, bytes, clock, count, duration, millis, plain } from "../format.js";
 
 const kinds = {
   ready: "good",
@@ -192,7 +192,7 @@ function makeCard(name, signal, operator) {
       const what = c ? `Last crash ${ago(millis(c.time))}, generation ${c.generation}` : "Last lines of standard error";
       setText(printed.title, what);
       setText(printed.cause, c ? c.error : "");
-      setText(printed.lines, (c ?? p).stderr.join("\n") || "It printed nothing on standard error.");
+      setText(printed.lines, plain((c ?? p).stderr.join("\n")) || "It printed nothing on standard error.");
       printed.element.hidden = !c && p.stderr.length === 0;
     },
   };
@@ -230,7 +230,9 @@ function follow(name, place, signal) {
     { class: "code scroll live", tabindex: "0", role: "log", "aria-label": `Logs of ${name}` },
     lines,
   );
-  replace(place, box);
+  const none = h("p", { class: "hint" }, "Nothing was printed yet.");
+  none.hidden = true;
+  replace(place, none, box);
   let shown = []; // the lines
   watch(
     sources.logs(name),
@@ -241,14 +243,17 @@ function follow(name, place, signal) {
         shown = [];
       }
       const atEnd = box.scrollTop + box.clientHeight > box.scrollHeight - 30;
-      for (const line of message.lines.slice(old)) lines.append(h("span", {}, line + "\n"));
+      for (const line of message.lines.slice(old)) lines.append(h("span", {}, plain(line) + "\n"));
       shown = shown.concat(message.lines.slice(old)).slice(-5000);
+      none.hidden = shown.length > 0;
+      box.hidden = !shown.length;
       while (lines.childNodes.length > 5000) lines.firstChild.remove();
       if (atEnd) box.scrollTop = box.scrollHeight;
     },
     signal,
     (state, error) => {
       if (state === "live") return;
+      box.hidden = false;
       lines.append(h("span", { class: "log" }, `${explain(error)}\n`));
     },
   );
