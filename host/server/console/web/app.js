@@ -32,14 +32,16 @@ window.addEventListener("hashchange", () => {
 
 async function start() {
   const token = takeToken();
+  let refused = ""; // why the token of the address is not valid: a session from before may be
+  if (token) await signIn(token).catch((error) => (refused = explain(error)));
+  if (!key()) return showSignIn(refused);
   try {
-    if (token) await signIn(token);
-    if (!key()) return showSignIn("");
     info = await host.getInfo({});
   } catch (error) {
-    return showSignIn(signedOut(error) ? "" : explain(error));
+    return showSignIn(refused || (signedOut(error) ? "" : explain(error)));
   }
   frame();
+  if (refused) announce(`${refused}. You are still signed in as before`, "error");
   for (const [name] of pages) load(name).catch(() => {}); // so that all can be shown while the host is away
   watchApprovals();
   document.addEventListener("signedout", () => location.reload());
