@@ -54,6 +54,12 @@ func TestBrowserRunsAToolFromItsForm(t *testing.T) {
 	b.wait(`document.querySelectorAll(".content img").length === 1 && document.querySelector(".content img").naturalWidth === 1`)
 	b.see(".diff", "<b>new</b>")
 	b.screenshot("call")
+	b.press("Policy")
+	b.see("h2", "organization")
+	b.press("Tools")
+	b.press("demo__nestedNested")
+	b.wait(`document.querySelector('[name="arguments[owner][mail]"]')?.value === "ada@example.com"`) // what was filled in is kept
+	b.see(".live", "first line")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var got, want any
@@ -94,4 +100,39 @@ func TestBrowserShowsResultsInSight(t *testing.T) {
 	b.see(".result", "a line")
 	seen(".result")
 	b.screenshot("result-in-sight")
+}
+
+// Colours of a terminal are left out, also where the parts of an output divide one, and what was printed is shown once.
+func TestBrowserTakesColoursOut(t *testing.T) {
+	f := newFake(2, 2)
+	f.output = []string{"plain \x1b[3", "1;1mred\x1b", "[0m \x1b]0;title\n"}
+	f.result = []*apiv1.Content{{Type: "text", Text: "\x1b[32mgreen\x1b[0m"}}
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "tools/demo__loop")
+	b.wait(`!!document.querySelector(".form")`)
+	b.press("Run")
+	b.see(".result .content", "green")
+	if text := eval[string](b, `document.querySelector(".live").textContent.trim() + "|" + document.querySelector(".content").textContent`); text !=
+		"plain red \u2423U+001B\u2423]0;title|green" {
+		t.Errorf("the page shows %q", text)
+	}
+	f.output, f.result = []string{"\x1b[31monce\x1b[0m\n"}, []*apiv1.Content{{Type: "text", Text: "exit 0\nonce\n"}}
+	b.press("Run")
+	b.see(".result .content", "once")
+	if n := eval[int](b, `document.querySelector(".call").innerText.split("once").length - 1`); n != 1 {
+		t.Errorf("the output is shown %d times", n)
+	}
+}
+
+// A link with a token that is not valid leaves a session that is.
+func TestBrowserKeepsItsSession(t *testing.T) {
+	server := newFake(2, 2).serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.expect("401")
+	b.do(chromedp.Navigate(server.URL + "/#token=wrong"))
+	b.see("#announcements", "You are still signed in")
+	b.see("h1", "Overview")
 }

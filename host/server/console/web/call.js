@@ -3,7 +3,7 @@
 import { announce, button, h, replace, reveal, setText } from "./dom.js";
 import { callSlot, explain, host } from "./api.js";
 import { renderResult } from "./content.js";
-import { duration } from "./format.js";
+import { duration, plain } from "./format.js";
 import { follow, waiting } from "./waiting.js";
 
 const maxPrinted = 1_000_000; // characters of output that stay on the page while a call runs
@@ -64,7 +64,8 @@ export function startCall(tool, arguments_) {
   const kept = new AbortController(), // ends the images of the result
     over = new AbortController(), // ends the stream
     done = new AbortController(); // ends what follows the call
-  const decoders = {};
+  const decoders = {},
+    begun = {};
   let id = "",
     printed = 0;
   const call = {
@@ -114,6 +115,8 @@ export function startCall(tool, arguments_) {
             bar.hidden = true;
             setText(status, `${message.value.status === "ok" ? "Done" : "Failed"} in ${took()}`);
             replace(place, renderResult(message.value, kept.signal));
+            // what was printed is not shown twice
+            if (message.value.content.some((c) => plain(c.text).includes(stream.textContent.trim()))) live.hidden = true;
             reveal(element);
         }
       }
@@ -173,8 +176,16 @@ export function startCall(tool, arguments_) {
         break;
       case "output":
         decoders[e.stream] ??= new TextDecoder();
-        print(decoders[e.stream].decode(e.data, { stream: true }), e.stream);
+        print(whole(e.stream, decoders[e.stream].decode(e.data, { stream: true })), e.stream);
     }
+  }
+
+  // whole keeps back a colour of which the end is still to come.
+  function whole(stream, content) {
+    const all = (begun[stream] ?? "") + content;
+    const cut = all.search(/\u001b(\[[0-9;:]{0,40})?$/);
+    begun[stream] = cut < 0 ? "" : all.slice(cut);
+    return plain(cut < 0 ? all : all.slice(0, cut));
   }
 
   function print(content, kind) {

@@ -1,7 +1,7 @@
 // What tools and plugins wrote: texts as text, diffs as diffs, images of four types from bytes, the rest by name.
 import { h } from "./dom.js";
 import { isDiff, renderDiff } from "./diff.js";
-import { bytes, pretty, text } from "./format.js";
+import { bytes, plain, pretty, text } from "./format.js";
 
 const images = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]); // no SVG: it is a document
 const maxText = 400_000; // characters of one part
@@ -38,6 +38,7 @@ function renderPart(part, signal) {
 
 // renderText shows a diff as one, JSON indented, and anything else unchanged.
 export function renderText(content) {
+  content = plain(content);
   if (isDiff(content)) return renderDiff(content);
   return code(content);
 }
@@ -82,7 +83,10 @@ export function renderResult(result, signal) {
     !result.content.some((c) => c.type === "text" && pretty(c.text) === pretty(result.structured))
   ) {
     const diff = diffIn(result.structured);
-    out.push(h("h3", {}, "Structured result"), diff ?? code(result.structured, "Structured result"));
+    const shown = diff ?? code(result.structured, "Structured result");
+    // the same in another form, as a rule
+    if (result.content.length && !diff) out.push(h("details", {}, h("summary", {}, "Structured result"), shown));
+    else out.push(h("h3", {}, "Structured result"), shown);
   }
   if (result.truncated) {
     out.push(

@@ -3,7 +3,7 @@ import { announce, button, empty, facts, h, pill, redraw, replace, setText, tabl
 import { explain, history, host, missing, noHistory, repeat, sources, watch } from "../api.js";
 import { code, renderResult } from "../content.js";
 import { effect, renderDecision } from "../decision.js";
-import { bytes, clock, count, duration, millis, text } from "../format.js";
+import { bytes, clock, count, duration, millis, plain, text } from "../format.js";
 import { virtualList } from "../virtual.js";
 import { follow, waiting } from "../waiting.js";
 
@@ -410,7 +410,7 @@ function drawCall(body, id, story, goesOn, signal, operator) {
                 e.stream,
                 e.level,
                 e.message,
-                e.data.length ? text(e.data) : "",
+                e.data.length ? plain(text(e.data)) : "",
                 e.total ? `${e.done} of ${e.total}` : "",
               ]
                 .filter(Boolean)

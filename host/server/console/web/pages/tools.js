@@ -87,7 +87,7 @@ async function showTool(detail, name, signal, operator) {
   const form = h("div", { class: "arguments" });
   const previewed = h("div", { class: "output", "aria-live": "polite" });
   const out = h("div", { class: "output", "aria-live": "polite" });
-  const arguments_ = await editor(form, tool.inputSchema, signal);
+  const arguments_ = await editor(form, tool.name, tool.inputSchema, signal);
   signal.throwIfAborted();
   const call = () => {
     if (!arguments_.valid()) return;
@@ -165,8 +165,10 @@ function definition(tool) {
   );
 }
 
+const drafts = new Map(); // arguments that were written for a tool, for when its page is shown again
+
 // editor shows a form and JSON as two views of the arguments; text() is the arguments as they are sent.
-async function editor(place, schema, signal) {
+async function editor(place, tool, schema, signal) {
   const area = h("textarea", { rows: "10", spellcheck: "false", "aria-label": "Arguments as JSON", class: "json" });
   const problem = h("p", { class: "fielderror", role: "alert", hidden: true });
   let form = null,
@@ -177,7 +179,12 @@ async function editor(place, schema, signal) {
   } catch (error) {
     reason = error instanceof Unsupported ? error.message : `the form could not be made (${error.message})`;
   }
-  signal.addEventListener("abort", () => form?.close(), { once: true });
+  const keep = () => {
+    drafts.set(tool, { mode, text: arguments_.text() });
+    form?.close();
+  };
+  if (signal.aborted) form?.close();
+  else signal.addEventListener("abort", keep, { once: true });
   const formTab = h("button", { type: "button", role: "tab", onclick: () => select("form") }, "Form");
   const jsonTab = h("button", { type: "button", role: "tab", onclick: () => select("json") }, "JSON");
   const tabs = h(
@@ -233,10 +240,17 @@ async function editor(place, schema, signal) {
     mode = "json";
     replace(place, h("p", { class: "hint" }, `There is no form for this tool: ${reason}.`), jsonPanel);
   }
-  return {
+  const arguments_ = {
     text: () => (mode === "json" ? area.value.trim() || "{}" : form.text()),
     valid: () => mode === "json" || form.check() === 0,
   };
+  const draft = drafts.get(tool);
+  if (draft && draft.text !== "{}") {
+    await select("json");
+    area.value = pretty(draft.text);
+    if (draft.mode === "form" && form) await select("form");
+  }
+  return arguments_;
 }
 
 async function showPreview(out, tool, args, signal) {
