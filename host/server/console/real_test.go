@@ -548,7 +548,7 @@ func TestBrowserKeepsACallOnOtherPages(t *testing.T) {
 	b.see(".list", "shell__exec")
 	eval[bool](b, `[...document.querySelectorAll(".list a")].find((a) => a.textContent.startsWith("shell__exec")).click(), true`)
 	b.see(".call .result", "written")
-	b.wait(`document.querySelector(".call").getBoundingClientRect().top < innerHeight - 200`)
+	b.wait(`(({ top, bottom }) => top >= 0 && bottom <= innerHeight + 1)(document.querySelector(".call").getBoundingClientRect())`)
 	b.screenshot("real-kept-call")
 	eval[bool](b, `document.querySelector(".call .status a").click(), true`)
 	b.see(".decision", "dates")

@@ -24,7 +24,8 @@ export const { Code, Role } = v1;
 // unreachable says whether the host has not answered at all: browsers name that in words of their own.
 export const unreachable = (error) =>
   (error instanceof v1.ConnectError
-    ? [Code.Unknown, Code.Unavailable, Code.Internal].includes(error.code) && !error.findDetails(v1.ErrorDetailSchema).length
+    ? [Code.Unknown, Code.Unavailable, Code.Internal].includes(error.code) &&
+      !error.findDetails(v1.ErrorDetailSchema).length
     : true) && /fetch|network|load failed|dynamically imported|module script/i.test(String(error?.message));
 
 // explain returns the sentence of an error: what happened, and what to do where the server says it.
@@ -45,10 +46,11 @@ export const missing = (error) => error instanceof v1.ConnectError && error.code
 export const signedOut = (error) => error instanceof v1.ConnectError && error.code === Code.Unauthenticated;
 
 // Browsers open six connections to a host over HTTP/1.1, for all of its tabs, and a stream takes one for as long as it
-// lasts. So all tabs together hold at most two watches and two calls as streams, and the rest is left for requests. Each
-// stream has a lock of the browser, which ends with its tab.
+// lasts. So all tabs together hold at most two watches and two calls as streams, and the rest is left for requests.
+// Each stream has a lock of the browser, which ends with its tab.
 const slots = { watch: 2, call: 2 };
-const mine = new Set(); // locks of this tab, where the browser has none: a page that came from another machine without TLS
+// Locks of this tab, where the browser has none: for a page that came from another machine without TLS.
+const mine = new Set();
 
 // takeSlot returns what gives the slot back, or null while all are taken.
 async function takeSlot(kind) {
@@ -120,8 +122,8 @@ export const sources = {
 const askEvery = 1000; // milliseconds, of a watch without a stream
 
 // watch follows a source until signal is aborted: by a stream, which is opened again when it ends, when changes were
-// lost, and when the page is looked at again; while the tabs hold as many streams as they may, by asking every second. A
-// page that is not looked at does neither. state is called with "live", "waiting" or "unimplemented".
+// lost, and when the page is looked at again; while the tabs hold as many streams as they may, by asking every second.
+// A page that is not looked at does neither. state is called with "live", "waiting" or "unimplemented".
 export async function watch({ stream, list }, receive, signal, state = () => {}) {
   for (let pause = 500; !signal.aborted;) {
     await shown(signal);

@@ -121,7 +121,7 @@ function title() {
   document.title = `${badge.hidden ? "" : `(${badge.firstChild.textContent}) `}${pageTitle} \u00b7 toolhost`;
 }
 
-// load imports a page; what could not be loaded once is asked for by another address, since browsers may keep the failure.
+// load imports a page. What could not be loaded is asked for by another address: browsers may keep the failure.
 const attempts = {};
 async function load(name) {
   attempts[name] ??= 0;
@@ -133,7 +133,7 @@ async function load(name) {
   }
 }
 
-// show draws the page that the address names. A page that is shown already is given its new address, where it takes one.
+// show draws the page that the address names. One that is shown already is given its new address, where it takes one.
 async function show() {
   if (hasToken()) return;
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");

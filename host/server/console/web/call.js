@@ -116,7 +116,8 @@ export function startCall(tool, arguments_) {
             setText(status, `${message.value.status === "ok" ? "Done" : "Failed"} in ${took()}`);
             replace(place, renderResult(message.value, kept.signal));
             // what was printed is not shown twice
-            if (message.value.content.some((c) => plain(c.text).includes(stream.textContent.trim()))) live.hidden = true;
+            if (message.value.content.some((c) => plain(c.text).includes(stream.textContent.trim())))
+              live.hidden = true;
             reveal(element);
         }
       }

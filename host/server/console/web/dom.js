@@ -90,8 +90,8 @@ export function redraw(e, ...children) {
   return e;
 }
 
-// reveal scrolls what has come up into view: all of it, or its beginning. When there is more of it, who has scrolled since
-// the first time is left where they are.
+// reveal scrolls what has come up into view: all of it, or its beginning. When there is more of it, who has scrolled
+// since the first time is left where they are.
 const revealed = new WeakMap();
 
 export function reveal(e, first = false) {

@@ -116,10 +116,14 @@ function prepare(JSONEditor) {
 
 // A value that begins with the mark stands for the JSON that follows: json-editor has no other place for it.
 const mark = `\ue000${[...crypto.getRandomValues(new Uint8Array(12))].join("")}:`;
-const verbatim = (value) => (typeof value === "string" && value.startsWith(mark) ? value.slice(mark.length) : undefined);
+const verbatim = (value) =>
+  typeof value === "string" && value.startsWith(mark) ? value.slice(mark.length) : undefined;
 
 function stringify(value) {
-  return JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, (s) => (s.includes(mark) ? verbatim(JSON.parse(s)) : s) ?? s);
+  return JSON.stringify(value).replace(
+    /"(?:[^"\\]|\\.)*"/g,
+    (s) => (s.includes(mark) ? verbatim(JSON.parse(s)) : s) ?? s,
+  );
 }
 
 // makeForm throws when the schema is none that a form can show.

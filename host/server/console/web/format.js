@@ -21,7 +21,8 @@ export function duration(ms) {
 export function ago(ms) {
   if (!ms) return "";
   const d = Date.now() - ms;
-  return d < 2000 ? "now" : `${duration(d)} ago`;
+  if (d < 2000) return "now";
+  return d < 60000 ? `${Math.floor(d / 1000)} s ago` : `${duration(d)} ago`;
 }
 
 export function clock(ms) {
@@ -107,7 +108,7 @@ export function exactNumber(text) {
   return Number.isFinite(parsed) && plain(String(Math.abs(parsed))) === plain(text.replace("-", ""));
 }
 
-// exact says whether a text is JSON of which JSON.parse loses nothing: no digits of numbers, and no names that stand twice.
+// exact says whether JSON.parse loses nothing of a text: no digits of numbers, and no names that stand twice.
 export function exact(json) {
   let value;
   try {

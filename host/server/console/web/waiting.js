@@ -6,8 +6,8 @@ const followers = new Set();
 let known = false, // whether what waits was ever listed
   now = []; // the state of the watch
 
-// follow calls receive with each message of the watch, first with one that has all that waits, and state with the state of the
-// watch. waiting is true to the message by then.
+// follow calls receive with each message of the watch, first with one that has all that waits, and state with the state
+// of the watch. waiting is true to the message by then.
 export function follow(follower, signal) {
   followers.add(follower);
   signal?.addEventListener("abort", () => followers.delete(follower), { once: true });
@@ -35,11 +35,10 @@ function receive(message) {
   for (const f of [...followers]) f.receive?.(message);
 }
 
-// begin starts the watch. A page that is not looked at has none (api.js): it asks now and then, for the number in its title.
+// begin starts the watch. A page that is not looked at has none (api.js): it asks now and then, for the number in its
+// title.
 export function begin() {
-  const list = () =>
-    document.hidden &&
-    sources.approvals.list({}).then(receive, () => {}); // the watch says why
+  const list = () => document.hidden && sources.approvals.list({}).then(receive, () => {}); // the watch says why
   setInterval(list, 20000);
   watch(sources.approvals, receive, new AbortController().signal, (...state) => {
     now = state;

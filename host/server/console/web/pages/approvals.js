@@ -78,8 +78,8 @@ export async function show({ body, args, signal, approver, operator }) {
             h(
               "span",
               { class: "sub" },
-              [a.kind === 2 ? "asks" : "", a.caller, a.sessionId, ""].filter((v, i) => v || i === 3).join(" \u00b7 "),
               h("span", { class: "age", "data-asked": String(millis(a.asked)) }, ago(millis(a.asked))),
+              [a.kind === 2 && "asks", a.caller, a.sessionId].filter(Boolean).map((v) => ` \u00b7 ${v}`),
             ),
           ),
         ),
@@ -232,7 +232,10 @@ export async function show({ body, args, signal, approver, operator }) {
       answer(a, {
         approved: action === "accept",
         inputResponses: Object.fromEntries(
-          fields.map((f) => [f.key, action === "accept" ? `{"action":"accept","content":${f.text()}}` : `{"action":"${action}"}`]),
+          fields.map((f) => [
+            f.key,
+            action === "accept" ? `{"action":"accept","content":${f.text()}}` : `{"action":"${action}"}`,
+          ]),
         ),
       });
     };
@@ -287,6 +290,7 @@ export async function show({ body, args, signal, approver, operator }) {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input,textarea,select")) return;
     const ids = [...waiting.keys()],
       at = ids.indexOf(selected);
+    if (!ids.length) return;
     if (e.key === "j" || e.key === "ArrowDown") select(ids[Math.min(at + 1, ids.length - 1)] ?? "");
     else if (e.key === "k" || e.key === "ArrowUp") select(ids[Math.max(at - 1, 0)] ?? "");
     else if (e.key === "a" && !e.repeat) act.approve?.();
@@ -355,7 +359,8 @@ function gist(a) {
     else if (v && typeof v === "object" && texts.length < 20) Object.values(v).forEach(collect);
   };
   try {
-    if (a.kind === 2) for (const r of Object.values(a.input?.requests ?? {})) texts.push(JSON.parse(r).params?.message ?? "");
+    if (a.kind === 2)
+      for (const r of Object.values(a.input?.requests ?? {})) texts.push(JSON.parse(r).params?.message ?? "");
     else collect(JSON.parse(a.arguments || "{}"));
   } catch {
     texts.push(a.arguments); // no JSON is shown as it came

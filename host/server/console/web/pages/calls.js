@@ -126,7 +126,11 @@ export async function show({ body, args, query, signal, operator }) {
   function filter() {
     const f = used();
     if (f.tool && !/[*?[]/.test(f.tool)) f.tool = `*${f.tool}*`;
-    if (f.codes) f.codes = f.codes.toUpperCase().split(/[\s,]+/).filter(Boolean);
+    if (f.codes)
+      f.codes = f.codes
+        .toUpperCase()
+        .split(/[\s,]+/)
+        .filter(Boolean);
     if (f.since) f.since = { seconds: BigInt(Math.floor(Date.now() / 1000) - f.since * 60), nanos: 0 };
     return f;
   }
@@ -201,7 +205,11 @@ export async function show({ body, args, query, signal, operator }) {
       return; // the next search says why
     }
     if (loading || calls !== before) return;
-    const state = (list) => list.slice(0, r.calls.length).map((c) => `${c.callId} ${c.status}`).join();
+    const state = (list) =>
+      list
+        .slice(0, r.calls.length)
+        .map((c) => `${c.callId} ${c.status}`)
+        .join();
     if (state(r.calls) === state(calls)) return;
     if (list.element.scrollTop === 0) return load();
     const known = new Set(calls.map((c) => c.callId));

@@ -82,7 +82,11 @@ export async function show({ body, info, signal }) {
       info.stopping && "The host is stopping: it waits for its last calls to end.",
       ...info.problems,
     ].filter(Boolean);
-    if (said.join() !== notices.dataset.said) replace(notices, said.map((p) => h("p", { class: "notice" }, p)));
+    if (said.join() !== notices.dataset.said)
+      replace(
+        notices,
+        said.map((p) => h("p", { class: "notice" }, p)),
+      );
     notices.dataset.said = said.join();
   }
 
@@ -156,12 +160,14 @@ export async function show({ body, info, signal }) {
   watch(
     sources.calls,
     (message) => {
+      const first = !known;
       known = true;
       if (message.snapshot) live.clear();
       for (const c of message.calls)
         if (c.ended) live.delete(c.callId);
         else live.set(c.callId, c);
       drawRunning();
+      if (first) sample();
     },
     signal,
     (state, error) => {
@@ -178,7 +184,8 @@ export async function show({ body, info, signal }) {
     const waiting = [...live.values()].filter((c) => c.status === "awaiting_approval").length;
     const now = Date.now() / 1000,
       last = samples.at(-1)?.[0] ?? now;
-    if (now - last > (3 * sampleEvery) / 1000) samples.push([last + 1, null, null]); // nothing is known of the time between
+    // nothing is known of the time between
+    if (now - last > (3 * sampleEvery) / 1000) samples.push([last + 1, null, null]);
     samples.push([now, live.size - waiting, waiting]);
     if (samples.length > 300) samples.shift();
     plots.queue.set([0, 1, 2].map((i) => samples.map((s) => s[i])));
