@@ -22,7 +22,8 @@ export function ago(ms) {
   if (!ms) return "";
   const d = Date.now() - ms;
   if (d < 2000) return "now";
-  return d < 60000 ? `${Math.floor(d / 1000)} s ago` : `${duration(d)} ago`;
+  // smaller parts would change all the time
+  return d < 60_000 ? `${Math.floor(d / 1000)} s ago` : `${duration(Math.floor(d / 60_000) * 60_000)} ago`;
 }
 
 export function clock(ms) {
