@@ -53,14 +53,24 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !deadlinePassed(limited) || ctx.Err() != nil {
 			return result, err
 		}
-		e := sdk.EndedError(limited)
-		e.Message = c.Tool + " took longer than its limit of " + timeout.String() + " and was stopped"
+		e, shown := sdk.EndedError(limited), shownLimit(timeout)
+		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"
 		if c.outcome == sdk.OutcomeNotSent {
-			e.Message = c.Tool + " could not begin within its limit of " + timeout.String() + "; nothing was run"
+			e.Message = c.Tool + " could not begin within its limit of " + shown.String() + "; nothing was run"
 		}
-		e.Details = sdk.Details(map[string]int64{"timeout_ms": timeout.Milliseconds()})
+		e.Details = sdk.Details(map[string]int64{"timeout_ms": shown.Milliseconds()})
 		return result, e
 	}
+}
+
+// shownLimit has four digits of a limit: a caller may have taken some of the time that its user gave, such as to list
+// the tools.
+func shownLimit(limit time.Duration) time.Duration {
+	digit := time.Duration(1)
+	for limit/digit >= 10_000 {
+		digit *= 10
+	}
+	return limit.Round(digit)
 }
 
 // deadlinePassed tolerates a plugin that notices the deadline a moment before the host's timer does.

@@ -193,3 +193,15 @@ func TestNoTelemetryCostsNothing(t *testing.T) {
 		t.Errorf("the stages of a call make %v allocations", allocations)
 	}
 }
+
+func TestShownLimits(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[time.Duration]string{
+		1_999_512_087: "2s", 3_999_996_987: "4s", 2 * time.Second: "2s", 1234 * time.Millisecond: "1.234s",
+		300 * time.Millisecond: "300ms", 90 * time.Second: "1m30s", time.Hour: "1h0m0s", 1700_345_678: "1.7s", 1: "1ns",
+	} {
+		if got := shownLimit(limit).String(); got != want {
+			t.Errorf("%d is shown as %s, not %s", limit, got, want)
+		}
+	}
+}

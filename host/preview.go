@@ -73,7 +73,7 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 		return shown, nil
 	case e.Code == sdk.CodeTimeout && deadlinePassed(limited) && ctx.Err() == nil:
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool,
-			limit)
+			shownLimit(limit))
 	case e.Code == sdk.CodeTimeout && ctx.Err() == nil: // a timeout of the plugin's own
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s timed out: %s; nothing was run", c.Tool,
 			e.Message)
