@@ -95,7 +95,11 @@ func ExampleOptions_middleware() {
 	logged := func(next host.CallFunc) host.CallFunc {
 		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
 			result, err := next(ctx, c)
-			fmt.Printf("%s: %v\n", c.Tool, err)
+			if err == nil && result.Error != nil { // the tool itself has failed
+				fmt.Printf("%s: %v\n", c.Tool, result.Error)
+			} else {
+				fmt.Printf("%s: %v\n", c.Tool, err)
+			}
 			return result, err
 		}
 	}
