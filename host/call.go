@@ -61,8 +61,8 @@ type Call struct {
 	*callState // set by the host
 }
 
-// A CallFunc runs a call, or the rest of its chain. Its error has a code: see sdk.CodeOf. A tool that fails by itself is
-// no error of it: Result.Error is set instead.
+// A CallFunc runs a call, or the rest of its chain. Its error has a code: see sdk.CodeOf. A tool's own failure is a
+// result, whose Error is set, and no error.
 type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 
 // A Middleware wraps the rest of a call's chain. Those of Options see calls before lookup: also calls of unknown

@@ -85,8 +85,8 @@ func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, wor
 	return argumentsInWords(tool, t.InputSchema, words)
 }
 
-// unreadWords are the arguments of a call whose tool could not be described. The call is made and recorded all the same,
-// and says why; as they are no object it does not run, should the tool be there by then.
+// unreadWords are the arguments of a call whose tool could not be described. The call is made and recorded all the
+// same, and says why. They are not a JSON object, so that it does not run if the tool is there by then.
 func unreadWords(words []string) json.RawMessage {
 	text, _ := json.Marshal(strings.Join(words, " ")) // a text always can be
 	return text

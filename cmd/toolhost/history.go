@@ -129,7 +129,8 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time; write, for example, 2026-11-23, 2026-11-23T10:00, 2h, 3d or 1w", text)
+	return time.Time{}, fmt.Errorf("%q is not a time; write, for example, 2026-11-23, 2026-11-23T10:00, 2h, 3d or 1w",
+		text)
 }
 
 func newHistorySearch(g *globals) *cobra.Command {

@@ -45,8 +45,8 @@ func (e *lostError) Error() string {
 		e.path, e.head.records())
 }
 
-// Exists returns nil if there is a log at path. The error is fs.ErrNotExist where there never was one, and says so where
-// one was removed.
+// Exists returns nil if there is a log at path. The error is fs.ErrNotExist where there never was one, and says so
+// where one was removed.
 func Exists(path string) error {
 	_, err := os.Stat(path)
 	return lost(path, err)

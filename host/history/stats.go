@@ -63,8 +63,8 @@ var stepSizes = func() (out []int64) {
 }()
 
 // Stats counts the calls that match, by the times when they are listed. Without Since the time begins with the oldest
-// call, without Until it ends now. A FilterError is also for steps of over 292 years, and for more than 75,000 calls that
-// match a filter by session, caller, effect, text, duration or the like, which the index has no counts of.
+// call, without Until it ends now. A FilterError is also for steps of over 292 years, and for more than 75,000 calls
+// that match a filter by session, caller, effect, text, duration or the like, which the index has no counts of.
 func (i *Index) Stats(ctx context.Context, f Filter, o StatsOptions) (*Stats, error) {
 	if o.Steps < 0 || o.Steps > maxSteps {
 		return nil, &FilterError{fmt.Sprintf("there can be 1 to %d steps, not %d", maxSteps, o.Steps)}

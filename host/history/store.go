@@ -348,7 +348,8 @@ func (at place) setAside(why error) error {
 	return removeStore(at.path)
 }
 
-// isIndex reports whether a damaged file begins as an index does. No connection of SQLite to it may be in use: see above.
+// isIndex reports whether a damaged file begins as an index does. No connection of SQLite to it may be in use: see
+// above.
 func isIndex(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -143,7 +143,7 @@ func endpoint(name string) error {
 		return nil
 	}
 	u, err := url.Parse(text)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" || err == nil && u.Scheme == "unix" {
+	if err == nil && (u.Scheme == "unix" || (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "") {
 		return nil
 	}
 	return fmt.Errorf("%s is %q; use a URL such as http://localhost:4318", name, text)

@@ -183,8 +183,8 @@ func TestBrowserFieldsForJSON(t *testing.T) {
 	b.signIn(server.URL, token)
 	b.open(server.URL, "tools/demo__any")
 	b.wait(`!!document.querySelector('[name="arguments[any]"]')`)
-	any, n := chromedp.CSS(`[name="arguments[any]"]`), chromedp.CSS(`[name="arguments[n]"]`)
-	b.do(chromedp.SendKeys(any, "not json"), chromedp.SendKeys(n, "12345678901234567890"))
+	anything, n := chromedp.CSS(`[name="arguments[any]"]`), chromedp.CSS(`[name="arguments[n]"]`)
+	b.do(chromedp.SendKeys(anything, "not json"), chromedp.SendKeys(n, "12345678901234567890"))
 	b.press("Run")
 	b.see(".fielderror", "This is no JSON")
 	b.see(".fielderror", "that many digits")
@@ -192,7 +192,7 @@ func TestBrowserFieldsForJSON(t *testing.T) {
 		t.Fatalf("the host was called with %q", got)
 	}
 	eval[bool](b, `document.querySelectorAll(".form [name]").forEach((e) => { e.value = ""; e.dispatchEvent(new Event("change", { bubbles: true })); }), true`)
-	b.do(chromedp.SendKeys(any, `{"id": 12345678901234567890, "f": 0.1, "g": 1.0}`), chromedp.SendKeys(n, "7"))
+	b.do(chromedp.SendKeys(anything, `{"id": 12345678901234567890, "f": 0.1, "g": 1.0}`), chromedp.SendKeys(n, "7"))
 	got := b.sent(f)
 	if !json.Valid([]byte(got)) || !strings.Contains(got, "12345678901234567890") || !strings.Contains(got, `"n":7`) {
 		t.Errorf("the host received %s", got)
