@@ -69,6 +69,8 @@ type Answer struct {
 	Reason string
 	// CancelRest cancels the later calls of the batch when this one is rejected.
 	CancelRest bool
+	// By is who or what answered, such as "terminal", for the record; 100 characters of it are kept.
+	By string
 }
 
 // Scope says which later calls in the same work folder an approval covers. No question is asked about them; what a

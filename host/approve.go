@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -19,6 +20,7 @@ const (
 	defaultApprovalTimeout = 10 * time.Minute
 	approvalLife           = 2 * time.Minute // from the approval to the run: a call may have to wait for its slot
 	maxEdits               = 20              // changes of the arguments of one call
+	maxAnsweredBy          = 100             // characters of Answer.By
 )
 
 // approve asks for approval of calls that the policy wants approved, unless an earlier approval covers them.
@@ -277,6 +279,9 @@ func (c *Call) noteAnswer(a Answer, err error) {
 		word = "approved"
 	}
 	c.approval = &audit.Approval{Answer: word, Scope: string(a.Scope)}
+	if err == nil {
+		c.approval.By = textutil.CutRunes(a.By, maxAnsweredBy, "")
+	}
 }
 
 func rejected(c *Call, a Answer) *sdk.Error {

@@ -118,6 +118,7 @@ func TestRecords(t *testing.T) {
 	type line struct {
 		Kind                         audit.Kind
 		Effect, Rule, Status, Answer string
+		By                           string
 		Sync, Later                  bool
 		Attempts                     int
 	}
@@ -126,14 +127,14 @@ func TestRecords(t *testing.T) {
 		answer host.Answer
 		want   []line
 	}{
-		"reads": {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, true, 0},
-			{audit.KindCall, "allow", "read_only", "ok", "", false, true, 1}}},
-		"writes": {"write", host.Yes(),
-			[]line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, false, 0},
-				{audit.KindCall, "ask", "not_read_only", "ok", "approved", false, true, 1}}},
-		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", false, true, 0}}},
-		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", false, true, 0}}},
-		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", false, true, 0}}},
+		"reads": {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", "", false, true, 0},
+			{audit.KindCall, "allow", "read_only", "ok", "", "", false, true, 1}}},
+		"writes": {"write", host.Answer{Approved: true, By: "terminal"},
+			[]line{{audit.KindDecision, "ask", "not_read_only", "", "approved", "terminal", true, false, 0},
+				{audit.KindCall, "ask", "not_read_only", "ok", "approved", "terminal", false, true, 1}}},
+		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", "", false, true, 0}}},
+		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", "", false, true, 0}}},
+		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", "", false, true, 0}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestRecords(t *testing.T) {
 				out := line{Kind: l.Kind, Effect: l.Effect, Rule: l.Rule, Status: l.Status, Sync: l.Sync,
 					Later: l.Later, Attempts: l.Attempts}
 				if l.Approval != nil {
-					out.Answer = l.Approval.Answer
+					out.Answer, out.By = l.Approval.Answer, l.Approval.By
 				}
 				got = append(got, out)
 				if l.CallID != r.CallID || l.Tool != "test__"+c.tool || string(l.Arguments) != `{"a":1}` {

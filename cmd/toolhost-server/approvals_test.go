@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +95,43 @@ func TestApprovalFromAnotherTerminal(t *testing.T) {
 		_ = wait(t, done)
 		if code := fmt.Sprint(call.ProcessState.ExitCode()); code != answer.code || !strings.Contains(out.String(), answer.want) {
 			t.Errorf("after %s the call ends with code %s:\n%s", answer.word, code, &out)
+		}
+	}
+}
+
+// The record says who approved a call, whichever approver it was, and the history shows it.
+func TestRecordSaysWhoApproved(t *testing.T) {
+	h := askingHome(t, "audit {}\n")
+	approvedBy := func(standalone bool, answer func(), args ...string) string {
+		t.Helper()
+		calls := []string{"call", "shell__exec", "command=true --of " + rand.Text()}
+		if standalone {
+			calls = append(calls, "--standalone")
+		}
+		got := make(chan string, 1)
+		go func() { got <- h.run(t, append(calls, args...)...) }()
+		answer()
+		select {
+		case text := <-got:
+			expect(t, text, "\n0")
+		case <-time.After(patience):
+			t.Fatal("the call has not ended")
+		}
+		out := strings.TrimSuffix(h.run(t, "history", "export", "--format", "csv"), "0")
+		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if err != nil || len(rows) < 2 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return rows[len(rows)-1][slices.Index(rows[0], "approval_by")]
+	}
+	none := func() {}
+	for _, c := range []struct{ got, want string }{
+		{approvedBy(false, func() { h.run(t, "approvals", "answer", h.waiting(t), "yes") }), "terminal"},
+		{approvedBy(false, none, "--approve", "always"), "approve=always"},
+		{approvedBy(true, none, "--approve", "always"), "approve=always"},
+	} {
+		if c.got != c.want {
+			t.Errorf("the record names %q, not %q", c.got, c.want)
 		}
 	}
 }

@@ -65,6 +65,7 @@ func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.A
 		fmt.Fprintln(p.g.err)
 		return host.Answer{}, ctx.Err()
 	}
+	a.By = terminalName
 	return a, err
 }
 

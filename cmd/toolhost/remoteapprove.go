@@ -147,7 +147,7 @@ type answerer struct {
 
 // settled is the answer that --approve gives in place of a person; nil where a person is needed.
 func (w answerer) settled(a *apiv1.Approval) *apiv1.AnswerApprovalRequest {
-	m := &apiv1.AnswerApprovalRequest{Id: a.Id, Hash: a.Hash, By: terminalName}
+	m := &apiv1.AnswerApprovalRequest{Id: a.Id, Hash: a.Hash, By: w.approve.By()}
 	switch {
 	case a.Kind != apiv1.Approval_KIND_CALL:
 		return nil

@@ -189,6 +189,7 @@ func errStopped() error {
 // Approve waits until a person answers, or ctx ends.
 func (q *Queue) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	a, err := q.wait(ctx, &Question{Kind: KindCall, Call: r, Expires: r.Expires})
+	a.Call.By = a.By
 	return a.Call, err
 }
 

@@ -21,6 +21,9 @@ const (
 	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
 )
 
+// By names what answers in place of a person, for the record: approve=always.
+func (a Approve) By() string { return "approve=" + string(a) }
+
 // setApproval says who approves calls.
 func (i *Instance) setApproval(out *host.Options) {
 	out.Approver, out.Input = i.options.Approver, i.options.Input
@@ -45,7 +48,7 @@ type alwaysApprover struct{ person host.Approver }
 func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	switch {
 	case !r.Fresh():
-		return host.Yes(), nil
+		return host.Answer{Approved: true, By: ApproveAlways.By()}, nil
 	case a.person != nil:
 		return a.person.Approve(ctx, r)
 	}
@@ -60,7 +63,7 @@ func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.
 	if r.Once() { // nor has the client's user seen a call that a plugin makes
 		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNoApprover)
 	}
-	return host.Yes(), nil
+	return host.Answer{Approved: true, By: ApproveClient.By()}, nil
 }
 
 // Answers are the remembered approvals, as `toolhost approvals` lists them.

@@ -44,8 +44,17 @@ const (
 	decideDeny      = "deny"
 )
 
+// clientName is who answers, for the record and other approvers.
+const clientName = "the MCP client"
+
 // Approve asks the client whose call it is, if that can ask its user.
-func (clientAsker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+func (a clientAsker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	answer, err := a.ask(ctx, r)
+	answer.By = clientName
+	return answer, err
+}
+
+func (clientAsker) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	c, ok := ctx.Value(callKey{}).(*toolCall)
 	if !ok {
 		return host.Answer{}, host.ErrNoApprover
