@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolhost/toolhost/host/server"
 )
 
@@ -118,13 +120,9 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	}()
 	var networks []string
 	for _, l := range p.listeners {
-		of, is := l.Listener.(interface{ File() (*os.File, error) })
-		if !is {
-			return 0, fmt.Errorf("the listener at %s cannot be handed over", l.Addr())
-		}
-		f, err := of.File()
+		f, err := fileOf(l.Listener)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("the listener at %s cannot be handed over: %w", l.Addr(), err)
 		}
 		files, networks = append(files, f), append(networks, l.Addr().Network())
 	}
@@ -141,6 +139,28 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.server.Leave()
 	p.questions.Stop() // people answer at the successor from now on, where waiting calls are made again
 	return pid, nil
+}
+
+// fileOf returns a copy of a listener's file for another process. That of its own File method would not do: to start a
+// process with it sets the open file to blocking, which the listener shares, and a blocking accept keeps Close waiting.
+func fileOf(l net.Listener) (*os.File, error) {
+	of, is := l.(syscall.Conn)
+	if !is {
+		return nil, fmt.Errorf("a %T has no file", l)
+	}
+	raw, err := of.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var fd int
+	var failed error
+	if err := raw.Control(func(own uintptr) { fd, failed = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, os.NewSyscallError("fcntl", failed)
+	}
+	return os.NewFile(uintptr(fd), "listener"), nil // as it is opened from a number, it stays nonblocking
 }
 
 // start starts the successor, and returns when it serves.

@@ -82,6 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)                            // a second signal ends the process at once
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who started it, and reads its log, may be gone
 	if err := serve(ctx, o, logger(o, stderr), stdout); err != nil {
 		fmt.Fprintln(stderr, "toolhost-server:", err)

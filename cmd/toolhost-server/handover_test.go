@@ -1,0 +1,189 @@
+//go:build unix
+
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ownPrograms gives the home its own folder of programs, so that a test can replace them.
+func (h *home) ownPrograms(t *testing.T) *home {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(programs, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.bin = filepath.Join(h.dir, "bin")
+	if err := os.Mkdir(h.bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range all {
+		if err := os.Link(from, filepath.Join(h.bin, filepath.Base(from))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// install replaces the server by a script. The server is beside it as "real".
+func (h *home) install(t *testing.T, script string) {
+	t.Helper()
+	name := filepath.Join(h.bin, "toolhost-server")
+	if err := os.Link(name, filepath.Join(h.bin, "real")); err != nil && !os.IsExist(err) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".new", []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// process is the number of the host that serves.
+func (h *home) process(t *testing.T) int {
+	t.Helper()
+	said := h.run(t, "status", "--verbose")
+	found := regexp.MustCompile(`process (\d+)`).FindStringSubmatch(said)
+	if found == nil {
+		t.Fatal("no host runs:", said)
+	}
+	pid, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// allowShell is a rule for commands of tests.
+const allowShell = `policy "project" {
+  rule "test" {
+    tools  = ["shell__*"]
+    effect = "allow"
+  }
+}
+`
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// A host whose upgrade failed serves on, and stops like any other.
+func TestStopAfterAFailedUpgrade(t *testing.T) {
+	for name, stop := range map[string]func(*home, int){
+		"stop":   func(h *home, _ int) { expect(t, h.run(t, "serve", "--stop"), "stops", "\n0") },
+		"signal": func(_ *home, pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t).ownPrograms(t).withPlugin(t, "")
+			url, _, ended := h.serving(t)
+			pid := h.process(t)
+			h.install(t, "exit 3")
+			expect(t, h.run(t, "serve", "--upgrade"), "This host serves on")
+			for range 3 { // also where a connection is accepted after the failure
+				expect(t, h.run(t, "call", "readfile__read", "path=note.txt"), "a note", "\n0")
+				healthy(t, url)
+			}
+			stop(h, pid)
+			waitFor(t, ended)
+		})
+	}
+}
+
+// healthy makes a request on a connection of its own.
+func healthy(t *testing.T, url string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("/healthz: %s", answer.Status)
+	}
+}
+
+// A host that has handed over ends, also if its listeners have accepted while the successor started, and none comes
+// after that.
+func TestUpgradeToASlowProgram(t *testing.T) {
+	h := newHome(t).ownPrograms(t).withPlugin(t, "")
+	url, _, ended := h.serving(t)
+	h.install(t, `touch begun; until [ -e go ]; do sleep 0.1; done; exec "${0%/*}/real" "$@"`)
+	upgraded := make(chan string, 1)
+	go func() { upgraded <- h.run(t, "serve", "--upgrade") }()
+	eventually(t, "the successor does not start", func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "begun"))
+		return err == nil
+	})
+	healthy(t, url)
+	h.write(t, "go", "")
+	select {
+	case said := <-upgraded:
+		expect(t, said, "serves in place of", "\n0")
+	case <-time.After(patience):
+		t.Fatal("the upgrade does not end")
+	}
+	waitFor(t, ended)
+	healthy(t, url)
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	h.awaitNone(t)
+}
+
+// A second signal ends a host that waits for its calls.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	h := newHome(t).withPlugin(t, allowShell)
+	_, _, ended := h.serving(t, "--drain", "1h")
+	pid := h.process(t)
+	call := h.call(t, "touch begun; sleep 600")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the call does not run", func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "begun"))
+		return err == nil
+	})
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	h.stopping(t)
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended: // by the signal
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	_ = call.Wait() // its host was lost
+}
+
+// stopping waits until the host takes no new connections.
+func (h *home) stopping(t *testing.T) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	eventually(t, "it does not stop", func() bool {
+		c, err := net.Dial("unix", found[0])
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+}
