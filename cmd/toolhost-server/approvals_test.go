@@ -136,6 +136,32 @@ func TestRecordSaysWhoApproved(t *testing.T) {
 	}
 }
 
+// An answer counts for the question whose ID was given, and for no other one: not even for the only one that waits.
+func TestAnswerNamesItsQuestion(t *testing.T) {
+	h := askingHome(t, "")
+	call := h.call(t, "echo made > file")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := h.waiting(t)
+	for _, short := range []string{"", id[:1], id[:7]} {
+		expect(t, h.run(t, "approvals", "answer", short, "yes"), "is too short", "8 characters", "\n2")
+	}
+	for _, other := range []string{strings.Repeat("A", 8), strings.Repeat("A", 26)} {
+		expect(t, h.run(t, "approvals", "answer", other, "yes"), "no question", "\n2")
+	}
+	for want, flags := range map[string][]string{"a no is for one call": {"no", "--saved"}, "--scope says": {"no", "--scope",
+		"tool"}, "--reason says why not": {"yes", "--reason", "x"}} {
+		expect(t, h.run(t, append([]string{"approvals", "answer", id}, flags...)...), want, "\n2")
+	}
+	if still := h.waiting(t); still != id {
+		t.Errorf("%s waits, not %s", still, id)
+	}
+	expect(t, h.run(t, "approvals", "answer", id, "no"), "is rejected", "\n0")
+	expect(t, h.run(t, "approvals", "answer", strings.ToLower(id), "yes"), "rejected already, by terminal", "\n2")
+	_ = call.Wait() // it was rejected
+}
+
 // --approve answers for the person at a running host too, but for calls that a rule always asks about, and what the
 // call has started stays.
 func TestApproveFlagAtARunningHost(t *testing.T) {

@@ -146,8 +146,8 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer ID yes|no",
 		Short: "Answer one question of the running host",
-		Long: "Answer one question of the running host (toolhost serve). ID is that of `toolhost approvals waiting`, or\n" +
-			"its beginning. Questions of tools are answered at a terminal, by `toolhost approvals watch`, or in the\n" +
+		Long: "Answer one question of the running host (toolhost serve). ID is that of `toolhost approvals waiting`, at\n" +
+			"least the eight characters that it shows. Questions of tools are answered at a terminal, by `toolhost approvals watch`, or in the\n" +
 			"console.",
 		Example: "  toolhost approvals answer 3GX2QNKB yes\n  toolhost approvals answer 3GX2QNKB no --reason 'use the " +
 			"staging server'",
@@ -155,12 +155,18 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 			if len(args) != 2 || args[1] != "yes" && args[1] != "no" {
 				return errors.New("give the ID of a question, and yes or no: toolhost approvals answer ID yes")
 			}
+			if len(args[0]) < shortID { // less might name a question that the person has not seen
+				return fmt.Errorf("the ID %q is too short: give at least the %d characters that `toolhost approvals waiting` "+
+					"shows", args[0], shortID)
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m := &apiv1.AnswerApprovalRequest{Id: args[0], Approved: args[1] == "yes", Reason: reason, Scope: scope,
-				Saved: saved,
-				By:    terminalName}
+				Saved: saved, By: terminalName}
+			if err := checkAnswer(m); err != nil {
+				return err
+			}
 			return g.answerApproval(cmd.Context(), profile, m)
 		},
 	}
@@ -175,6 +181,24 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 	return cmd
 }
 
+// checkAnswer refuses flags that say nothing with the answer.
+func checkAnswer(m *apiv1.AnswerApprovalRequest) error {
+	switch {
+	case m.Approved && m.Reason != "":
+		return errors.New("--reason says why not, so it goes with no: nobody is told the reason of a yes")
+	case !m.Approved && m.Saved:
+		return errors.New("--saved keeps an approval, so it goes with yes: a no is for one call")
+	case !m.Approved && m.Scope != "":
+		return errors.New("--scope says which later calls are approved, so it goes with yes: a no is for one call")
+	}
+	return nil
+}
+
+// fullID is how many characters the ID of a question has.
+const fullID = 26
+
+// answerApproval answers the question whose ID begins with that of m. An ID is of one question for ever, whose hash
+// never changes, so the hash may be looked up: a call with other arguments is another question.
 func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {
@@ -186,13 +210,17 @@ func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.A
 	if err != nil {
 		return remoteError(err)
 	}
+	m.Id = strings.ToUpper(m.Id)
 	var found []*apiv1.Approval
 	for _, a := range list.Approvals {
-		if strings.HasPrefix(a.Id, strings.ToUpper(m.Id)) {
+		if strings.HasPrefix(a.Id, m.Id) {
 			found = append(found, a)
 		}
 	}
 	switch {
+	case len(found) == 0 && len(m.Id) == fullID:
+		_, err := client.Answer(ctx, m) // it knows how a question has ended; without a hash nothing is answered
+		return remoteError(err)
 	case len(found) == 0:
 		return fmt.Errorf("no question %q waits; `toolhost approvals waiting` lists them", m.Id)
 	case len(found) > 1:
