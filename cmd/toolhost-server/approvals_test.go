@@ -241,6 +241,28 @@ func TestUpgradeWithLongAndWaitingCalls(t *testing.T) {
 	h.awaitNone(t)
 }
 
+// A call that waits for a person waits on, however often its host is replaced.
+func TestWaitingCallOutlivesManyUpgrades(t *testing.T) {
+	h := askingHome(t, "")
+	got := make(chan string, 1)
+	go func() { got <- h.run(t, "call", "shell__exec", "command=echo made at last") }()
+	id := h.waiting(t)
+	for range 4 {
+		expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+		before := id
+		eventually(t, "the question does not wait at the successor", func() bool { id = h.waiting(t); return id != before })
+	}
+	expect(t, h.run(t, "approvals", "answer", id, "yes"), "is approved", "\n0")
+	select {
+	case text := <-got:
+		expect(t, text, "made at last", "\n0")
+	case <-time.After(patience):
+		t.Fatal("the call has not ended")
+	}
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	h.awaitNone(t)
+}
+
 // A host that stops does not wait for answers that nobody can give any more: the call is made by another host.
 func TestStopWithAnOpenQuestion(t *testing.T) {
 	h := askingHome(t, "")

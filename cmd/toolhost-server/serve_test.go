@@ -46,7 +46,12 @@ func (h *home) serving(t *testing.T, more ...string) (url, token string, ended <
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	t.Cleanup(func() { // it has ended, unless the test failed
+		_ = cmd.Process.Kill()
+		if t.Failed() {
+			h.run(t, "serve", "--stop", "--drain", "1ms") // a successor
+		}
+	})
 	lines := bufio.NewScanner(out)
 	for url == "" && lines.Scan() {
 		if m := regexp.MustCompile(`(https?://[^/]+)/#token=(\w+)`).FindStringSubmatch(lines.Text()); m != nil {

@@ -28,14 +28,17 @@ const cancelGrace = 10 * time.Second
 // errNoHost means that no running host has taken a call, so that the command makes it as a host of its own.
 var errNoHost = errors.New("no host has taken the call")
 
-// callRunning makes the call on a running host. A host that stops just then is tried again, or another one in its
-// place.
+// maxStops is how often one process may refuse a call since it stops.
+const maxStops = 2
+
+// callRunning makes the call on a running host. A host that stops just then is tried again, and so is each one that
+// takes its place, however many follow while the call waits for a person.
 func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, timeout time.Duration,
 	person io.Reader, f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
 		return errNoHost
 	}
-	for range 2 {
+	for stops := map[int32]int{}; ; {
 		r, err := g.hostFor(ctx, f.profile)
 		if err != nil {
 			return err
@@ -53,9 +56,11 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 		if !errors.Is(err, errNoHost) {
 			return err
 		}
+		if stops[r.info.Pid]++; stops[r.info.Pid] == maxStops {
+			g.explain("a host of its own, since the running one is stopping")
+			return errNoHost
+		}
 	}
-	g.explain("a host of its own, since the running one is stopping")
-	return errNoHost
 }
 
 func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,

@@ -121,9 +121,9 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 	case err = <-failed:
 	case <-ctx.Done():
 	case <-s.leaving:
-		for _, l := range listeners {
-			_ = l.Close() // whoever accepts from now on has a copy
-		}
+	}
+	if s.isLeaving() {
+		err = nil // Leave has closed the listeners
 		select {
 		case <-time.After(LeaveTime):
 		case <-ctx.Done():
@@ -161,6 +161,25 @@ const LeaveTime = 2 * time.Second
 // when the calls have ended.
 func (s *Server) Leave() { s.leave() }
 
+// isLeaving reports whether another process has taken over.
+func (s *Server) isLeaving() bool {
+	select {
+	case <-s.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
+// closeListeners has the process that has copies of the listeners accept alone from now on.
+func (s *Server) closeListeners() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listeners {
+		_ = l.Close() // it may be closed
+	}
+}
+
 // Idle is for how long no call has run, no watch was open, and no client of MCP has asked for anything.
 func (s *Server) Idle() time.Duration {
 	running, since := s.calls.Running()
@@ -193,10 +212,11 @@ func (s *Server) httpServer() *http.Server {
 		ErrorLog: logOf(s.options.Logger)}
 }
 
-// name notes under which names the server is reached.
+// name notes the listeners, and under which names the server is reached.
 func (s *Server) name(listeners []Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.listeners = listeners
 	for _, n := range s.options.Hosts { // as they are too, for a proxy at another port
 		s.hosts[strings.ToLower(n)] = true
 	}

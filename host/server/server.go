@@ -90,6 +90,7 @@ type Server struct {
 	asked   atomic.Int64 // when the last request of a client came, as Unix time in nanoseconds
 
 	mu        sync.Mutex
+	listeners []Listener
 	addresses []string
 	hosts     map[string]bool // names with ports by which the server may be reached
 	inFlight  sync.WaitGroup  // calls that came through the API
@@ -126,7 +127,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.leaving = make(chan struct{})
-	s.leave = sync.OnceFunc(func() { close(s.leaving) })
+	s.leave = sync.OnceFunc(func() {
+		close(s.leaving)
+		s.closeListeners() // before it returns: who is sent to the successor must not come back here
+	})
 	s.asked.Store(s.started.UnixNano())
 	s.handler = s.routes()
 	return s, nil
