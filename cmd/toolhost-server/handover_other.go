@@ -20,6 +20,13 @@ func inherit() (*inherited, error) { return nil, nil }
 
 type handover struct{}
 
+// A starter is the process that has started this one: on this system it finds out by itself.
+type starter struct{}
+
+func openStarter() *starter { return &starter{} }
+
+func (*starter) failed(error) {}
+
 func (*program) ready() {}
 
 func (*program) upgrade(context.Context) (int, error) {

@@ -104,6 +104,22 @@ func TestStopAfterAFailedUpgrade(t *testing.T) {
 	}
 }
 
+// A failed upgrade says why, in the words of the program that did not serve, or how it ended.
+func TestFailedUpgradeSaysWhy(t *testing.T) {
+	h := newHome(t).ownPrograms(t).withPlugin(t, "")
+	_, _, ended := h.serving(t)
+	h.write(t, "config.hcl", "colour = 3\n")
+	expect(t, h.run(t, "serve", "--upgrade"), "toolhost-server, the program that is installed now, does not serve: ",
+		"config.hcl:1", `"colour"`, "This host serves on", "\n4")
+	h.withPlugin(t, "")
+	h.install(t, `exec "${0%/*}/real" --unknown`)
+	expect(t, h.run(t, "serve", "--upgrade"), "unknown flag: --unknown", "\n4")
+	h.install(t, "exit 3")
+	expect(t, h.run(t, "serve", "--upgrade"), "ended before it served (exit status 3)", "\n4")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
 // healthy makes a request on a connection of its own.
 func healthy(t *testing.T, url string) {
 	t.Helper()

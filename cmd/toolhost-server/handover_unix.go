@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/server"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 const (
@@ -72,15 +74,43 @@ func inherit() (*inherited, error) {
 	return in, nil
 }
 
+// A starter is the process that has started this one and waits until it serves, if there is one.
+type starter struct{ file *os.File }
+
+// openStarter finds the starter. Its variable is removed, and its file closed in other programs, so that no plugin
+// keeps it waiting.
+func openStarter() *starter {
+	fd, err := strconv.Atoi(os.Getenv(readyVar))
+	_ = os.Unsetenv(readyVar) // it fails for no name of ours
+	if err != nil {
+		return &starter{}
+	}
+	syscall.CloseOnExec(fd)
+	return &starter{os.NewFile(uintptr(fd), "ready")}
+}
+
+// readyText is what a starter reads from a program that serves; of one that does not, why.
+const readyText = "ready\n"
+
+// maxReason is how many bytes a starter reads: a pipe takes so many at once.
+const maxReason = 4 << 10
+
+// report says once whether this program serves.
+func (s *starter) report(text string) {
+	if s.file == nil {
+		return
+	}
+	_, _ = s.file.WriteString(textutil.Cut(text, maxReason)) // who started it may be gone
+	_ = s.file.Close()
+	s.file = nil
+}
+
+// failed reports why this program does not serve.
+func (s *starter) failed(err error) { s.report(err.Error()) }
+
 // ready reports to the starter of this program, and to the service manager, that it serves.
 func (p *program) ready() {
-	if fd, err := strconv.Atoi(os.Getenv(readyVar)); err == nil {
-		syscall.CloseOnExec(fd)
-		f := os.NewFile(uintptr(fd), "ready")
-		_, _ = f.WriteString("ready\n") // who started it may be gone
-		_ = f.Close()
-	}
-	_ = os.Unsetenv(readyVar)
+	p.starter.report(readyText)
 	notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))
 }
 
@@ -186,12 +216,23 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	go func() { ended <- cmd.Wait() }()
 	_ = read.SetReadDeadline(time.Now().Add(startTime))
 	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	said, _ := read.Read(make([]byte, 16)) // nothing when it ends, or takes too long
-	if said > 0 {
+	said := make([]byte, maxReason)
+	n, readErr := read.Read(said)
+	if string(said[:n]) == readyText {
 		return cmd.Process.Pid, nil
 	}
 	_ = cmd.Process.Kill() // it may have ended
-	return 0, fmt.Errorf("the program that is installed now does not serve (%w); its log says why", errors.Join(<-ended))
+	err = <-ended
+	switch why := strings.TrimSpace(string(said[:n])); {
+	case why != "":
+		return 0, fmt.Errorf("%s, the program that is installed now, does not serve: %s", p.path, why)
+	case ctx.Err() != nil:
+		return 0, errors.New("who asked for the upgrade is gone, so the new program was ended")
+	case errors.Is(readErr, os.ErrDeadlineExceeded):
+		return 0, fmt.Errorf("%s, the program that is installed now, did not serve within %s", p.path, startTime)
+	}
+	return 0, fmt.Errorf("%s, the program that is installed now, ended before it served (%v); what it wrote to standard "+
+		"error is where this host's log is", p.path, cmp.Or[any](err, cmd.ProcessState))
 }
 
 // signals reloads the configuration on SIGHUP, and hands over on SIGUSR2, until ctx ends.

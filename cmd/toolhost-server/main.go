@@ -46,6 +46,7 @@ type settings struct {
 	drain                    time.Duration
 	logLevel, logFormat      string
 	background               bool
+	starter                  *starter
 }
 
 // run is main without the process; it returns the exit code.
@@ -53,7 +54,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "history" {
 		return historyCommand(args[1:], os.Stdin, stdout, stderr)
 	}
-	var o settings
+	o := settings{starter: openStarter()}
 	f := pflag.NewFlagSet("toolhost-server", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.config, "config", "", "configuration `file`")
@@ -72,6 +73,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, pflag.ErrHelp):
 		return exitOK
 	case err != nil:
+		o.starter.failed(err)
 		return exitUsage
 	case f.NArg() > 0:
 		fmt.Fprintf(stderr, "toolhost-server: takes no arguments, not %q\n", f.Arg(0))
@@ -86,6 +88,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who started it, and reads its log, may be gone
 	if err := serve(ctx, o, logger(o, stderr), stdout); err != nil {
 		fmt.Fprintln(stderr, "toolhost-server:", err)
+		o.starter.failed(err)
 		return exitFailed
 	}
 	return exitOK

@@ -183,7 +183,11 @@ func (g *globals) upgradeRunning(ctx context.Context, f serveFlags) error {
 	defer r.close()
 	reply, err := r.host.Upgrade(ctx, &apiv1.UpgradeRequest{})
 	if err != nil {
-		return remoteError(err)
+		err = remoteError(err)
+		if e, is := errors.AsType[*exitError](err); is && e.code == exitUsage { // nothing is wrong with the command
+			e.code = exitUnavailable
+		}
+		return err
 	}
 	fmt.Fprintf(g.out, "process %d serves in place of %d, which ends after its last call\n", reply.Pid, r.info.Pid)
 	return nil
