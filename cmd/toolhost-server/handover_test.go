@@ -3,12 +3,9 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -45,40 +42,6 @@ func (h *home) install(t *testing.T, script string) {
 	}
 	if err := os.Rename(name+".new", name); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// process is the number of the host that serves.
-func (h *home) process(t *testing.T) int {
-	t.Helper()
-	said := h.run(t, "status", "--verbose")
-	found := regexp.MustCompile(`process (\d+)`).FindStringSubmatch(said)
-	if found == nil {
-		t.Fatal("no host runs:", said)
-	}
-	pid, err := strconv.Atoi(found[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
-}
-
-// allowShell is a rule for commands of tests.
-const allowShell = `policy "project" {
-  rule "test" {
-    tools  = ["shell__*"]
-    effect = "allow"
-  }
-}
-`
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal(what)
-		}
 	}
 }
 
@@ -186,20 +149,4 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	_ = call.Wait() // its host was lost
-}
-
-// stopping waits until the host takes no new connections.
-func (h *home) stopping(t *testing.T) {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock"))
-	if err != nil || len(found) != 1 {
-		t.Fatal(found, err)
-	}
-	eventually(t, "it does not stop", func() bool {
-		c, err := net.Dial("unix", found[0])
-		if err == nil {
-			_ = c.Close()
-		}
-		return err != nil
-	})
 }

@@ -128,18 +128,15 @@ func notify(state string) {
 	_ = c.Close()
 }
 
-// A successor is started at most once.
-type handover struct {
-	mu   sync.Mutex
-	done bool
-}
+// A successor is started by one request at a time.
+type handover struct{ mu sync.Mutex }
 
 // upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call,
 // however long that runs. An error means that this one serves on.
 func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.handover.mu.Lock()
 	defer p.handover.mu.Unlock()
-	if p.handover.done {
+	if p.replaced.Load() {
 		return 0, errors.New("another process has taken over already")
 	}
 	files := []*os.File{p.lockFile}
@@ -159,7 +156,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	if pid, err = p.start(ctx, files, networks); err != nil {
 		return 0, err
 	}
-	p.handover.done = true
+	p.replaced.Store(true)
 	for _, l := range p.listeners {
 		if u, is := l.Listener.(*net.UnixListener); is {
 			u.SetUnlinkOnClose(false) // it is the successor's now

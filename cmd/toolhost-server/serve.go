@@ -61,6 +61,7 @@ type program struct {
 	// predecessors are the hosts whose sockets these were.
 	predecessors []string
 	handover     handover
+	replaced     atomic.Bool // by another process
 }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
@@ -89,6 +90,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer p.lockFile.Close()
+	defer p.release()
 	if p.own, err = p.token(); err != nil {
 		return err
 	}
@@ -114,6 +116,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	context.AfterFunc(p.server.Stopping(), p.mcp.EndStreams)
+	context.AfterFunc(p.server.Stopping(), func() { p.hold(local.Stops) })
 	context.AfterFunc(p.server.Stopping(), p.questions.Stop) // whoever would answer is no longer served
 	if p.listeners, err = p.listen(ctx, given); err != nil {
 		return err
@@ -124,6 +127,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if given == nil {
 		p.announce(stdout, p.listeners)
 	}
+	p.hold(local.Serves)
 	p.ready()
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }
@@ -177,6 +181,7 @@ func (p *program) serverOptions() server.Options {
 		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
 		Approvals:    server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
 		Predecessors: p.predecessors, Upgrade: p.upgrade, Stop: func(drain time.Duration) {
+			p.hold(local.Stops)
 			p.stopping.Store(&drain)
 			p.stop()
 		}}
@@ -215,9 +220,26 @@ func (p *program) info() *apiv1.GetInfoResponse {
 	return out
 }
 
-// errRunning means that another process serves the configuration.
-var errRunning = errors.New("a host of this configuration, work folder and profile is running already; stop it with " +
-	"`toolhost serve --stop`, or replace it with `toolhost serve --upgrade`")
+// lockTime is how long the lock may be held by commands that look whether it is.
+const lockTime = 100 * time.Millisecond
+
+// A lockedError means that another process has the place.
+type lockedError struct{ holder local.Holder }
+
+// Error says which process, and what to do.
+func (e *lockedError) Error() string {
+	const whose = "of this configuration, work folder and profile"
+	switch h := e.holder; {
+	case h.PID == 0:
+		return "a host " + whose + " has been stopped, and still ends calls; wait for it"
+	case h.State == local.Stops:
+		return fmt.Sprintf("process %d, a host %s, is stopping: it ends its calls; wait for it, or end it at once: kill %d",
+			h.PID, whose, h.PID)
+	default:
+		return fmt.Sprintf("a host %s is running already, process %d; stop it with `toolhost serve --stop`, or replace it "+
+			"with `toolhost serve --upgrade`", whose, h.PID)
+	}
+}
 
 // lock keeps a second host of the configuration from starting.
 func (p *program) lock(given *inherited) error {
@@ -225,12 +247,35 @@ func (p *program) lock(given *inherited) error {
 		p.lockFile, p.predecessors = given.lock, given.predecessors
 		return nil
 	}
-	f, err := fsutil.TryLock(p.place.Lock(), os.O_RDWR|os.O_CREATE)
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	f, err := fsutil.Lock(ctx, p.place.Lock(), os.O_RDWR|os.O_CREATE)
 	if errors.Is(err, fsutil.ErrLocked) {
-		return errRunning
+		return &lockedError{*cmp.Or(p.place.Holder(), &local.Holder{})}
+	}
+	if err != nil {
+		return err
 	}
 	p.lockFile = f
-	return err
+	p.hold(local.Starts)
+	return nil
+}
+
+// hold tells commands what this process does, unless another one has taken over.
+func (p *program) hold(s local.State) {
+	if p.replaced.Load() {
+		return
+	}
+	if err := local.Hold(p.lockFile, s); err != nil {
+		p.log.Warn("commands are not told which process this is", "error", err)
+	}
+}
+
+// release tells commands that this process has ended, unless another one has taken over.
+func (p *program) release() {
+	if !p.replaced.Load() {
+		_ = local.Release(p.lockFile) // the lock is released anyway
+	}
 }
 
 // token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a

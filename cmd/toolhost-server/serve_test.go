@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,6 +72,56 @@ func (h *home) serving(t *testing.T, more ...string) (url, token string, ended <
 		done <- err
 	}()
 	return url, token, done
+}
+
+// process is the number of the host that serves.
+func (h *home) process(t *testing.T) int {
+	t.Helper()
+	said := h.run(t, "status", "--verbose")
+	found := regexp.MustCompile(`process (\d+)`).FindStringSubmatch(said)
+	if found == nil {
+		t.Fatal("no host runs:", said)
+	}
+	pid, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// allowShell is a rule for commands of tests.
+const allowShell = `policy "project" {
+  rule "test" {
+    tools  = ["shell__*"]
+    effect = "allow"
+  }
+}
+`
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// stopping waits until the host takes no new connections.
+func (h *home) stopping(t *testing.T) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	eventually(t, "it does not stop", func() bool {
+		c, err := net.Dial("unix", found[0])
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
 }
 
 func expect(t *testing.T, got string, wants ...string) {
@@ -276,6 +328,52 @@ func TestHostOnDemandThatDoesNotStart(t *testing.T) {
 	}
 	expect(t, h.run(t, "call", "readfile__read", "path=note.txt"), "a note", "no host could be started in the background",
 		"Fix: chmod 700", "\n0")
+}
+
+// While a host ends its calls, commands say so, and --stop waits for the end.
+func TestStopWaitsForTheEnd(t *testing.T) {
+	h := newHome(t).withPlugin(t, allowShell)
+	_, _, ended := h.serving(t)
+	pid := h.process(t)
+	call := make(chan string, 1)
+	go func() {
+		call <- h.run(t, "call", "shell__exec", "command=touch begun; until [ -e go ]; do sleep 0.1; done")
+	}()
+	eventually(t, "the call does not run", func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "begun"))
+		return err == nil
+	})
+	stopped := make(chan string, 2)
+	go func() { stopped <- h.run(t, "serve", "--stop") }()
+	h.stopping(t)
+	stops := fmt.Sprintf("process %d", pid)
+	expect(t, h.run(t, "serve"), stops, "is stopping", fmt.Sprintf("kill %d", pid), "\n1")
+	expect(t, h.run(t, "serve", "--upgrade"), stops, "is stopping", "\n4")
+	expect(t, h.run(t, "approvals", "waiting"), stops, "is stopping", "\n4")
+	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), stops, "is stopping", "a note", "\n0")
+	go func() { stopped <- h.run(t, "serve", "--stop") }()
+	select {
+	case text := <-stopped:
+		t.Errorf("it does not wait: %s", text)
+	case <-ended:
+		t.Error("it ends before its call")
+	case <-time.After(time.Second):
+	}
+	h.write(t, "go", "")
+	for range 2 {
+		select {
+		case text := <-stopped:
+			expect(t, text, stops, "\n0")
+			if strings.Contains(text, "1 calls") {
+				t.Error(text)
+			}
+		case <-time.After(patience):
+			t.Fatal("--stop does not end")
+		}
+	}
+	waitFor(t, ended)
+	expect(t, <-call, "0")
+	expect(t, h.run(t, "serve", "--stop"), "no host is running", "\n4")
 }
 
 func TestUnits(t *testing.T) {

@@ -88,6 +88,37 @@ func (g *globals) explain(text string) {
 	}
 }
 
+// A stoppingError means that a host ends after its calls, and takes no others. The process is 0 for one that has handed
+// over to another.
+type stoppingError struct{ pid int }
+
+func (e *stoppingError) Error() string {
+	if e.pid == 0 {
+		return "the host has been stopped, and an earlier process, which had handed over to it, still ends its calls"
+	}
+	return fmt.Sprintf("process %d is stopping: it ends its calls, and takes no others", e.pid)
+}
+
+// Unwrap gives the code with which a command ends.
+func (e *stoppingError) Unwrap() error { return &exitError{code: exitUnavailable} }
+
+// notReached is why no socket leads to the host of a place.
+func notReached(place local.Place) error {
+	h := place.Holder()
+	switch {
+	case h == nil || h.State == local.Starts:
+		return local.ErrNotRunning
+	case h.State == local.Stops || h.PID == 0:
+		return &stoppingError{h.PID}
+	}
+	if _, err := os.Lstat(place.Socket()); err == nil {
+		return &exitError{exitUnavailable, fmt.Sprintf("process %d serves this configuration, but takes no connections at "+
+			"%s; if that lasts, end it: kill %d", h.PID, place.Socket(), h.PID)}
+	}
+	return &exitError{exitUnavailable, fmt.Sprintf("process %d serves this configuration, but its socket %s is gone; it "+
+		"makes a new one within seconds, or end it: kill %d", h.PID, place.Socket(), h.PID)}
+}
+
 // connect connects to the running host.
 func (g *globals) connect(ctx context.Context, profile string) (*runningHost, error) {
 	place, err := g.place(profile)
@@ -95,12 +126,15 @@ func (g *globals) connect(ctx context.Context, profile string) (*runningHost, er
 		return nil, err
 	}
 	conn, err := place.Dial(ctx)
+	if errors.Is(err, local.ErrNotRunning) {
+		err = notReached(place)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn)}
 	if r.info, err = r.host.GetInfo(ctx, &apiv1.GetInfoRequest{}); err == nil && r.info.Stopping {
-		err = errors.New("it is stopping")
+		err = &stoppingError{int(r.info.Pid)}
 	}
 	if err != nil {
 		r.close()

@@ -161,8 +161,24 @@ func (g *globals) mustRun(ctx context.Context, profile string) (*runningHost, er
 	return r, err
 }
 
+const (
+	// stopGrace is how long a host may take to end after its calls: canceled ones, and plugins, have seconds each.
+	stopGrace = 30 * time.Second
+	// stopPoll is how often a host that stops is looked for.
+	stopPoll = 50 * time.Millisecond
+)
+
+// stopRunning stops the running host, and waits for its end.
 func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
+	place, err := g.place(f.profile)
+	if err != nil {
+		return err
+	}
 	r, err := g.mustRun(ctx, f.profile)
+	if stopping, is := errors.AsType[*stoppingError](err); is { // by another command
+		fmt.Fprintf(g.out, "%s\n", stopping)
+		return awaitEnd(ctx, place, stopping.pid, f.drain)
+	}
 	if err != nil {
 		return err
 	}
@@ -171,8 +187,34 @@ func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return remoteError(err)
 	}
-	fmt.Fprintf(g.out, "process %d stops; %d calls run\n", r.info.Pid, reply.RunningCalls)
-	return nil
+	calls := fmt.Sprintf("%d calls run", reply.RunningCalls)
+	if reply.RunningCalls == 1 {
+		calls = "1 call runs"
+	}
+	fmt.Fprintf(g.out, "process %d stops; %s\n", r.info.Pid, calls)
+	return awaitEnd(ctx, place, int(r.info.Pid), f.drain)
+}
+
+// awaitEnd waits until a process that stops has ended, or takes longer than it may.
+func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, drain+stopGrace)
+	defer cancel()
+	tick := time.NewTicker(stopPoll)
+	defer tick.Stop()
+	for {
+		if h := place.Holder(); h == nil || h.PID != pid {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return errInterrupted // the host stops all the same
+			}
+			return &exitError{exitUnavailable, fmt.Sprintf("process %d has not ended within %s; end it: kill %d", pid,
+				drain+stopGrace, pid)}
+		}
+	}
 }
 
 func (g *globals) upgradeRunning(ctx context.Context, f serveFlags) error {

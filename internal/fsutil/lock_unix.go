@@ -3,6 +3,7 @@
 package fsutil
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -23,4 +24,15 @@ func TryLock(path string, flags int) (*os.File, error) {
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
 	return f, nil
+}
+
+// Locked reports whether a process has locked the file at path by [TryLock]. Any number may ask at once; a TryLock at
+// that moment may fail.
+func Locked(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which unlocks it
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), ErrLocked)
 }

@@ -1,6 +1,7 @@
 package fsutil
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -42,4 +43,15 @@ func LockFile(f *os.File, alone bool) error {
 // UnlockFile ends the lock of LockFile.
 func UnlockFile(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: lockedAt})
+}
+
+// Locked reports whether a process has locked the file at path by [TryLock]. Any number may ask at once; a TryLock at
+// that moment may fail.
+func Locked(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which unlocks it
+	return errors.Is(LockFile(f, false), ErrLocked)
 }

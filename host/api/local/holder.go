@@ -1,0 +1,56 @@
+package local
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
+)
+
+// State says what the process that has a place does.
+type State string
+
+// The states of a Holder.
+const (
+	Starts State = "starts"
+	Serves State = "serves"
+	Stops  State = "stops"
+)
+
+// A Holder is the process that has a place, also while its socket cannot be reached.
+type Holder struct {
+	// PID is 0 when the process has ended, and one that has handed over to it still ends its calls.
+	PID   int
+	State State
+}
+
+// Holder returns the process that has the place; nil when none has.
+func (p Place) Holder() *Holder {
+	if !fsutil.Locked(p.Lock()) {
+		return nil
+	}
+	h := &Holder{}
+	f, err := os.Open(p.Lock())
+	if err != nil {
+		return h
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, 100))              // without it the lock alone tells
+	_, _ = fmt.Sscanf(string(text), "%d %s", &h.PID, &h.State) // of an older version it is empty
+	return h
+}
+
+// Hold writes into the locked file of a place what this process does.
+func Hold(lock *os.File, s State) error { return write(lock, fmt.Sprintf("%d %s\n", os.Getpid(), s)) }
+
+// Release writes into the locked file of a place that this process has ended.
+func Release(lock *os.File) error { return write(lock, "") }
+
+func write(lock *os.File, text string) error {
+	if err := lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err := lock.WriteAt([]byte(text), 0)
+	return err
+}
