@@ -35,6 +35,7 @@ const (
 	exitUsage  = 2
 
 	exitUnavailable = 4
+	exitLocked      = 75 // in the background: another process is the host; toolhost knows it, too
 )
 
 // A settings has the flags.
@@ -89,6 +90,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := serve(ctx, o, logger(o, stderr), stdout); err != nil {
 		fmt.Fprintln(stderr, "toolhost-server:", err)
 		o.starter.failed(err)
+		if _, locked := errors.AsType[*lockedError](err); locked && o.background {
+			return exitLocked
+		}
 		return exitFailed
 	}
 	return exitOK

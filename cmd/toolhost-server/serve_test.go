@@ -330,6 +330,36 @@ func TestHostOnDemandThatDoesNotStart(t *testing.T) {
 		"Fix: chmod 700", "\n0")
 }
 
+// A host that cannot start is started once, and the command says why it does not.
+func TestHostOnDemandSaysWhyItDoesNotStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for name, serve := range map[string]string{"taken": "address = \"" + taken.Addr().String() + "\"",
+		"no address": `address = "127.0.0.1:22x"`, "no certificate": "tls_cert = \"none\"\n  tls_key = \"none\""} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t).withPlugin(t, "serve {\n  on_demand = true\n  "+serve+"\n}\n")
+			said := h.run(t, "call", "readfile__read", "path=note.txt")
+			expect(t, said, "a note", "no host could be started in the background", "its log is ", "\n0")
+			logs, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.log"))
+			if err != nil || len(logs) != 1 {
+				t.Fatal(logs, err)
+			}
+			log, err := os.ReadFile(logs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := regexp.MustCompile(`(?m)^toolhost-server: (.*)`).FindAllSubmatch(log, -1)
+			if len(failed) != 1 {
+				t.Fatalf("it was started %d times:\n%s", len(failed), log)
+			}
+			expect(t, said, string(failed[0][1]))
+		})
+	}
+}
+
 // While a host ends its calls, commands say so, and --stop waits for the end.
 func TestStopWaitsForTheEnd(t *testing.T) {
 	h := newHome(t).withPlugin(t, allowShell)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/api/local"
@@ -20,9 +23,18 @@ const (
 	startTime = 20 * time.Second
 	// maxServerLog is how many bytes the log of a host in the background may have when another one starts.
 	maxServerLog = 4 << 20
-	// retryTime is how long another command may take to start the host that this one needs too.
+	// retryTime is the pause before it is tried again, while another process starts or stops.
 	retryTime = 100 * time.Millisecond
+	// endTime is how long a command waits for a host that is ending before it does without.
+	endTime = 2 * time.Second
+	// maxReason is how many bytes the host says of why it does not serve: a pipe takes so many at once.
+	maxReason = 4 << 10
+	// exitLocked is with which code a host in the background ends when another process is the host.
+	exitLocked = 75
 )
+
+// errLocked means that another process starts, serves or stops.
+var errLocked = errors.New("another process has the lock of the host")
 
 // hostFor connects to the running host of the configuration, and starts one in the background where the configuration
 // asks for that. It returns nil when the command is a host of its own, and an error when a person refused to trust the
@@ -74,14 +86,20 @@ func (g *globals) startInBackground(ctx context.Context, profile string) (*runni
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	begun := time.Now()
 	for {
 		started := g.runInBackground(ctx, program, profile, place)
 		r, err := g.connect(ctx, profile)
+		_, stopping := errors.AsType[*stoppingError](err)
 		switch {
 		case err == nil:
 			return r, nil
-		case started == nil || ctx.Err() != nil || !errors.Is(err, local.ErrNotRunning):
+		case started == nil || ctx.Err() != nil:
 			return nil, errors.Join(started, err)
+		case !errors.Is(started, errLocked): // it would fail again
+			return nil, started
+		case stopping && time.Since(begun) > endTime, !stopping && !errors.Is(err, local.ErrNotRunning):
+			return nil, err
 		}
 		select { // another command may be starting it, or it has just ended
 		case <-ctx.Done():
@@ -91,7 +109,7 @@ func (g *globals) startInBackground(ctx context.Context, profile string) (*runni
 	}
 }
 
-// runInBackground starts the host, and returns when it serves or has ended.
+// runInBackground starts the host, and returns when it serves or has ended: errLocked if another process is the host.
 func (g *globals) runInBackground(ctx context.Context, program, profile string, place local.Place) error {
 	log, err := openServerLog(place.Log())
 	if err != nil {
@@ -118,10 +136,38 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	if said, _ := read.Read(make([]byte, 16)); said == 0 {
-		return fmt.Errorf("the host in the background did not begin to serve; its log is %s", place.Log())
+	said := make([]byte, maxReason)
+	n, _ := read.Read(said) // nothing when it ends, or takes too long
+	why := strings.TrimSpace(string(said[:n]))
+	if why == "ready" {
+		return cmd.Process.Release()
 	}
-	return cmd.Process.Release()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		return fmt.Errorf("it did not serve within %s; its log is %s", startTime, place.Log())
+	}
+	if cmd.ProcessState.ExitCode() == exitLocked {
+		return errLocked
+	}
+	return fmt.Errorf("%s\n  its log is %s", cmp.Or(why, lastLine(place.Log()), fmt.Sprint(err)), place.Log())
+}
+
+// lastLine is the last line of a log, as far as it is short; "" for none.
+func lastLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil {
+		_, _ = f.Seek(max(0, info.Size()-maxReason), io.SeekStart)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, maxReason))
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
 }
 
 // openServerLog opens the log of a host in the background. One that has become long is begun again.
