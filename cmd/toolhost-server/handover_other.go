@@ -18,8 +18,6 @@ type inherited struct {
 
 func inherit() (*inherited, error) { return nil, nil }
 
-type handover struct{}
-
 // A starter is the process that has started this one: on this system it finds out by itself.
 type starter struct{}
 

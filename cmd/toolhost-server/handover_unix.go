@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -128,14 +127,11 @@ func notify(state string) {
 	_ = c.Close()
 }
 
-// A successor is started by one request at a time.
-type handover struct{ mu sync.Mutex }
-
 // upgrade starts the program that is installed now, hands the sockets over, and ends this one after its last call,
 // however long that runs. An error means that this one serves on.
 func (p *program) upgrade(ctx context.Context) (pid int, err error) {
-	p.handover.mu.Lock()
-	defer p.handover.mu.Unlock()
+	p.handover.Lock()
+	defer p.handover.Unlock()
 	if p.replaced.Load() {
 		return 0, errors.New("another process has taken over already")
 	}
@@ -158,8 +154,8 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	}
 	p.replaced.Store(true)
 	for _, l := range p.listeners {
-		if u, is := l.Listener.(*net.UnixListener); is {
-			u.SetUnlinkOnClose(false) // it is the successor's now
+		if s, is := l.Listener.(*socket); is {
+			s.keep() // it is the successor's now
 		}
 	}
 	p.log.Info("another process has taken over", "pid", pid)

@@ -56,11 +56,12 @@ type program struct {
 	mcp       *mcpserver.Server
 	clients   mcpClients
 	path      string // of this program, where a newer one may be installed
+	lockMu    sync.Mutex
 	lockFile  *os.File
 	listeners []server.Listener
 	// predecessors are the hosts whose sockets these were.
 	predecessors []string
-	handover     handover
+	handover     sync.Mutex  // a successor is started by one request at a time
 	replaced     atomic.Bool // by another process
 }
 
@@ -89,7 +90,6 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if err := p.lock(given); err != nil {
 		return err
 	}
-	defer p.lockFile.Close()
 	defer p.release()
 	if p.own, err = p.token(); err != nil {
 		return err
@@ -123,6 +123,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	}
 	go p.services.Watch(p.server.Stopping())
 	go p.endWhenIdle(ctx)
+	go p.keepPlace(p.server.Stopping())
 	go p.signals(ctx)
 	if given == nil {
 		p.announce(stdout, p.listeners)
@@ -266,16 +267,21 @@ func (p *program) hold(s local.State) {
 	if p.replaced.Load() {
 		return
 	}
+	p.lockMu.Lock()
+	defer p.lockMu.Unlock()
 	if err := local.Hold(p.lockFile, s); err != nil {
 		p.log.Warn("commands are not told which process this is", "error", err)
 	}
 }
 
-// release tells commands that this process has ended, unless another one has taken over.
+// release releases the lock, and tells commands that this process has ended, unless another one has taken over.
 func (p *program) release() {
+	p.lockMu.Lock()
+	defer p.lockMu.Unlock()
 	if !p.replaced.Load() {
-		_ = local.Release(p.lockFile) // the lock is released anyway
+		_ = local.Release(p.lockFile) // the end of the lock tells, too
 	}
+	_ = p.lockFile.Close() // nothing is lost
 }
 
 // token returns the token of the user's own clients. It is kept beside the socket, so that a page that is open in a
@@ -284,7 +290,7 @@ func (p *program) token() (string, error) {
 	f, err := fsutil.OpenPrivate(p.place.Token())
 	if errors.Is(err, fs.ErrNotExist) {
 		token := rand.Text()
-		return token, fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600)
+		return token, p.saveToken(token)
 	}
 	if err != nil {
 		return "", err
@@ -292,6 +298,10 @@ func (p *program) token() (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
 	return strings.TrimSpace(string(text)), err
+}
+
+func (p *program) saveToken(token string) error {
+	return fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600)
 }
 
 // drainTime is how long running calls may take to end.
@@ -313,9 +323,9 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 	}
 	if given != nil {
 		for _, l := range given.listeners {
-			one := server.Listener{Listener: l}
-			if l.Addr().Network() != "unix" {
-				one.TLS = secure
+			one := server.Listener{Listener: l, TLS: secure}
+			if u, is := l.(*net.UnixListener); is {
+				one = server.Listener{Listener: &socket{path: l.Addr().String(), l: u}}
 			}
 			all = append(all, one)
 		}
@@ -332,7 +342,7 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 		if path == "" {
 			continue
 		}
-		l, err := server.ListenUnix(ctx, path)
+		l, err := listenSocket(ctx, path)
 		if err != nil {
 			return all, err
 		}

@@ -360,6 +360,42 @@ func TestHostOnDemandSaysWhyItDoesNotStart(t *testing.T) {
 	}
 }
 
+// A host whose files are deleted makes them again: commands reach it, no second one starts, and it can be replaced and
+// stopped.
+func TestDeletedFilesOfTheHost(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	_, token, ended := h.serving(t)
+	pid := h.process(t)
+	for name, remove := range map[string]func(path string) error{
+		"socket": func(path string) error { return os.Remove(path + ".sock") },
+		"folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		sockets, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock"))
+		if err != nil || len(sockets) != 1 {
+			t.Fatal(name, sockets, err)
+		}
+		if err := remove(strings.TrimSuffix(sockets[0], ".sock")); err != nil {
+			t.Fatal(name, err)
+		}
+		eventually(t, name+" is not made again", func() bool {
+			return strings.Contains(h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "uses the running host")
+		})
+		if now := h.process(t); now != pid {
+			t.Errorf("%s: process %d serves, not %d", name, now, pid)
+		}
+		expect(t, h.run(t, "serve"), "is running already", "\n1")
+		eventually(t, "the token is not kept", func() bool {
+			return strings.Contains(h.run(t, "serve", "--show-token"), token)
+		})
+	}
+	if runtime.GOOS != "windows" {
+		expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+		waitFor(t, ended)
+	}
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	h.awaitNone(t)
+}
+
 // While a host ends its calls, commands say so, and --stop waits for the end.
 func TestStopWaitsForTheEnd(t *testing.T) {
 	h := newHome(t).withPlugin(t, allowShell)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/internal/fsutil"
+)
+
+// Where no socket leads to a host, commands say what the process that has the lock does, and how to end it.
+func TestHostThatIsNotReached(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
+		t.Errorf("without a lock: %v", err)
+	}
+	if err := place.Make(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := fsutil.TryLock(place.Lock(), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill := fmt.Sprintf("kill %d", os.Getpid())
+	for _, c := range []struct {
+		state local.State
+		wants []string
+	}{
+		{local.Starts, []string{local.ErrNotRunning.Error()}},
+		{local.Serves, []string{place.Socket() + " is gone", kill}},
+		{local.Stops, []string{fmt.Sprintf("process %d is stopping", os.Getpid())}},
+	} {
+		if err := local.Hold(lock, c.state); err != nil {
+			t.Fatal(err)
+		}
+		err := notReached(place)
+		for _, want := range c.wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q lacks %q", c.state, err, want)
+			}
+		}
+		if c.state != local.Starts && exitCode(err) != exitUnavailable {
+			t.Errorf("%s: code %d", c.state, exitCode(err))
+		}
+	}
+	if err := local.Release(lock); err != nil {
+		t.Fatal(err)
+	}
+	if err := notReached(place); !strings.Contains(err.Error(), "an earlier process") {
+		t.Errorf("after the end of a successor: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
+		t.Errorf("after the end: %v", err)
+	}
+}
