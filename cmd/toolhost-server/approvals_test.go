@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -261,6 +263,103 @@ func TestWaitingCallOutlivesManyUpgrades(t *testing.T) {
 	}
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	h.awaitNone(t)
+}
+
+// approvals watch goes on with the host that replaces its own, and ends when there is none: stopped, or lost.
+func TestApprovalsWatchAcrossHosts(t *testing.T) {
+	for name, end := range map[string]struct {
+		how   func(h *home, pid int)
+		wants []string
+	}{
+		"stopped": {func(h *home, _ int) { expect(t, h.run(t, "serve", "--stop"), "stops", "\n0") }, []string{"has ended"}},
+		"lost": {func(_ *home, pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }, []string{"the running host was lost",
+			"ended without stopping"}},
+	} {
+		for _, terminal := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, terminal %t", name, terminal), func(t *testing.T) {
+				h := askingHome(t, "")
+				watch := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "approvals", "watch")
+				text := watchOutput(t, watch, terminal)
+				shown := func(id string) func() bool {
+					return func() bool { return strings.Contains(text(), id) }
+				}
+				ask := func() string {
+					call := h.call(t, "echo made")
+					if err := call.Start(); err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = call.Process.Kill(); _ = call.Wait() })
+					return h.waiting(t)
+				}
+				id := ask()
+				if terminal {
+					id = "Run it?"
+				}
+				eventually(t, "it shows no question", shown(id))
+				expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+				pid := h.process(t)
+				eventually(t, "it does not watch on", shown(fmt.Sprintf("replaced, by process %d; watching on", pid)))
+				if !terminal {
+					eventually(t, "the next host's question is not shown", shown(h.waiting(t)))
+				}
+				end.how(h, pid)
+				done := make(chan error, 1)
+				go func() { done <- watch.Wait() }()
+				_ = wait(t, done) // its code is below
+				if code := watch.ProcessState.ExitCode(); code != 4 {
+					t.Errorf("code %d", code)
+				}
+				for _, want := range end.wants {
+					eventually(t, "it does not say "+want+": "+text(), shown(want))
+				}
+			})
+		}
+	}
+}
+
+// watchOutput starts a command, at a terminal or without one, and returns what gives its output so far.
+func watchOutput(t *testing.T, cmd *exec.Cmd, terminal bool) func() string {
+	t.Helper()
+	var mu sync.Mutex
+	var text []byte
+	var from io.Reader
+	if terminal {
+		f, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		from = f
+	} else {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = write, write
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_ = write.Close() // the command has its own
+		t.Cleanup(func() { _ = read.Close() })
+		from = read
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	go func() {
+		for piece := make([]byte, 1024); ; {
+			n, err := from.Read(piece)
+			mu.Lock()
+			text = append(text, piece[:n]...)
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return string(text)
+	}
 }
 
 // A host that stops does not wait for answers that nobody can give any more: the call is made by another host.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
@@ -90,54 +91,85 @@ func newApprovalsWatch(g *globals) *cobra.Command {
 	return cmd
 }
 
+// watchApprovals follows the running host, and the one that replaces it, until there is none.
 func (g *globals) watchApprovals(ctx context.Context, profile, format string) error {
 	r, err := g.hostToAsk(ctx, profile)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	person := g.prompterAt(false)
-	if format == "json" || person == nil {
-		return g.printApprovals(ctx, r)
+	defer func() { r.close() }()
+	watch := g.printApprovals
+	if person := g.prompterAt(false); format != "json" && person != nil {
+		p := newPrompter(g, person)
+		watch = func(ctx context.Context, r *runningHost) (ended, err error) { return g.answerAll(ctx, r, p) }
+		fmt.Fprintln(g.err, "waiting for questions of the running host; Ctrl-C ends")
 	}
-	all, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
-	if err != nil {
-		return remoteError(err)
-	}
-	fmt.Fprintln(g.err, "waiting for questions of the running host; Ctrl-C ends")
-	p := newPrompter(g, person)
-	for q := range all {
-		if err := g.answer(ctx, r, p, q); err != nil {
-			if ctx.Err() != nil {
-				return errInterrupted
-			}
+	for {
+		ended, err := watch(ctx, r)
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
 			return err
 		}
+		next, err := g.connect(ctx, profile)
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
+			return endOfWatch(r, ended)
+		case next.info.Pid != r.info.Pid:
+			fmt.Fprintf(g.err, "the host was replaced, by process %d; watching on\n", next.info.Pid)
+		default:
+			fmt.Fprintln(g.err, "the connection to the host was lost, and made again; watching on")
+		}
+		r.close()
+		r = next
 	}
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	return &exitError{exitUnavailable, "the running host has ended"}
 }
 
-// printApprovals prints what begins to wait and what ends, until ctx ends.
-func (g *globals) printApprovals(ctx context.Context, r *runningHost) error {
+// endOfWatch is the error of a watch that ended with its host.
+func endOfWatch(r *runningHost, ended error) error {
+	if s, _ := status.FromError(ended); len(s.Details()) > 0 { // the host said so itself
+		return &exitError{exitUnavailable, "the running host has ended"}
+	}
+	return &exitError{exitUnavailable, fmt.Sprintf("the running host was lost: process %d ended without stopping\n"+
+		"  `toolhost serve` runs another one", r.info.Pid)}
+}
+
+// answerAll has a person answer what waits until the host ends, for which ended is the reason.
+func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (ended, err error) {
+	all, why, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
+	if err != nil {
+		return nil, remoteError(err)
+	}
+	for q := range all {
+		if err := g.answer(ctx, r, p, q); err != nil {
+			return nil, err
+		}
+	}
+	return why(), nil
+}
+
+// printApprovals prints what begins to wait and what ends, until the host ends, for which ended is the reason.
+func (g *globals) printApprovals(ctx context.Context, r *runningHost) (ended, err error) {
 	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
-	for err == nil {
-		var m *apiv1.WatchApprovalsResponse
-		if m, err = stream.Recv(); err != nil {
-			break
+	if err != nil {
+		return nil, remoteError(err)
+	}
+	for first := true; ; first = false {
+		m, err := stream.Recv()
+		if err != nil && first {
+			return nil, remoteError(err)
+		} else if err != nil {
+			return err, nil
 		}
 		for _, a := range m.Approvals {
 			if err := g.printMessage(a, false); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	return remoteError(err)
 }
 
 func newApprovalsAnswer(g *globals) *cobra.Command {

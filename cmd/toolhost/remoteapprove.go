@@ -19,20 +19,24 @@ type waitingQuestion struct {
 	ended chan *apiv1.ApprovalOutcome // of the question when another approver has answered it, or nobody has
 }
 
-// questions follows what waits at the running host, those that wanted accepts, until ctx ends or the host is lost.
-func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval) bool) (<-chan waitingQuestion,
-	error) {
+// questions follows what waits at the running host, those that wanted accepts, until ctx ends or the host is lost. Once
+// the channel is closed, ended returns why.
+func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval) bool) (all <-chan waitingQuestion,
+	ended func() error, err error) {
 	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	first, err := stream.Recv() // from here on nothing is missed
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make(chan waitingQuestion, 1000) // as many as the host lets wait
+	var last error
 	go func() {
 		defer close(out)
+		var err error
+		defer func() { last = err }()
 		known := map[string]waitingQuestion{}
 		defer func() {
 			for _, q := range known { // a prompt does not outlive its host
@@ -66,7 +70,7 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 			}
 		}
 	}()
-	return out, nil
+	return out, func() error { return last }, nil
 }
 
 // answer asks the person at the terminal, unless another approver is faster, and tells the host.
@@ -164,7 +168,7 @@ func (w answerer) settled(a *apiv1.Approval) *apiv1.AnswerApprovalRequest {
 // approveHere answers what a call waits for, and what plugins call during it, until ctx ends. Whatever keeps it from
 // that is said once: others can answer.
 func (g *globals) approveHere(ctx context.Context, r *runningHost, w answerer, callID string) error {
-	all, err := r.questions(ctx, func(a *apiv1.Approval) bool { return a.CallId == callID || a.ViaCallId == callID })
+	all, _, err := r.questions(ctx, func(a *apiv1.Approval) bool { return a.CallId == callID || a.ViaCallId == callID })
 	if err != nil {
 		return remoteError(err)
 	}
