@@ -42,7 +42,7 @@ type Calls struct {
 	running  map[*tracked]struct{}
 	recent   [maxRecent]*tracked // a ring
 	next     int                 // place of the next in the ring
-	sessions map[string]*session
+	sessions map[sessionKey]*session
 	active   time.Time // when the last call began or ended
 }
 
@@ -51,7 +51,7 @@ func NewCalls(redacted func(text string) string) *Calls {
 	if redacted == nil {
 		redacted = redact.New().Text
 	}
-	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[string]*session{}, active: time.Now()}
+	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[sessionKey]*session{}, active: time.Now()}
 }
 
 // A tracked call is one that runs or has ended.
@@ -83,6 +83,18 @@ type timedEvent struct {
 	sdk.Event
 	at time.Time
 }
+
+// A sessionKey names a session. Without an ID it is its caller's own; callers may share one with an ID.
+type sessionKey struct{ id, caller string }
+
+func sessionOf(id, caller string) sessionKey {
+	if id != "" {
+		caller = ""
+	}
+	return sessionKey{id, caller}
+}
+
+func (t *tracked) session() sessionKey { return sessionOf(t.sess, t.caller) }
 
 // A session is one that has made calls.
 type session struct {
@@ -131,13 +143,13 @@ func (c *Calls) begin(t *tracked) {
 	c.mu.Lock()
 	c.active = t.began
 	c.running[t] = struct{}{}
-	s := c.sessions[t.sess]
+	s := c.sessions[t.session()]
 	if s == nil {
 		if len(c.sessions) >= maxSessions {
 			c.dropSession()
 		}
 		s = &session{first: t.began}
-		c.sessions[t.sess] = s
+		c.sessions[t.session()] = s
 	}
 	s.caller, s.last = t.caller, t.began
 	s.calls++
@@ -149,11 +161,11 @@ func (c *Calls) begin(t *tracked) {
 // dropSession forgets the session that has not called for longest, unless it has running calls. The caller holds the
 // lock.
 func (c *Calls) dropSession() {
-	var oldest string
+	var oldest sessionKey
 	var last time.Time
-	for id, s := range c.sessions {
+	for key, s := range c.sessions {
 		if s.running == 0 && (last.IsZero() || s.last.Before(last)) {
-			oldest, last = id, s.last
+			oldest, last = key, s.last
 		}
 	}
 	if !last.IsZero() {
@@ -186,7 +198,7 @@ func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
 	t.cancel = nil // it holds the contexts of the caller
 	c.recent[c.next] = t
 	c.next = (c.next + 1) % maxRecent
-	if s := c.sessions[t.sess]; s != nil {
+	if s := c.sessions[t.session()]; s != nil {
 		s.running--
 		if failed {
 			s.failed++
@@ -305,17 +317,25 @@ func (c *Calls) cancel(match func(*tracked) bool) (n int) {
 	return n
 }
 
+// hasSession reports whether a session has made calls lately.
+func (c *Calls) hasSession(key sessionKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[key] != nil
+}
+
 // listSessions returns the sessions, the last active first.
 func (c *Calls) listSessions() (out []*apiv1.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, s := range c.sessions {
-		out = append(out, &apiv1.Session{Id: convert.Text(id), Caller: convert.Text(s.caller),
+	for key, s := range c.sessions {
+		out = append(out, &apiv1.Session{Id: convert.Text(key.id), Caller: convert.Text(s.caller),
 			FirstCall: timestamppb.New(s.first), LastCall: timestamppb.New(s.last), Calls: s.calls, Failed: s.failed,
 			Running: int32(s.running)})
 	}
 	slices.SortFunc(out, func(a, b *apiv1.Session) int {
-		return cmp.Or(b.LastCall.AsTime().Compare(a.LastCall.AsTime()), strings.Compare(a.Id, b.Id))
+		return cmp.Or(b.LastCall.AsTime().Compare(a.LastCall.AsTime()), strings.Compare(a.Id, b.Id),
+			strings.Compare(a.Caller, b.Caller))
 	})
 	return out
 }

@@ -84,7 +84,8 @@ func TestRunningSessionsAreKept(t *testing.T) {
 	for _, id := range []string{"more", "and more"} {
 		_, _ = run(t.Context(), &host.Call{ID: id, SessionID: id})
 	}
-	if s := c.sessions[""]; s == nil || s.running != 1 || len(c.sessions) > maxSessions+1 || c.sessions["more"] != nil {
+	if s := c.sessions[sessionOf("", "")]; s == nil || s.running != 1 || len(c.sessions) > maxSessions+1 ||
+		c.hasSession(sessionOf("more", "")) {
 		t.Errorf("%v of %d sessions", s, len(c.sessions))
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"connectrpc.com/connect"
 
@@ -57,16 +58,22 @@ func (s *hostService) ListSessions(context.Context, *connect.Request[apiv1.ListS
 	return connect.NewResponse(&apiv1.ListSessionsResponse{Sessions: s.calls.listSessions()}), nil
 }
 
-// EndSession cancels the calls of a session, and revokes the approvals that were given for it alone.
-func (s *hostService) EndSession(_ context.Context, r *connect.Request[apiv1.EndSessionRequest]) (
+// EndSession cancels the calls of a session, and revokes the approvals that were given for it alone. Without an ID it is
+// the caller's own.
+func (s *hostService) EndSession(ctx context.Context, r *connect.Request[apiv1.EndSessionRequest]) (
 	*connect.Response[apiv1.EndSessionResponse], error) {
-	id := r.Msg.SessionId
-	out := &apiv1.EndSessionResponse{Canceled: int32(s.calls.cancel(func(t *tracked) bool { return t.sess == id }))}
+	key := sessionOf(r.Msg.SessionId, who(ctx).caller())
+	known := s.calls.hasSession(key)
+	out := &apiv1.EndSessionResponse{Canceled: int32(s.calls.cancel(func(t *tracked) bool { return t.session() == key }))}
 	h := s.options.Backend.Host()
 	for _, a := range h.Remembered() {
-		if a.SessionID == id && !a.Saved && h.Revoke(a.ID) {
+		if !a.Saved && sessionOf(a.SessionID, a.Caller) == key && h.Revoke(a.ID) {
 			out.Forgotten++
 		}
+	}
+	if key.id != "" && !known && out.Forgotten == 0 {
+		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("no session %q has made calls here", key.id),
+			"ListSessions has those that have.")
 	}
 	return connect.NewResponse(out), nil
 }

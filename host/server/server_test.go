@@ -427,6 +427,53 @@ func TestSessionsAreEnded(t *testing.T) {
 	}
 }
 
+// Sessions without an ID are of their callers: they are listed apart, and a caller ends its own one alone.
+func TestSessionsWithoutAnID(t *testing.T) {
+	begun, released := make(chan struct{}), make(chan struct{})
+	s := &setup{plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){
+		"wait": waitTool(begun, released)}}}
+	s.start(t)
+	const second = "another operator's token"
+	own, other := s.client(operatorToken), s.client(second)
+	if err := s.server.SetTokens([]Token{{Name: "own", Value: operatorToken, Role: Operator},
+		{Name: "other", Value: second, Role: Operator}}); err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]chan string{}
+	for name, c := range map[string]apiv1connect.HostServiceClient{"own": own, "other": other} {
+		code := make(chan string, 1)
+		codes[name] = code
+		go func() {
+			r, err := c.CallOnce(context.Background(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait"}))
+			if err != nil {
+				code <- err.Error()
+				return
+			}
+			code <- r.Msg.GetError().GetCode()
+		}()
+		<-begun
+	}
+	list, err := own.ListSessions(t.Context(), connect.NewRequest(&apiv1.ListSessionsRequest{}))
+	if err != nil || len(list.Msg.Sessions) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	unknown, err := own.EndSession(t.Context(), connect.NewRequest(&apiv1.EndSessionRequest{SessionId: "nope"}))
+	if connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("an unknown session: %v, %v", unknown, err)
+	}
+	ended, err := own.EndSession(t.Context(), connect.NewRequest(&apiv1.EndSessionRequest{}))
+	if err != nil || ended.Msg.Canceled != 1 {
+		t.Errorf("%v, %v", ended, err)
+	}
+	if got := <-codes["own"]; got != string(sdk.CodeCanceled) {
+		t.Errorf("the own call ends with %q", got)
+	}
+	close(released)
+	if got := <-codes["other"]; got != "" {
+		t.Errorf("the other caller's call ends with %q", got)
+	}
+}
+
 func TestCallsThatRunAreWatchedAndCanceled(t *testing.T) {
 	begun := make(chan struct{}, 1)
 	s := &setup{plugin: fake{tools: map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){

@@ -2610,7 +2610,7 @@ func (x *ListSessionsResponse) GetSessions() []*Session {
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The last caller that used it.
+	// The last caller that used it; of a session without an id the caller whose own it is.
 	Caller        string                 `protobuf:"bytes,2,opt,name=caller,proto3" json:"caller,omitempty"`
 	FirstCall     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=first_call,json=firstCall,proto3" json:"first_call,omitempty"`
 	LastCall      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_call,json=lastCall,proto3" json:"last_call,omitempty"`
@@ -2701,8 +2701,9 @@ func (x *Session) GetRunning() int32 {
 }
 
 type EndSessionRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionId     string                 `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "" is the caller's own. One that has made no calls lately is not found.
+	SessionId     string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
