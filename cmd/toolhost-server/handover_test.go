@@ -3,9 +3,12 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -81,6 +84,63 @@ func TestFailedUpgradeSaysWhy(t *testing.T) {
 	expect(t, h.run(t, "serve", "--upgrade"), "ended before it served (exit status 3)", "\n4")
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	waitFor(t, ended)
+}
+
+// What a reload changes of the serve block and cannot use is logged, and GetInfo has it.
+func TestChangesOfTheServeBlock(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	log := &logBuffer{}
+	h.log = log
+	url, token, ended := h.serving(t)
+	info := func() string {
+		r, err := http.NewRequest(http.MethodPost, url+"/toolhost.api.v1.HostService/GetInfo", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, c := range []struct{ block, want string }{
+		{"hosts = [\"example.org\"]", "the serve block has changed: hosts. Fix: toolhost serve --upgrade"},
+		{"socket = \"other.sock\"\n  hosts = [\"example.org\"]",
+			"the serve block has changed: socket, hosts. Fix: toolhost serve --stop"},
+	} {
+		h.withPlugin(t, "serve {\n  "+c.block+"\n}\n")
+		eventually(t, "GetInfo does not say "+c.want, func() bool { return strings.Contains(info(), c.want) })
+		eventually(t, "the log does not say "+c.want, func() bool { return strings.Contains(log.String(), c.want) })
+	}
+	h.withPlugin(t, "")
+	eventually(t, "GetInfo still tells of changes", func() bool { return !strings.Contains(info(), "has changed") })
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
+// A logBuffer keeps a log that a test reads while it is written.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // healthy makes a request on a connection of its own.

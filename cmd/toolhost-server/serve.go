@@ -49,6 +49,8 @@ type program struct {
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
 	exports   struct{ used, logged config.Telemetry } // in use; of the last log line about it
+	served    config.Serve                            // the serve block at the start
+	waiting   string                                  // of the last log line about its changes
 	history   *history.Index                          // nil without a record
 	server    *server.Server
 	stop      context.CancelFunc
@@ -159,6 +161,7 @@ func (p *program) open(ctx context.Context) error {
 	if p.instance, err = bootstrap.Open(ctx, o); err != nil {
 		return err
 	}
+	p.useServeBlock()
 	p.services.Use(p.instance)
 	return nil
 }
@@ -173,6 +176,7 @@ func (p *program) reloaded() {
 	p.toolsChanged("") // by the current profile
 	p.setTargets()
 	p.logTelemetryChange()
+	p.logWaitingChanges()
 }
 
 func (p *program) serverOptions() server.Options {
@@ -217,6 +221,9 @@ func (p *program) info() *apiv1.GetInfoResponse {
 		ReloadFailure: p.services.ReloadFailure()}
 	for _, err := range p.instance.Plugins().Problems {
 		out.Problems = append(out.Problems, err.Error())
+	}
+	if changes := p.waitingChanges(); changes != "" {
+		out.Problems = append(out.Problems, changes)
 	}
 	return out
 }
