@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // version is set by the Makefile for releases.
@@ -32,7 +34,8 @@ func main() {
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitUsage  = 2
+	exitUsage  = 2 // also for a configuration with which it cannot serve
+	exitDenied = 3 // the configuration is not trusted
 
 	exitUnavailable = 4
 	exitLocked      = 75 // in the background: another process is the host; toolhost knows it, too
@@ -76,6 +79,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 		o.starter.failed(err)
 		return exitUsage
+	case o.drain < 0 || o.idleTimeout < 0:
+		fmt.Fprintln(stderr, "toolhost-server: --drain and --idle-timeout must not be negative")
+		return exitUsage
 	case f.NArg() > 0:
 		fmt.Fprintf(stderr, "toolhost-server: takes no arguments, not %q\n", f.Arg(0))
 		return exitUsage
@@ -90,12 +96,26 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := serve(ctx, o, logger(o, stderr), stdout); err != nil {
 		fmt.Fprintln(stderr, "toolhost-server:", err)
 		o.starter.failed(err)
-		if _, locked := errors.AsType[*lockedError](err); locked && o.background {
+		return exitCode(err, o.background)
+	}
+	return exitOK
+}
+
+// exitCode is that with which toolhost's commands end for the same error.
+func exitCode(err error, background bool) int {
+	if _, locked := errors.AsType[*lockedError](err); locked {
+		if background {
 			return exitLocked
 		}
 		return exitFailed
 	}
-	return exitOK
+	if _, untrusted := errors.AsType[*bootstrap.UntrustedError](err); untrusted {
+		return exitDenied
+	}
+	if _, start := errors.AsType[*startError](err); start {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 func logger(o settings, to io.Writer) *slog.Logger {

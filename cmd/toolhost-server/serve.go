@@ -67,9 +67,21 @@ type program struct {
 	replaced     atomic.Bool // by another process
 }
 
+// A startError is why this program does not begin to serve.
+type startError struct{ error }
+
+// Unwrap is the reason.
+func (e *startError) Unwrap() error { return e.error }
+
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
 func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) (err error) {
 	p := &program{settings: o, log: log}
+	serves := false
+	defer func() {
+		if err != nil && !serves {
+			err = &startError{err}
+		}
+	}()
 	given, err := inherit()
 	if err != nil {
 		return err
@@ -130,6 +142,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if given == nil {
 		p.announce(stdout, p.listeners)
 	}
+	serves = true
 	p.hold(local.Serves)
 	p.ready()
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
@@ -351,20 +364,24 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 		}
 		l, err := listenSocket(ctx, path)
 		if err != nil {
-			return all, err
+			return all, fmt.Errorf("the socket %s cannot be made: %w", path, err)
 		}
 		all = append(all, server.Listener{Listener: l})
 	}
-	address := cmp.Or(p.address, p.block().Address)
+	address, from := p.address, "--address"
+	if address == "" {
+		address, from = p.block().Address, "address of the serve block, "+p.block().Source
+	}
 	if p.background && address == "" {
 		return all, nil
 	}
 	l, err := server.ListenTCP(ctx, cmp.Or(address, defaultAddress), secure)
 	if err != nil && address == "" {
+		from = "the default address"
 		l, err = server.ListenTCP(ctx, "127.0.0.1:0", secure)
 	}
 	if err != nil {
-		return all, err
+		return all, fmt.Errorf("%s: %w", from, err)
 	}
 	return append(all, server.Listener{Listener: l, TLS: secure}), nil
 }

@@ -396,6 +396,46 @@ func TestDeletedFilesOfTheHost(t *testing.T) {
 	h.awaitNone(t)
 }
 
+// A host that cannot start names the setting, says what to do, and ends with the code of a wrong setting.
+func TestServeThatCannotStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	inUse := taken.Addr().String()
+	h := newHome(t).withPlugin(t, "serve {\n  address = \""+inUse+"\"\n}\n")
+	h.write(t, "file", "")
+	long := filepath.Join(h.dir, strings.Repeat("long/", 25))
+	if err := os.MkdirAll(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args    []string
+		runtime string
+		wants   []string
+	}{
+		{nil, "", []string{"address of the serve block, ", "config.hcl:2", inUse + " is in use", "choose another port"}},
+		{[]string{"--address", inUse}, "", []string{"--address: ", "is in use"}},
+		{[]string{"--address", "foo"}, "", []string{"--address: ", `"foo" is no port`, "HOST:PORT"}},
+		{[]string{"--address", ":80x"}, "", []string{"--address: ", `"80x" is no port`}},
+		{[]string{"--address", "127.0.0.1:99999"}, "", []string{"--address: ", `"99999" is no port`}},
+		{[]string{"--profile", "nope"}, "", []string{"nope"}},
+		{[]string{"--drain", "-5s"}, "", []string{"--drain is -5s"}},
+		{nil, long, []string{"the limit is", "set XDG_RUNTIME_DIR"}},
+		{nil, filepath.Join(h.dir, "none"), []string{"$XDG_RUNTIME_DIR, ", "is no folder", "make it"}},
+		{nil, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is no folder", "make it"}},
+		{[]string{"--show-token"}, filepath.Join(h.dir, "file"), []string{"$XDG_RUNTIME_DIR, ", "is no folder"}},
+	} {
+		there := *h
+		if c.runtime != "" {
+			there.env = append(slices.Clone(h.env), "XDG_RUNTIME_DIR="+c.runtime)
+		}
+		got := there.run(t, append([]string{"serve"}, c.args...)...)
+		expect(t, got, append(c.wants, "\n2")...)
+	}
+}
+
 // While a host ends its calls, commands say so, and --stop waits for the end.
 func TestStopWaitsForTheEnd(t *testing.T) {
 	h := newHome(t).withPlugin(t, allowShell)

@@ -160,9 +160,9 @@ func TestServeWithBadTLS(t *testing.T) {
 					h.write(t, file, text)
 				}
 			}
-			expect(t, h.run(t, "serve", "--address", "127.0.0.1:0"), append(c.want, "the serve block's", "\n1")...)
+			expect(t, h.run(t, "serve", "--address", "127.0.0.1:0"), append(c.want, "the serve block's", "\n2")...)
 		})
 	}
 	h := newHome(t).withPlugin(t, "")
-	expect(t, h.run(t, "serve", "--address", "0.0.0.0:0"), "reachable from other machines", "tls_cert and tls_key", "\n1")
+	expect(t, h.run(t, "serve", "--address", "0.0.0.0:0"), "reachable from other machines", "tls_cert and tls_key", "\n2")
 }

@@ -70,6 +70,8 @@ func newServe(g *globals) *cobra.Command {
 func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
 	ctx := cmd.Context()
 	switch {
+	case f.drain < 0:
+		return fmt.Errorf("--drain is %s: give a time that is not negative", f.drain)
 	case f.showToken:
 		return g.showToken(f)
 	case f.stop:
@@ -136,6 +138,9 @@ func passedOn(flags *pflag.FlagSet) (args []string) {
 func (g *globals) showToken(f serveFlags) error {
 	place, err := g.place(f.profile)
 	if err != nil {
+		return err
+	}
+	if err := place.Check(); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(place.Token())

@@ -22,6 +22,7 @@ type Serve struct {
 	IdleTimeout time.Duration
 	// Tokens are who may use the address beside the user.
 	Tokens []ServeToken
+	Source string // of the block, such as "config.hcl:12"
 }
 
 // A ServeToken is someone who may use the API with a token.
@@ -48,7 +49,7 @@ func (r *reader) serve(top *hclfile.Body) {
 	in := top.Open(b, "serve")
 	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.resolvePath(in, "socket"),
 		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
-		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key")}
+		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key"), Source: in.Where()}
 	s.Hosts, _ = in.Texts("hosts", hclfile.CheckLine)
 	in.Needs("tls_cert", "tls_key", `"server.key"`)
 	in.Needs("tls_key", "tls_cert", `"server.crt"`)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -63,8 +64,32 @@ func Folder() (string, error) {
 	return filepath.Join(dir, "toolhost-"+strconv.Itoa(os.Getuid())), nil
 }
 
+// maxSocket is how many bytes the path of a Unix socket may have on this system.
+const maxSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+// Check fails where no host could have its files, with what to do.
+func (p Place) Check() error {
+	at := filepath.Dir(filepath.Dir(p.base)) // of toolhost's folder
+	named := "the folder for temporary files"
+	if filepath.IsAbs(os.Getenv("XDG_RUNTIME_DIR")) {
+		named = "$XDG_RUNTIME_DIR"
+	}
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no place for runtime files: %s, %s, is no folder; make it, or set XDG_RUNTIME_DIR to one "+
+			"of yours", named, at)
+	}
+	if n := len(p.Socket()); n > maxSocket {
+		return fmt.Errorf("the path of the socket would have %d bytes, and the limit is %d: %s; set XDG_RUNTIME_DIR to a "+
+			"folder with a shorter path", n, maxSocket, p.Socket())
+	}
+	return nil
+}
+
 // Make makes the folder if it does not exist, and fails if another user can reach it.
 func (p Place) Make() error {
+	if err := p.Check(); err != nil {
+		return err
+	}
 	dir := filepath.Dir(p.base)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
