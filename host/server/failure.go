@@ -75,13 +75,14 @@ func (f failures) detailed(ctx context.Context, err error, procedure string) err
 	case errors.Is(err, context.DeadlineExceeded):
 		rpc = connect.CodeDeadlineExceeded
 	}
+	hint := ""
 	if is {
-		message = e.Message()
+		message, hint = plainly(e.Message())
 	}
 	if rpc == connect.CodeUnimplemented {
 		message = "this host has no such part: " + procedure
 	}
-	return fail(rpc, "", message, "")
+	return fail(rpc, "", message, hint)
 }
 
 // WrapUnary adds details.

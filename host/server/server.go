@@ -148,6 +148,9 @@ func (s *Server) routes() http.Handler {
 	o := []connect.HandlerOption{connect.WithCompression("gzip", nil, nil),
 		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}),
 		connect.WithRecover(s.recovered)}
+	for _, c := range jsonCodecs {
+		o = append(o, connect.WithCodec(c))
+	}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
 	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
 	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,
@@ -174,7 +177,7 @@ func (s *Server) routes() http.Handler {
 	if s.options.Console != nil {
 		mux.Handle("/", s.options.Console)
 	}
-	return s.guard(mux)
+	return s.guard(explained(mux))
 }
 
 // or returns h unless it is nil.

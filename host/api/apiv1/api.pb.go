@@ -1019,7 +1019,7 @@ type CallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The full name, an alias, or mcp://PLUGIN/NAME.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// A JSON object; "" is {}. At most 1 MiB.
+	// A JSON object; "" is {}. At most 1 MiB. In JSON it may also be written as an object, whose bytes are kept.
 	Arguments string `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// Names the call; the host makes one when it is "".
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
