@@ -5,9 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -21,8 +24,10 @@ import (
 var processID = os.Getpid()
 
 const (
-	maxID     = 256     // bytes of names that callers choose
-	maxQueued = 1 << 20 // bytes of events that wait for a slow client
+	maxID = 256 // bytes of names that callers choose
+	// maxTimeout is the longest timeout that a request may have.
+	maxTimeout = time.Hour
+	maxQueued  = 1 << 20 // bytes of events that wait for a slow client
 )
 
 // CallOnce runs one call without events.
@@ -100,6 +105,10 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
 				"a name in the request is longer than 256 bytes; nothing was run", "")
 		}
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+				fmt.Sprintf("the name %q in the request has control characters; nothing was run", text), "")
+		}
 	}
 	for _, text := range []string{in.Meta, in.Capabilities} {
 		if text != "" && !isObject(text) {
@@ -120,6 +129,15 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 	if in.Timeout != nil && (in.Timeout.CheckValid() != nil || in.Timeout.AsDuration() < 0) {
 		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
 			"the timeout must not be negative; nothing was run", "")
+	}
+	if in.Timeout.AsDuration() > maxTimeout {
+		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
+			"the timeout is %s; the limit is %s; nothing was run", in.Timeout.AsDuration(), maxTimeout), "")
+	}
+	if in.CallId != "" && s.calls.runs(in.CallId) {
+		return host.Call{}, fail(connect.CodeAlreadyExists, sdk.CodeInvalidArgs,
+			fmt.Sprintf("a call with the id %q is running; nothing was run", in.CallId),
+			"Give each call an id of its own, or none.")
 	}
 	tool, err := s.resolve(ctx, in.Tool)
 	if err != nil {

@@ -404,6 +404,18 @@ func (c *Calls) redactMessage(m protoreflect.Message) {
 	})
 }
 
+// runs reports whether a call with the id runs.
+func (c *Calls) runs(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t := range c.running {
+		if t.id == id {
+			return true
+		}
+	}
+	return false
+}
+
 // find returns the newest call with the id.
 func (c *Calls) find(id string) (found *tracked) {
 	c.mu.Lock()
