@@ -152,6 +152,7 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	url, token, ended := h.serving(t)
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
 	expect(t, h.run(t, "call", "--verbose", "--standalone", "readfile__read", "path=note.txt"), "a note", "--standalone asks")
+	expect(t, h.run(t, "call", "--timeout", "2h", "readfile__read", "path=note.txt"), "a note", "\n0")
 	expect(t, h.run(t, "call", "readfile__raed", "path=note.txt"), "Did you mean readfile__read", "\n2")
 	expect(t, h.run(t, "call", "readfile__read", "path=none.txt", "--format", "json"), `"status":"error"`, "FileNotFound")
 	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host")
