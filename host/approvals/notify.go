@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,11 +49,14 @@ type Notice struct {
 	Session string `json:"session,omitempty"`
 	Workdir string `json:"workdir,omitempty"`
 	// Effect and Reason are those of the decision, Arguments the beginning of the call's.
-	Effect    string     `json:"effect,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	Arguments string     `json:"arguments,omitempty"`
-	Asked     time.Time  `json:"asked"`
-	Expires   *time.Time `json:"expires,omitempty"`
+	Effect    string `json:"effect,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	// Rule is the name of the rule that decided, Preview the beginning of what the plugin says that the call would do.
+	Rule    string     `json:"rule,omitempty"`
+	Preview string     `json:"preview,omitempty"`
+	Asked   time.Time  `json:"asked"`
+	Expires *time.Time `json:"expires,omitempty"`
 	// Result, By and Why are those of the outcome.
 	Result Result `json:"result,omitempty"`
 	By     string `json:"by,omitempty"`
@@ -66,6 +70,9 @@ const (
 	noticeAttempts = 3
 	noticePause    = 2 * time.Second // before the second attempt; twice that before the third
 	closeTime      = 5 * time.Second // for what waits when a Notifier is closed
+	// firstPause is how long a question waits before the first notice of it: of one that has ended by then, such as by
+	// --approve, nobody is told.
+	firstPause = 500 * time.Millisecond
 )
 
 // A Notifier notifies targets of questions. What a target does never delays a call.
@@ -76,6 +83,15 @@ type Notifier struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	options NotifierOptions
+
+	mu     sync.Mutex
+	paused map[string]pausedQuestion // by ID; nil once it is closed
+}
+
+// A pausedQuestion waits for the end of its first pause.
+type pausedQuestion struct {
+	question *Question
+	timer    *time.Timer
 }
 
 // A backlog is what waits for one target.
@@ -104,7 +120,7 @@ func NewNotifier(targets []Target, o NotifierOptions) *Notifier {
 		return http.ErrUseLastResponse
 	}})
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &Notifier{closing: make(chan struct{}), cancel: cancel, options: o}
+	n := &Notifier{closing: make(chan struct{}), cancel: cancel, options: o, paused: map[string]pausedQuestion{}}
 	for _, t := range targets {
 		b := &backlog{waiting: make(chan *Question, maxNotices)}
 		n.targets = append(n.targets, b)
@@ -113,8 +129,42 @@ func NewNotifier(targets []Target, o NotifierOptions) *Notifier {
 	return n
 }
 
-// Notify passes a question on. It never waits, not even for the log: the queue calls it while it is locked.
+// Notify passes a question on, half a second after it began to wait. It never waits, not even for the log: the queue
+// calls it while it is locked.
 func (n *Notifier) Notify(q *Question) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, paused := n.paused[q.ID]
+	if paused {
+		before.timer.Stop()
+		delete(n.paused, q.ID)
+	}
+	switch {
+	case n.paused == nil:
+		n.pass(q)
+	case q.Outcome != nil && !paused:
+		n.pass(q)
+	case q.Outcome != nil: // nobody was told that it waits
+	default:
+		if paused {
+			n.pass(before.question)
+		}
+		n.paused[q.ID] = pausedQuestion{q, time.AfterFunc(firstPause, func() { n.endPause(q) })}
+	}
+}
+
+// endPause passes on a question that still waits.
+func (n *Notifier) endPause(q *Question) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.paused[q.ID].question == q {
+		delete(n.paused, q.ID)
+		n.pass(q)
+	}
+}
+
+// pass passes a question on to all targets. The caller holds the lock.
+func (n *Notifier) pass(q *Question) {
 	for _, b := range n.targets {
 		select {
 		case b.waiting <- q:
@@ -126,6 +176,13 @@ func (n *Notifier) Notify(q *Question) {
 
 // Close delivers what waits, for at most five seconds, and logs how much it could not. What comes later is dropped.
 func (n *Notifier) Close() {
+	n.mu.Lock()
+	for _, p := range n.paused {
+		p.timer.Stop()
+		n.pass(p.question)
+	}
+	n.paused = nil
+	n.mu.Unlock()
 	n.closed.Do(func() { close(n.closing) })
 	defer time.AfterFunc(closeTime, n.cancel).Stop()
 	n.running.Wait()
@@ -193,6 +250,14 @@ func (n *Notifier) notice(q *Question) *Notice {
 	if r := q.Call; r != nil {
 		out.Tool, out.Caller, out.Session, out.Workdir = r.Tool.Name, r.Caller, r.SessionID, r.Workdir
 		out.Effect, out.Reason = string(r.Decision.Effect), n.options.Redact(r.Decision.Reason)
+		out.Rule = r.Decision.Rule
+		if r.Preview != nil {
+			var texts []string
+			for _, c := range r.Preview.Content {
+				texts = append(texts, c.Text)
+			}
+			out.Preview = textutil.Cut(n.options.Redact(strings.Join(texts, "\n")), maxShown)
+		}
 		out.Arguments = textutil.Cut(n.options.Redact(string(redactArguments(r.Arguments))), maxShown)
 	}
 	if o := q.Outcome; o != nil {

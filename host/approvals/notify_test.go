@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A hook is a webhook that answers with the statuses of a list, and then with 200.
@@ -134,6 +135,53 @@ func TestNotifyNeverWaits(t *testing.T) {
 	n.Close()
 	if !strings.Contains(log.String(), "dropped") {
 		t.Errorf("nothing is said of dropped notices: %.300s", log.String())
+	}
+}
+
+// Nobody is told of a question that is answered at once; of one that waits, both notices come, in order.
+func TestQuestionsAnsweredAtOnceAreNotNotified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewNotifier(nil, NotifierOptions{})
+		seen := &backlog{waiting: make(chan *Question, maxNotices)}
+		n.targets = append(n.targets, seen)
+		ask := func(id string, wait time.Duration) {
+			q := question("{}")
+			q.ID = id
+			n.Notify(q)
+			time.Sleep(wait)
+			after := *q
+			after.Outcome = &Outcome{Result: Approved}
+			n.Notify(&after)
+		}
+		ask("quick", firstPause-time.Millisecond)
+		time.Sleep(firstPause)
+		if len(seen.waiting) != 0 {
+			t.Errorf("%d notices of a question that was answered at once", len(seen.waiting))
+		}
+		ask("slow", firstPause+time.Millisecond)
+		if len(seen.waiting) != 2 {
+			t.Fatalf("%d notices of a question that waited", len(seen.waiting))
+		}
+		if first, second := <-seen.waiting, <-seen.waiting; first.Outcome != nil || second.Outcome == nil {
+			t.Error("the end comes first")
+		}
+		n.Close()
+	})
+}
+
+// A notice names the rule, and shows the beginning of the preview without secrets.
+func TestNoticeHasRuleAndPreview(t *testing.T) {
+	t.Parallel()
+	n := NewNotifier(nil, NotifierOptions{Redact: func(text string) string {
+		return strings.ReplaceAll(text, "hunter2", "[secret]")
+	}})
+	defer n.Close()
+	q := question("{}")
+	q.Call.Decision.Rule = "pushes"
+	q.Call.Preview = &sdk.Preview{Content: []sdk.Content{sdk.TextContent("pushes hunter2 " + strings.Repeat("x", 2*maxShown))}}
+	got := n.notice(q)
+	if got.Rule != "pushes" || !strings.HasPrefix(got.Preview, "pushes [secret] x") || len(got.Preview) > maxShown {
+		t.Errorf("%.100v", got)
 	}
 }
 
