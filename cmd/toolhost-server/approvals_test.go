@@ -152,8 +152,8 @@ func TestAnswerNamesItsQuestion(t *testing.T) {
 	for _, other := range []string{strings.Repeat("A", 8), strings.Repeat("A", 26)} {
 		expect(t, h.run(t, "approvals", "answer", other, "yes"), "no question", "\n2")
 	}
-	for want, flags := range map[string][]string{"a no is for one call": {"no", "--saved"}, "--scope says": {"no", "--scope",
-		"tool"}, "--reason says why not": {"yes", "--reason", "x"}} {
+	for want, flags := range map[string][]string{"a no is for one call": {"no", "--saved"},
+		"--scope says": {"no", "--scope", "tool"}, "--reason says why not": {"yes", "--reason", "x"}} {
 		expect(t, h.run(t, append([]string{"approvals", "answer", id}, flags...)...), want, "\n2")
 	}
 	if still := h.waiting(t); still != id {

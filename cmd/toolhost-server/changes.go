@@ -21,7 +21,8 @@ var startSettings = []startSetting{
 	{"address", func(s *config.Serve) string { return s.Address }, false},
 	{"socket", func(s *config.Serve) string { return s.Socket }, false},
 	{"hosts", func(s *config.Serve) string { return strings.Join(s.Hosts, "\n") }, true},
-	{"tls_cert", func(s *config.Serve) string { return strconv.FormatBool(s.Certificate != "") }, true}, // files are read again
+	// the files themselves are read again while it runs
+	{"tls_cert", func(s *config.Serve) string { return strconv.FormatBool(s.Certificate != "") }, true},
 }
 
 // waitingChanges says which keys of the serve block have changed since the host started, and what makes them count; ""
@@ -42,8 +43,8 @@ func (p *program) waitingChanges() string {
 	case upgrade:
 		return fmt.Sprintf("the serve block has changed: %s. Fix: toolhost serve --upgrade", strings.Join(changed, ", "))
 	}
-	return fmt.Sprintf("the serve block has changed: %s. Fix: toolhost serve --stop, then start it again (after --upgrade "+
-		"the host still listens where it does now)", strings.Join(changed, ", "))
+	return fmt.Sprintf("the serve block has changed: %s. Fix: toolhost serve --stop, then start it again (after "+
+		"--upgrade the host still listens where it does now)", strings.Join(changed, ", "))
 }
 
 // useServeBlock notes the block with which the host starts.

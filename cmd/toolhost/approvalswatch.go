@@ -179,7 +179,8 @@ func newApprovalsAnswer(g *globals) *cobra.Command {
 		Use:   "answer ID yes|no",
 		Short: "Answer one question of the running host",
 		Long: "Answer one question of the running host (toolhost serve). ID is that of `toolhost approvals waiting`, at\n" +
-			"least the eight characters that it shows. Questions of tools are answered at a terminal, by `toolhost approvals watch`, or in the\n" +
+			"least the eight characters that it shows. Questions of tools are answered at a\n" +
+			"terminal, by `toolhost approvals watch`, or in the\n" +
 			"console.",
 		Example: "  toolhost approvals answer 3GX2QNKB yes\n  toolhost approvals answer 3GX2QNKB no --reason 'use the " +
 			"staging server'",

@@ -178,7 +178,8 @@ func TestNoticeHasRuleAndPreview(t *testing.T) {
 	defer n.Close()
 	q := question("{}")
 	q.Call.Decision.Rule = "pushes"
-	q.Call.Preview = &sdk.Preview{Content: []sdk.Content{sdk.TextContent("pushes hunter2 " + strings.Repeat("x", 2*maxShown))}}
+	text := "pushes hunter2 " + strings.Repeat("x", 2*maxShown)
+	q.Call.Preview = &sdk.Preview{Content: []sdk.Content{sdk.TextContent(text)}}
 	got := n.notice(q)
 	if got.Rule != "pushes" || !strings.HasPrefix(got.Preview, "pushes [secret] x") || len(got.Preview) > maxShown {
 		t.Errorf("%.100v", got)

@@ -46,7 +46,8 @@ func TestBoundsOfCallRequests(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := c.CallOnce(t.Context(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait", CallId: "used"})); err != nil {
+	again := &apiv1.CallRequest{Tool: "p__wait", CallId: "used"}
+	if _, err := c.CallOnce(t.Context(), connect.NewRequest(again)); err != nil {
 		t.Errorf("an id that was used before: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func NewCalls(redacted func(text string) string) *Calls {
 	if redacted == nil {
 		redacted = redact.New().Text
 	}
-	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[sessionKey]*session{}, active: time.Now()}
+	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[sessionKey]*session{},
+		active: time.Now()}
 }
 
 // A tracked call is one that runs or has ended.

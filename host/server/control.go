@@ -58,8 +58,8 @@ func (s *hostService) ListSessions(context.Context, *connect.Request[apiv1.ListS
 	return connect.NewResponse(&apiv1.ListSessionsResponse{Sessions: s.calls.listSessions()}), nil
 }
 
-// EndSession cancels the calls of a session, and revokes the approvals that were given for it alone. Without an ID it is
-// the caller's own.
+// EndSession cancels the calls of a session, and revokes the approvals that were given for it alone. Without an ID it
+// is the caller's own.
 func (s *hostService) EndSession(ctx context.Context, r *connect.Request[apiv1.EndSessionRequest]) (
 	*connect.Response[apiv1.EndSessionResponse], error) {
 	key := sessionOf(r.Msg.SessionId, who(ctx).caller())

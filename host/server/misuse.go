@@ -80,8 +80,8 @@ func misuse(r *http.Request) (status int, err *connect.Error) {
 		return 0, nil
 	}
 	if r.Method != http.MethodPost {
-		return http.StatusMethodNotAllowed, fail(connect.CodeInvalidArgument, "", fmt.Sprintf("%s is called by POST, not %.20s",
-			m.Name(), r.Method), `Send the request as JSON, such as {}, with Content-Type: application/json.`)
+		return http.StatusMethodNotAllowed, fail(connect.CodeInvalidArgument, "", fmt.Sprintf("%s is called by POST, not "+
+			"%.20s", m.Name(), r.Method), `Send the request as JSON, such as {}, with Content-Type: application/json.`)
 	}
 	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := strings.ToLower(parameters["charset"])
@@ -141,8 +141,8 @@ func errorText(err *connect.Error) []byte {
 	return text
 }
 
-// An errorWriter gives an error of a unary method a detail, if it has none: those of a body that is no message come from
-// before all interceptors.
+// An errorWriter gives an error of a unary method a detail, if it has none: those of a body that is no message come
+// from before all interceptors.
 type errorWriter struct {
 	http.ResponseWriter
 	status int // of an error whose body has not come yet

@@ -75,8 +75,8 @@ func (p Place) Check() error {
 		named = "$XDG_RUNTIME_DIR"
 	}
 	if info, err := os.Stat(at); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no place for runtime files: %s, %s, is no folder; make it, or set XDG_RUNTIME_DIR to one "+
-			"of yours", named, at)
+		return fmt.Errorf("there is no place for runtime files: %s, %s, is no folder; make it, or set XDG_RUNTIME_DIR to "+
+			"one of yours", named, at)
 	}
 	if n := len(p.Socket()); n > maxSocket {
 		return fmt.Errorf("the path of the socket would have %d bytes, and the limit is %d: %s; set XDG_RUNTIME_DIR to a "+
