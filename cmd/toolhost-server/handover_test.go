@@ -59,7 +59,7 @@ func TestStopAfterAFailedUpgrade(t *testing.T) {
 			url, _, ended := h.serving(t)
 			pid := h.process(t)
 			h.install(t, "exit 3")
-			expect(t, h.run(t, "serve", "--upgrade"), "This host serves on")
+			expect(t, h.run(t, "serve", "--upgrade"), "This host keeps running")
 			for range 3 { // also where a connection is accepted after the failure
 				expect(t, h.run(t, "call", "readfile__read", "path=note.txt"), "a note", "\n0")
 				healthy(t, url)
@@ -76,7 +76,7 @@ func TestFailedUpgradeSaysWhy(t *testing.T) {
 	_, _, ended := h.serving(t)
 	h.write(t, "config.hcl", "colour = 3\n")
 	expect(t, h.run(t, "serve", "--upgrade"), "toolhost-server, the program that is installed now, does not serve: ",
-		"config.hcl:1", `"colour"`, "This host serves on", "\n4")
+		"config.hcl:1", `"colour"`, "This host keeps running", "\n4")
 	h.withPlugin(t, "")
 	h.install(t, `exec "${0%/*}/real" --unknown`)
 	expect(t, h.run(t, "serve", "--upgrade"), "unknown flag: --unknown", "\n4")
@@ -196,10 +196,11 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		_, err := os.Stat(filepath.Join(h.dir, "begun"))
 		return err == nil
 	})
+	socket := h.socket(t)
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	h.stopping(t)
+	refuses(t, socket)
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -108,15 +108,21 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// stopping waits until the host takes no new connections.
-func (h *home) stopping(t *testing.T) {
+// socket is where the host serves its user.
+func (h *home) socket(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.sock"))
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
+	return found[0]
+}
+
+// refuses waits until the host of a socket takes no new connections.
+func refuses(t *testing.T, socket string) {
+	t.Helper()
 	eventually(t, "it does not stop", func() bool {
-		c, err := net.Dial("unix", found[0])
+		c, err := net.Dial("unix", socket)
 		if err == nil {
 			_ = c.Close()
 		}
@@ -418,9 +424,9 @@ func TestServeThatCannotStart(t *testing.T) {
 	}{
 		{nil, "", []string{"address of the serve block, ", "config.hcl:2", inUse + " is in use", "choose another port"}},
 		{[]string{"--address", inUse}, "", []string{"--address: ", "is in use"}},
-		{[]string{"--address", "foo"}, "", []string{"--address: ", `"foo" is no port`, "HOST:PORT"}},
-		{[]string{"--address", ":80x"}, "", []string{"--address: ", `"80x" is no port`}},
-		{[]string{"--address", "127.0.0.1:99999"}, "", []string{"--address: ", `"99999" is no port`}},
+		{[]string{"--address", "foo"}, "", []string{"--address: ", `"foo" is not a port`, "HOST:PORT"}},
+		{[]string{"--address", ":80x"}, "", []string{"--address: ", `"80x" is not a port`}},
+		{[]string{"--address", "127.0.0.1:99999"}, "", []string{"--address: ", `"99999" is not a port`}},
 		{[]string{"--profile", "nope"}, "", []string{"nope"}},
 		{[]string{"--drain", "-5s"}, "", []string{"--drain is -5s"}},
 		{nil, long, []string{"the limit is", "set XDG_RUNTIME_DIR"}},
@@ -451,8 +457,9 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 		return err == nil
 	})
 	stopped := make(chan string, 2)
+	socket := h.socket(t)
 	go func() { stopped <- h.run(t, "serve", "--stop") }()
-	h.stopping(t)
+	refuses(t, socket)
 	stops := fmt.Sprintf("process %d", pid)
 	expect(t, h.run(t, "serve"), stops, "is stopping", fmt.Sprintf("kill %d", pid), "\n1")
 	expect(t, h.run(t, "serve", "--upgrade"), stops, "is stopping", "\n4")

@@ -119,12 +119,12 @@ func quoteInList(of protoreflect.MessageDescriptor, text json.RawMessage) json.R
 	if json.Unmarshal(text, &all) != nil || all == nil {
 		return text
 	}
-	any := false
+	quotes := false
 	for i, one := range all {
 		quoted, changed := quoteObjects(of, one)
-		all[i], any = quoted, any || changed
+		all[i], quotes = quoted, quotes || changed
 	}
-	if !any {
+	if !quotes {
 		return text
 	}
 	return listOf(all)

@@ -11,7 +11,6 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
@@ -133,7 +132,7 @@ func errorText(err *connect.Error) []byte {
 	for _, d := range err.Details() {
 		one := jsonDetail{Type: d.Type(), Value: base64.RawStdEncoding.EncodeToString(d.Bytes())}
 		if m, err := d.Value(); err == nil {
-			one.Debug, _ = protojson.Marshal(proto.Message(m)) // it is for people
+			one.Debug, _ = protojson.Marshal(m) // it is for people
 		}
 		out.Details = append(out.Details, one)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // send makes a request as an operator would with curl.
-func (s *setup) send(t *testing.T, method, path, kind, body string, headers ...string) (*http.Response, string) {
+func (s *setup) send(t *testing.T, method, path, kind, body string, headers ...string) (reply, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -40,7 +40,13 @@ func (s *setup) send(t *testing.T, method, path, kind, body string, headers ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer, string(text)
+	return reply{answer.StatusCode, answer.Header}, string(text)
+}
+
+// A reply is what came beside a body.
+type reply struct {
+	StatusCode int
+	Header     http.Header
 }
 
 // Whatever a request does wrong, the answer is an error of the API that says what, with a detail that says what to do.
@@ -85,7 +91,7 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 			answer, text := s.send(t, c.method, c.path, c.kind, c.body, c.headers...)
 			var read jsonError
 			if err := json.Unmarshal([]byte(text), &read); err != nil || len(read.Details) != 1 {
-				t.Fatalf("%s: %v: %s", answer.Status, err, text)
+				t.Fatalf("%d: %v: %s", answer.StatusCode, err, text)
 			}
 			value, err := base64.RawStdEncoding.DecodeString(read.Details[0].Value)
 			if err != nil {
@@ -97,7 +103,7 @@ func TestRequestsThatMissTheAPI(t *testing.T) {
 			}
 			if answer.StatusCode != c.status || !strings.Contains(read.Message, c.message) || detail.Message != read.Message ||
 				!strings.Contains(detail.Hint, c.hint) {
-				t.Errorf("%s: %s\nwant %d, %q, %q", answer.Status, text, c.status, c.message, c.hint)
+				t.Errorf("%d: %s\nwant %d, %q, %q", answer.StatusCode, text, c.status, c.message, c.hint)
 			}
 			for _, word := range []string{"apiv1.", "unmarshal", "proto:"} {
 				if strings.Contains(text, word) {
