@@ -52,8 +52,10 @@ type Notice struct {
 	Effect    string `json:"effect,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// Rule is the name of the rule that decided, Preview the beginning of what the plugin says that the call would do.
+	// Rule is the name of the rule that decided, Risk how much is at stake, Preview the beginning of what the plugin says
+	// that the call would do.
 	Rule    string     `json:"rule,omitempty"`
+	Risk    string     `json:"risk,omitempty"`
 	Preview string     `json:"preview,omitempty"`
 	Asked   time.Time  `json:"asked"`
 	Expires *time.Time `json:"expires,omitempty"`
@@ -251,6 +253,7 @@ func (n *Notifier) notice(q *Question) *Notice {
 		out.Tool, out.Caller, out.Session, out.Workdir = r.Tool.Name, r.Caller, r.SessionID, r.Workdir
 		out.Effect, out.Reason = string(r.Decision.Effect), n.options.Redact(r.Decision.Reason)
 		out.Rule = r.Decision.Rule
+		out.Risk, _ = Risk(r)
 		if r.Preview != nil {
 			var texts []string
 			for _, c := range r.Preview.Content {

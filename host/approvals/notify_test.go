@@ -170,7 +170,7 @@ func TestQuestionsAnsweredAtOnceAreNotNotified(t *testing.T) {
 }
 
 // A notice names the rule, and shows the beginning of the preview without secrets.
-func TestNoticeHasRuleAndPreview(t *testing.T) {
+func TestNoticeHasRuleRiskAndPreview(t *testing.T) {
 	t.Parallel()
 	n := NewNotifier(nil, NotifierOptions{Redact: func(text string) string {
 		return strings.ReplaceAll(text, "hunter2", "[secret]")
@@ -180,8 +180,9 @@ func TestNoticeHasRuleAndPreview(t *testing.T) {
 	q.Call.Decision.Rule = "pushes"
 	text := "pushes hunter2 " + strings.Repeat("x", 2*maxShown)
 	q.Call.Preview = &sdk.Preview{Content: []sdk.Content{sdk.TextContent(text)}}
+	q.Call.Tool.Hints.Destructive = sdk.Yes
 	got := n.notice(q)
-	if got.Rule != "pushes" || !strings.HasPrefix(got.Preview, "pushes [secret] x") || len(got.Preview) > maxShown {
+	if got.Rule != "pushes" || got.Risk != "high" || !strings.HasPrefix(got.Preview, "pushes [secret] x") || len(got.Preview) > maxShown {
 		t.Errorf("%.100v", got)
 	}
 }

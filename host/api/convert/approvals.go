@@ -1,14 +1,11 @@
 package convert
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/approvals"
-	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -38,39 +35,13 @@ func Approval(q *approvals.Question) *apiv1.Approval {
 		out.Workdir, out.Arguments, out.Preview = Text(r.Workdir), Text(r.Arguments), Preview(r.Preview)
 		out.Decision, out.Prefix, out.Problem = Decision(r.Decision), Texts(r.Prefix), Text(r.Problem)
 		out.OnceOnly = r.Once()
-		out.Risk, out.RiskReason = risk(r)
+		level, reason := approvals.Risk(r)
+		out.Risk, out.RiskReason = level, Text(reason)
 	}
 	if via != nil {
 		out.ViaTool, out.ViaCallId = Text(via.Tool), Text(via.CallID)
 	}
 	return out
-}
-
-// risk says how much is at stake, by what the preview says, else by the rules and the tool. It decides nothing.
-func risk(r *host.ApprovalRequest) (level, reason string) {
-	var preview struct {
-		Risk struct {
-			Level   string
-			Reasons []string
-		}
-	}
-	if r.Preview != nil && json.Unmarshal(r.Preview.Structured, &preview) == nil &&
-		slices.Contains([]string{"low", "medium", "high"}, preview.Risk.Level) {
-		return preview.Risk.Level, Text(strings.Join(preview.Risk.Reasons, "; "))
-	}
-	h := r.Tool.StatedHints()
-	says := func(hint *bool) bool { return hint != nil && *hint }
-	switch {
-	case r.Decision.Effect == policy.AlwaysAsk:
-		return "high", "each call must be approved by a person"
-	case says(h.Destructive):
-		return "high", "the tool says that it may destroy something"
-	case says(h.ReadOnly) && says(h.OpenWorld):
-		return "medium", "the tool says that it only reads, and reaches others"
-	case says(h.ReadOnly):
-		return "low", "the tool says that it only reads"
-	}
-	return "medium", "the tool may change something"
 }
 
 // ToApprovalRequest is the reverse of Approval, for who shows the question at a terminal.
