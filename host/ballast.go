@@ -3,11 +3,13 @@ package host
 import (
 	"math"
 	"runtime/metrics"
+
+	"github.com/toolhost/toolhost/internal/idlemem"
 )
 
-// A ballast is memory that counts as in use, and is never touched, so that it takes none. Go's collector runs when the
-// heap has doubled, at four megabytes at the earliest: in a host with a small heap after 800 calls of 100 bytes, or 270
-// of 10 KB; collecting then takes a tenth and a seventh of their processor time. A host allocates it once it is busy.
+// ballast is the size of an idlemem.Ballast. Go's collector runs at four megabytes at the earliest: in a host with a
+// small heap after 800 calls of 100 bytes, or 270 of 10 KB; collecting then takes a tenth and a seventh of their
+// processor time. A host allocates it once it is busy.
 const (
 	ballast      = 16 << 20
 	ballastCalls = 1000
@@ -23,5 +25,6 @@ func (h *Host) addBallast() {
 			return
 		}
 	}
-	h.kept.Store(new([ballast]byte))
+	kept := idlemem.Ballast(ballast)
+	h.kept.Store(&kept)
 }

@@ -61,11 +61,11 @@ type Host struct {
 	calls     *queue.Queue // of all plugins together
 	sessions  sessions
 	misses    missCounter
-	runPrefix string        // of RunIDs, new for each host
-	runs      atomic.Uint64 // calls of plugins
-	kept      atomic.Pointer[[ballast]byte]
-	changes   atomic.Uint64 // counts changes of any plugin's tools
-	approving atomic.Int64  // calls that wait for an approval
+	runPrefix string                 // of RunIDs, new for each host
+	runs      atomic.Uint64          // calls of plugins
+	kept      atomic.Pointer[[]byte] // see ballast
+	changes   atomic.Uint64          // counts changes of any plugin's tools
+	approving atomic.Int64           // calls that wait for an approval
 
 	reloading sync.Mutex
 	mu        sync.Mutex // held to begin a call, to change the snapshot, and to end base

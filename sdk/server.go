@@ -135,7 +135,7 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	defer s.runs.end(id)
 	if s.memory != nil {
 		if s.calls.Add(1) == ballastCalls {
-			s.kept = make([]byte, ballast)
+			s.kept = idlemem.Ballast(ballast)
 		}
 		s.memory.Begin()
 		defer s.memory.End()
