@@ -11,12 +11,13 @@ import (
 // A ballast takes no memory, also in a heap whose free memory was used before.
 func TestBallastTakesNoMemory(t *testing.T) {
 	const size = 8 << 20
-	used := make([]byte, 8*size)
-	for i := range used {
-		used[i] = 1
-	}
-	runtime.KeepAlive(used)
-	used = nil
+	func() {
+		used := make([]byte, 8*size)
+		for i := range used {
+			used[i] = 1
+		}
+		runtime.KeepAlive(used)
+	}()
 	runtime.GC()
 	b := Ballast(size)
 	defer runtime.KeepAlive(b)
