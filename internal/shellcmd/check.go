@@ -157,6 +157,28 @@ func checkSet(u *invocation) string {
 	return ""
 }
 
+// checkNumbers accepts digits: shells other than bash evaluate what follows exit or break.
+func checkNumbers(u *invocation) string {
+	for _, o := range u.operands {
+		if !numeric(o) {
+			return shorten(o.Text) + " is no number"
+		}
+	}
+	return ""
+}
+
+var jobName = lazy.Regexp(`^(\d+|%\d+|%[%+-]?)$`)
+
+// checkJobs accepts the numbers of processes and jobs.
+func checkJobs(u *invocation) string {
+	for _, o := range u.operands {
+		if o.kind != number && !(o.Static && jobName().MatchString(o.Text)) {
+			return shorten(o.Text) + " is neither a process nor a job"
+		}
+	}
+	return ""
+}
+
 var (
 	testWords = strings.Fields("! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b -c " +
 		"-k -u -g -O -G -N -t")

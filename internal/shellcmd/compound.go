@@ -31,9 +31,9 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 	case *syntax.DeclClause:
 		w.declare(c, dirs)
 	case *syntax.ArithmCmd:
-		w.evaluated("((", c, dirs)
+		w.arithmetic("((", c, dirs)
 	case *syntax.LetClause:
-		w.evaluated("let", c, dirs)
+		w.arithmetic("let", c, dirs)
 	default:
 		w.refuse(s, "a construct that is not known")
 	}
@@ -87,7 +87,7 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 		}
 	} else {
 		doubts = append(doubts, "arithmetic with variables can run commands")
-		w.hiddenIn(c.Loop, dirs)
+		w.evaluatedIn(c.Loop, dirs)
 	}
 	if c.Select {
 		doubts = append(doubts, "it asks a person")
@@ -184,6 +184,7 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	}
 	d.Doubts = append(d.Doubts, "it sets variables for what follows")
 	w.put(at, d)
+	w.guessEvaluated(at, d.Args)
 }
 
 // assigned walks commands in an assignment.
@@ -192,25 +193,31 @@ func (w *walker) assigned(a *syntax.Assign, dirs []string) []string {
 		return w.inside(a.Value, dirs)
 	}
 	w.hiddenIn(a, dirs)
+	if a.Index != nil {
+		w.quotedIn(a.Index, dirs)
+	}
 	return []string{"it sets an array, which can run commands"}
 }
 
-func (w *walker) evaluated(name string, n syntax.Node, dirs []string) {
+func (w *walker) arithmetic(name string, n syntax.Node, dirs []string) {
 	w.construct(name, n, nil, dirs, "arithmetic with variables can run commands")
-	w.hiddenIn(n, dirs)
+	w.evaluatedIn(n, dirs)
 }
 
 // test lists [[ ]] with its words, as if it were a program.
 func (w *walker) test(c *syntax.TestClause, dirs []string) {
 	at := w.reserve(c)
+	evaluates := false
 	t := Command{Name: "[[", Program: static("[["), Via: w.via, Text: shorten(w.slice(c)), dirs: dirs, built: true}
 	syntax.Walk(c.X, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.UnaryTest:
 			t.Args = append(t.Args, static(n.Op.String()))
-			t.Doubts = append(t.Doubts, doubtfulTest(n)...)
+			why := doubtfulTest(n)
+			t.Doubts, evaluates = append(t.Doubts, why...), evaluates || why != nil
 		case *syntax.BinaryTest:
-			t.Doubts = append(t.Doubts, w.comparison(n)...)
+			why := w.comparison(n)
+			t.Doubts, evaluates = append(t.Doubts, why...), evaluates || why != nil
 		case *syntax.Word:
 			t.Args = append(t.Args, w.word(n))
 			t.Doubts = append(t.Doubts, w.inside(n, dirs)...)
@@ -219,6 +226,9 @@ func (w *walker) test(c *syntax.TestClause, dirs []string) {
 		return true
 	})
 	w.put(at, t)
+	if evaluates {
+		w.guessEvaluated(at, t.Args)
+	}
 }
 
 func doubtfulTest(n *syntax.UnaryTest) []string {

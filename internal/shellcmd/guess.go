@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Commands that a program may run are guessed where its words are not conclusive: deny rules consider all guesses,
@@ -74,6 +75,32 @@ func (w *walker) guessText(at int, text string) {
 		w.all.err = nil
 		deeper.text(w.all.commands[at].dirs)
 	})
+}
+
+// guessEvaluated guesses at the substitutions in words that are evaluated, as in read 'a[$(rm x)]'.
+func (w *walker) guessEvaluated(at int, args []Word) {
+	for _, a := range args[:min(len(args), maxGuessed)] {
+		text := a.Text
+		if !a.Static {
+			text = unescape(text, "$`\"\\")
+		}
+		if !strings.ContainsAny(text, "$`") || w.level >= maxLevel || checkText(text) != nil {
+			continue
+		}
+		w.guess(at, len(text), func(inner *walker) {
+			w.all.err = nil
+			deeper := walker{src: text, all: w.all, via: inner.via, level: w.level + 1}
+			deeper.evaluatedText(text, w.all.commands[at].dirs)
+		})
+	}
+}
+
+// evaluatedText walks the substitutions in a text, in quotes or not.
+func (w *walker) evaluatedText(text string, dirs []string) {
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	if word, err := parser.Document(strings.NewReader(text)); err == nil {
+		w.hiddenIn(word, dirs)
+	}
 }
 
 // guessAll guesses at all words of a command: as the first word of a command each, and as texts.

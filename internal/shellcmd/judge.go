@@ -157,13 +157,15 @@ func unsafeUse(c *Command, p workdirs) string {
 			}
 		}
 	}
-	if c.Name == "cd" || c.Name == "set" || c.Name == "test" || c.Name == "[" || c.Name == "[[" {
-		s, n := c.find()
-		return s.uncovered(c, n, 0, p)
+	if slices.Contains(joints, c.Name) || slices.Contains(constructs, c.Name) {
+		if s, n := c.find(); s != nil {
+			return s.uncovered(c, n, 0, p)
+		}
 	}
 	return ""
 }
 
+// Joints are builtins that are allowed wherever the commands around them are, with the words that plumbingRows covers.
 var (
 	joints     = strings.Fields("cd set test [ : true false break continue exit return wait")
 	constructs = strings.Fields("[[ : { ( compound")

@@ -262,7 +262,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 		return w.insideParam(p, dirs)
 	case *syntax.ArithmExp:
 		if !digitArithm(p.X) {
-			w.hiddenIn(p, dirs)
+			w.evaluatedIn(p, dirs)
 			return []string{"arithmetic with variables can run commands"}
 		}
 	case *syntax.ExtGlob:
@@ -289,6 +289,9 @@ func (w *walker) insideParam(p *syntax.ParamExp, dirs []string) (doubts []string
 		return nil
 	}
 	w.hiddenIn(p, dirs)
+	for _, x := range indexes(p) {
+		w.quotedIn(x, dirs)
+	}
 	return []string{"the expansion " + shorten(w.slice(p)) + " can run commands or set variables"}
 }
 
@@ -305,6 +308,43 @@ func (w *walker) hiddenIn(n syntax.Node, dirs []string) {
 		}
 		return true
 	})
+}
+
+// evaluatedIn walks the substitutions below arithmetic: those of quoted text run too, when it is evaluated.
+func (w *walker) evaluatedIn(n syntax.Node, dirs []string) {
+	w.hiddenIn(n, dirs)
+	w.quotedIn(n, dirs)
+}
+
+func (w *walker) quotedIn(n syntax.Node, dirs []string) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		text := ""
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			text = n.Value
+		case *syntax.Lit:
+			text = unescape(n.Value, "$`\"\\")
+		}
+		if w.level < maxLevel && strings.ContainsAny(text, "$`") {
+			inner := walker{src: text, all: w.all, via: w.via, level: w.level + 1}
+			inner.evaluatedText(text, dirs)
+		}
+		return true
+	})
+}
+
+// indexes are the parts of an expansion that are arithmetic.
+func indexes(p *syntax.ParamExp) (out []syntax.Node) {
+	if p.Index != nil {
+		out = append(out, p.Index)
+	}
+	if p.Slice != nil && p.Slice.Offset != nil {
+		out = append(out, p.Slice.Offset)
+	}
+	if p.Slice != nil && p.Slice.Length != nil {
+		out = append(out, p.Slice.Length)
+	}
+	return out
 }
 
 const maxBraces = 64

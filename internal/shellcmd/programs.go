@@ -536,12 +536,12 @@ var systemRows = []row{
 
 // plumbingRows join commands. They are allowed wherever their parts are.
 var plumbingRows = []row{
-	{"true|false|:|break|continue", "", spec{raw: true, operands: texts, digits: true, says: true}},
-	{"exit|return", "", spec{operands: texts, max: 1, digits: true}},
+	{"true|false|:", "", spec{raw: true, operands: texts, digits: true, says: true}},
+	{"break|continue|exit|return", "", spec{operands: texts, max: 1, digits: true, count: true, check: checkNumbers}},
 	{"cd", "", spec{operands: paths, max: 1}},
 	{"set", "", spec{raw: true, check: checkSet}},
 	{"test|[|[[", "", spec{raw: true, digits: true, check: checkTest}},
-	{"wait", "", spec{max: -1}},
+	{"wait", "n f", spec{operands: texts, digits: true, check: checkJobs}}, // -p sets a variable
 }
 
 // useRows are read-only uses of programs that also do other things. They count for reading alone: a rule that lists

@@ -220,8 +220,50 @@ var interpreters = map[string]struct{ text, prints string }{
 	"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
 }
 
+// evaluating are builtins that assign, unset or evaluate the variables that some of their words name. What is in
+// brackets after such a name is evaluated, and the substitutions in it run. The letters are the options whose value is
+// a name; with * any word may be one.
+var evaluating = map[string]string{"printf": "v", "wait": "p", "test": "vR", "[": "vR", "read": "*", "mapfile": "*",
+	"readarray": "*", "unset": "*", "getopts": "*", "let": "*", "coproc": "*", "declare": "*", "typeset": "*",
+	"local": "*", "export": "*", "readonly": "*"}
+
+// evaluated doubts builtins that set or evaluate variables, and guesses at the substitutions in their words.
+func (w *walker) evaluated(at int) {
+	c := w.all.commands[at]
+	letters, ok := evaluating[c.Name]
+	if _, plain := plainRead(&c); !ok || plain {
+		return
+	}
+	args := c.Args
+	if c.Name == "printf" { // its options end at the format
+		args = args[:min(1, len(args))]
+	}
+	switch {
+	case letters == "*": // interpreted adds the doubt
+	case c.Name == "printf" && len(args) > 0 && !args[0].Static:
+		w.severe(at, "its format is only known when it runs, and may be an option that sets a variable")
+	case c.Name == "printf" && slices.ContainsFunc(c.Args[:min(2, len(c.Args))], setsVariable):
+		w.severe(at, "%n in the format of printf sets a variable")
+	case slices.ContainsFunc(args, func(a Word) bool { return hasLetter(a, letters) }):
+		w.severe(at, "an option of "+c.Name+" sets or evaluates a variable, which can change what runs")
+	default:
+		return
+	}
+	w.guessEvaluated(at, c.Args)
+}
+
+// hasLetter reports a word that has one of some short options.
+func hasLetter(a Word, letters string) bool {
+	return len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.ContainsAny(a.Text, letters)
+}
+
+var printfCounts = lazy.Regexp(`%[-+ #0'*.\d]*[hjlLtz]*n`)
+
+func setsVariable(format Word) bool { return printfCounts().MatchString(format.Text) }
+
 // interpreted doubts programs that are given as text, or on the input.
 func (w *walker) interpreted(at int) {
+	w.evaluated(at)
 	c := w.all.commands[at]
 	if runsWords(&c) {
 		w.severe(at, "one of its words names a program to run")
