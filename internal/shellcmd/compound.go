@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 		for _, x := range iter.Items {
 			from := len(w.all.commands)
 			doubts = append(doubts, w.inside(x, dirs)...)
-			items = append(items, w.items(x, printsNames(w.all.commands[from:]))...)
+			items = append(items, w.items(x, w.all.commands[from:])...)
 		}
 	} else {
 		doubts = append(doubts, "arithmetic with variables can run commands")
@@ -124,11 +125,11 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 	return out
 }
 
-// items are the values of a loop's variable for one of its words. Listed says that the commands in the word print
-// names of files.
-func (w *walker) items(x *syntax.Word, listed bool) []Word {
-	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && listed && len(x.Parts) == 1 {
-		return []Word{{Text: "*", kind: glob}}
+// items are the values of a loop's variable for one of its words, in which there are some commands. Those that print
+// names of files give names.
+func (w *walker) items(x *syntax.Word, inside []Command) []Word {
+	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && len(x.Parts) == 1 && printsNames(inside) {
+		return []Word{{Text: cmp.Or(namesSecret(inside), "*"), kind: glob}}
 	}
 	out := w.words(x)
 	for i, is := range out {
@@ -357,6 +358,13 @@ func (w *walker) passesFileNames(at int, words []Word) bool {
 	return s != nil && s.read && s.globs != noGlob && len(inner.Doubts) == 0
 }
 
+// doubtNames doubts a command that is given names of files with secrets.
+func (w *walker) doubtNames(at int, pattern string) {
+	if pattern != "" {
+		w.doubt(at, "it is given files like "+pattern+", which may hold secrets")
+	}
+}
+
 // findExec lists the commands that find runs.
 func (w *walker) findExec(at, depth int) {
 	c := w.all.commands[at]
@@ -388,6 +396,7 @@ func (w *walker) findExec(at, depth int) {
 			if whole {
 				w.inner(at, "find "+a.Text, words, "", depth)
 				w.all.commands[from].Fed = doubt
+				w.doubtNames(from, c.selectsSecret())
 			} else {
 				w.inner(at, "find "+a.Text, c.Args[i+1:end], doubt, depth)
 			}

@@ -123,6 +123,9 @@ func (p workdirs) operand(x Word, kind operands) string {
 			if why := p.path(Word{Text: part, Static: x.Static, kind: x.kind}); why != "" {
 				return why
 			}
+			if strings.ContainsAny(part, "*?[") && secretPattern(part) && !p.any {
+				return part + " may hold secrets" // a pattern that git reads, for one
+			}
 		}
 		return p.path(x)
 	case texts:

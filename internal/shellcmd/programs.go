@@ -275,7 +275,7 @@ var fileRows = []row{
 		"no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= " +
 		"before-context= context? text binary-files= exclude= exclude-from/ exclude-dir= include= recursive " +
 		"dereference-recursive null-data line-buffered version help",
-		spec{operands: firstText, globs: nameGlob, count: true}},
+		spec{operands: firstText, globs: nameGlob, count: true, check: checkSelected}},
 	{"rg", "A= B= C= E= F H I L M= N P S T= U a b c e= f/ g= h i j= l m= n o p q r= s t= u v w x 0 . after-context= " +
 		"before-context= context= case-sensitive color= column count count-matches crlf encoding= engine= file/ files " +
 		"files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading hidden iglob= " +
@@ -284,7 +284,7 @@ var fileRows = []row{
 		"no-messages no-require-git null one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= " +
 		"smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted vimgrep with-filename " +
 		"word-regexp version help",
-		spec{operands: firstText}},
+		spec{operands: firstText, check: checkSelected}},
 	{"sed", "n E r s u z e= quiet silent expression= regexp-extended separate unbuffered null-data posix",
 		spec{operands: firstText, check: checkSed}},
 	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output color-output " +

@@ -30,8 +30,9 @@ type walker struct {
 	all   *sharedState
 	via   []string
 	level int
-	loop  bool // what is walked may run several times
-	names bool // it reads names of files
+	loop  bool   // what is walked may run several times
+	names bool   // it reads names of files
+	named string // a pattern for files with secrets by which these were chosen
 
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
@@ -178,7 +179,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 		w.inSubshell(func(w *walker) { w.stmt(c.X, dirs) })
 		to := len(w.all.commands)
 		w.inSubshell(func(w *walker) {
-			w.names = printsNames(w.all.commands[from:to])
+			w.names, w.named = printsNames(w.all.commands[from:to]), namesSecret(w.all.commands[from:to])
 			w.stmt(c.Y, dirs)
 		})
 		if to == from+1 && to < len(w.all.commands) {
