@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // A Policy is a set of layers, checked. It is safe for concurrent use.
@@ -92,9 +93,16 @@ func (p *Policy) Decide(q *Query) Decision {
 	case d.Reason == "":
 		d.Reason = strictest.Note // such as that the rule's condition failed
 	case strictest.Note != "":
-		d.Reason += " (" + strictest.Note + ")"
+		d.Reason = strictest.cause()
 	}
 	return d
+}
+
+// cause says why a rule has an effect although it is not known to match: the rule's own reason may have nothing to do
+// with the call, and so comes last.
+func (s *Step) cause() string {
+	note := strings.Replace(s.Note, "its condition", "the condition of a rule", 1)
+	return fmt.Sprintf("%s (rule %q: %s)", note, s.Rule, s.Reason)
 }
 
 // decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of all

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ func TestTrace(t *testing.T) {
 		rule("not reached", policy.Deny))
 	project := policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{rule("all", policy.Allow)}}
 	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7",
-		Reason: "because of ask (whether its condition holds is only known when the call runs)", Trace: []policy.Step{
+		Reason: `whether the condition of a rule holds is only known when the call runs (rule "ask": because of ask)`, Trace: []policy.Step{
 			{Layer: "user", Rule: "cheap", Source: "config.hcl:3", Note: `the tool's cost tier is "free"`},
 			{Layer: "user", Rule: "ask", Source: "config.hcl:7", Effect: policy.Ask, Reason: "because of ask",
 				Note: "whether its condition holds is only known when the call runs"},
@@ -146,6 +147,37 @@ func TestTrace(t *testing.T) {
 		}}
 	if diff := cmp.Diff(want, decide(t, query(), user, project)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The reason of a rule that is not known to match comes after what made it count.
+func TestCauseComesFirst(t *testing.T) {
+	t.Parallel()
+	push := rule("push", policy.Deny)
+	push.Reason = "force pushes are made by people"
+	unsure, failing, judged := when(push, policy.Unsure), push, judging("push", policy.Allow)
+	failing.When = func(*policy.Query) (policy.Truth, error) {
+		return policy.No, errors.New("it is longer than 16384 bytes")
+	}
+	judged.Judge = func(*policy.Query) (policy.Judgement, error) { return policy.Judgement{}, errors.New("too long") }
+	judged.Reason = push.Reason
+	silent := failing
+	silent.Reason = ""
+	for name, c := range map[string]struct {
+		rule policy.Rule
+		want string
+	}{
+		"a match": {push, "force pushes are made by people"},
+		"unsure": {unsure, "whether the condition of a rule holds is only known when the call runs " +
+			`(rule "push": force pushes are made by people)`},
+		"failed": {failing, "the condition of a rule failed: it is longer than 16384 bytes " +
+			`(rule "push": force pushes are made by people)`},
+		"not judged":            {judged, `it could not be judged: too long (rule "push": force pushes are made by people)`},
+		"failed without reason": {silent, "its condition failed: it is longer than 16384 bytes"},
+	} {
+		if d := decide(t, query(), layer("user", c.rule)); d.Reason != c.want {
+			t.Errorf("%s: %q, want %q", name, d.Reason, c.want)
+		}
 	}
 }
 

@@ -242,7 +242,7 @@ func TestFailingJudges(t *testing.T) {
 				want := policy.Step{Layer: "user", Rule: "r", Matched: true, Effect: policy.Deny, Reason: "because of r",
 					Note: c.note}
 				if diff := cmp.Diff(want, stepOf(t, d, "r")); diff != "" || d.Effect != policy.Deny ||
-					d.Reason != "because of r ("+c.note+")" {
+					d.Reason != c.note+` (rule "r": because of r)` {
 					t.Errorf("decision %+v; %s", d, diff)
 				}
 			}
