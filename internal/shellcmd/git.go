@@ -18,15 +18,15 @@ func GitFolders(text string, c Context) (folders []string) {
 	}
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if len(part.Doubts) > 0 || unseen(part) != "" {
-			return nil
-		}
-		if part.Name != "git" {
-			continue
-		}
 		p := c.workdirs(part.dirs)
-		if onlyReads(part, p) != "" {
+		reads := onlyReads(part, p) == ""
+		switch {
+		case part.maybe: // what may run it is a part, too
+			continue
+		case len(part.Doubts) > 0, !reads && (unseen(part) != "" || part.Name == "git"):
 			return nil
+		case part.Name != "git":
+			continue
 		}
 		for _, d := range p.dirs {
 			if usesSettings(part) && !slices.Contains(folders, d) {
