@@ -52,3 +52,21 @@ func TestSecretsSelectedByName(t *testing.T) {
 		}
 	}
 }
+
+// What reads from somewhere else than the pipe is given no names of files.
+func TestRedirectedInputHoldsNoNames(t *testing.T) {
+	for _, group := range []string{"{ X; }", "(X)", "while true; do X; done", "until false; do X; done", "if true; then X; fi",
+		"for i in 1; do X; done", "case a in a) X;; esac", "{ { X; }; }"} {
+		for _, list := range []string{"find .", "git ls-files", "find . | head -3"} {
+			inner := list + " | " + strings.ReplaceAll(group, "X", "xargs cat")
+			if v := allowing["reading"].Judge(inner, workspaceHere); v.Effect != allow {
+				t.Errorf("%s: %v", inner, v)
+			}
+			for _, from := range []string{"< list", "<<< /etc/passwd", "0< list", "<> list", "<<E\n/etc/passwd\nE"} {
+				if v := allowing["reading"].Judge(inner+" "+from, workspaceHere); v.Effect == allow {
+					t.Errorf("%s %s: %v", inner, from, v)
+				}
+			}
+		}
+	}
+}

@@ -130,6 +130,10 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return w.call(s, c, dirs)
 	}
+	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op.String()[0] == '<' }) {
+		inner := *w
+		inner.names, w = false, &inner // it reads something else
+	}
 	if len(s.Redirs) > 0 && !s.Background {
 		w.construct(keyword(s.Cmd), s, s.Redirs, dirs)
 	}
