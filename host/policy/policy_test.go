@@ -136,7 +136,8 @@ func TestTrace(t *testing.T) {
 		rule("not reached", policy.Deny))
 	project := policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{rule("all", policy.Allow)}}
 	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7",
-		Reason: `whether the condition of a rule holds is only known when the call runs (rule "ask": because of ask)`, Trace: []policy.Step{
+		Reason: `whether the condition of a rule holds is only known when the call runs (rule "ask": because of ask)`,
+		Trace: []policy.Step{
 			{Layer: "user", Rule: "cheap", Source: "config.hcl:3", Note: `the tool's cost tier is "free"`},
 			{Layer: "user", Rule: "ask", Source: "config.hcl:7", Effect: policy.Ask, Reason: "because of ask",
 				Note: "whether its condition holds is only known when the call runs"},

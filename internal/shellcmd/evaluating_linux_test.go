@@ -70,10 +70,13 @@ func TestAllowedBuiltinsSetAndRunNothing(t *testing.T) {
 func runEach(t *testing.T, root, bin, marks string, texts []string) (did []string) {
 	t.Helper()
 	var script strings.Builder
-	script.WriteString("check() { [ \"$PATH,$IFS,$GIT_CONFIG_COUNT\" = \"$TRAP_PATH, \t\n,7\" ] || builtin echo \"$tried sets a variable\" >&3\n" +
+	script.WriteString("check() { [ \"$PATH,$IFS,$GIT_CONFIG_COUNT\" = \"$TRAP_PATH, \t\n,7\" ] ||\n" +
+		"builtin echo \"$tried sets a variable\" >&3\n" +
 		"[ ! -s \"$TRAP_MARKS\" ] || builtin echo \"$tried ran a trap\" >&3; : > \"$TRAP_MARKS\"; }\n")
 	for _, text := range texts {
-		fmt.Fprintf(&script, "( tried=%s; trap check EXIT; while :; do %s\nbreak; done ) 3>&1 >/dev/null 2>&1 </dev/null\n", quote(text), text)
+		fmt.Fprintf(&script,
+			"( tried=%s; trap check EXIT; while :; do %s\nbreak; done ) 3>&1 >/dev/null 2>&1 </dev/null\n", quote(text),
+			text)
 	}
 	c := exec.CommandContext(t.Context(), "/bin/bash", "--noprofile", "--norc", "-c", script.String())
 	c.Dir = root

@@ -26,7 +26,8 @@ func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
 	}
 	tried := 0
 	for _, text := range texts {
-		for _, both := range []string{text + "; git status", "git status && " + text, text + " | git log", "(" + text + "); git diff"} {
+		for _, both := range []string{text + "; git status", "git status && " + text, text + " | git log",
+			"(" + text + "); git diff"} {
 			if rules.Judge(both, workspaceHere).Effect != allow {
 				continue
 			}

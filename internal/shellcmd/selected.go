@@ -100,7 +100,8 @@ func namesSecret(list []Command) string {
 // checkSelected refuses patterns of names for files with secrets, unless only names are printed.
 func checkSelected(u *invocation) string {
 	for _, g := range u.given {
-		if slices.Contains([]string{"include", "g", "glob", "iglob"}, g.name) && !u.has("files") && secretPattern(g.value.Text) {
+		if slices.Contains([]string{"include", "g", "glob",
+			"iglob"}, g.name) && !u.has("files") && secretPattern(g.value.Text) {
 			return g.value.Text + " may hold secrets"
 		}
 	}
