@@ -47,9 +47,40 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 	w.forget(c.Do...)
 	return w.repeated(func(w *walker) folderFlow {
 		out := w.stmts(c.Cond, dirs).any()
+		if name := w.readsNames(c); name != "" {
+			if w.variables = maps.Clone(w.variables); w.variables == nil {
+				w.variables = map[string]Word{}
+			}
+			w.variables[name] = Word{Text: cmp.Or(w.named, "*"), kind: glob}
+		}
 		return w.join(out, w.stmts(c.Do, out))
 	})
 }
+
+// readsNames returns the variable of while read -r NAME, if it is given names of files, and each as it is.
+func (w *walker) readsNames(c *syntax.WhileClause) string {
+	if !w.names || c.Until || len(c.Cond) != 1 || c.Cond[0].Negated || len(c.Cond[0].Redirs) > 0 {
+		return ""
+	}
+	call, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 3 || call.Args[1].Lit() != "-r" || len(call.Assigns) > 1 {
+		return ""
+	}
+	for _, a := range call.Assigns { // IFS=
+		if a.Name.Value != "IFS" || a.Value != nil || a.Append || a.Index != nil || a.Array != nil {
+			return ""
+		}
+	}
+	read := Command{Name: "read", Program: w.word(call.Args[0]), Args: w.wordList(call.Args[1:])}
+	names, ok := plainRead(&read)
+	if !ok || len(names) != 1 || !slices.Equal(read.Args[1:], []Word{static(names[0])}) && !nulRead(read.Args) {
+		return ""
+	}
+	return names[0]
+}
+
+// nulRead reports read -r -d "" NAME.
+func nulRead(args []Word) bool { return len(args) == 4 && args[1].Text == "-d" && args[2].Text == "" }
 
 func (w *walker) join(dirs []string, f folderFlow) folderFlow {
 	u := union(dirs, f.any())
