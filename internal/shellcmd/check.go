@@ -41,7 +41,7 @@ func sedScripts() *regexp.Regexp {
 		}
 		replaced = append(replaced, quoted+`(`+plain+`|`+escape+`|`+sedClass+`)*`+quoted+`(`+plain+`|`+escape+`)*`+quoted)
 	}
-	command := sedCommand + `([pdq=]|s(` + strings.Join(replaced, "|") + `)[gpiI0-9]*)`
+	command := sedCommand + ` *([pdq=]|s(` + strings.Join(replaced, "|") + `)[gpiI0-9]*)`
 	return regexp.MustCompile(`^\s*` + command + `\s*([;\n]\s*` + command + `\s*)*;?\s*$`)
 }
 
@@ -243,6 +243,14 @@ var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ 
 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
+// onlyOne accepts one option.
+func onlyOne(u *invocation) string {
+	if len(u.given) > 1 {
+		return "these options together do more than print something"
+	}
+	return ""
+}
+
 // onlyListed is for git branch and git tag, which create a name unless they are asked to list.
 func onlyListed(u *invocation) string {
 	if len(u.operands) > 0 && !u.has("l", "list", "contains", "no-contains", "points-at", "merged", "no-merged") {
@@ -293,6 +301,11 @@ func checkGitConfig(u *invocation) string {
 	if !u.has("get", "get-all") {
 		return "it may change settings"
 	}
+	return checkSetting(u)
+}
+
+// checkSetting refuses settings with passwords and tokens.
+func checkSetting(u *invocation) string {
 	if strings.Contains(strings.ToLower(join(u.operands)), "extraheader") ||
 		strings.Contains(strings.ToLower(join(u.operands)), "credential") {
 		return "the setting may hold secrets"

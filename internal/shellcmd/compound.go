@@ -102,7 +102,7 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) folderFlow {
 }
 
 // loopName reports names for a loop's variable; other names mean something to the shell or to programs.
-var loopName = lazy.Regexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
+var loopName = lazy.Regexp(`^([A-Z]|[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*)$`)
 
 func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 	var doubts []string
@@ -470,7 +470,8 @@ func (w *walker) bind(name string, is Word) {
 	w.variables[name] = is
 }
 
-// plainSets are assignments that only set variables which programs ignore: those with names in lower case.
+// plainSets are assignments that only set variables which programs ignore: those with names in lower case, and of
+// one letter.
 func plainSets(assigns []*syntax.Assign) bool {
 	for _, a := range assigns {
 		if a.Name == nil || !loopName().MatchString(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Naked {

@@ -384,6 +384,6 @@ func unseen(c *Command) string {
 }
 
 func gitConfigReads(rest []Word) bool {
-	return len(rest) > 0 && slices.Contains([]string{"--get", "--get-all", "--get-regexp", "--list", "-l",
+	return len(rest) > 0 && slices.Contains([]string{"get", "--get", "--get-all", "--get-regexp", "--list", "-l",
 		"--show-origin"}, rest[0].Text)
 }

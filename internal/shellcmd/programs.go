@@ -296,13 +296,14 @@ const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name
 	"R w b unified? no-color color? word-diff? color-words? minimal patience histogram diff-filter= ignore-all-space " +
 	"ignore-space-change ignore-blank-lines ignore-space-at-eol full-index abbrev? binary check exit-code quiet " +
 	"no-ext-diff no-textconv relative? src-prefix= dst-prefix= no-prefix text z find-renames? find-copies? " +
-	"compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= "
+	"compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= color-moved? no-color-moved " +
+	"color-moved-ws= "
 
 const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? tags? remotes? max-count= skip= " +
 	"since= after= until= before= author= committer= grep= i E F P all-match invert-grep merges no-merges first-parent " +
 	"reverse topo-order date-order author-date-order date= pretty? format= abbrev-commit no-abbrev-commit follow L= c " +
 	"cc m full-history simplify-by-decoration ancestry-path cherry-pick left-right boundary no-walk? regexp-ignore-case " +
-	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= "
+	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= g walk-reflogs "
 
 // changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
 var changeRows = []row{
@@ -313,7 +314,7 @@ var changeRows = []row{
 // gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: a
 // caller that runs these commands must turn them off, see GitFolders.
 var gitRows = []row{
-	{"git", "version", spec{max: -1}},
+	{"git", "version help", spec{max: -1, check: onlyOne}}, // with both, git shows a page with a program of its settings
 	{"git version", "build-options", spec{max: -1}},
 	{"git status", "s b u? v z short branch show-stash porcelain? long verbose untracked-files? ignored? " +
 		"ignore-submodules? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames?", gitMixed},
@@ -346,6 +347,13 @@ var gitRows = []row{
 	{"git worktree list", "v z porcelain verbose", spec{max: -1}},
 	{"git config", "local get get-all show-origin show-scope null z type= bool int name-only default=",
 		spec{operands: texts, max: 1, first: true, check: checkGitConfig}},
+	{"git config get", "local all show-origin show-scope null z type= bool int default= show-names",
+		spec{operands: texts, max: 1, check: checkSetting}},
+	{"git show-branch",
+		"a r all remotes current topo-order date-order list independent no-name sha1-name topics reflog? " +
+			"color? no-color", gitMixed},
+	{"git check-attr", "a all z cached", gitMixed},
+	{"git hash-object", "t= no-filters", gitMixed},
 	{"git cat-file", "t s e p", gitMixed},
 	{"git rev-list", gitLog + " count objects", gitPretty},
 	{"git merge-base", "a all is-ancestor fork-point octopus independent", gitMixed},
@@ -547,6 +555,7 @@ var plumbingRows = []row{
 // useRows are read-only uses of programs that also do other things. They count for reading alone: a rule that lists
 // such a program covers the same uses as without them.
 var useRows = []row{
+	{"nm", "A a C D g n p r u", spec{operands: paths, check: noLists}},
 	{"tee", "a i append ignore-interrupts", spec{operands: paths, check: checkTee}},
 	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", spec{operands: paths}},
 	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd",

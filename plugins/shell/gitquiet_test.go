@@ -139,7 +139,10 @@ var readingGit = []string{"git status", "git status --short", "git diff", "git d
 	"git stash list", "git diff-files -p", "git diff-index -p HEAD~2", "git describe --dirty --always", "git ls-files -m",
 	"git ls-files --recurse-submodules", "git check-ignore a.go",
 	"git annotate a.go", "git branch -vv", "git tag", "git log --graph --all --stat -3", "git --no-pager diff",
-	"timeout 20 git diff", "bash -c 'git diff'", "git status; ls"}
+	"timeout 20 git diff", "bash -c 'git diff'", "git status; ls", "git log -g -2", "git diff --color-moved",
+	"git hash-object a.go b.bin",
+	"git show-branch --all", "git check-attr -a a.go b.bin", "git --help", "git config get core.fsmonitor",
+	"python3 -V; git diff"}
 
 func TestGitRunsNothingOfARepository(t *testing.T) {
 	r := newHostileRepo(t)
