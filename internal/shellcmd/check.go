@@ -333,9 +333,11 @@ func checkTee(u *invocation) string {
 	return ""
 }
 
-// checkUnpacks requires programs that replace files to print instead.
+// checkUnpacks requires programs that replace files to print instead. Of -t, -l and -d some follow the last one.
 func checkUnpacks(u *invocation) string {
-	if !u.has("c", "l", "t", "stdout", "to-stdout", "list", "test") && len(u.operands) > 0 {
+	prints := u.has("c", "stdout", "to-stdout") ||
+		u.has("l", "t", "list", "test") && !u.has("d", "decompress", "uncompress")
+	if !prints && len(u.operands) > 0 {
 		return "it puts a file in the place of another"
 	}
 	return ""
