@@ -29,12 +29,17 @@ func MaySecret(name string) bool {
 // copies reports whether a file, or the one that it is an older copy of, satisfies is.
 func copies(name string, is func(name string) bool) bool {
 	folder, base := path.Split(name)
-	base = strings.TrimRight(strings.Trim(base, "#"), "~") // an editor's copy is no better
+	if of := strings.TrimRight(strings.Trim(base, "#"), "~"); of != "" { // an editor's copy is no better
+		base = of
+	}
+	if base == "" {
+		return false
+	}
 	if is(folder + base) {
 		return true
 	}
 	first := original(base)
-	return first != base && is(folder+first)
+	return first != base && first != "" && is(folder+first)
 }
 
 var copyEndings = []string{".bak", ".backup", ".old", ".orig", ".save", ".swp", ".copy"}

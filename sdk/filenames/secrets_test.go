@@ -145,3 +145,22 @@ func BenchmarkSecret(b *testing.B) {
 		Secret("internal/some/folder/handler_test.go")
 	}
 }
+
+// Names may consist of nothing but the signs and endings of copies.
+func TestNamesOfSignsAlone(t *testing.T) {
+	parts := []string{"", "#", "~", "##", ".bak", ".old", ".orig", ".", "/"}
+	for _, a := range parts {
+		for _, b := range parts {
+			for _, c := range parts {
+				name := a + b + c
+				if Secret(name) || MaySecret("x/"+name) && strings.Trim(name, "#~./") == "" {
+					t.Errorf("%q is secret", name)
+				}
+				if base := strings.Trim(name, "./"); base != "" && !strings.Contains(name, "/") && !Secret(".ssh/"+name) {
+					t.Errorf("%q is no secret in .ssh", name)
+				}
+				_ = SecretPattern(name)
+			}
+		}
+	}
+}
