@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -194,31 +195,54 @@ func (t *Text) literalEdits(r *reading, at Range) []Edit {
 	return []Edit{{at, with}}
 }
 
-// fitEndings gives each line of new_string the ending that it has in the file, and new ones that of their
-// neighbors.
+// fitEndings gives each line of new_string the ending that it has in the file, or that of the line it takes the place
+// of, and lines that come the ending of the line before.
 func (t *Text) fitEndings(r *reading, at Range) []byte {
-	first := t.lineAt(at.Start)
 	fresh := newSource(toLF([]byte(r.new)), nil)
-	kept := map[int]int{}
-	o, n := 0, 0
-	x, y := r.old.rightTrimmed(), fresh.rightTrimmed()
-	for _, h := range append(diffLines(x, y), hunk{len(x), len(x), len(y), len(y)}) {
-		for ; o < h.a && n < h.na; o, n = o+1, n+1 {
-			kept[n] = first + o
-		}
-		o, n = h.b, h.nb
-	}
+	counterpart := counterparts(r.old, fresh)
 	var out []byte
+	first := t.lineAt(at.Start)
 	last := first
 	for i, l := range fresh.lines {
 		out = append(out, fresh.text(i)...)
-		if f, ok := kept[i]; ok {
-			last = f
+		if counterpart[i] >= 0 {
+			last = first + counterpart[i]
 		}
 		if l.next > l.end {
 			out = append(out, t.eol(last)...)
 		}
 	}
+	return out
+}
+
+// counterparts gives for each line of new_string the line of old_string that it is, has become of or takes the place
+// of, and -1 for one that comes.
+func counterparts(old, fresh *source) []int {
+	out := slices.Repeat([]int{-1}, len(fresh.lines))
+	x, y := old.rightTrimmed(), fresh.rightTrimmed()
+	o, n := 0, 0
+	through := func(toOld, toNew int) { // lines that are not paired take each other's place in order
+		for ; o < toOld && n < toNew; o, n = o+1, n+1 {
+			out[n] = o
+		}
+		o, n = toOld, toNew
+	}
+	for _, h := range diffLines(x, y) {
+		through(h.a, h.na)
+		if (h.b-h.a)*(h.nb-h.na) <= maxPairs {
+			for _, pair := range bestPairs(h.b-h.a, h.nb-h.na, func(i, j int) float64 {
+				if s := similarity(squeeze([]byte(x[h.a+i])), squeeze([]byte(y[h.na+j]))); s >= 0.5 {
+					return s
+				}
+				return 0
+			}) {
+				through(h.a+pair[0], h.na+pair[1])
+				through(o+1, n+1)
+			}
+		}
+		through(h.b, h.nb)
+	}
+	through(len(x), len(y))
 	return out
 }
 
