@@ -52,8 +52,15 @@ var (
 		`(unchanged )?lines? \d+( ?(-|–|to) ?\d+)?( unchanged| omitted)?)$|` +
 		`^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
 
+	// sentenceGoesOn is a line of a text, and remark a comment about data, that may be meant though they name a rest.
+	sentenceGoesOn = regexp.MustCompile(`(?i)^(\.{3}|…)(and|or|but|so|then|which|while|because)\s`)
+	remark         = regexp.MustCompile(`(?i)^(//|#|--|/\*)\s*((keep|all)( of)? )?(the )?(rest|remainder) ` +
+		`of (the |this )?(\w+ ){0,2}(list|options|fields|query|table|content|rules|tests?)\.?(\s*\*/)?$`)
+
 	// A header is a line of Python that the body of a function can follow, or the end of its docstring.
 	header = regexp.MustCompile(`(:\s*(#.*)?|"""|''')$`)
+	// definition is the start of a line of Python that has a body on the same line.
+	definition = regexp.MustCompile(`^\s*(async )?(def|class)\b.*:\s*$`)
 	// Perl's documentation, and a YAML key whose value is a text of several lines.
 	podLine     = regexp.MustCompile(`(?m)^=[a-z]+\d?`)
 	blockScalar = regexp.MustCompile(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
@@ -104,9 +111,10 @@ func placeholderOf(line string) placeholder {
 
 // A newLine is a line of new_string that may be a placeholder, with what surrounds it.
 type newLine struct {
-	old, fresh []string // all lines of both texts
-	at         int      // the line, in fresh
-	hunk       hunk     // that it is part of
+	old, fresh []string      // all lines of both texts
+	kinds      []placeholder // of the lines of fresh
+	at         int           // the line, in fresh
+	hunk       hunk          // that it is part of
 	places     []Range
 	near       [2]string // the lines of the file before and behind the first place that are not blank
 }
@@ -123,12 +131,35 @@ func (s newLine) neighbor(step int) string {
 
 // came counts the lines of the hunk that are new and neither blank nor placeholders.
 func (s newLine) came() (n int) {
-	for _, l := range s.fresh[s.hunk.na:s.hunk.nb] {
-		if !isBlankString(l) && placeholderOf(l) == noPlaceholder {
+	for i := s.hunk.na; i < s.hunk.nb; i++ {
+		if !isBlankString(s.fresh[i]) && s.kinds[i] == noPlaceholder {
 			n++
 		}
 	}
 	return n
+}
+
+// keepsAll reports that each line of old_string that is gone in the hunk has become a line of its own.
+func (s newLine) keepsAll() bool {
+	was, is := s.old[s.hunk.a:s.hunk.b], s.fresh[s.hunk.na:s.hunk.nb]
+	if len(was)*len(is) > maxPairs {
+		return false
+	}
+	gone := len(was)
+	for _, l := range was {
+		if isBlankString(l) {
+			gone--
+		}
+	}
+	return gone == len(bestPairs(len(was), len(is), func(i, j int) float64 {
+		if isBlankString(was[i]) || s.kinds[s.hunk.na+j] != noPlaceholder {
+			return 0
+		}
+		if like := similarity(squeeze([]byte(was[i])), squeeze([]byte(is[j]))); like >= minSameLine {
+			return like
+		}
+		return 0
+	}))
 }
 
 // placeholders refuses new_string when a line of it stands for code that was left out and neither old_string nor the
@@ -156,10 +187,11 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 	s := newLine{old: r.old.rightTrimmed(), fresh: slices.Clone(fresh), places: places, near: t.outside(places)}
 	for i, l := range fresh {
 		s.fresh[i] = strings.TrimRight(l, spaces)
+		s.kinds = append(s.kinds, t.placeholderOf(l, t.newLines(places, fresh, i)))
 	}
 	for _, s.hunk = range joinHunks(diffLines(s.old, s.fresh), s.fresh) {
 		for s.at = s.hunk.na; s.at < s.hunk.nb; s.at++ {
-			kind, key := placeholderOf(fresh[s.at]), squeeze([]byte(fresh[s.at]))
+			kind, key := s.kinds[s.at], squeeze([]byte(fresh[s.at]))
 			if kind != noPlaceholder && have[key] == 0 && t.standsForMore(kind, s) {
 				r := guard("new_string has the line "+quoteShort(strings.TrimSpace(fresh[s.at]))+", which stands for code "+
 					"left out and is not in the file at that place. It would be written literally, and the code would be lost.",
@@ -175,6 +207,34 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 		}
 	}
 	return nil
+}
+
+// placeholderOf classifies a line of new_string, which becomes one of these lines of the file.
+func (t *Text) placeholderOf(line string, whole []string) placeholder {
+	kind := placeholderOf(line)
+	if kind != noPlaceholder && !slices.ContainsFunc(whole, func(w string) bool { return !t.dotsAreCode(line, w) }) {
+		return noPlaceholder
+	}
+	return kind
+}
+
+// newLines are the lines of the file, one for each place, that line i of new_string becomes: its first and its last
+// line may be parts of them.
+func (t *Text) newLines(places []Range, fresh []string, i int) []string {
+	if len(places) == 0 || i > 0 && i < len(fresh)-1 {
+		return fresh[i : i+1]
+	}
+	out := make([]string, len(places))
+	for k, p := range places {
+		before, after := t.around(p)
+		if out[k] = fresh[i]; i == 0 && t.data[p.Start] != '\n' && t.data[p.Start] != '\r' {
+			out[k] = before + out[k]
+		}
+		if i == len(fresh)-1 && t.data[max(p.Start, p.End-1)] != '\n' {
+			out[k] += after
+		}
+	}
+	return out
 }
 
 // outside returns the closest lines before and behind the first place that are not blank.
@@ -211,7 +271,8 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	if kind == dotsOnly && t.isBody(s) {
 		return false
 	}
-	if t.prose() && kind == strongWords && !t.shownAsCode(s) {
+	if t.prose() && kind == strongWords && !t.shownAsCode(s) &&
+		!(sentenceGoesOn.MatchString(s.fresh[s.at]) && s.keepsAll()) {
 		return true // in a text it says something only within code that is shown
 	}
 	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, s.places)
@@ -228,7 +289,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false // in a text that is new
 	case gone > s.came():
 		return true
-	case kind == weakWords, isText, t.unknown():
+	case kind == weakWords, isText, t.unknown(), s.isRemark():
 		return false
 	case kind == dotsOnly && strings.HasPrefix(t.kind(), "py") && strings.HasSuffix(s.fresh[s.at], ","):
 		return false // among arguments or indices
@@ -241,6 +302,16 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false // an interactive session or the sentence of a comment continues
 	}
 	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
+}
+
+// isRemark reports whether a line is a comment on the code below it, such as "keep the rest of the list", and takes no
+// code's place.
+func (s newLine) isRemark() bool {
+	if s.at+1 >= len(s.fresh) || !remark.MatchString(strings.TrimSpace(s.fresh[s.at])) {
+		return false
+	}
+	below := strings.TrimSpace(s.fresh[s.at+1])
+	return alnums([]byte(below)) > 0 && !commentLike(below) && s.kinds[s.at+1] == noPlaceholder && s.keepsAll()
 }
 
 // shownAsCode reports whether a line comes to be in a block of code of a text: between fences, or indented.
@@ -277,6 +348,12 @@ func commentLike(l string) bool {
 // isBody reports whether dots are all that a function has, as in Python and Perl, and take no code's place.
 func (t *Text) isBody(s newLine) bool {
 	before, after := s.neighbor(-1), s.neighbor(+1)
+	depth, inLine := indentLen([]byte(s.fresh[s.at])), false // of lines that would belong to the body
+	if s.at == 0 && len(s.places) > 0 {                      // the header may be on the same line
+		if head, _ := t.around(s.places[0]); definition.MatchString(head) {
+			before, depth, inLine = strings.TrimSpace(head), indentLen([]byte(head))+1, true
+		}
+	}
 	switch t.kind() {
 	case "py", "pyi":
 		for i := s.at - 1; i >= 0 && strings.HasPrefix(before, "#"); i-- {
@@ -287,10 +364,10 @@ func (t *Text) isBody(s newLine) bool {
 		}
 		rest := s.fresh[s.at+1:]
 		next := slices.IndexFunc(rest, func(l string) bool { return !isBlankString(l) })
-		if next >= 0 && indentLen([]byte(rest[next])) >= indentLen([]byte(s.fresh[s.at])) {
+		if next >= 0 && indentLen([]byte(rest[next])) >= depth {
 			return false
 		}
-		if t.kind() == "pyi" {
+		if t.kind() == "pyi" && !inLine {
 			return true
 		}
 	case "pl":
@@ -359,9 +436,9 @@ var kinds = byWord(map[string]string{
 		"dockerignore editorconfig",
 })
 
-func (t *Text) kind() string {
-	return kinds[strings.TrimPrefix(strings.ToLower(path.Ext(t.name)), ".")]
-}
+func (t *Text) kind() string { return kinds[t.extension()] }
+
+func (t *Text) extension() string { return strings.TrimPrefix(strings.ToLower(path.Ext(t.name)), ".") }
 
 // prose reports whether the file is text for people, which may show code and leave some of it out; unknown, whether
 // it may be, as nothing is known of its kind.
