@@ -164,14 +164,26 @@ func (t *Text) cause(r *reading, w *window) string {
 		}
 		at = j + 1
 		if w.relations[i] == altered || w.relations[i] == typo {
-			return t.lineCause(key, t.lineIndex().keys[j], j)
+			return t.lineCause(r.old, i, j)
+		}
+	}
+	for i, j := range w.pairs {
+		if j < 0 || comment != "" {
+			continue
+		}
+		if hidden := hiddenDifference(t.text(j), r.old.text(i)); hidden != "" {
+			return fmt.Sprintf("Line %d looks the same, but %s.", j+1, hidden)
 		}
 	}
 	return cmp.Or(comment, "The lines are there, but not as a block of their own, or with other text on the same line.")
 }
 
-// lineCause says how a line of old_string differs from line j of the file.
-func (t *Text) lineCause(old, file string, j int) string {
+// lineCause says how line i of old_string differs from line j of the file.
+func (t *Text) lineCause(from *source, i, j int) string {
+	if hidden := hiddenDifference(t.text(j), from.text(i)); hidden != "" {
+		return fmt.Sprintf("Line %d looks the same, but %s.", j+1, hidden)
+	}
+	old, file := from.key(i), t.key(j)
 	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
 	if len(x) == len(y) {
 		for i := range x {
@@ -345,7 +357,7 @@ func (t *Text) showNearest(c Change, read *reading, r *Refusal) bool {
 			"exactly as they are."
 	}
 	if oneLine {
-		r.Message += " " + t.lineCause(read.old.key(asked[0]), t.key(from), from)
+		r.Message += " " + t.lineCause(read.old, asked[0], from)
 	}
 	var lines []string
 	have := map[string]bool{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"unicode"
 )
 
 // A pass looks for old_string in the file, with both in the normal form of an equivalence. Several rows may share a
@@ -269,6 +270,9 @@ func (t *Text) findForeignWord(old *source) bool {
 		}
 		if len(known) > 0 && known[0].Start < at[1] {
 			continue
+		}
+		if unicode.IsMark(firstRune(old.data[at[1]:])) {
+			continue // its last letter may be one with that mark in the file
 		}
 		word := old.data[at[0]:at[1]]
 		if !bytes.Contains(t.data, word) && (isASCII(t.data) || !bytes.Contains(t.stream(presentForm).text, word)) {

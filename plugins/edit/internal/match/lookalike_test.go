@@ -1,0 +1,68 @@
+package match
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The marks of letters may be written with them or after them, in the file and in old_string, wherever in a word.
+func TestMarksWrittenInAnyForm(t *testing.T) {
+	for _, w := range []string{"café", "naïve", "Ångström", "élan", "rôle", "señor", "fiancée", "déjà", "façade",
+		"Zoë", "Čapek", "İstanbul", "phở", "Việt", "abc_é", "x1é", "Ωmega", "한국어", "がぎぐ"} {
+		for _, context := range []string{"%", "name = '% au lait'", "call(%)", "%_total = 1", "the_%", "// %"} {
+			line := strings.ReplaceAll(context, "%", w)
+			for _, forms := range [][2]norm.Form{{norm.NFC, norm.NFD}, {norm.NFD, norm.NFC}, {norm.NFD, norm.NFD}} {
+				data, old := forms[0].String("first\n"+line+"\nlast\n"), forms[1].String(line)
+				want := "first\nother(1)\nlast\n"
+				for _, c := range []Change{{Old: old, New: "other(1)"}, {Old: old, New: "other(1)", All: true},
+					{Old: old + "\nlast\n", New: "other(1)\nlast\n"}} {
+					if p, got := planned(t, "a.go", data, c); got != want {
+						t.Errorf("%q for %q: pass %d gives %q", old, data, p.Pass, got)
+					}
+				}
+			}
+		}
+		bare := strings.Map(func(r rune) rune { // without its marks it is another word
+			if r >= 0x300 && r < 0x370 {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(w))
+		if bare != norm.NFD.String(w) {
+			refused(t, "a.go", "first\n"+w+"(x)\nlast\n", Change{Old: bare + "(x)", New: "other"})
+			refused(t, "a.go", "first\n"+bare+"(x)\nlast\n", Change{Old: norm.NFD.String(w) + "(x)", New: "other"})
+		}
+	}
+}
+
+// Of lines that look the same a refusal names the code points that differ.
+func TestLinesThatLookTheSame(t *testing.T) {
+	for _, c := range []struct{ a, b, inA, inB string }{
+		{"\fclass A:", "class A:", "U+000C (form feed)", "nothing"},
+		{"icon = '❤️ heart'", "icon = '❤ heart'", "U+FE0F (variation selector)", "nothing"},
+		{"a = 'x\u2028y zz'", "a = 'x y zz'", "U+2028 (line separator)", "U+0020 (a blank)"},
+		{"a\vb = 'xy zz'", "a b = 'xy zz'", "U+000B (vertical tab)", "U+0020 (a blank)"},
+		{"a = 'x\u0007y zz'", "a = 'xy zz'", "U+0007", "nothing"},
+		{"p\u0430ypal = open(x)", "paypal = open(x)", "U+0430 '\u0430'", "U+0061 'a'"},
+		{"a = '\ufb01ne zz'", "a = 'fine zz'", "U+FB01 '\ufb01'", "U+0066 'f' U+0069 'i'"},
+	} {
+		for _, s := range [][4]string{{c.a, c.b, c.inA, c.inB}, {c.b, c.a, c.inB, c.inA}} {
+			data := "one(first)\n" + s[0] + "\nlast(one)\n"
+			if strings.Contains(data, s[1]) {
+				continue
+			}
+			r := refused(t, "a.py", data, Change{Old: s[1], New: "zzz"})
+			want := "Line 2 looks the same, but has " + s[2] + " where old_string has " + s[3] + "."
+			if !strings.Contains(r.Message, want) {
+				t.Errorf("%q for %q: %s\nwant %s", s[1], s[0], r.Message, want)
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"a  b", "a\tb"}, {"\ta", "  a"}, {"a b", "a c"}, {"a", "a"}, {"\xff", "\xfe"}} {
+		if got := hiddenDifference([]byte(pair[0]), []byte(pair[1])); got != "" {
+			t.Errorf("%q: %s", pair, got)
+		}
+	}
+}
