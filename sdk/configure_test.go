@@ -52,8 +52,7 @@ func TestConfigure(t *testing.T) {
 		`{"shell":"bad"}`:   "no such shell",
 		`{"shell":"worse"}`: "the plugin's configuration panicked: ouch (configure_test.go:",
 		`{"colour":1}`:      `the configuration does not fit: json: unknown field "colour"`,
-		`{"limit":"many"}`: "the configuration does not fit: json: cannot unmarshal string into Go struct field " +
-			"settings.limit of type int",
+		`{"limit":"many"}`:  "the configuration does not fit: limit: must be a whole number, got a string",
 	} {
 		err := c.Configure(t.Context(), json.RawMessage(config), "/w")
 		if e, ok := errors.AsType[*sdk.Error](err); !ok || !strings.HasPrefix(e.Message, want) {

@@ -127,8 +127,8 @@ func TestDecode(t *testing.T) {
 		`{"x":1}{"x":2}`:   "bad: there is more behind the JSON object",
 		`{"x":1} trailing`: "bad: there is more behind the JSON object",
 		`{"z":1}`:          `bad: json: unknown field "z"`,
-		`{"x":"1"}`:        "bad: json: cannot unmarshal string into Go struct field point.x of type int",
-		`[]`:               "bad: json: cannot unmarshal array into Go value of type sdk.point",
+		`{"x":"1"}`:        "bad: x: must be a whole number, got a string",
+		`[]`:               "bad: must be an object, got an array",
 		`{`:                "bad: unexpected EOF",
 	} {
 		t.Run(raw, func(t *testing.T) {

@@ -134,13 +134,21 @@ func decodeInto(raw json.RawMessage, out any, complaint string) error {
 	before := d.InputOffset()
 	err := d.Decode(out)
 	rest := d.InputOffset() - before
+	asWritten := err == nil
+	if err != nil {
+		err = decodeRewritten(raw, out, err)
+	}
 	if err == nil && len(bytes.TrimSpace(raw[rest:])) > 0 {
 		err = errors.New("there is more behind the JSON object")
 	}
 	if err != nil {
-		return &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
+		e := &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
+		if m, ok := errors.AsType[*misfit](err); ok {
+			e.Suggestion = m.suggestion()
+		}
+		return e
 	}
-	if int(rest) == len(raw) && len(raw) <= maxDecoderInput {
+	if asWritten && int(rest) == len(raw) && len(raw) <= maxDecoderInput {
 		d.in.Reset(nil)
 		decoders.Put(d) // it has read all
 	}
