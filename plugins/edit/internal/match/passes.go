@@ -27,7 +27,7 @@ var passes = []pass{
 	{2, "trimmed", "white space around it", 0},
 	{blanksPass, "trailing blanks", "blanks at the end of lines", trailingBlanks},
 	// Indentation; new lines are indented as the lines around them are in the file (indentation.go).
-	{4, "tabs and spaces", "indentation", trailingBlanks | leadingBlanks},
+	{indentationPass, "tabs and spaces", "indentation", trailingBlanks | leadingBlanks},
 	// Composed and decomposed letters, quotes, dashes, width. The last pass for replace_all.
 	{5, "Unicode forms", "line endings or forms of Unicode", trailingBlanks | leadingBlanks | unicodeForms},
 	{6, "runs of blanks", "runs of blanks or blank lines", trailingBlanks | leadingBlanks | unicodeForms | blankRuns},
@@ -43,12 +43,13 @@ var passes = []pass{
 }
 
 const (
-	blanksPass  = 3 // the first pass in which the places have other blanks than old_string
-	similarPass = 8
-	lastPass    = 9
-	lastForAll  = 5 // the last pass that may change all places of old_string
-	lastComment = 6 // the last pass to which comments are text like any other
-	maxHits     = 100_000
+	indentationPass = 4
+	blanksPass      = 3 // the first pass in which the places have other blanks than old_string
+	similarPass     = 8
+	lastPass        = 9
+	lastForAll      = 5 // the last pass that may change all places of old_string
+	lastComment     = 6 // the last pass to which comments are text like any other
+	maxHits         = 100_000
 )
 
 // lineForm is the equivalence in which pass 8 compares lines.
@@ -88,7 +89,7 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 		}
 	}
 	if len(raw.hits) > 0 {
-		return raw
+		return t.anyIndentation(c, raw)
 	}
 	found := make([]*finding, len(readings))
 	for order, p := range passes {
@@ -104,6 +105,9 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 				continue
 			}
 			if found[i] = t.search(p, r, t.stream(p.ignores), c.All); found[i] != nil {
+				if p.number == 1 {
+					found[i] = t.anyIndentation(c, found[i])
+				}
 				found[i].order = order
 			}
 		}
@@ -112,6 +116,32 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 		}
 	}
 	return earliest(found)
+}
+
+// anyIndentation is an exact finding, or that of the pass that ignores indentation if old_string begins within the
+// indentation of each line that it was found on and there are more such lines: its own indentation is none of theirs
+// then, and says nothing about which of them it means.
+func (t *Text) anyIndentation(c Change, f *finding) *finding {
+	old := f.reading.old
+	if c.Strictness == Exact || !blankByte(old.data[0]) || isBlank(old.text(0)) ||
+		slices.ContainsFunc(f.hits, func(h hit) bool {
+			before := t.data[t.lines[t.lineAt(h.Start)].start:h.Start]
+			return len(before) == 0 || !isBlank(before)
+		}) {
+		return f
+	}
+	p := passNumbered(indentationPass)
+	more := t.search(p, f.reading, t.stream(p.ignores), c.All)
+	if more == nil || len(more.hits) <= len(f.hits) {
+		return f
+	}
+	// The indentation of further lines fits where it was found: only a first line with just its own counts against that.
+	if len(old.filledLines(2)) > 1 && !slices.ContainsFunc(more.hits, func(h hit) bool {
+		return leading(t.text(t.lineAt(h.Start))) == leading(old.data)
+	}) {
+		return f
+	}
+	return more
 }
 
 // earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
