@@ -196,8 +196,9 @@ func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise
 		limited, cancel := context.WithTimeout(ctx, maxSuggesting)
 		defer cancel()
 		tools, _, _ := r.all(limited, c.catalog)
-		near = sameUse(c.Tool, tools)
-		for _, name := range nearest(c.Tool, tools, min(max(2, len(c.Tool)/3), len(c.Tool)-1)) {
+		asked := withoutServer(c.Tool)
+		near = sameUse(asked, tools)
+		for _, name := range nearest(asked, tools, min(max(2, len(asked)/3), len(asked)-1)) {
 			if !slices.Contains(near, name) {
 				near = append(near, name)
 			}
@@ -207,6 +208,16 @@ func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise
 		return otherwise
 	}
 	return "Did you mean " + strings.Join(near[:min(3, len(near))], ", ") + "?"
+}
+
+// withoutServer is the name of a tool without mcp__SERVER__, which MCP clients put before it.
+func withoutServer(name string) string {
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		if _, tool, _ := strings.Cut(rest, "__"); tool != "" {
+			return tool
+		}
+	}
+	return name
 }
 
 // nearest returns up to three names within that many edits, the nearest first.

@@ -340,6 +340,9 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 			slices.Contains(free, missing[0]) {
 			meant = missing[0] // the only one too few, for the only one too many
 		}
+		if meant == "" {
+			meant = textutil.Related(name, free)
+		}
 		c.addUnknown(at, word, name, "; "+allowed+didYouMean(meant))
 	}
 }

@@ -32,6 +32,14 @@ func TestWords(t *testing.T) {
 				`mean "path"?)`},
 		{"unknown and near", readTool, `{"path":"x","startLine":3}`,
 			`unknown property "startLine"; allowed: path, start_line, end_line, mode (did you mean "start_line"?)`},
+		{"unknown and with a word more", readTool, `{"path":"x","mode":"a","file_path":"y"}`,
+			`unknown property "file_path"; allowed: path, start_line, end_line, mode`}, // path is given
+		{"unknown and with a word less", `{"properties":{"timeout_seconds":{},"id":{},"workdir":{}},` +
+			`"additionalProperties":false}`, `{"timeout":1}`,
+			`unknown property "timeout"; allowed: timeout_seconds, id, workdir (did you mean "timeout_seconds"?)`},
+		{"unknown and in other words", `{"properties":{"timeout_seconds":{},"id":{},"workdir":{}},` +
+			`"additionalProperties":false}`, `{"cwd":"/"}`,
+			`unknown property "cwd"; allowed: timeout_seconds, id, workdir (did you mean "workdir"?)`},
 		{"unknown and nothing near", readTool, `{"path":"x","verbose":true}`,
 			`unknown property "verbose"; allowed: path, start_line, end_line, mode`},
 		{"no properties", `{"additionalProperties":false}`, `{"a":1}`,

@@ -2,6 +2,7 @@ package textutil
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -48,3 +49,41 @@ func DidYouMean(name string, names []string) string {
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func plainName(s string) string { return separators.Replace(strings.ToLower(s)) }
+
+// sameNames are names that people and programs give to one thing, without separators.
+var sameNames = [][]string{{"cwd", "workdir", "workingdirectory", "workingdir"}, {"job", "id"},
+	{"filename", "file", "path"}, {"cmd", "command"}, {"regex", "regexp", "pattern"}}
+
+// Related returns the one of names that says the same as name in other words, or with a word more or less, such as
+// path for file_path and timeout_seconds for timeout; "" if none or several do.
+func Related(name string, names []string) string {
+	if len(name) > maxNearName {
+		return ""
+	}
+	found := ""
+	for _, n := range names[:min(len(names), maxNearNames)] {
+		if n == name || len(n) > maxNearName || !related(name, n) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = n
+	}
+	return found
+}
+
+func related(a, b string) bool {
+	x, y := plainName(a), plainName(b)
+	short := min(len(x), len(y))
+	if short >= 4 && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) {
+		return true
+	}
+	if slices.ContainsFunc(sameNames, func(all []string) bool {
+		return slices.Contains(all, x) && slices.Contains(all, y)
+	}) {
+		return true
+	}
+	x, y = strings.ToLower(a), strings.ToLower(b)
+	return strings.HasSuffix(x, "_"+y) || strings.HasSuffix(y, "_"+x) || short >= 4 && strings.HasSuffix(x, y)
+}

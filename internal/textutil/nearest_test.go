@@ -33,3 +33,25 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestRelated(t *testing.T) {
+	edit := []string{"path", "old_string", "new_string", "near_line", "replace_all"}
+	shell := []string{"command", "workdir", "timeout_seconds", "rows", "columns"}
+	job := []string{"id", "action", "wait_seconds"}
+	lines := []string{"start_line", "end_line"}
+	for _, c := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"file_path", edit, "path"}, {"filePath", edit, "path"}, {"filename", edit, "path"}, {"old_str", edit, "old_string"},
+		{"newStr", edit, "new_string"}, {"timeout", shell, "timeout_seconds"}, {"cwd", shell, "workdir"},
+		{"cmd", shell, "command"}, {"working_directory", shell, "workdir"}, {"job", job, "id"}, {"job_id", job, "id"},
+		{"wait", job, "wait_seconds"}, {"line", lines, ""}, {"verbose", shell, ""}, {"string", edit, ""}, {"", edit, ""},
+		{"p", edit, ""}, {"path", edit, ""},
+	} {
+		if got := Related(c.name, c.names); got != c.want {
+			t.Errorf("%q is related to %q, want %q", c.name, got, c.want)
+		}
+	}
+}
