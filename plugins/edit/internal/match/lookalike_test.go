@@ -66,3 +66,25 @@ func TestLinesThatLookTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A letter and the mark behind it are one character: a place does not end between them, or the mark would come on
+// another letter.
+func TestPlacesEndWithCharacters(t *testing.T) {
+	for _, data := range []string{"call(alphae\u0301)\n", "alphae\u0301\n", "x = alphae\u0301 + 1\n", "n\u0303alphae\u0301\n",
+		"\u1112\u1161\u11ab(alphae\u0301)\n"} {
+		for _, c := range []Change{{Old: "alphae", New: "omega"}, {Old: "alphae", New: "omega", All: true},
+			{Old: "e", New: "a", All: true}, {Old: "\u0301", New: "x"}, {Old: "hae", New: "x"}} {
+			if p, err := NewText("a.go", []byte(data)).Plan(c); err == nil {
+				t.Errorf("%q in %q: pass %d gives %q", c.Old, data, p.Pass, p.Apply([]byte(data)))
+			}
+			c.Strictness = Exact // is by the letter
+			planned(t, "a.go", data, c)
+		}
+		planned(t, "a.go", data, Change{Old: "alpha", New: "omega"})
+		planned(t, "a.go", data, Change{Old: "alphae\u0301", New: "omega"})
+	}
+	_, got := planned(t, "a.go", "cafe\u0301 cafe cafe\n", Change{Old: "cafe", New: "tea", All: true})
+	if want := "cafe\u0301 tea tea\n"; got != want {
+		t.Errorf("all: %q", got)
+	}
+}

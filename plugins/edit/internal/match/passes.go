@@ -5,6 +5,9 @@ import (
 	"iter"
 	"slices"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A pass looks for old_string in the file, with both in the normal form of an equivalence. Several rows may share a
@@ -83,7 +86,9 @@ type finding struct {
 func (t *Text) find(c Change, readings []*reading) *finding {
 	raw := &finding{pass: passes[0], reading: newReading("", c.Old, c.New, 1, t.syntax)}
 	for i := range indexes(t.data, []byte(c.Old), c.All) {
-		raw.hits = append(raw.hits, hit{Range: Range{i, i + len(c.Old)}})
+		if h := (hit{Range: Range{i, i + len(c.Old)}}); c.Strictness == Exact || t.wholeCharacters(h.Range) {
+			raw.hits = append(raw.hits, h)
+		}
 		if len(raw.hits) == maxHits {
 			break
 		}
@@ -144,6 +149,15 @@ func (t *Text) anyIndentation(c Change, f *finding) *finding {
 	return more
 }
 
+// wholeCharacters reports that a place neither starts nor ends between a letter and the mark on it.
+func (t *Text) wholeCharacters(r Range) bool {
+	mark := func(b []byte) bool { // invalid bytes are none
+		return len(b) > 0 && b[0] >= utf8.RuneSelf && firstRune(b) != utf8.RuneError &&
+			!norm.NFC.Properties(b).BoundaryBefore()
+	}
+	return !mark(t.data[r.Start:]) && !mark(t.data[r.End:])
+}
+
 // earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
 func earliest(all []*finding) (best *finding) {
 	for _, f := range all {
@@ -179,6 +193,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 		h := hit{i: i, j: i + len(old.text)}
 		h.Range = Range{int(file.start[h.i]), int(file.end[h.j-1])}
 		if all && i < last || !file.border(h.i) || !file.border(h.j) || p.number > 1 && !t.fits(f, h) ||
+			!t.wholeCharacters(h.Range) ||
 			r.numbers != nil && !t.numbersFit(f, h) {
 			continue
 		}
