@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,13 +22,17 @@ type runningCall struct {
 	ongoing *serverCall // nil if the caller answers nothing
 }
 
-// besides reports whether a question never is for one of two calls and not for the other: their caller is the same, or
-// none answers any.
-func (c *runningCall) besides(other *runningCall) bool {
-	if c.ongoing == nil || other.ongoing == nil {
-		return c.ongoing == nil && other.ongoing == nil
+// A caller is who answers the questions of a call. Calls of one caller need no telling apart.
+type caller struct {
+	session string
+	answers bool // otherwise the session does not matter
+}
+
+func (c *runningCall) caller() caller {
+	if c.ongoing == nil {
+		return caller{}
 	}
-	return c.session == other.session
+	return caller{c.session, true}
 }
 
 // waits reports whether the call waits for an answer. It asks nothing else meanwhile.
@@ -48,10 +54,6 @@ func (u *upstream) enter(ctx context.Context, c *runningCall, waiting func()) (l
 	w := &waitingCall{c, make(chan struct{})}
 	u.waiting = append(u.waiting, w)
 	u.admit()
-	settles := time.Duration(0)
-	if u.takeTurns && c.ongoing != nil {
-		settles = settleTime
-	}
 	u.mu.Unlock()
 	select {
 	case <-w.admitted:
@@ -64,10 +66,14 @@ func (u *upstream) enter(ctx context.Context, c *runningCall, waiting func()) (l
 			return nil, &client.CallError{Err: context.Cause(ctx)}
 		}
 	}
-	if settles > 0 {
-		u.mu.Lock()
-		settles = time.Until(u.canceled.Add(settleTime))
-		u.mu.Unlock()
+	for told := false; ; told = true {
+		settles := u.settles(c)
+		if settles <= 0 {
+			break
+		}
+		if !told {
+			waiting()
+		}
 		if !pause(ctx, settles) {
 			u.leave(w)
 			return nil, &client.CallError{Err: context.Cause(ctx)}
@@ -75,12 +81,41 @@ func (u *upstream) enter(ctx context.Context, c *runningCall, waiting func()) (l
 	}
 	return func(err error) {
 		if _, refused := errors.AsType[*client.RPCError](err); err != nil && !refused {
-			u.mu.Lock()
-			u.canceled = time.Now() // the server may still work on it
-			u.mu.Unlock()
+			u.noteCanceled(c.caller()) // the server may still work on it
 		}
 		u.leave(w)
 	}, nil
+}
+
+// settles is how long a call still waits, so that no question of a canceled call of another caller comes while it runs.
+func (u *upstream) settles(c *runningCall) time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.takeTurns || c.ongoing == nil {
+		return 0
+	}
+	return settleTime - time.Since(u.canceledBesides(c.caller()))
+}
+
+// noteCanceled notes that a call of a caller was canceled, or ended without an answer in another way.
+func (u *upstream) noteCanceled(c caller) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.canceled, func(_ caller, at time.Time) bool { return time.Since(at) >= settleTime })
+	if u.canceled == nil {
+		u.canceled = map[caller]time.Time{}
+	}
+	u.canceled[c] = time.Now()
+}
+
+// canceledBesides is when a call of another caller last was canceled. It is called with mu held.
+func (u *upstream) canceledBesides(c caller) (last time.Time) {
+	for other, at := range u.canceled {
+		if other != c && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // admit lets calls run in the order in which they came. A call whose person has not answered yet keeps none waiting.
@@ -89,7 +124,7 @@ func (u *upstream) admit() {
 	for len(u.waiting) > 0 {
 		next := u.waiting[0]
 		if u.takeTurns && slices.ContainsFunc(u.running, func(r *runningCall) bool {
-			return !r.besides(next.runningCall) && !r.waits()
+			return r.caller() != next.caller() && !r.waits()
 		}) {
 			return
 		}
@@ -110,27 +145,40 @@ func (u *upstream) leave(w *waitingCall) {
 	u.admit()
 }
 
-// owner returns the call that a question is for; nil if its caller answers nothing, or it is not known: because of
-// several calls, of which others may end, or because of one that was canceled. A call that waits for an answer asks
-// nothing else.
-func (u *upstream) owner() (owner *serverCall, several, canceled bool) {
+// A doubt is why it is not known which call a question is for.
+type doubt int
+
+const (
+	noDoubt       doubt = iota
+	doubtSeveral        // calls of several callers run, of which others may end
+	doubtCanceled       // a call of another caller was canceled, and may have asked before the server knew
+)
+
+// owner returns the call that a question is for; nil if its caller answers nothing, or there is a doubt. A call that
+// waits for an answer asks nothing else. After a doubt, callers take turns.
+func (u *upstream) owner() (*serverCall, doubt) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	candidates := slices.DeleteFunc(slices.Clone(u.running), (*runningCall).waits)
 	if !slices.ContainsFunc(candidates, func(c *runningCall) bool { return c.ongoing != nil }) {
-		return nil, false, false
-	}
-	if time.Since(u.canceled) < settleTime {
-		return nil, false, true
+		return nil, noDoubt
 	}
 	last := candidates[len(candidates)-1]
+	why := noDoubt
 	for _, c := range candidates {
-		if !c.besides(last) {
-			u.takeTurns = true
-			return nil, true, false
+		if time.Since(u.canceledBesides(c.caller())) < settleTime {
+			why = doubtCanceled
+			break
+		}
+		if c.caller() != last.caller() {
+			why = doubtSeveral
 		}
 	}
-	return last.ongoing, false, false
+	if why != noDoubt {
+		u.takeTurns = true
+		return nil, why
+	}
+	return last.ongoing, noDoubt
 }
 
 // ownerTime is how long a question waits until only one call is left that can have asked it: that does not end before
@@ -138,21 +186,21 @@ func (u *upstream) owner() (owner *serverCall, several, canceled bool) {
 const ownerTime = 30 * time.Second
 
 // awaitOwner is owner, after the others have ended.
-func (u *upstream) awaitOwner(ctx context.Context) (owner *serverCall, unknown bool) {
+func (u *upstream) awaitOwner(ctx context.Context) (*serverCall, doubt) {
 	ctx, cancel := context.WithTimeout(ctx, ownerTime)
 	defer cancel()
 	for {
 		u.mu.Lock()
 		left := u.left
 		u.mu.Unlock()
-		owner, several, canceled := u.owner()
-		if !several {
-			return owner, canceled
+		owner, why := u.owner()
+		if why != doubtSeveral {
+			return owner, why
 		}
 		select {
 		case <-left:
 		case <-ctx.Done():
-			return nil, true
+			return nil, why
 		}
 	}
 }
@@ -161,10 +209,10 @@ func (u *upstream) awaitOwner(ctx context.Context) (owner *serverCall, unknown b
 func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
 	*client.RPCError) {
 	var owner *serverCall
-	var unknown bool
+	var why doubt
 	switch method {
 	case methodElicit, methodSample:
-		owner, unknown = u.awaitOwner(ctx)
+		owner, why = u.awaitOwner(ctx)
 	case methodRoots:
 		return roots(u.workdir), nil
 	}
@@ -174,10 +222,16 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 		defer cancel()
 		defer context.AfterFunc(owner.running, cancel)()
 		return owner.ask(ctx, method, params)
-	case unknown:
-		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method +
-			" is refused: it does not say which " +
-			"of several calls it is for. Make the call again: from now on, callers that may be asked take turns"}
+	case why == doubtSeveral:
+		return nil, refusedInDoubt(method, "it does not say which of several calls it is for. Make the call again: from "+
+			"now on, callers that may be asked take turns")
+	case why == doubtCanceled:
+		return nil, refusedInDoubt(method, fmt.Sprintf("a call of another client ended without an answer less than %s "+
+			"ago, and the question may be for that one. Make the call again: it begins when that time is over", settleTime))
 	}
 	return nil, refuseQuestion(method)
+}
+
+func refusedInDoubt(method, reason string) *client.RPCError {
+	return &client.RPCError{Code: client.CodeInvalidRequest, Message: method + " is refused: " + reason}
 }

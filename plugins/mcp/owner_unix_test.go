@@ -4,9 +4,12 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -14,7 +17,8 @@ import (
 type turn struct {
 	ongoing *serverCall // nil if its caller answers nothing
 	cancel  context.CancelFunc
-	end     chan struct{}
+	end     chan error
+	began   chan struct{} // closed when it runs
 }
 
 // turns are the calls of one upstream whose callers take turns.
@@ -26,17 +30,19 @@ type turns struct {
 // begin makes a call of a session; "" answers nothing.
 func (s *turns) begin(session string) *turn {
 	ctx, cancel := context.WithCancel(s.t.Context())
-	out := &turn{cancel: cancel, end: make(chan struct{})}
+	out := &turn{cancel: cancel, end: make(chan error), began: make(chan struct{})}
 	c := &runningCall{session: session}
 	if session != "" {
 		c.ongoing = &serverCall{toolRequest: &toolRequest{request: &sdk.Request{}}, upstream: s.u,
 			open: map[string]*question{}}
+		c.ongoing.news = make(chan struct{}, 1)
+		c.ongoing.request.Capabilities = []byte(asksPeople)
 		out.ongoing = c.ongoing
 	}
 	go func() {
 		if leave, err := s.u.enter(ctx, c, func() {}); err == nil {
-			<-out.end
-			leave(nil)
+			close(out.began)
+			leave(<-out.end)
 		}
 	}()
 	synctest.Wait()
@@ -55,6 +61,19 @@ func (s *turns) check(when string, running, waiting int) {
 }
 
 func (t *turn) finish() { close(t.end); synctest.Wait() }
+
+// noAnswer ends the call as one that was canceled, timed out, or got no answer that can be used.
+func (t *turn) noAnswer(err error) { t.end <- err; synctest.Wait() }
+
+func (t *turn) runs() bool {
+	synctest.Wait()
+	select {
+	case <-t.began:
+		return true
+	default:
+		return false
+	}
+}
 
 // Once a question could have been for several callers, calls of one caller still run side by side, those of others wait
 // in the order in which they came, and none for ever.
@@ -91,24 +110,130 @@ func TestCallThatWaitsForAPersonGivesUpItsTurn(t *testing.T) {
 		a := s.begin("a")
 		b := s.begin("b")
 		s.check("before the question", 1, 1)
-		a.ongoing.news = make(chan struct{}, 1)
-		a.ongoing.request.Capabilities = []byte(asksPeople)
 		asking, answered := context.WithCancel(t.Context())
 		go func() { _, _ = a.ongoing.ask(asking, methodElicit, []byte(`{"message":"?"}`)) }()
 		s.check("a question is open", 2, 0)
-		if owner, _, _ := s.u.owner(); owner != b.ongoing {
+		if owner, _ := s.u.owner(); owner != b.ongoing {
 			t.Error("a question of the other call would not reach its caller")
 		}
 		answered()
 		synctest.Wait()
-		if _, several, _ := s.u.owner(); !several {
+		if _, why := s.u.owner(); why != doubtSeveral {
 			t.Error("after the answer, a question could be for both")
 		}
 		b.finish()
-		if owner, several, _ := s.u.owner(); several || owner != a.ongoing {
+		if owner, why := s.u.owner(); why != noDoubt || owner != a.ongoing {
 			t.Error("a second question would not reach its caller")
 		}
 		a.finish()
 		s.check("all have ended", 0, 0)
 	})
+}
+
+// A question after a call without an answer may be for that call. It reaches the caller of the next one if that is the
+// same, and after the time in which such questions come; otherwise it is refused, and what the refusal advises works.
+func TestQuestionsAfterCallsWithoutAnswer(t *testing.T) {
+	failed := &client.CallError{Err: context.Canceled}
+	refused := &client.RPCError{Code: client.CodeInternalError, Message: "no"}
+	type ended struct {
+		session string
+		err     error
+		ago     time.Duration // before the next one of the list, or before the question
+	}
+	for name, c := range map[string]struct {
+		ended   []ended
+		session string // of the call that asks
+		refused bool
+	}{
+		"of the same session":      {[]ended{{"a", failed, 0}}, "a", false},
+		"that timed out":           {[]ended{{"a", &client.CallError{Err: context.DeadlineExceeded}, 0}}, "a", false},
+		"that were several":        {[]ended{{"a", failed, 0}, {"a", errIdle, time.Second}}, "a", false},
+		"of another session":       {[]ended{{"b", failed, 0}}, "a", true},
+		"almost long ago":          {[]ended{{"b", failed, settleTime - 1}}, "a", true},
+		"long ago":                 {[]ended{{"b", failed, settleTime}}, "a", false},
+		"that asks no one":         {[]ended{{"", failed, 0}}, "a", true},
+		"of both, its own last":    {[]ended{{"b", failed, time.Second}, {"a", failed, 0}}, "a", true},
+		"of both, its own first":   {[]ended{{"a", failed, time.Second}, {"b", failed, 0}}, "a", true},
+		"of both, the other's old": {[]ended{{"b", failed, settleTime}, {"a", failed, 0}}, "a", false},
+		"that the server refused":  {[]ended{{"b", refused, 0}}, "a", false},
+		"that has an answer":       {[]ended{{"b", nil, 0}}, "a", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &turns{t, &upstream{left: make(chan struct{})}}
+				for _, e := range c.ended {
+					s.begin(e.session).noAnswer(e.err)
+					time.Sleep(e.ago)
+				}
+				call := s.begin(c.session)
+				if !call.runs() {
+					t.Fatal("a call waits before any question was in doubt")
+				}
+				if got := s.ask(call); (got != "") != c.refused {
+					t.Fatalf("refused: %q", got)
+				}
+				call.finish()
+				if !c.refused {
+					return
+				}
+				again := s.begin(c.session)
+				if again.runs() && c.ended[0].ago < settleTime-1 {
+					t.Error("the repeat does not wait")
+				}
+				other := s.begin("behind it")
+				time.Sleep(settleTime)
+				if !again.runs() {
+					t.Fatal("the repeat still waits")
+				}
+				if got := s.ask(again); got != "" {
+					t.Errorf("the repeat is refused: %s", got)
+				}
+				again.finish()
+				other.finish()
+				s.check("all have ended", 0, 0)
+			})
+		})
+	}
+}
+
+// The next call of a caller need not wait for questions of its own canceled one.
+func TestCallAfterACanceledOneOfItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &turns{t, &upstream{left: make(chan struct{}), takeTurns: true}}
+		s.begin("a").noAnswer(context.Canceled)
+		same := s.begin("a")
+		if !same.runs() {
+			t.Error("it waits")
+		}
+		if got := s.ask(same); got != "" {
+			t.Error(got)
+		}
+		same.noAnswer(context.Canceled)
+		gone := s.begin("b")
+		gone.cancel()
+		s.check("a call was canceled while it waited", 0, 0)
+	})
+}
+
+// ask has the server ask a question that is for a call. It returns the error with which that is refused.
+func (s *turns) ask(call *turn) (refused string) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	call.ongoing.running = ctx
+	done := make(chan *client.RPCError)
+	go func() {
+		_, err := s.u.answer(ctx, methodElicit, []byte(`{"message":"?"}`))
+		done <- err
+	}()
+	synctest.Wait()
+	asked := call.ongoing.waits()
+	cancel()
+	err := <-done
+	if asked {
+		return ""
+	}
+	if !strings.HasPrefix(err.Message, "elicitation/create is refused: a call of another client ended without an answer") {
+		s.t.Errorf("%s", err.Message)
+	}
+	return err.Message
 }

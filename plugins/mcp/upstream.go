@@ -32,7 +32,7 @@ type upstream struct {
 	left      chan struct{}          // closed, and replaced, when a call ends
 	running   []*runningCall         // in the order in which they began
 	waiting   []*waitingCall         // in the order in which they came
-	canceled  time.Time              // when a call last was
+	canceled  map[caller]time.Time   // when a call of the session last was, by its caller
 	takeTurns bool                   // a question could have been for several callers
 	users     int                    // calls; those of upstreams.mu
 	used      time.Time              // last; likewise
@@ -219,6 +219,7 @@ func (u *upstream) connect(a *attempt) {
 	u.attempt = nil
 	if err == nil {
 		u.session, u.failures, u.failure = session, 0, nil
+		u.canceled = nil // what the session before was asked cannot lead to a question of this one
 		u.adopt(c)
 	} else {
 		u.failures++
