@@ -107,7 +107,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		`[1]`:                           {"must be an object, got an array", "Give the value an object."},
 	} {
 		_, err := decode[numbers](json.RawMessage(raw), "bad")
-		e, ok := err.(*Error) //nolint:errorlint // it is never wrapped
+		e, ok := err.(*Error)
 		if !ok || e.Message != "bad: "+want[0] || !strings.HasPrefix(e.Suggestion, want[1]) || e.Suggestion == "" ||
 			e.Code != CodeInvalidArgs {
 			t.Errorf("%s: %+v, want %q", raw, e, want)
@@ -135,7 +135,7 @@ func TestWholeNumbersOfUnions(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	_, err = decode[arguments](json.RawMessage(`{"steps":[{"n":1.5,"kind":"jump"}]}`), "bad")
-	if e, ok := err.(*Error); !ok || e.Message != "bad: jump: n: must be a whole number, got 1.5" || //nolint:errorlint // as above
+	if e, ok := err.(*Error); !ok || e.Message != "bad: jump: n: must be a whole number, got 1.5" ||
 		!strings.HasPrefix(e.Suggestion, "Give n a whole number") {
 		t.Errorf("%v", err)
 	}

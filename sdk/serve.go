@@ -26,8 +26,8 @@ import (
 const cleanup = time.Second
 
 // ballast is the size of an idlemem.Ballast. A plugin's heap is small, and Go's collector would run after each four
-// megabytes; with it, after each twelve or so, which takes a tenth off the processor time of a small call. The collector
-// runs when it is made, which takes a seventh of the processor time of a start, and half a megabyte: a plugin gets it
+// megabytes; with it, after each twelve or so, which takes a tenth off the processor time of a small call. Making it
+// runs the collector, which takes a seventh of the processor time of a start, and half a megabyte: a plugin gets it
 // with its hundredth call.
 const (
 	ballast      = 8 << 20

@@ -47,7 +47,7 @@ func checkPartOfIndentation(t *testing.T, body, unit, end string, less, more, ow
 	}
 	if p, err := NewText("a.js", []byte(data)).Plan(c); err == nil {
 		t.Errorf("%s: pass %d gives %q", name, p.Pass, p.Apply([]byte(data)))
-	} else if r := err.(*Refusal); r.Kind != Ambiguous || r.Count != 2 { //nolint:errorlint // as documented
+	} else if r := err.(*Refusal); r.Kind != Ambiguous || r.Count != 2 {
 		t.Errorf("%s: %v", name, err)
 	}
 	if strings.Contains(body, "%") {
