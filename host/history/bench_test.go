@@ -77,14 +77,14 @@ var benchWords = []string{"connection", "config", "main", "test", "error", "file
 func (g *generator) call(i, n int) (decision, end audit.Record) {
 	tool, session := int(g.tools.Uint64()), i/200
 	at := day.Add(time.Duration(float64(i) / float64(n) * 30 * 24 * float64(time.Hour)))
-	arguments, _ := json.Marshal(map[string]any{"path": fmt.Sprintf("/work/p%d/src/%s.go", session%50, g.text(1)),
+	arguments, _ := json.Marshal(map[string]any{"path": fmt.Sprintf("/srv/p%d/src/%s.go", session%50, g.text(1)),
 		"command": g.text(6)})
 	decision = audit.Record{Time: at, Kind: audit.KindDecision, Later: true,
 		CallID: fmt.Sprintf("%016X%010X", g.Uint64(), i), Tool: fmt.Sprintf("plugin%d__tool%d", tool%12, tool),
 		Plugin: fmt.Sprint("plugin", tool%12), Caller: fmt.Sprint("agent-", session%20),
-		SessionID: fmt.Sprintf("session-%06x", session), Workdir: fmt.Sprint("/work/p", session%50),
+		SessionID: fmt.Sprintf("session-%06x", session), Workdir: fmt.Sprint("/srv/p", session%50),
 		Arguments: arguments, Effect: "allow", Rule: fmt.Sprint("rule-", tool%15), Layer: "project",
-		Source: fmt.Sprintf("/work/p%d/config.hcl:%d", session%50, 10+tool%15), Reason: "everyday commands are allowed"}
+		Source: fmt.Sprintf("/srv/p%d/config.hcl:%d", session%50, 10+tool%15), Reason: "everyday commands are allowed"}
 	if i%25 == 0 {
 		decision.Effect, decision.Approval = "ask", &audit.Approval{By: "terminal", Answer: "approved"}
 	}
@@ -145,7 +145,7 @@ func BenchmarkHistory(b *testing.B) {
 		{"hour", Filter{Since: half, Until: half.Add(time.Hour)}}, {"half", Filter{Until: half}},
 		{"slow", Filter{AtLeast: time.Second}}, {"not-fast", Filter{AtLeast: 5 * time.Millisecond}},
 		{"word", Filter{Text: "connection"}}, {"rare-word", Filter{Text: "connection2bz"}},
-		{"phrase", Filter{Text: `"permission denied"`}}, {"path", Filter{Text: "/work/p7/config.hcl"}},
+		{"phrase", Filter{Text: `"permission denied"`}}, {"path", Filter{Text: "/srv/p7/config.hcl"}},
 		{"common-words", Filter{Text: "allowed commands everyday main"}},
 		{"no-match", Filter{Tool: "plugin0__tool0", Rule: "rule-1"}},
 		{"tool+error", Filter{Tool: "plugin0__tool0", Status: "error"}},
