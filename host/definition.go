@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -81,12 +82,12 @@ func (p pins) difference(locked, hash string, now json.RawMessage) string {
 	for i, part := range parts {
 		parts[i] = strings.ReplaceAll(part, "_", " ")
 	}
-	switch n := len(parts); n {
+	switch len(parts) {
 	case 0:
 		return "definition is not the one that was locked"
 	case 1:
 		return parts[0] + " is not the one that was locked"
 	default:
-		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1] + " are not those that were locked"
+		return textutil.List(parts, "and") + " are not those that were locked"
 	}
 }

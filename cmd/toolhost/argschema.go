@@ -205,10 +205,11 @@ func (s *argSchema) describeOne() string {
 		for _, v := range values {
 			words = append(words, string(v))
 		}
-		return orWords(words[:min(len(words), 12)])
+		return textutil.List(words[:min(len(words), 12)], "or")
 	}
 	types := s.types()
-	kind := orWords(slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" && len(types) > 1 }))
+	kind := textutil.List(slices.DeleteFunc(slices.Clone(types),
+		func(t string) bool { return t == "null" && len(types) > 1 }), "or")
 	if kind == "array" {
 		kind = "list"
 		if items := s.items().describe(); items != "anything" {
@@ -229,12 +230,4 @@ func (s *argSchema) describeOne() string {
 		}
 	}
 	return kind
-}
-
-// orWords joins words with commas and a last "or".
-func orWords(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
-	}
-	return strings.Join(words, "")
 }

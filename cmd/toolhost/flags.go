@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A choice is a flag whose value is one of several words.
@@ -22,7 +23,7 @@ type choice struct {
 // choose adds a flag that is one of the words, to the command and those below it, with shell completion. Its value
 // stays unchanged when it is not given; usage has the words in place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
-	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, orList(words)))
+	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, textutil.List(words, "or")))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -41,7 +42,7 @@ func (c choice) Type() string { return "string" }
 func (c choice) Set(word string) error {
 	i := slices.IndexFunc(c.words, func(w string) bool { return strings.EqualFold(w, word) })
 	if i < 0 {
-		return choiceError{fmt.Errorf("--%s must be %s, not %q", c.name, orList(c.words), word)}
+		return choiceError{fmt.Errorf("--%s must be %s, not %q", c.name, textutil.List(c.words, "or"), word)}
 	}
 	*c.is = c.words[i]
 	return nil
@@ -49,12 +50,6 @@ func (c choice) Set(word string) error {
 
 // A choiceError is a complete error about a wrong word.
 type choiceError struct{ error }
-
-// orList lists words as a sentence does.
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
 
 // callerName is the caller of this program's calls, for rules that name callers.
 const callerName = "cli"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -73,9 +74,8 @@ func (f *Filter) check(ctx context.Context, q querier) error {
 			string(policy.Deny)}},
 	} {
 		for _, v := range c.values {
-			if last := len(c.known) - 1; v != "" && !slices.Contains(c.known, v) {
-				return &FilterError{fmt.Sprintf("%q is no %s; there are %s and %s", v, c.what,
-					strings.Join(c.known[:last], ", "), c.known[last])}
+			if v != "" && !slices.Contains(c.known, v) {
+				return &FilterError{fmt.Sprintf("%q is no %s; there are %s", v, c.what, textutil.List(c.known, "and"))}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // The SDK takes a value that it does not know for none, with a line in a log of its own, or says nothing of where it
@@ -132,8 +133,7 @@ func oneOf(name string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
 	}
-	last := len(known) - 1
-	return fmt.Errorf("%s is %q; use %s or %s", name, os.Getenv(name), strings.Join(known[:last], ", "), known[last])
+	return fmt.Errorf("%s is %q; use %s", name, os.Getenv(name), textutil.List(known, "or"))
 }
 
 // endpoint checks a variable that has the URL of a collector.

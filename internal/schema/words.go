@@ -217,13 +217,7 @@ func listed(words []string, sep string) string {
 	return strings.Join(words, sep)
 }
 
-// either joins words with commas and a last "or".
-func either(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
-	}
-	return strings.Join(words, "")
-}
+func either(words []string) string { return textutil.List(words, "or") }
 
 func article(kind string) string {
 	switch {

@@ -2,6 +2,15 @@ package textutil
 
 import "testing"
 
+func TestList(t *testing.T) {
+	t.Parallel()
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := List(words, "or"); got != want {
+			t.Errorf("%q: %q, want %q", words, got, want)
+		}
+	}
+}
+
 func TestTrimPartial(t *testing.T) {
 	t.Parallel()
 	// without an unfinished end, and without the rest of a character at the start

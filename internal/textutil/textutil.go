@@ -17,6 +17,14 @@ func Count(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// List joins words as a sentence does: with commas, and the conjunction, such as "or", before the last one.
+func List(words []string, conjunction string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " " + conjunction + " " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
 var (
 	pointerEscapes   = strings.NewReplacer("~", "~0", "/", "~1")
 	pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
