@@ -479,8 +479,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 func TestNoServerSurvives(t *testing.T) {
 	f := newFake(t, "hang")
 	f.start("")
-	go func() { _, _ = f.Call(t.Context(), &sdk.Request{Tool: "hang", Workdir: f.dir}) }()
-	eventually(t, "the call runs", func() bool { return len(f.lines("calls")) == 1 })
+	f.begin(t.Context(), sdk.Request{Tool: "hang"})
 	pid, _ := strconv.Atoi(f.lines("starts")[0])
 	f.close()
 	eventually(t, "the server has ended", func() bool { return syscall.Kill(pid, 0) != nil })

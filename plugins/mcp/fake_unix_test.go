@@ -361,6 +361,19 @@ func (f *fake) ask(r sdk.Request) *sdk.Result {
 	return out
 }
 
+// begin makes a call, and returns when the server has it. The result is nil for a call that failed.
+func (f *fake) begin(ctx context.Context, r sdk.Request) <-chan *sdk.Result {
+	f.t.Helper()
+	before, out := len(f.lines("calls")), make(chan *sdk.Result, 1)
+	r.Workdir = f.dir
+	go func() {
+		result, _ := f.Call(ctx, &r)
+		out <- result
+	}()
+	eventually(f.t, "the call runs", func() bool { return len(f.lines("calls")) > before })
+	return out
+}
+
 // text is the text of a call's result, which has no error.
 func (f *fake) text(name, arguments string) string {
 	f.t.Helper()

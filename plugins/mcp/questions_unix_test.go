@@ -245,14 +245,9 @@ func TestCancellationReachesTheServer(t *testing.T) {
 	f := newFake(t, "hang")
 	f.start("")
 	for _, capabilities := range []json.RawMessage{nil, asksPeople} {
-		before := len(f.lines("calls"))
-		ended := make(chan struct{})
+		before := len(f.lines("canceled"))
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer close(ended)
-			_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: capabilities})
-		}()
-		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) > before })
+		ended := f.begin(ctx, sdk.Request{Tool: "hang", Capabilities: capabilities})
 		cancel()
 		<-ended
 		eventually(t, "the server is notified", func() bool { return len(f.lines("canceled")) > before })
@@ -264,12 +259,7 @@ func TestOtherCallsRunDuringAQuestion(t *testing.T) {
 	f := newFake(t, "elicit", "echo", "hang")
 	f.start("")
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
-	}()
-	eventually(t, "one call hangs", func() bool { return len(f.lines("calls")) == 1 })
+	ended := f.begin(ctx, sdk.Request{Tool: "hang", Capabilities: asksPeople, SessionID: "a"})
 	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "a"}))
 	for _, session := range []string{"a", "b"} {
 		r := f.ask(sdk.Request{Tool: "echo", Capabilities: asksPeople, SessionID: session})
@@ -290,17 +280,8 @@ func TestOtherCallsRunDuringAQuestion(t *testing.T) {
 func TestQuestionsThatMayBeForSeveralCallers(t *testing.T) {
 	f := newFake(t, "elicit", "hold", "hang")
 	f.start("")
-	call := func(ctx context.Context, tool, session string) <-chan *sdk.Result {
-		before, out := len(f.lines("calls")), make(chan *sdk.Result, 1)
-		go func() {
-			r, _ := f.Call(ctx, &sdk.Request{Tool: tool, Workdir: f.dir, Capabilities: asksPeople, SessionID: session})
-			out <- r
-		}()
-		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) > before })
-		return out
-	}
-	held := call(t.Context(), "hold", "a")
-	elicited := call(t.Context(), "elicit", "b")
+	held := f.begin(t.Context(), sdk.Request{Tool: "hold", Capabilities: asksPeople, SessionID: "a"})
+	elicited := f.begin(t.Context(), sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"})
 	f.file("go", "")
 	if r := <-held; r == nil || r.Error != nil || r.InputRequired != nil {
 		t.Errorf("%+v", r)
@@ -319,12 +300,7 @@ func TestQuestionsAfterACanceledCall(t *testing.T) {
 		f := newFake(t, "elicit", "hang")
 		f.start("")
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
-		}()
-		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) == 1 })
+		ended := f.begin(ctx, sdk.Request{Tool: "hang", Capabilities: asksPeople, SessionID: "a"})
 		cancel()
 		<-ended
 		r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: session})
@@ -343,12 +319,7 @@ func TestQuestionsAfterACanceledCall(t *testing.T) {
 func TestQuestionsAfterTheServerEnded(t *testing.T) {
 	f := newFake(t, "elicit", "hang")
 	f.start("")
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = f.Call(t.Context(), &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
-	}()
-	eventually(t, "the call runs", func() bool { return len(f.lines("calls")) == 1 })
+	ended := f.begin(t.Context(), sdk.Request{Tool: "hang", Capabilities: asksPeople, SessionID: "a"})
 	f.kill()
 	<-ended
 	asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"}))
