@@ -47,21 +47,13 @@ func spanExporter(ctx context.Context, s config.Telemetry) (sdktrace.SpanExporte
 		return nil, nil //nolint:nilnil // none
 	}
 	if s.Protocol == "grpc" {
-		o := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(s.Endpoint)}
-		if len(s.Headers) > 0 { // none would replace those of OTEL_EXPORTER_OTLP_HEADERS
-			o = append(o, otlptracegrpc.WithHeaders(s.Headers))
-		}
-		return otlptracegrpc.New(ctx, o...)
+		return otlptracegrpc.New(ctx, options(s, s.Endpoint, otlptracegrpc.WithEndpointURL, otlptracegrpc.WithHeaders)...)
 	}
 	at, err := signalURL(s.Endpoint, "traces")
 	if err != nil {
 		return nil, err
 	}
-	o := []otlptracehttp.Option{otlptracehttp.WithEndpointURL(at)}
-	if len(s.Headers) > 0 {
-		o = append(o, otlptracehttp.WithHeaders(s.Headers))
-	}
-	return otlptracehttp.New(ctx, o...)
+	return otlptracehttp.New(ctx, options(s, at, otlptracehttp.WithEndpointURL, otlptracehttp.WithHeaders)...)
 }
 
 // metricReader returns nil when no metrics are exported over OTLP. The reader also exports what own has.
@@ -95,21 +87,23 @@ func metricExporter(ctx context.Context, s config.Telemetry) (sdkmetric.Exporter
 		return nil, nil //nolint:nilnil // none
 	}
 	if s.Protocol == "grpc" {
-		o := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpointURL(s.Endpoint)}
-		if len(s.Headers) > 0 {
-			o = append(o, otlpmetricgrpc.WithHeaders(s.Headers))
-		}
-		return otlpmetricgrpc.New(ctx, o...)
+		return otlpmetricgrpc.New(ctx, options(s, s.Endpoint, otlpmetricgrpc.WithEndpointURL, otlpmetricgrpc.WithHeaders)...)
 	}
 	at, err := signalURL(s.Endpoint, "metrics")
 	if err != nil {
 		return nil, err
 	}
-	o := []otlpmetrichttp.Option{otlpmetrichttp.WithEndpointURL(at)}
-	if len(s.Headers) > 0 {
-		o = append(o, otlpmetrichttp.WithHeaders(s.Headers))
+	return otlpmetrichttp.New(ctx, options(s, at, otlpmetrichttp.WithEndpointURL, otlpmetrichttp.WithHeaders)...)
+}
+
+// options are those of an exporter, which have a type of their own in each of its packages.
+func options[Option any](s config.Telemetry, endpoint string, withEndpoint func(string) Option,
+	withHeaders func(map[string]string) Option) []Option {
+	out := []Option{withEndpoint(endpoint)}
+	if len(s.Headers) > 0 { // none would replace those of OTEL_EXPORTER_OTLP_HEADERS
+		out = append(out, withHeaders(s.Headers))
 	}
-	return otlpmetrichttp.New(ctx, o...)
+	return out
 }
 
 // signalURL is the URL of a signal: the endpoint's with /v1/SIGNAL, as for OTEL_EXPORTER_OTLP_ENDPOINT.
