@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"math/rand/v2"
-	"strconv"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -20,11 +19,8 @@ const parentBasedRatio = "parentbased_traceidratio"
 func rootRatio(s config.Telemetry) (ratio float64, ok bool) {
 	switch folded("OTEL_TRACES_SAMPLER") {
 	case parentBasedRatio:
-		if folded("OTEL_TRACES_SAMPLER_ARG") == "" {
-			return 1, true
-		}
-		n, err := strconv.ParseFloat(folded("OTEL_TRACES_SAMPLER_ARG"), 64)
-		return n, err == nil && n >= 0 && n <= 1
+		n, err := ratioArgument()
+		return n, err == nil
 	case "":
 		if s.SampleRatio == nil {
 			return 1, true

@@ -17,37 +17,39 @@ import (
 // stands. So what this program would use is checked before.
 
 // disabled reports whether OTEL_SDK_DISABLED is set: to true, in any case.
-func disabled() bool {
-	return strings.EqualFold(strings.TrimSpace(os.Getenv("OTEL_SDK_DISABLED")), "true")
-}
+func disabled() bool { return folded("OTEL_SDK_DISABLED") == "true" }
 
 // checkVariables returns an error for the first variable of those in use that cannot be used.
 func checkVariables(s config.Telemetry) error {
-	if _, err := pairs("OTEL_RESOURCE_ATTRIBUTES"); err != nil {
-		return err
+	if name := "OTEL_RESOURCE_ATTRIBUTES"; !hasPairs(name) {
+		return fmt.Errorf("%s is %q; use pairs such as team=core,deployment.environment.name=test", name,
+			strings.TrimSpace(os.Getenv(name)))
 	}
-	for signal, exporters := range map[string][]string{"TRACES": {"otlp", "console", "none"},
-		"METRICS": {"otlp", "prometheus", "console", "none"}} {
-		if !byVariables(signal) && s.Endpoint == "" {
+	for _, c := range []struct {
+		signal    string
+		exporters []string
+		check     func() error
+	}{
+		{"TRACES", []string{"otlp", "console", "none"}, checkTraces},
+		{"METRICS", []string{"otlp", "prometheus", "console", "none"}, checkMetrics},
+	} {
+		if !byVariables(c.signal) && s.Endpoint == "" {
 			continue
 		}
-		if err := oneOf("OTEL_"+signal+"_EXPORTER", exporters...); err != nil {
+		name := "OTEL_" + c.signal + "_EXPORTER"
+		if err := oneOf(name, c.exporters...); err != nil {
 			return err
 		}
-		exporter := os.Getenv("OTEL_" + signal + "_EXPORTER")
+		exporter := os.Getenv(name)
 		if exporter == "none" {
 			continue
 		}
 		if exporter == "" || exporter == "otlp" {
-			if err := checkExport(signal); err != nil {
+			if err := checkExport(c.signal); err != nil {
 				return err
 			}
 		}
-		check := checkTraces
-		if signal == "METRICS" {
-			check = checkMetrics
-		}
-		if err := check(); err != nil {
+		if err := c.check(); err != nil {
 			return err
 		}
 	}
@@ -65,7 +67,7 @@ func checkExport(signal string) error {
 				return err
 			}
 		}
-		if name, err := pairs(of + "HEADERS"); err != nil { // whose values are secrets
+		if name := of + "HEADERS"; !hasPairs(name) { // whose values are secrets
 			return fmt.Errorf("%s cannot be read; use pairs such as Authorization=Bearer%%20TOKEN,Other=x", name)
 		}
 		if err := number(of + "TIMEOUT"); err != nil {
@@ -82,19 +84,30 @@ func checkTraces() error {
 			return err
 		}
 	}
-	const sampler, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
+	const sampler = "OTEL_TRACES_SAMPLER"
 	if err := oneOf(sampler, "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
 		parentBasedRatio); err != nil {
 		return err
 	}
-	text := strings.TrimSpace(os.Getenv(argument))
-	if text == "" || !strings.HasSuffix(folded(sampler), "traceidratio") {
+	if !strings.HasSuffix(folded(sampler), "traceidratio") {
 		return nil
 	}
-	if ratio, err := strconv.ParseFloat(text, 64); err != nil || math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
-		return fmt.Errorf("%s is %q; use a number from 0 to 1", argument, text)
+	_, err := ratioArgument()
+	return err
+}
+
+// ratioArgument is the argument of the samplers by ratio, 1 where it is not set.
+func ratioArgument() (float64, error) {
+	const argument = "OTEL_TRACES_SAMPLER_ARG"
+	text := strings.TrimSpace(os.Getenv(argument))
+	if text == "" {
+		return 1, nil
 	}
-	return nil
+	ratio, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(ratio) || ratio < 0 || ratio > 1 {
+		return 0, fmt.Errorf("%s is %q; use a number from 0 to 1", argument, text)
+	}
+	return ratio, nil
 }
 
 func checkMetrics() error {
@@ -158,17 +171,17 @@ func number(name string) error {
 	return nil
 }
 
-// pairs checks a variable of the form KEY=VALUE,KEY=VALUE, with percent-encoded values.
-func pairs(name string) (string, error) {
+// hasPairs reports whether a variable is empty or of the form KEY=VALUE,KEY=VALUE, with percent-encoded values.
+func hasPairs(name string) bool {
 	text := strings.TrimSpace(os.Getenv(name))
 	if text == "" {
-		return name, nil
+		return true
 	}
 	for pair := range strings.SplitSeq(text, ",") {
 		key, value, found := strings.Cut(pair, "=")
 		if _, err := url.PathUnescape(value); !found || strings.TrimSpace(key) == "" || err != nil {
-			return name, fmt.Errorf("%s is %q; use pairs such as team=core,deployment.environment.name=test", name, text)
+			return false
 		}
 	}
-	return name, nil
+	return true
 }
