@@ -18,8 +18,8 @@ const maxRewritten = 16 << 20
 // maxDigits is how many digits an integer has at most.
 const maxDigits = 20
 
-// decodeRewritten decodes again what failed because a whole number has a form that Go does not read as one: 1.0 and
-// 1e2 are integers of JSON Schema. Only these numbers are rewritten, and only where the Go type is an integer.
+// decodeRewritten decodes again what failed with err because a whole number has a form that Go does not read as one:
+// 1.0 and 1e2 are integers of JSON Schema. Only these numbers are rewritten, and only where the Go type is an integer.
 func decodeRewritten(raw []byte, out any, err error) error {
 	for budget := maxRewritten; err != nil && budget > 0; budget -= len(raw) {
 		wrong, ok := err.(*json.UnmarshalTypeError) //nolint:errorlint // a wrapped one has an offset in another text

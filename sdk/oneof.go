@@ -132,10 +132,7 @@ func decodeOneOf(of reflect.Type, data []byte) (any, error) {
 	value := reflect.New(pointed(t))
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err = d.Decode(value.Interface()); err != nil {
-		err = decodeRewritten(data, value.Interface(), err)
-	}
-	if err != nil {
+	if err = decodeRewritten(data, value.Interface(), d.Decode(value.Interface())); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if t.Kind() == reflect.Pointer {

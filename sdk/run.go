@@ -135,9 +135,7 @@ func decodeInto(raw json.RawMessage, out any, complaint string) error {
 	err := d.Decode(out)
 	rest := d.InputOffset() - before
 	asWritten := err == nil
-	if err != nil {
-		err = decodeRewritten(raw, out, err)
-	}
+	err = decodeRewritten(raw, out, err)
 	if err == nil && len(bytes.TrimSpace(raw[rest:])) > 0 {
 		err = errors.New("there is more behind the JSON object")
 	}
