@@ -62,11 +62,10 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	begun := time.Now()
 	staged, previewing := c.enter(limited, stagePreview)
 	shown, err := p.Preview(staged, r)
-	if previewing.of != nil {
-		previewing.leave(asError(err), r.StartTime)
-	}
+	e := asError(err)
+	previewing.leave(e, r.StartTime)
 	c.previewTime = time.Since(begun)
-	switch e := asError(err); {
+	switch {
 	case e == nil && shown == nil:
 		return &sdk.Preview{}, nil
 	case e == nil:
