@@ -60,8 +60,10 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 	}
 	if state, err := s.index.State(ctx); err == nil {
 		out.UnreadBytes = state.Unread
-		if gone := audit.Exists(state.Record); len(found.Calls) == 0 && gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			return nil, s.fail(connect.CodeFailedPrecondition, convert.Text(gone.Error()), "")
+		if len(found.Calls) == 0 {
+			if gone := audit.Exists(state.Record); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+				return nil, s.fail(connect.CodeFailedPrecondition, convert.Text(gone.Error()), "")
+			}
 		}
 	}
 	return connect.NewResponse(out), nil
