@@ -2,10 +2,8 @@ package host
 
 import (
 	"context"
-	"os"
 	"path"
 	"reflect"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -17,27 +15,6 @@ import (
 
 	"github.com/toolhost/toolhost/sdk"
 )
-
-// A code of the sdk that metrics do not know would be counted as _OTHER.
-func TestEachCodeHasALabel(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../sdk/error.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := map[sdk.Code]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "(\w+)"`).FindAllSubmatch(source, -1) {
-		declared[sdk.Code(m[1])] = true
-		if !knownCodes[sdk.Code(m[1])] {
-			t.Errorf("knownCodes does not have %s", m[1])
-		}
-	}
-	for code := range knownCodes {
-		if !declared[code] {
-			t.Errorf("knownCodes has %s, and sdk/error.go does not", code)
-		}
-	}
-}
 
 func TestCutTextProperties(t *testing.T) {
 	t.Parallel()

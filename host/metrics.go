@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/internal/errorcode"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -191,16 +192,10 @@ func (i *instruments) countRecord(kind audit.Kind, took time.Duration, err error
 	i.recorded.Record(context.Background(), took.Seconds(), labels...)
 }
 
-// knownCodes bound the label of errors: a plugin in the host's own process could make up others.
-var knownCodes = map[sdk.Code]bool{sdk.CodeTool: true, sdk.CodeToolNotFound: true, sdk.CodeInvalidArgs: true,
-	sdk.CodeNotInCatalog: true, sdk.CodeDenied: true, sdk.CodeRejected: true, sdk.CodeApprovalTimeout: true,
-	sdk.CodeApprovalUnavailable: true, sdk.CodeLimit: true, sdk.CodeTimeout: true, sdk.CodeCanceled: true,
-	sdk.CodePluginCrashed: true, sdk.CodePluginUnavailable: true, sdk.CodeProtocol: true,
-	sdk.CodeResultTooLarge: true, sdk.CodeInternal: true}
-
-// errorLabel is the code, or what the semantic conventions have for any other.
+// errorLabel is the code, or what the semantic conventions have for any other: a plugin in the host's own process could
+// make up ever new ones.
 func errorLabel(c sdk.Code) sdk.Code {
-	if knownCodes[c] {
+	if errorcode.Known(c) {
 		return c
 	}
 	return "_OTHER"

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/internal/errorcode"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -89,17 +90,11 @@ func (f *Filter) check(ctx context.Context, q querier) error {
 	return f.checkCodes(ctx, q)
 }
 
-// codes are those of package sdk.
-var codes = []sdk.Code{sdk.CodeTool, sdk.CodeToolNotFound, sdk.CodeInvalidArgs, sdk.CodeNotInCatalog, sdk.CodeDenied,
-	sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeLimit, sdk.CodeTimeout,
-	sdk.CodeCanceled, sdk.CodePluginCrashed, sdk.CodePluginUnavailable, sdk.CodeProtocol, sdk.CodeResultTooLarge,
-	sdk.CodeInternal}
-
 // checkCodes refuses codes that there are not, and writes those in capitals that there are.
 func (f *Filter) checkCodes(ctx context.Context, q querier) error {
 	f.Codes = slices.Clone(f.Codes) // the caller's own do not change
 	for i, code := range f.Codes {
-		if upper := strings.ToUpper(code); code == "" || slices.Contains(codes, sdk.Code(upper)) {
+		if upper := strings.ToUpper(code); code == "" || errorcode.Known(sdk.Code(upper)) {
 			f.Codes[i] = upper
 			continue
 		}
