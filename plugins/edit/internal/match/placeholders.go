@@ -1,6 +1,7 @@
 package match
 
 import (
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -210,31 +211,40 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 }
 
 // placeholderOf classifies a line of new_string, which becomes one of these lines of the file.
-func (t *Text) placeholderOf(line string, whole []string) placeholder {
+func (t *Text) placeholderOf(line string, whole iter.Seq[string]) placeholder {
 	kind := placeholderOf(line)
-	if kind != noPlaceholder && !slices.ContainsFunc(whole, func(w string) bool { return !t.dotsAreCode(line, w) }) {
-		return noPlaceholder
+	if kind == noPlaceholder {
+		return kind
 	}
-	return kind
+	for w := range whole {
+		if !t.dotsAreCode(line, w) {
+			return kind
+		}
+	}
+	return noPlaceholder
 }
 
 // newLines are the lines of the file, one for each place, that line i of new_string becomes: its first and its last
 // line may be parts of them.
-func (t *Text) newLines(places []Range, fresh []string, i int) []string {
+func (t *Text) newLines(places []Range, fresh []string, i int) iter.Seq[string] {
 	if len(places) == 0 || i > 0 && i < len(fresh)-1 {
-		return fresh[i : i+1]
+		return slices.Values(fresh[i : i+1])
 	}
-	out := make([]string, len(places))
-	for k, p := range places {
-		before, after := t.around(p)
-		if out[k] = fresh[i]; i == 0 && t.data[p.Start] != '\n' && t.data[p.Start] != '\r' {
-			out[k] = before + out[k]
-		}
-		if i == len(fresh)-1 && t.data[max(p.Start, p.End-1)] != '\n' {
-			out[k] += after
+	return func(yield func(string) bool) {
+		for _, p := range places {
+			before, after := t.around(p)
+			line := fresh[i]
+			if i == 0 && t.data[p.Start] != '\n' && t.data[p.Start] != '\r' {
+				line = before + line
+			}
+			if i == len(fresh)-1 && t.data[max(p.Start, p.End-1)] != '\n' {
+				line += after
+			}
+			if !yield(line) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // outside returns the closest lines before and behind the first place that are not blank.
