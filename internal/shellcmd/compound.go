@@ -51,7 +51,7 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 			if w.variables = maps.Clone(w.variables); w.variables == nil {
 				w.variables = map[string]Word{}
 			}
-			w.variables[name] = Word{Text: cmp.Or(w.named, "*"), kind: glob}
+			w.variables[name] = Word{Text: w.names, kind: glob}
 		}
 		return w.join(out, w.stmts(c.Do, out))
 	})
@@ -59,7 +59,7 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 
 // readsNames returns the variable of while read -r NAME, if it is given names of files, and each as it is.
 func (w *walker) readsNames(c *syntax.WhileClause) string {
-	if !w.names || c.Until || len(c.Cond) != 1 || c.Cond[0].Negated || len(c.Cond[0].Redirs) > 0 {
+	if w.names == "" || c.Until || len(c.Cond) != 1 || c.Cond[0].Negated || len(c.Cond[0].Redirs) > 0 {
 		return ""
 	}
 	call, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
@@ -159,8 +159,10 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 // items are the values of a loop's variable for one of its words, in which there are some commands. Those that print
 // names of files give names.
 func (w *walker) items(x *syntax.Word, inside []Command) []Word {
-	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && len(x.Parts) == 1 && printsNames(inside) {
-		return []Word{{Text: cmp.Or(namesSecret(inside), "*"), kind: glob}}
+	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && len(x.Parts) == 1 {
+		if pattern := printsNames(inside); pattern != "" {
+			return []Word{{Text: pattern, kind: glob}}
+		}
 	}
 	out := w.words(x)
 	for i, is := range out {
@@ -360,20 +362,24 @@ func quietRedirects(c *Command) bool {
 		func(r Redirect) bool { return r.Op[0] == '<' || r.Target.Text != "/dev/null" })
 }
 
-// printsNames reports a part of a pipe whose commands all print names.
-func printsNames(list []Command) bool {
+// printsNames returns the pattern of the names that a part of a pipe prints, if all its commands print names: one for
+// files with secrets where one of them selects those, otherwise that of any name. It is "" for other parts.
+func printsNames(list []Command) string {
 	for i := range list {
 		if i == 0 && !namesOnly(&list[i]) || i > 0 && !passesNames(&list[i]) {
-			return false
+			return ""
 		}
 	}
-	return len(list) > 0
+	if len(list) == 0 {
+		return ""
+	}
+	return cmp.Or(namesSecret(list), "*")
 }
 
 // passesFileNames reports an xargs that passes only names of files to a program that they can only make read.
 func (w *walker) passesFileNames(at int, words []Word) bool {
 	c := w.all.commands[at]
-	if !w.names || !quietRedirects(&c) || len(words) == 0 {
+	if w.names == "" || !quietRedirects(&c) || len(words) == 0 {
 		return false
 	}
 	for _, a := range c.Args[:len(c.Args)-len(words)] {
@@ -391,7 +397,7 @@ func (w *walker) passesFileNames(at int, words []Word) bool {
 
 // doubtNames doubts a command that is given names of files with secrets.
 func (w *walker) doubtNames(at int, pattern string) {
-	if pattern != "" {
+	if secretPattern(pattern) {
 		w.doubt(at, "it is given files like "+pattern+", which may hold secrets")
 	}
 }

@@ -31,8 +31,7 @@ type walker struct {
 	via   []string
 	level int
 	loop  bool   // what is walked may run several times
-	names bool   // it reads names of files
-	named string // a pattern for files with secrets by which these were chosen
+	names string // the pattern of the names of files that it reads, see printsNames
 
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
@@ -132,7 +131,7 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	}
 	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op.String()[0] == '<' }) {
 		inner := *w
-		inner.names, w = false, &inner // it reads something else
+		inner.names, w = "", &inner // it reads something else
 	}
 	if len(s.Redirs) > 0 && !s.Background {
 		w.construct(keyword(s.Cmd), s, s.Redirs, dirs)
@@ -183,7 +182,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 		w.inSubshell(func(w *walker) { w.stmt(c.X, dirs) })
 		to := len(w.all.commands)
 		w.inSubshell(func(w *walker) {
-			w.names, w.named = printsNames(w.all.commands[from:to]), namesSecret(w.all.commands[from:to])
+			w.names = printsNames(w.all.commands[from:to])
 			w.stmt(c.Y, dirs)
 		})
 		if to == from+1 && to < len(w.all.commands) {

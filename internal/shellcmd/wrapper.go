@@ -209,7 +209,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		from := len(w.all.commands)
 		w.inner(at, name, rest, "", depth)
 		w.all.commands[from].Fed = r.added
-		w.doubtNames(from, w.named)
+		w.doubtNames(from, w.names)
 	case len(rest) > 0:
 		w.inner(at, name, rest, r.added, depth, assigns...)
 	case name == "xargs":
