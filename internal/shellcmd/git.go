@@ -19,11 +19,10 @@ func GitFolders(text string, c Context) (folders []string) {
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		p := c.workdirs(part.dirs)
-		reads := onlyReads(part, p) == ""
 		switch {
 		case part.maybe: // what may run it is a part, too
 			continue
-		case len(part.Doubts) > 0, !reads && (unseen(part) != "" || part.Name == "git"):
+		case len(part.Doubts) > 0, (part.Name == "git" || unseen(part) != "") && onlyReads(part, p) != "":
 			return nil
 		case part.Name != "git":
 			continue
