@@ -89,17 +89,17 @@ func (w *walker) guessEvaluated(at int, args []Word) {
 		}
 		w.guess(at, len(text), func(inner *walker) {
 			w.all.err = nil
-			deeper := walker{src: text, all: w.all, via: inner.via, level: w.level + 1}
-			deeper.evaluatedText(text, w.all.commands[at].dirs)
+			inner.evaluatedText(text, w.all.commands[at].dirs)
 		})
 	}
 }
 
-// evaluatedText walks the substitutions in a text, in quotes or not.
+// evaluatedText walks the substitutions in a text that is evaluated, in quotes or not.
 func (w *walker) evaluatedText(text string, dirs []string) {
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
 	if word, err := parser.Document(strings.NewReader(text)); err == nil {
-		w.hiddenIn(word, dirs)
+		deeper := walker{src: text, all: w.all, via: w.via, level: w.level + 1}
+		deeper.hiddenIn(word, dirs)
 	}
 }
 

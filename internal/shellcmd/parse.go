@@ -326,8 +326,7 @@ func (w *walker) quotedIn(n syntax.Node, dirs []string) {
 			text = unescape(n.Value, "$`\"\\")
 		}
 		if w.level < maxLevel && strings.ContainsAny(text, "$`") {
-			inner := walker{src: text, all: w.all, via: w.via, level: w.level + 1}
-			inner.evaluatedText(text, dirs)
+			w.evaluatedText(text, dirs)
 		}
 		return true
 	})
