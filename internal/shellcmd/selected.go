@@ -58,9 +58,9 @@ func (c *Command) namesOperand(i int) bool {
 // patterns are the patterns of names in the value of an option, or in an operand.
 func (c *Command) patterns(option, text string) (out []string) {
 	switch {
-	case option == "-e" || option == "--extension" || strings.HasPrefix(option, "-e"):
+	case option == "--extension" || strings.HasPrefix(option, "-e"):
 		return []string{"x." + strings.TrimPrefix(text, ".")}
-	case nameOptions[c.Name] != nil && slices.Contains(nameOptions[c.Name], option) && !strings.HasSuffix(option, "regex"):
+	case slices.Contains(nameOptions[c.Name], option) && !strings.HasSuffix(option, "regex"):
 		return []string{text}
 	}
 	// an expression: its parts, each also behind the dot that may be before a bracket
@@ -100,8 +100,8 @@ func namesSecret(list []Command) string {
 // checkSelected refuses patterns of names for files with secrets, unless only names are printed.
 func checkSelected(u *invocation) string {
 	for _, g := range u.given {
-		if slices.Contains([]string{"include", "g", "glob",
-			"iglob"}, g.name) && !u.has("files") && secretPattern(g.value.Text) {
+		option := strings.Repeat("-", min(2, len(g.name))) + g.name
+		if slices.Contains(nameOptions[u.command.Name], option) && !u.has("files") && secretPattern(g.value.Text) {
 			return g.value.Text + " may hold secrets"
 		}
 	}
