@@ -48,10 +48,7 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 	return w.repeated(func(w *walker) folderFlow {
 		out := w.stmts(c.Cond, dirs).any()
 		if name := w.readsNames(c); name != "" {
-			if w.variables = maps.Clone(w.variables); w.variables == nil {
-				w.variables = map[string]Word{}
-			}
-			w.variables[name] = Word{Text: w.names, kind: glob}
+			w.loopVariable(name, Word{Text: w.names, kind: glob})
 		}
 		return w.join(out, w.stmts(c.Do, out))
 	})
@@ -143,17 +140,22 @@ func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []
 	for _, item := range items {
 		f := w.repeated(func(w *walker) folderFlow {
 			w.unrolled = max(w.unrolled, 1) * len(items)
-			w.variables = maps.Clone(w.variables)
-			if w.variables == nil {
-				w.variables = map[string]Word{}
-			}
-			w.variables[name] = item
+			w.loopVariable(name, item)
 			return w.join(dirs, w.stmts(body, dirs))
 		})
 		out = folderFlow{union(out.ok, f.ok), union(out.bad, f.bad)}
 	}
 	w.bind(name, late)
 	return out
+}
+
+// loopVariable gives the variable of a loop a value for the walk of its body, and for that alone.
+func (w *walker) loopVariable(name string, is Word) {
+	w.variables = maps.Clone(w.variables)
+	if w.variables == nil {
+		w.variables = map[string]Word{}
+	}
+	w.variables[name] = is
 }
 
 // items are the values of a loop's variable for one of its words, in which there are some commands. Those that print
