@@ -29,6 +29,14 @@ func similarity(a, b string) float64 {
 	return 1 - float64(d)/float64(long)
 }
 
+// likeness is the similarity of two lines but for their blanks, 0 when it is less than some.
+func likeness(a, b string, least float64) float64 {
+	if s := similarity(squeeze([]byte(a)), squeeze([]byte(b))); s >= least {
+		return s
+	}
+	return 0
+}
+
 // compare is similarity as long as there is time for it.
 func (t *Text) compare(a, b string) float64 {
 	if t.work > maxWork {

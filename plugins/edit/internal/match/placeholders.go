@@ -140,26 +140,27 @@ func (s newLine) came() (n int) {
 	return n
 }
 
+// gone counts the lines of old_string in the hunk that are not blank.
+func (s newLine) gone() (n int) {
+	for _, l := range s.old[s.hunk.a:s.hunk.b] {
+		if !isBlankString(l) {
+			n++
+		}
+	}
+	return n
+}
+
 // keepsAll reports that each line of old_string that is gone in the hunk has become a line of its own.
 func (s newLine) keepsAll() bool {
 	was, is := s.old[s.hunk.a:s.hunk.b], s.fresh[s.hunk.na:s.hunk.nb]
 	if len(was)*len(is) > maxPairs {
 		return false
 	}
-	gone := len(was)
-	for _, l := range was {
-		if isBlankString(l) {
-			gone--
-		}
-	}
-	return gone == len(bestPairs(len(was), len(is), func(i, j int) float64 {
+	return s.gone() == len(bestPairs(len(was), len(is), func(i, j int) float64 {
 		if isBlankString(was[i]) || s.kinds[s.hunk.na+j] != noPlaceholder {
 			return 0
 		}
-		if like := similarity(squeeze([]byte(was[i])), squeeze([]byte(is[j]))); like >= minSameLine {
-			return like
-		}
-		return 0
+		return likeness(was[i], is[j], minSameLine)
 	}))
 }
 
@@ -286,18 +287,12 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return true // in a text it says something only within code that is shown
 	}
 	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, s.places)
-	gone := 0
-	for _, l := range s.old[s.hunk.a:s.hunk.b] {
-		if !isBlankString(l) {
-			gone++
-		}
-	}
 	before, after := s.neighbor(-1), s.neighbor(+1)
 	switch {
 	case isText && kind <= commentDots && s.at > s.hunk.na && s.at < s.hunk.nb-1 &&
 		placeholderOf(before) == noPlaceholder && placeholderOf(after) == noPlaceholder:
 		return false // in a text that is new
-	case gone > s.came():
+	case s.gone() > s.came():
 		return true
 	case kind == weakWords, isText, t.unknown(), s.isRemark():
 		return false

@@ -231,10 +231,7 @@ func counterparts(old, fresh *source) []int {
 		through(h.a, h.na)
 		if (h.b-h.a)*(h.nb-h.na) <= maxPairs {
 			for _, pair := range bestPairs(h.b-h.a, h.nb-h.na, func(i, j int) float64 {
-				if s := similarity(squeeze([]byte(x[h.a+i])), squeeze([]byte(y[h.na+j]))); s >= 0.5 {
-					return s
-				}
-				return 0
+				return likeness(x[h.a+i], y[h.na+j], 0.5)
 			}) {
 				through(h.a+pair[0], h.na+pair[1])
 				through(o+1, n+1)
