@@ -167,21 +167,33 @@ func (t *Text) cause(r *reading, w *window) string {
 			return t.lineCause(r.old, i, j)
 		}
 	}
+	if comment != "" {
+		return comment
+	}
 	for i, j := range w.pairs {
-		if j < 0 || comment != "" {
+		if j < 0 {
 			continue
 		}
-		if hidden := hiddenDifference(t.text(j), r.old.text(i)); hidden != "" {
-			return fmt.Sprintf("Line %d looks the same, but %s.", j+1, hidden)
+		if hidden := t.hiddenCause(r.old, i, j); hidden != "" {
+			return hidden
 		}
 	}
-	return cmp.Or(comment, "The lines are there, but not as a block of their own, or with other text on the same line.")
+	return "The lines are there, but not as a block of their own, or with other text on the same line."
+}
+
+// hiddenCause says how line i of old_string differs from line j of the file, if they look the same.
+func (t *Text) hiddenCause(from *source, i, j int) string {
+	hidden := hiddenDifference(t.text(j), from.text(i))
+	if hidden == "" {
+		return ""
+	}
+	return fmt.Sprintf("Line %d looks the same, but %s.", j+1, hidden)
 }
 
 // lineCause says how line i of old_string differs from line j of the file.
 func (t *Text) lineCause(from *source, i, j int) string {
-	if hidden := hiddenDifference(t.text(j), from.text(i)); hidden != "" {
-		return fmt.Sprintf("Line %d looks the same, but %s.", j+1, hidden)
+	if hidden := t.hiddenCause(from, i, j); hidden != "" {
+		return hidden
 	}
 	old, file := from.key(i), t.key(j)
 	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
