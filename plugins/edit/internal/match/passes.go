@@ -5,9 +5,6 @@ import (
 	"iter"
 	"slices"
 	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // A pass looks for old_string in the file, with both in the normal form of an equivalence. Several rows may share a
@@ -151,11 +148,7 @@ func (t *Text) anyIndentation(c Change, f *finding) *finding {
 
 // wholeCharacters reports that a place neither starts nor ends between a letter and the mark on it.
 func (t *Text) wholeCharacters(r Range) bool {
-	mark := func(b []byte) bool { // invalid bytes are none
-		return len(b) > 0 && b[0] >= utf8.RuneSelf && firstRune(b) != utf8.RuneError &&
-			!norm.NFC.Properties(b).BoundaryBefore()
-	}
-	return !mark(t.data[r.Start:]) && !mark(t.data[r.End:])
+	return !startsMark(t.data[r.Start:]) && !startsMark(t.data[r.End:])
 }
 
 // earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.

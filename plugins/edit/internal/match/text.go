@@ -232,7 +232,12 @@ func commonSuffix(a, b []byte) int {
 
 // startsCharacter reports whether a text starts neither within a rune nor with a mark on the rune before.
 func startsCharacter(b []byte) bool {
-	return len(b) == 0 || b[0] < utf8.RuneSelf || utf8.RuneStart(b[0]) && norm.NFC.Properties(b).BoundaryBefore()
+	return len(b) == 0 || utf8.RuneStart(b[0]) && !startsMark(b)
+}
+
+// startsMark reports whether a text starts with a mark on the rune before. Invalid bytes are none.
+func startsMark(b []byte) bool {
+	return len(b) > 0 && b[0] >= utf8.RuneSelf && !norm.NFC.Properties(b).BoundaryBefore()
 }
 
 // equalEnds is the number of elements that two lists have in common at their start, and behind those at their end.
