@@ -139,10 +139,7 @@ func TestDotsThatAreMeant(t *testing.T) {
 		{"range and rest", "a.rs", "let a = b;\n", "let a = b;", "let Foo { x, .. } = b;\nlet r = 1..=2;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
-				c.fresh, 1) {
-				t.Errorf("got %q", got)
-			}
+			written(t, c.file, c.data, c.old, c.fresh)
 		})
 	}
 }
@@ -191,10 +188,7 @@ func TestFencesInNewAlone(t *testing.T) {
 		{"a title underlined", "a.rst", "Use\n===\n\nText\n", "Text\n", "New\n~~~\n\nText\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
-				c.fresh, 1) {
-				t.Errorf("got %q", got)
-			}
+			written(t, c.file, c.data, c.old, c.fresh)
 		})
 	}
 }
@@ -230,10 +224,7 @@ func TestTheSameInsertionTwice(t *testing.T) {
 		{"a longer word", "log(x)\nlogs(x)\n", "log(x)", "log(x) // y"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, "a.html", c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
-				c.fresh, 1) {
-				t.Errorf("got %q", got)
-			}
+			written(t, "a.html", c.data, c.old, c.fresh)
 		})
 	}
 	p, got := planned(t, "a.go", "foo(1)\nfoo_bar(2)\nfoo(3)\n", Change{Old: "foo", New: "foo_bar", All: true})
@@ -264,10 +255,7 @@ func TestDotsOfRealFiles(t *testing.T) {
 			"// Rest of file is in the format\n// Existing lines are moved down.\n// previous line\na()\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
-				c.fresh, 1) {
-				t.Errorf("got %q", got)
-			}
+			written(t, c.file, c.data, c.old, c.fresh)
 		})
 	}
 }

@@ -21,6 +21,14 @@ func planned(t *testing.T, name, data string, c Change) (*Plan, string) {
 	return p, string(p.Apply([]byte(data)))
 }
 
+// written applies a change that must put new_string, as it is, in the place of old_string.
+func written(t *testing.T, name, data, old, fresh string) {
+	t.Helper()
+	if _, got := planned(t, name, data, Change{Old: old, New: fresh}); got != replaced(data, old, fresh) {
+		t.Errorf("%s: %q gives %q", name, fresh, got)
+	}
+}
+
 // refused returns the refusal of a change.
 func refused(t *testing.T, name, data string, c Change) *Refusal {
 	t.Helper()
