@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A placeholder is how sure it is that a line of new_string stands for code that was left out.
@@ -54,14 +56,14 @@ var (
 		`^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
 
 	// sentenceGoesOn is a line of a text, and remark a comment about data, that may be meant though they name a rest.
-	sentenceGoesOn = regexp.MustCompile(`(?i)^(\.{3}|…)(and|or|but|so|then|which|while|because)\s`)
-	remark         = regexp.MustCompile(`(?i)^(//|#|--|/\*)\s*((keep|all)( of)? )?(the )?(rest|remainder) ` +
+	sentenceGoesOn = lazy.Regexp(`(?i)^(\.{3}|…)(and|or|but|so|then|which|while|because)\s`)
+	remark         = lazy.Regexp(`(?i)^(//|#|--|/\*)\s*((keep|all)( of)? )?(the )?(rest|remainder) ` +
 		`of (the |this )?(\w+ ){0,2}(list|options|fields|query|table|content|rules|tests?)\.?(\s*\*/)?$`)
 
 	// A header is a line of Python that the body of a function can follow, or the end of its docstring.
 	header = regexp.MustCompile(`(:\s*(#.*)?|"""|''')$`)
 	// definition is the start of a line of Python that has a body on the same line.
-	definition = regexp.MustCompile(`^\s*(async )?(def|class)\b.*:\s*$`)
+	definition = lazy.Regexp(`^\s*(async )?(def|class)\b.*:\s*$`)
 	// Perl's documentation, and a YAML key whose value is a text of several lines.
 	podLine     = regexp.MustCompile(`(?m)^=[a-z]+\d?`)
 	blockScalar = regexp.MustCompile(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
@@ -283,7 +285,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false
 	}
 	if t.prose() && kind == strongWords && !t.shownAsCode(s) &&
-		!(sentenceGoesOn.MatchString(s.fresh[s.at]) && s.keepsAll()) {
+		!(sentenceGoesOn().MatchString(s.fresh[s.at]) && s.keepsAll()) {
 		return true // in a text it says something only within code that is shown
 	}
 	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, s.places)
@@ -312,7 +314,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 // isRemark reports whether a line is a comment on the code below it, such as "keep the rest of the list", and takes no
 // code's place.
 func (s newLine) isRemark() bool {
-	if s.at+1 >= len(s.fresh) || !remark.MatchString(strings.TrimSpace(s.fresh[s.at])) {
+	if s.at+1 >= len(s.fresh) || !remark().MatchString(strings.TrimSpace(s.fresh[s.at])) {
 		return false
 	}
 	below := strings.TrimSpace(s.fresh[s.at+1])
@@ -355,7 +357,7 @@ func (t *Text) isBody(s newLine) bool {
 	before, after := s.neighbor(-1), s.neighbor(+1)
 	depth, inLine := indentLen([]byte(s.fresh[s.at])), false // of lines that would belong to the body
 	if s.at == 0 && len(s.places) > 0 {                      // the header may be on the same line
-		if head, _ := t.around(s.places[0]); definition.MatchString(head) {
+		if head, _ := t.around(s.places[0]); definition().MatchString(head) {
 			before, depth, inLine = strings.TrimSpace(head), indentLen([]byte(head))+1, true
 		}
 	}

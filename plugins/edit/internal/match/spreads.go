@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Languages in which three dots before or behind an expression are an operator.
@@ -13,39 +15,39 @@ var (
 )
 
 var (
-	anyDots = regexp.MustCompile(`\.{3,}|…`)
+	anyDots = lazy.Regexp(`\.{3,}|…`)
 	// operandName is what a spread operand starts with, with the $ of PHP, and operandTail how a member of it is named.
-	operandName = regexp.MustCompile(`^((await|new|yield)\s+)?\\?[$@#]?[\p{L}_$][\p{L}\p{N}_$]*`)
-	operandTail = regexp.MustCompile(`^(!?\??\.|::\$?|\??->)#?[\p{L}_$][\p{L}\p{N}_$]*|^(\?\.|!)`)
+	operandName = lazy.Regexp(`^((await|new|yield)\s+)?\\?[$@#]?[\p{L}_$][\p{L}\p{N}_$]*`)
+	operandTail = lazy.Regexp(`^(!?\??\.|::\$?|\??->)#?[\p{L}_$][\p{L}\p{N}_$]*|^(\?\.|!)`)
 	// behindOperand is what may come behind a spread operand: the end, another element, an operator or a type.
-	behindOperand = regexp.MustCompile(`^\s*($|[,)\]}]|\|\||&&|\?\?|\?.*\s:\s|=>|` +
+	behindOperand = lazy.Regexp(`^\s*($|[,)\]}]|\|\||&&|\?\?|\?.*\s:\s|=>|` +
 		`:\s*(readonly )?(\w+\[\]|[A-Z]\w*[<\[,).]|(any|unknown|never)\b))`)
 	// computed is what brackets hold that are an expression and no remark.
-	computed = regexp.MustCompile(`\|\||&&|\?\?|=>|===|\?.*\s:\s|\w\(|[\[{]|^\w+$`)
+	computed = lazy.Regexp(`\|\||&&|\?\?|=>|===|\?.*\s:\s|\w\(|[\[{]|^\w+$`)
 	// packDots are dots behind an argument of a call, or beside an operator, as in C++.
-	packDots = regexp.MustCompile(`\w\s*\(([^()]*,)?\s*[&*$@]?[\w.:$-]+\.\.\.\s*\)|\w\(.*\)\.\.\.\s*\)|` +
+	packDots = lazy.Regexp(`\w\s*\(([^()]*,)?\s*[&*$@]?[\w.:$-]+\.\.\.\s*\)|\w\(.*\)\.\.\.\s*\)|` +
 		`(\+|\*|&&|\|\||<<)\s*\.\.\.\)|\(\.\.\.\s*(\+|\*|&&|\|\||<<)\s*\w`)
 	// ellipsisIndex are dots as an index of Python among others.
-	ellipsisIndex = regexp.MustCompile(`[\[(,]\s*\.\.\.\s*[,)\]]`)
+	ellipsisIndex = lazy.Regexp(`[\[(,]\s*\.\.\.\s*[,)\]]`)
 	// aloneInBrackets has nothing but a word for what stays, which is not code by the look of it.
-	aloneInBrackets = regexp.MustCompile(`(?i)^[\[(]\.\.\.\??(rest|remainder|remaining|existing|unchanged|unmodified|` +
+	aloneInBrackets = lazy.Regexp(`(?i)^[\[(]\.\.\.\??(rest|remainder|remaining|existing|unchanged|unmodified|` +
 		`same|omitted|elided|snip(ped)?|truncated)[\])]$`)
-	proseWords = regexp.MustCompile(`(?i)^[a-z'’]+( [a-z'’]+)+$`)
+	proseWords = lazy.Regexp(`(?i)^[a-z'’]+( [a-z'’]+)+$`)
 )
 
 // dotsAreCode reports whether all dots of a part of a new line are operators of the file's language, such as those of
 // a spread, {...rest}, or of variadic arguments. Whole is the line that the part comes to be in.
 func (t *Text) dotsAreCode(part, whole string) bool {
 	part, whole = strings.TrimSpace(part), strings.TrimSpace(whole)
-	all := anyDots.FindAllStringIndex(part, -1)
+	all := anyDots().FindAllStringIndex(part, -1)
 	between := strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune(",(){}[]", r) })
-	if len(all) == 0 || commentMark.MatchString(whole) || aloneInBrackets.MatchString(whole) ||
+	if len(all) == 0 || commentMark.MatchString(whole) || aloneInBrackets().MatchString(whole) ||
 		slices.ContainsFunc(between, isProse) {
 		return false
 	}
 	ext := t.extension()
 	of := func(pattern *regexp.Regexp) int {
-		return len(anyDots.FindAllString(strings.Join(pattern.FindAllString(part,
+		return len(anyDots().FindAllString(strings.Join(pattern.FindAllString(part,
 			-1), " "), -1))
 	}
 	switch {
@@ -54,10 +56,10 @@ func (t *Text) dotsAreCode(part, whole string) bool {
 			return part[at[0]:at[1]] != "..." || !isSpread(part[:at[0]], part[at[1]:], ext)
 		})
 	case dotsBehind[ext]:
-		return of(packDots) == len(all)
+		return of(packDots()) == len(all)
 	case t.kind() == "py":
 		head, _, _ := strings.Cut(whole, part)
-		return head != "" && wordRune(lastRune([]byte(head))) && of(ellipsisIndex) == len(all)
+		return head != "" && wordRune(lastRune([]byte(head))) && of(ellipsisIndex()) == len(all)
 	}
 	return false
 }
@@ -69,7 +71,7 @@ var keywords = setOf(strings.Fields("new await async typeof void yield delete re
 // isProse reports whether a part of a line between brackets and commas is words of a sentence.
 func isProse(s string) bool {
 	s = strings.TrimSpace(s)
-	if !proseWords.MatchString(s) {
+	if !proseWords().MatchString(s) {
 		return false
 	}
 	words := strings.Fields(s)
@@ -84,25 +86,25 @@ func isSpread(before, after, ext string) bool {
 	if ext == "dart" {
 		after = strings.TrimPrefix(after, "?")
 	}
-	name := operandName.FindString(after)
+	name := operandName().FindString(after)
 	called := !strings.ContainsAny(name, " \t") // of "new X" and "await x" only a call is code
 	if ext == "php" && strings.Trim(name, `\$`) == name {
 		called = false
 	}
 	if after = after[len(name):]; name == "" {
 		end := groupEnd(after)
-		if end == 0 || !computed.MatchString(strings.Trim(after[1:end], ")")) {
+		if end == 0 || !computed().MatchString(strings.Trim(after[1:end], ")")) {
 			return false
 		}
 		called, after = true, after[end:]
 	}
 	for {
-		if tail := operandTail.FindString(after); tail != "" {
+		if tail := operandTail().FindString(after); tail != "" {
 			after = after[len(tail):]
 		} else if end := groupEnd(after); end > 0 {
 			called, after = called || after[0] == '(', after[end:]
 		} else {
-			return called && behindOperand.MatchString(after)
+			return called && behindOperand().MatchString(after)
 		}
 	}
 }
