@@ -65,12 +65,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// openBrowser opens a tab with cookies and storage of its own. The test is skipped unless `make test-browser` runs it.
-func openBrowser(t testing.TB, width, height int64) *browser {
+// needBrowser skips the test unless `make test-browser` runs it.
+func needBrowser(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
 		t.Skip("needs Chromium; `make test-browser` runs this test")
 	}
+}
+
+// openBrowser opens a tab with cookies and storage of its own.
+func openBrowser(t testing.TB, width, height int64) *browser {
+	t.Helper()
+	needBrowser(t)
 	parent, err := chromium()
 	if err != nil {
 		if os.Getenv("TOOLHOST_TEST_BROWSER") == "required" {

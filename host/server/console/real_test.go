@@ -85,9 +85,10 @@ func branches(more string) string {
 		pluginVariable, more)
 }
 
-// startHost runs what make build made, with more in its configuration.
+// startHost runs what make build made, with more in its configuration, for a test in a browser.
 func startHost(t testing.TB, more ...string) *realHost {
 	t.Helper()
+	needBrowser(t)
 	bin, err := filepath.Abs("../../../bin")
 	if err != nil {
 		t.Fatal(err)
@@ -145,9 +146,6 @@ func (h *realHost) command(name string, args ...string) *exec.Cmd {
 
 // Every page of a real host is drawn, and a call brings its output while it runs.
 func TestBrowserWithARealHost(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -199,9 +197,6 @@ func TestBrowserWithARealHost(t *testing.T) {
 
 // Who looks at a plugin sees it die and come back, with what it printed.
 func TestBrowserSeesAPluginDie(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -235,9 +230,6 @@ func TestBrowserSeesAPluginDie(t *testing.T) {
 
 // A plugin that has crashed too often is reset in the page, and then starts at the next call.
 func TestBrowserResetsAPlugin(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t, branches("  restart {\n    max_crashes = 1\n  }\n"))
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -263,9 +255,6 @@ func TestBrowserResetsAPlugin(t *testing.T) {
 
 // What a tool asks during a call of a terminal is answered in the page, by a form, or declined.
 func TestBrowserAnswersATool(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t, branches(""))
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -293,9 +282,6 @@ func TestBrowserAnswersATool(t *testing.T) {
 
 // A page goes on when the host is started again, without another sign-in.
 func TestBrowserSurvivesARestart(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -326,9 +312,6 @@ func TestBrowserSurvivesARestart(t *testing.T) {
 
 // A call that a rule asks about waits in its terminal, and a person says yes in the page.
 func TestBrowserApprovesACallOfATerminal(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -358,9 +341,6 @@ func TestBrowserApprovesACallOfATerminal(t *testing.T) {
 
 // Pages of other origins, other names for the address, and frames get nothing.
 func TestBrowserKeepsOtherPagesOut(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -465,9 +445,6 @@ func (h *realHost) cookie(b *browser) *http.Cookie {
 
 // An approval that covers later calls is listed until it is forgotten, and changed arguments are asked about again.
 func TestBrowserRemembersAndEdits(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
@@ -525,9 +502,6 @@ func TestBrowserRemembersAndEdits(t *testing.T) {
 // A call that was started from its form goes on while a person answers for it on another page, and is there when they come
 // back; only its button cancels it.
 func TestBrowserKeepsACallOnOtherPages(t *testing.T) {
-	if os.Getenv("TOOLHOST_TEST_BROWSER") == "" {
-		t.Skip("needs Chromium; `make test-browser` runs this test")
-	}
 	h := startHost(t)
 	b := openBrowser(t, 1200, 900)
 	b.signIn(h.url, h.token)
