@@ -30,13 +30,13 @@ func TestBrowserAnswersApprovals(t *testing.T) {
 	b.open(server.URL, "approvals")
 	b.see("h2", "demo__nested")
 	b.see(".diff", "<b>new</b>")
-	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	b.answerable()
 	b.do(chromedp.KeyEvent("a"), chromedp.KeyEvent("a"), chromedp.KeyEvent("a"))
 	b.see("h2", "demo__hostile")
 	if got := f.answers(); len(got) != 1 || !strings.HasPrefix(got[0], "1 h1 approved ") {
 		t.Fatalf("three keys gave %q", got)
 	}
-	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	b.answerable()
 	b.do(chromedp.KeyEvent("r"))
 	b.see("legend", "demo__nested asks")
 	b.wait(`document.querySelector(".actions button.primary:not(:disabled)") && document.querySelector("[name='arguments[branch]']")`)
@@ -73,7 +73,7 @@ func TestBrowserKeepsItsPlaceInApprovals(t *testing.T) {
 		t.Errorf("the address is %s", at)
 	}
 	answer := func(action func()) {
-		b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+		b.answerable()
 		action()
 	}
 	answer(func() { b.do(chromedp.KeyEvent("a")) })

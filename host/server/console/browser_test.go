@@ -234,6 +234,12 @@ func (b *browser) pressIn(selector, name string) {
 	eval[bool](b, "("+find+").click(), true")
 }
 
+// answerable waits until the buttons of the question that is shown answer it.
+func (b *browser) answerable() {
+	b.t.Helper()
+	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+}
+
 // screenshot keeps a picture in the folder that TOOLHOST_TEST_BROWSER_OUT names.
 func (b *browser) screenshot(name string) {
 	folder := os.Getenv("TOOLHOST_TEST_BROWSER_OUT")

@@ -46,7 +46,7 @@ func TestBrowserOffersAnApproverAnswers(t *testing.T) {
 		}
 	}
 	b.open(server.URL, "approvals")
-	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	b.answerable()
 	if eval[bool](b, `[...document.querySelectorAll("main button")].some((b) => b.textContent === "Edit")`) {
 		t.Error("an approver is offered to change the arguments")
 	}

@@ -34,7 +34,7 @@ func TestBrowserPictures(t *testing.T) {
 	}{
 		"console-overview": {"overview", "light", func(b *browser) { b.see(".plotwords", "now") }},
 		"console-approvals": {"approvals", "dark", func(b *browser) {
-			b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+			b.answerable()
 		}},
 		"console-tools": {"tools/edit__diff", "light", func(b *browser) {
 			b.do(chromedp.SendKeys(chromedp.CSS(`[name="arguments[path]"]`), "server/limits.go"))

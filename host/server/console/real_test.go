@@ -324,7 +324,7 @@ func TestBrowserApprovesACallOfATerminal(t *testing.T) {
 		b.see("h2", "shell__exec")
 		b.see(".code", "now.txt")
 		b.screenshot("real-approval")
-		b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+		b.answerable()
 		if _, err := os.Stat(filepath.Join(h.folder, "now.txt")); err == nil {
 			t.Fatal("the command ran before a person said yes")
 		}
@@ -458,7 +458,7 @@ func TestBrowserRemembersAndEdits(t *testing.T) {
 	}
 	waits := func() {
 		b.see("h2", "shell__exec")
-		b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+		b.answerable()
 	}
 	wrote := func() string {
 		text, _ := os.ReadFile(filepath.Join(h.folder, "out.txt"))
@@ -515,7 +515,7 @@ func TestBrowserKeepsACallOnOtherPages(t *testing.T) {
 	b.see(".call .status", "Waits for approval")
 	b.press("Answer it")
 	b.see("h2", "shell__exec")
-	b.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	b.answerable()
 	b.press("Approve")
 	b.see("#announcements", "shell__exec: Done")
 	b.press("Tools")

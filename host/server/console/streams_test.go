@@ -46,7 +46,7 @@ func TestBrowserSharesItsConnections(t *testing.T) {
 		}
 	}
 	// What one window answers, the others see, with a stream or without.
-	first.wait(`document.querySelector(".actions button.primary:not(:disabled)")`)
+	first.answerable()
 	first.do(chromedp.KeyEvent("a"))
 	second.see("h2", "demo__hostile")
 	third.see("nav", "2")
