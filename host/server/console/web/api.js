@@ -54,6 +54,8 @@ const mine = new Set();
 
 // takeSlot returns what gives the slot back, or null while all are taken.
 async function takeSlot(kind) {
+  // Other tabs are not known of: watches ask again and again, calls are counted in this one.
+  if (!navigator.locks && kind === "watch") return null;
   for (let i = 0; i < slots[kind]; i++) {
     const release = await takeLock(`toolhost-console-${kind}-${i}`);
     if (release) return release;
@@ -63,8 +65,7 @@ async function takeSlot(kind) {
 
 function takeLock(name) {
   if (!navigator.locks) {
-    // Other tabs are not known of: watches ask again and again, calls are counted in this one.
-    if (name.includes("watch") || mine.has(name)) return null;
+    if (mine.has(name)) return null;
     mine.add(name);
     return () => mine.delete(name);
   }
@@ -74,13 +75,13 @@ function takeLock(name) {
   });
 }
 
-// callSlot waits for the right to hold a call's stream, and returns what gives it back; null when signal is aborted.
+// callSlot waits for the right to hold a call's stream, and returns what gives it back; maybe null when signal is
+// aborted.
 export async function callSlot(signal, waits) {
   for (;;) {
     const release = await takeSlot("call");
-    if (!release && !signal.aborted) waits();
-    else if (signal.aborted) return void release?.() ?? null;
-    else return release;
+    if (release || signal.aborted) return release;
+    waits();
     await sleep(300, signal);
   }
 }
