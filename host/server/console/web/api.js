@@ -129,17 +129,15 @@ export async function watch({ stream, list }, receive, signal, state = () => {})
   for (let pause = 500; !signal.aborted;) {
     await shown(signal);
     const release = await takeSlot("watch");
-    const ending = new AbortController();
-    const stop = () => ending.abort();
-    const hidden = () => document.hidden && stop();
+    const ending = within(signal);
+    const hidden = () => document.hidden && ending.abort();
     const take = (message) => {
       state("live");
       pause = release ? 500 : askEvery;
       receive(message);
     };
-    signal.addEventListener("abort", stop, { once: true });
-    document.addEventListener("visibilitychange", hidden);
-    if (signal.aborted || document.hidden) stop();
+    document.addEventListener("visibilitychange", hidden, { signal: ending.signal });
+    hidden();
     try {
       if (!release) take(await list({ signal: ending.signal }));
       else
@@ -154,10 +152,8 @@ export async function watch({ stream, list }, receive, signal, state = () => {})
         state("waiting", error);
       }
     } finally {
-      stop();
+      ending.abort();
       release?.();
-      signal.removeEventListener("abort", stop);
-      document.removeEventListener("visibilitychange", hidden);
     }
     await sleep(pause, signal);
     pause = Math.min(pause * 2, 10000);
@@ -171,6 +167,14 @@ export async function repeat(work, every, signal) {
     if (!signal.aborted) await work();
     await sleep(every, signal);
   }
+}
+
+// within returns an AbortController that signal aborts too.
+export function within(signal) {
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort();
+  signal.addEventListener("abort", () => controller.abort(), { signal: controller.signal });
+  return controller;
 }
 
 function shown(signal) {

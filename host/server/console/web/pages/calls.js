@@ -1,6 +1,6 @@
 // Calls: the history with filters in a list of any length, and the whole story of one call.
 import { announce, button, empty, facts, h, pill, redraw, replace, setText, table, visible } from "../dom.js";
-import { explain, history, host, missing, noHistory, repeat, sources, watch } from "../api.js";
+import { explain, history, host, missing, noHistory, repeat, sources, watch, within } from "../api.js";
 import { code, renderResult } from "../content.js";
 import { effect, renderDecision } from "../decision.js";
 import { bytes, clock, count, duration, millis, plain, text } from "../format.js";
@@ -148,9 +148,7 @@ export async function show({ body, args, query, signal, operator }) {
   }
 
   async function page(first) {
-    const mine = (loading = new AbortController());
-    const stop = () => mine.abort();
-    signal.addEventListener("abort", stop, { once: true });
+    const mine = (loading = within(signal));
     try {
       const r = await history.search(
         { filter: filter(), pageSize, pageToken: next, count: first },
@@ -173,7 +171,7 @@ export async function show({ body, args, query, signal, operator }) {
       if (missing(error)) replace(body, h("p", { class: "notice" }, noHistory));
       else setText(total, explain(error));
     } finally {
-      signal.removeEventListener("abort", stop);
+      mine.abort();
     }
   }
 
@@ -255,9 +253,7 @@ function row(c, live) {
 async function showCall(body, id, signal, operator) {
   const place = h("div", {});
   replace(body, h("p", {}, h("a", { href: address }, "All calls")), place);
-  const until = new AbortController();
-  const end = () => until.abort();
-  signal.addEventListener("abort", end, { once: true });
+  const until = within(signal);
   let before = "";
   const look = async () => {
     let story;
@@ -269,7 +265,7 @@ async function showCall(body, id, signal, operator) {
       if (signal.aborted) return;
       if (!summary && before) return; // it has just ended: the record follows
       if (!summary) {
-        end();
+        until.abort();
         return void replace(place, h("p", { class: "problem", role: "alert" }, explain(error)));
       }
       story = { call: null, summary, records: [], nested: [], events: [], stages: [] };
@@ -279,7 +275,7 @@ async function showCall(body, id, signal, operator) {
     if (now !== before) drawCall(place, id, story, goesOn, signal, operator);
     before = now;
     // the record of a call that has just ended follows it
-    if (!goesOn && (!story.summary || story.call?.status === "ok" || story.call?.status === "error")) end();
+    if (!goesOn && (!story.summary || story.call?.status === "ok" || story.call?.status === "error")) until.abort();
   };
   await look();
   const show = () => {

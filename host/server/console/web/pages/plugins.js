@@ -1,6 +1,6 @@
 // Plugins: their processes as they change, with the last crash, the sandbox, and their logs.
 import { announce, button, empty, facts, h, pill, replace, setText } from "../dom.js";
-import { explain, plugins, repeat, sources, watch } from "../api.js";
+import { explain, plugins, repeat, sources, watch, within } from "../api.js";
 import { ago, bytes, clock, count, duration, millis, plain } from "../format.js";
 
 const kinds = {
@@ -106,8 +106,7 @@ function makeCard(name, signal, operator) {
         log.setAttribute("aria-expanded", "false");
         return;
       }
-      stop = new AbortController();
-      signal.addEventListener("abort", () => stop?.abort(), { once: true });
+      stop = within(signal);
       log.setAttribute("aria-expanded", "true");
       follow(name, logs, stop.signal);
     },

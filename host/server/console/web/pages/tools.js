@@ -1,7 +1,7 @@
 // Tools: search, definition, a form, preview, and a call with what it sends while it runs.
 import { bringUp, button, empty, facts, h, pill, redraw, replace, reveal, setText } from "../dom.js";
 import { callsOf, isRunning, onCalls, startCall } from "../call.js";
-import { explain, host } from "../api.js";
+import { explain, host, within } from "../api.js";
 import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
 import { duration, millis, pretty } from "../format.js";
@@ -59,8 +59,7 @@ export async function show({ body, args, signal, operator }) {
   // move shows the tool that the address names; the list and what was searched stay.
   async function move({ args: [name] }) {
     shown.abort();
-    const controller = (shown = new AbortController());
-    signal.addEventListener("abort", () => controller.abort(), { once: true });
+    const controller = (shown = within(signal));
     chosen = name ?? "";
     const at = list.scrollTop;
     fill();
