@@ -1,10 +1,10 @@
 // Calls that were started in this page. Each goes on while other pages are shown, until it ends or a person cancels it:
 // the host cancels a call when its stream ends.
-import { announce, button, h, replace, reveal, setText } from "./dom.js";
+import { announce, button, h, linkTo, replace, reveal, setText } from "./dom.js";
 import { callSlot, explain, host } from "./api.js";
 import { renderResult } from "./content.js";
 import { duration, plain } from "./format.js";
-import { follow, waiting } from "./waiting.js";
+import { answerLink, follow } from "./waiting.js";
 
 const maxPrinted = 1_000_000; // characters of output that stay on the page while a call runs
 const maxKept = 20; // calls that have ended
@@ -150,13 +150,7 @@ export function startCall(tool, arguments_) {
 
   // link leads to the record of the call, and to the question while it waits for an answer.
   function link() {
-    const asked = call.running && [...waiting.values()].find((a) => a.callId === id);
-    const to = (address, text) => h("a", { href: `#/${address}` }, text);
-    replace(
-      links,
-      asked && to(`approvals/${encodeURIComponent(asked.id)}`, "Answer it"),
-      id && to(`calls/${encodeURIComponent(id)}`, `Call ${id}`),
-    );
+    replace(links, call.running && answerLink(id), id && h("a", { href: linkTo("calls", id) }, `Call ${id}`));
   }
 
   function event(e) {

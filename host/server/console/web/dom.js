@@ -157,6 +157,11 @@ export function facts(pairs) {
   );
 }
 
+// linkTo is the address at which a page shows what has that id.
+export function linkTo(page, id) {
+  return `#/${page}/${encodeURIComponent(id)}`;
+}
+
 export function button(label, onclick, options = {}) {
   return h("button", { type: "button", onclick, ...options }, label);
 }

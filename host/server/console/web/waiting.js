@@ -1,5 +1,6 @@
 // What waits for a person: one watch for the frame and for all pages.
-import { approvals, sources, watch } from "./api.js";
+import { sources, watch } from "./api.js";
+import { h, linkTo } from "./dom.js";
 
 export const waiting = new Map(); // approvals by id, the oldest first
 const followers = new Set();
@@ -13,6 +14,12 @@ export function follow(follower, signal) {
   signal?.addEventListener("abort", () => followers.delete(follower), { once: true });
   if (known) follower.receive?.({ snapshot: true, approvals: [...waiting.values()] });
   if (now.length) follower.state?.(...now);
+}
+
+// answerLink leads to the question that a call waits for; it is undefined without one.
+export function answerLink(callId) {
+  const a = [...waiting.values()].find((w) => w.callId === callId);
+  return a && h("a", { href: linkTo("approvals", a.id) }, "Answer it");
 }
 
 // end takes out what was answered here, before the watch says so.

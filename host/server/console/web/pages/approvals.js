@@ -1,5 +1,5 @@
 // Approvals: what waits for a person, and what was approved for later calls. An answer names the bytes that were shown.
-import { announce, bringUp, button, empty, facts, h, pill, redraw, replace, setText, table } from "../dom.js";
+import { announce, bringUp, button, empty, facts, h, linkTo, pill, redraw, replace, setText, table } from "../dom.js";
 import { approvals, explain, missing } from "../api.js";
 import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
@@ -66,7 +66,7 @@ export async function show({ body, args, signal, approver, operator }) {
           h(
             "a",
             {
-              href: `#/approvals/${encodeURIComponent(a.id)}`,
+              href: linkTo("approvals", a.id),
               "aria-current": a.id === selected ? "true" : undefined,
               onclick: (e) => {
                 e.preventDefault();
@@ -92,7 +92,7 @@ export async function show({ body, args, signal, approver, operator }) {
   function select(id) {
     selected = id;
     changed = "";
-    history.replaceState(null, "", `#/approvals/${encodeURIComponent(id)}`);
+    history.replaceState(null, "", linkTo("approvals", id));
     draw();
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
     bringUp(detail);
@@ -123,7 +123,7 @@ export async function show({ body, args, signal, approver, operator }) {
       facts([
         ["Caller", a.caller],
         ["Session", a.sessionId],
-        ["Call", a.callId && h("a", { href: `#/calls/${encodeURIComponent(a.callId)}` }, a.callId)],
+        ["Call", a.callId && h("a", { href: linkTo("calls", a.callId) }, a.callId)],
         ["Folder", a.workdir],
         ["On behalf of", [a.viaTool, a.viaCallId].filter(Boolean).join(" ")],
         ["Asked", ago(millis(a.asked))],

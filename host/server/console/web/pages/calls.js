@@ -1,11 +1,11 @@
 // Calls: the history with filters in a list of any length, and the whole story of one call.
-import { announce, button, empty, facts, h, pill, redraw, replace, setText, table, visible } from "../dom.js";
+import { announce, button, empty, facts, h, linkTo, pill, redraw, replace, setText, table, visible } from "../dom.js";
 import { explain, history, host, missing, noHistory, repeat, sources, watch, within } from "../api.js";
 import { code, renderResult } from "../content.js";
 import { effect, renderDecision } from "../decision.js";
 import { bytes, clock, count, duration, millis, plain, text } from "../format.js";
 import { virtualList } from "../virtual.js";
-import { follow, waiting } from "../waiting.js";
+import { answerLink, follow } from "../waiting.js";
 
 const pageSize = 500;
 const newest = 100; // calls that are asked for again and again, to see what is new
@@ -81,7 +81,7 @@ export async function show({ body, args, query, signal, operator }) {
     key: (c) => c.callId,
     render: (c) => row(c, live),
     open: (c) => {
-      location.hash = `#/calls/${encodeURIComponent(c.callId)}`;
+      location.hash = linkTo("calls", c.callId);
     },
   });
   list.element.classList.add("calls");
@@ -279,9 +279,8 @@ async function showCall(body, id, signal, operator) {
   };
   await look();
   const show = () => {
-    const a = [...waiting.values()].find((w) => w.callId === id);
     const asked = place.querySelector(".asked");
-    if (asked) replace(asked, a && h("a", { href: `#/approvals/${encodeURIComponent(a.id)}` }, "Answer it"));
+    if (asked) replace(asked, answerLink(id));
   };
   follow({ receive: show }, signal);
   repeat(
@@ -345,7 +344,7 @@ function drawCall(body, id, story, goesOn, signal, operator) {
             (c?.viaCallId || s?.viaCallId) &&
               h(
                 "a",
-                { href: `#/calls/${encodeURIComponent(c?.viaCallId || s.viaCallId)}` },
+                { href: linkTo("calls", c?.viaCallId || s.viaCallId) },
                 `${c?.viaTool || s?.viaTool} ${c?.viaCallId || s?.viaCallId}`,
               ),
           ],
@@ -430,7 +429,7 @@ function drawCall(body, id, story, goesOn, signal, operator) {
         ["Time", "Tool", "Outcome", "Took"],
         story.nested.map((n) => [
           clock(millis(n.ended ?? n.decided)),
-          h("a", { href: `#/calls/${encodeURIComponent(n.callId)}` }, n.tool),
+          h("a", { href: linkTo("calls", n.callId) }, n.tool),
           outcome(n),
           n.duration && duration(millis(n.duration)),
         ]),

@@ -1,5 +1,5 @@
 // Overview: how many calls, how long they take, what fails, what waits, and whether the plugins are well.
-import { empty, facts, h, redraw, replace, setText, table } from "../dom.js";
+import { empty, facts, h, linkTo, redraw, replace, setText, table } from "../dom.js";
 import { explain, history, host, missing, noHistory, repeat, sources, watch } from "../api.js";
 import { ago, clock, count, duration, millis } from "../format.js";
 import { plot } from "../plot.js";
@@ -147,7 +147,7 @@ export async function show({ body, info, signal }) {
             all
               .slice(0, 50)
               .map((c) => [
-                h("a", { href: `#/calls/${encodeURIComponent(c.callId)}` }, c.tool),
+                h("a", { href: linkTo("calls", c.callId) }, c.tool),
                 c.progress || c.status.replace("_", " "),
                 c.caller,
                 c.sessionId,
@@ -205,7 +205,7 @@ export async function show({ body, info, signal }) {
               "Plugins",
               ["Plugin", "State", "Tools", "Restarts", "Running", "Trouble"],
               [...states.values()].map((p) => [
-                h("a", { href: `#/plugins/${encodeURIComponent(p.name)}` }, p.name),
+                h("a", { href: linkTo("plugins", p.name) }, p.name),
                 stateOf(p),
                 p.tools || "",
                 p.restarts || "",

@@ -1,5 +1,5 @@
 // Tools: search, definition, a form, preview, and a call with what it sends while it runs.
-import { bringUp, button, empty, facts, h, pill, redraw, replace, reveal, setText } from "../dom.js";
+import { bringUp, button, empty, facts, h, linkTo, pill, redraw, replace, reveal, setText } from "../dom.js";
 import { callsOf, isRunning, onCalls, startCall } from "../call.js";
 import { explain, host, within } from "../api.js";
 import { code, renderPreview } from "../content.js";
@@ -44,7 +44,7 @@ export async function show({ body, args, signal, operator }) {
           {},
           h(
             "a",
-            { href: `#/tools/${encodeURIComponent(t.name)}`, "aria-current": t.name === chosen ? "true" : undefined },
+            { href: linkTo("tools", t.name), "aria-current": t.name === chosen ? "true" : undefined },
             h("span", { class: "name" }, t.name, isRunning(t.name) && [" ", pill("running", "warn")]),
             h("span", { class: "sub" }, t.title || t.description.split("\n")[0]),
           ),
