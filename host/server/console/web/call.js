@@ -1,6 +1,6 @@
 // Calls that were started in this page. Each goes on while other pages are shown, until it ends or a person cancels it:
 // the host cancels a call when its stream ends.
-import { announce, button, h, linkTo, replace, reveal, setText } from "./dom.js";
+import { announce, button, h, linkTo, printout, replace, reveal, setText } from "./dom.js";
 import { callSlot, explain, host } from "./api.js";
 import { renderResult } from "./content.js";
 import { duration, plain } from "./format.js";
@@ -43,12 +43,7 @@ export function startCall(tool, arguments_) {
   const status = h("span", {}, "Sent");
   const links = h("span", { class: "row" });
   const bar = h("progress", { "aria-label": "Progress", hidden: true });
-  const stream = h("pre", {});
-  const live = h(
-    "div",
-    { class: "code scroll live", tabindex: "0", role: "log", "aria-label": "Output", hidden: true },
-    stream,
-  );
+  const { box: live, lines: stream, change } = printout("Output", { hidden: true });
   const place = h("div", {});
   const cancel = button("Cancel", () => call.cancel(), { class: "danger" });
   const element = h(
@@ -186,14 +181,14 @@ export function startCall(tool, arguments_) {
   function print(content, kind) {
     const first = live.hidden;
     live.hidden = false;
-    const atEnd = live.scrollTop + live.clientHeight > live.scrollHeight - 30;
-    stream.append(h("span", { class: kind }, content));
-    printed += content.length;
-    while (stream.childNodes.length > 3000 || (printed > maxPrinted && stream.childNodes.length > 1)) {
-      printed -= stream.firstChild.textContent.length;
-      stream.firstChild.remove();
-    }
-    if (atEnd) live.scrollTop = live.scrollHeight;
+    change(() => {
+      stream.append(h("span", { class: kind }, content));
+      printed += content.length;
+      while (stream.childNodes.length > 3000 || (printed > maxPrinted && stream.childNodes.length > 1)) {
+        printed -= stream.firstChild.textContent.length;
+        stream.firstChild.remove();
+      }
+    });
     if (first) reveal(element);
   }
 }

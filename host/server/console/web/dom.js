@@ -166,6 +166,23 @@ export function button(label, onclick, options = {}) {
   return h("button", { type: "button", onclick, ...options }, label);
 }
 
+// printout is a box of lines that come one after another. change has work add and take away lines: the end stays in
+// sight for who looks at it.
+export function printout(label, options) {
+  const lines = h("pre", {});
+  const box = h(
+    "div",
+    { class: "code scroll live", tabindex: "0", role: "log", "aria-label": label, ...options },
+    lines,
+  );
+  const change = (work) => {
+    const atEnd = box.scrollTop + box.clientHeight > box.scrollHeight - 30;
+    work();
+    if (atEnd) box.scrollTop = box.scrollHeight;
+  };
+  return { box, lines, change };
+}
+
 // announce tells screen readers, and shows a line at the bottom for five seconds.
 export function announce(text, kind = "info") {
   const area = document.getElementById("announcements");

@@ -1,5 +1,5 @@
 // Plugins: their processes as they change, with the last crash, the sandbox, and their logs.
-import { announce, button, empty, facts, h, pill, replace, setText } from "../dom.js";
+import { announce, button, empty, facts, h, pill, printout, replace, setText } from "../dom.js";
 import { explain, plugins, repeat, sources, watch, within } from "../api.js";
 import { ago, bytes, clock, count, duration, millis, plain } from "../format.js";
 
@@ -223,12 +223,7 @@ function sandbox(s) {
 }
 
 function follow(name, place, signal) {
-  const lines = h("pre", {});
-  const box = h(
-    "div",
-    { class: "code scroll live", tabindex: "0", role: "log", "aria-label": `Logs of ${name}` },
-    lines,
-  );
+  const { box, lines, change } = printout(`Logs of ${name}`);
   const none = h("p", { class: "hint" }, "Nothing was printed yet.");
   none.hidden = true;
   replace(place, none, box);
@@ -241,13 +236,14 @@ function follow(name, place, signal) {
         lines.replaceChildren();
         shown = [];
       }
-      const atEnd = box.scrollTop + box.clientHeight > box.scrollHeight - 30;
-      for (const line of message.lines.slice(old)) lines.append(h("span", {}, plain(line) + "\n"));
-      shown = shown.concat(message.lines.slice(old)).slice(-5000);
-      none.hidden = shown.length > 0;
-      box.hidden = !shown.length;
-      while (lines.childNodes.length > 5000) lines.firstChild.remove();
-      if (atEnd) box.scrollTop = box.scrollHeight;
+      const fresh = message.lines.slice(old);
+      shown = shown.concat(fresh).slice(-5000);
+      change(() => {
+        none.hidden = shown.length > 0;
+        box.hidden = !shown.length;
+        for (const line of fresh) lines.append(h("span", {}, plain(line) + "\n"));
+        while (lines.childNodes.length > 5000) lines.firstChild.remove();
+      });
     },
     signal,
     (state, error) => {
