@@ -86,7 +86,7 @@ export async function callSlot(signal, waits) {
   }
 }
 
-// What can be watched: as a stream, and by asking for all of it.
+// What can be watched: as a stream, and by asking for all of it. merge brings a map by ids up to date with a message.
 export const sources = {
   approvals: {
     stream: (o) => approvals.watch({}, o),
@@ -95,10 +95,21 @@ export const sources = {
   plugins: {
     stream: (o) => plugins.watch({}, o),
     list: async (o) => ({ snapshot: true, plugins: (await plugins.list({}, o)).plugins, removed: [] }),
+    merge(all, message) {
+      if (message.snapshot) all.clear();
+      for (const p of message.plugins) all.set(p.name, p);
+      for (const name of message.removed) all.delete(name);
+    },
   },
   calls: {
     stream: (o) => host.watchCalls({}, o),
     list: async (o) => ({ snapshot: true, calls: (await host.listRunningCalls({}, o)).calls }),
+    merge(all, message) {
+      if (message.snapshot) all.clear();
+      for (const c of message.calls)
+        if (c.ended) all.delete(c.callId);
+        else all.set(c.callId, c);
+    },
   },
   configuration: {
     stream: (o) => configuration.watch({}, o),

@@ -73,7 +73,7 @@ export async function show({ body, args, query, signal, operator }) {
   for (const e of form.elements) if (e.name && query.has(e.name)) e.value = query.get(e.name);
   const total = h("p", { class: "hint", role: "status" });
   const fresh = button("", () => load(), { hidden: true });
-  const live = new Set(); // ids of calls that run
+  const live = new Map(); // calls that run, by their ids
   const list = virtualList({
     label: "Calls",
     rowHeight: 30,
@@ -220,10 +220,7 @@ export async function show({ body, args, query, signal, operator }) {
   watch(
     sources.calls,
     (message) => {
-      if (message.snapshot) live.clear();
-      for (const c of message.calls)
-        if (c.ended) live.delete(c.callId);
-        else live.add(c.callId);
+      sources.calls.merge(live, message);
       list.set(calls);
     },
     signal,

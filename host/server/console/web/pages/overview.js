@@ -162,10 +162,7 @@ export async function show({ body, info, signal }) {
     (message) => {
       const first = !known;
       known = true;
-      if (message.snapshot) live.clear();
-      for (const c of message.calls)
-        if (c.ended) live.delete(c.callId);
-        else live.set(c.callId, c);
+      sources.calls.merge(live, message);
       drawRunning();
       if (first) sample();
     },
@@ -195,9 +192,7 @@ export async function show({ body, info, signal }) {
   watch(
     sources.plugins,
     (message) => {
-      if (message.snapshot) states.clear();
-      for (const p of message.plugins) states.set(p.name, p);
-      message.removed.forEach((n) => states.delete(n));
+      sources.plugins.merge(states, message);
       redraw(
         health,
         states.size

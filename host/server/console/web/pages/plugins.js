@@ -55,9 +55,7 @@ export async function show({ body, args, signal, operator }) {
     watch(
       sources.plugins,
       (message) => {
-        if (message.snapshot) all.clear();
-        for (const p of message.plugins) all.set(p.name, p);
-        for (const name of message.removed) all.delete(name);
+        sources.plugins.merge(all, message);
         draw();
         first();
       },
