@@ -7,6 +7,11 @@ const followers = new Set();
 let known = false, // whether what waits was ever listed
   now = []; // the state of the watch
 
+// name tells questions apart, and those that changed: two may be about the same bytes.
+export function name(a) {
+  return a ? `${a.id} ${a.hash}` : "";
+}
+
 // follow calls receive with each message of the watch, first with one that has all that waits, and state with the state
 // of the watch. waiting is true to the message by then.
 export function follow(follower, signal) {
@@ -28,7 +33,6 @@ export function end(approval, outcome) {
 }
 
 function receive(message) {
-  const name = (a) => `${a.id} ${a.hash}`;
   if (message.snapshot) {
     const before = [...waiting.values()].map(name).join();
     if (known && before === message.approvals.map(name).join()) return; // nothing has changed

@@ -5,7 +5,7 @@ import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
 import { ago, clock, duration, millis } from "../format.js";
 import { makeForm } from "../form.js";
-import { end, follow, waiting } from "../waiting.js";
+import { end, follow, name, waiting } from "../waiting.js";
 
 // guardMs is how long the buttons of a question that has just come up do nothing: what was meant for the one before it
 // must not answer it.
@@ -366,11 +366,6 @@ function gist(a) {
     texts.push(a.arguments); // no JSON is shown as it came
   }
   return texts.join(" ").replace(/\s+/g, " ").slice(0, 200) || "no arguments";
-}
-
-// name tells questions apart, and those that changed: two may be about the same bytes.
-function name(a) {
-  return a ? `${a.id} ${a.hash}` : "";
 }
 
 function left(a) {
