@@ -163,8 +163,10 @@ export async function makeForm(schemaText) {
   // Empty texts of required properties, by their paths: sent where a person has emptied the field, or was told of it.
   const empties = new Set(),
     told = [];
-  element.addEventListener("input", (e) => touch(e.target.closest("[data-schemapath]")?.dataset.schemapath));
-  const touch = (path) => path && empties.add(path);
+  element.addEventListener("input", (e) => {
+    const path = e.target.closest("[data-schemapath]")?.dataset.schemapath;
+    if (path) empties.add(path);
+  });
 
   const commit = () => {
     const at = document.activeElement;
