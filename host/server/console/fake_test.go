@@ -431,14 +431,11 @@ func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPlu
 
 func (f pluginFake) Logs(ctx context.Context, r *connect.Request[apiv1.LogsRequest],
 	s *connect.ServerStream[apiv1.LogsResponse]) error {
+	lines := []string{"a line", hostile, "the log of " + r.Msg.Plugin}
 	if r.Msg.Plugin == "quiet" {
-		_ = s.Send(&apiv1.LogsResponse{})
-		if r.Msg.Follow {
-			return f.watch(ctx)
-		}
-		return nil
+		lines = nil
 	}
-	_ = s.Send(&apiv1.LogsResponse{Lines: []string{"a line", hostile, "the log of " + r.Msg.Plugin}})
+	_ = s.Send(&apiv1.LogsResponse{Lines: lines})
 	if !r.Msg.Follow {
 		return nil
 	}
