@@ -19,13 +19,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 const (
-	// readyVar names the file to which a program that was started writes a line when it serves.
-	readyVar = "TOOLHOST_READY_FILE"
 	// inheritVar lists what is handed over by an earlier host: the networks of its listeners, whose files come after
 	// that of the lock, which is the number before the colon. After a blank come that host and those before it.
 	inheritVar = "TOOLHOST_INHERIT"
@@ -79,8 +78,8 @@ type starter struct{ file *os.File }
 // openStarter finds the starter. Its variable is removed, and its file closed in other programs, so that no plugin
 // keeps it waiting.
 func openStarter() *starter {
-	fd, err := strconv.Atoi(os.Getenv(readyVar))
-	_ = os.Unsetenv(readyVar) // it fails for no name of ours
+	fd, err := strconv.Atoi(os.Getenv(local.ReadyVar))
+	_ = os.Unsetenv(local.ReadyVar) // it fails for no name of ours
 	if err != nil {
 		return &starter{}
 	}
@@ -88,18 +87,12 @@ func openStarter() *starter {
 	return &starter{os.NewFile(uintptr(fd), "ready")}
 }
 
-// readyText is what a starter reads from a program that serves; of one that does not, why.
-const readyText = "ready\n"
-
-// maxReason is how many bytes a starter reads: a pipe takes so many at once.
-const maxReason = 4 << 10
-
 // report says once whether this program serves.
 func (s *starter) report(text string) {
 	if s.file == nil {
 		return
 	}
-	_, _ = s.file.WriteString(textutil.Cut(text, maxReason)) // who started it may be gone
+	_, _ = s.file.WriteString(textutil.Cut(text, local.MaxReason)) // who started it may be gone
 	_ = s.file.Close()
 	s.file = nil
 }
@@ -109,7 +102,7 @@ func (s *starter) failed(err error) { s.report(err.Error()) }
 
 // ready reports to the starter of this program, and to the service manager, that it serves.
 func (p *program) ready() {
-	p.starter.report(readyText)
+	p.starter.report(local.ReadyText)
 	notify(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()))
 }
 
@@ -199,7 +192,7 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
 		strings.Join(append(slices.Clone(p.predecessors), server.Self()), " ")),
-		fmt.Sprintf("%s=%d", readyVar, first+len(files)))
+		fmt.Sprintf("%s=%d", local.ReadyVar, first+len(files)))
 	err = cmd.Start()
 	_ = write.Close()
 	if err != nil {
@@ -209,9 +202,9 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	go func() { ended <- cmd.Wait() }()
 	_ = read.SetReadDeadline(time.Now().Add(startTime))
 	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	said := make([]byte, maxReason)
+	said := make([]byte, local.MaxReason)
 	n, readErr := read.Read(said)
-	if string(said[:n]) == readyText {
+	if string(said[:n]) == local.ReadyText {
 		return cmd.Process.Pid, nil
 	}
 	_ = cmd.Process.Kill() // it may have ended

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
@@ -38,7 +39,6 @@ const (
 	exitDenied = 3 // the configuration is not trusted
 
 	exitUnavailable = 4
-	exitLocked      = 75 // in the background: another process is the host; toolhost knows it, too
 )
 
 // A settings has the flags.
@@ -105,7 +105,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func exitCode(err error, background bool) int {
 	if _, locked := errors.AsType[*lockedError](err); locked {
 		if background {
-			return exitLocked
+			return local.ExitLocked
 		}
 		return exitFailed
 	}

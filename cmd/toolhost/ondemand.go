@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// readyVar names the file to which the host writes a line when it serves.
-	readyVar = "TOOLHOST_READY_FILE"
 	// startTime is how long a host in the background may take to serve.
 	startTime = 20 * time.Second
 	// maxServerLog is how many bytes the log of a host in the background may have when another one starts.
@@ -27,10 +25,6 @@ const (
 	retryTime = 100 * time.Millisecond
 	// endTime is how long a command waits for a host that is ending before it does without.
 	endTime = 2 * time.Second
-	// maxReason is how many bytes the host says of why it does not serve: a pipe takes so many at once.
-	maxReason = 4 << 10
-	// exitLocked is with which code a host in the background ends when another process is the host.
-	exitLocked = 75
 )
 
 // errLocked means that another process starts, serves or stops.
@@ -136,10 +130,10 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	said := make([]byte, maxReason)
+	said := make([]byte, local.MaxReason)
 	n, _ := read.Read(said) // nothing when it ends, or takes too long
-	why := strings.TrimSpace(string(said[:n]))
-	if why == "ready" {
+	why := string(said[:n])
+	if why == local.ReadyText {
 		return cmd.Process.Release()
 	}
 	ended := make(chan error, 1)
@@ -149,10 +143,11 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	case <-ctx.Done():
 		return fmt.Errorf("it did not serve within %s; its log is %s", startTime, place.Log())
 	}
-	if cmd.ProcessState.ExitCode() == exitLocked {
+	if cmd.ProcessState.ExitCode() == local.ExitLocked {
 		return errLocked
 	}
-	return fmt.Errorf("%s\n  its log is %s", cmp.Or(why, lastLine(place.Log()), fmt.Sprint(err)), place.Log())
+	return fmt.Errorf("%s\n  its log is %s", cmp.Or(strings.TrimSpace(why), lastLine(place.Log()), fmt.Sprint(err)),
+		place.Log())
 }
 
 // lastLine is the last line of a log, as far as it is short; "" for none.
@@ -163,9 +158,9 @@ func lastLine(path string) string {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil {
-		_, _ = f.Seek(max(0, info.Size()-maxReason), io.SeekStart)
+		_, _ = f.Seek(max(0, info.Size()-local.MaxReason), io.SeekStart)
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, maxReason))
+	text, _ := io.ReadAll(io.LimitReader(f, local.MaxReason))
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }
