@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
@@ -130,7 +129,7 @@ func (g *globals) watchApprovals(ctx context.Context, profile, format string) er
 
 // endOfWatch is the error of a watch that ended with its host.
 func endOfWatch(r *runningHost, ended error) error {
-	if s, _ := status.FromError(ended); len(s.Details()) > 0 { // the host said so itself
+	if errorDetail(ended) != nil { // the host said so itself
 		return &exitError{exitUnavailable, "the running host has ended"}
 	}
 	return &exitError{exitUnavailable, fmt.Sprintf("the running host was lost: process %d ended without stopping\n"+

@@ -35,15 +35,13 @@ func (r *runningHost) questions(ctx context.Context, wanted func(*apiv1.Approval
 	var last error
 	go func() {
 		defer close(out)
-		var err error
-		defer func() { last = err }()
 		known := map[string]waitingQuestion{}
 		defer func() {
 			for _, q := range known { // a prompt does not outlive its host
 				q.ended <- &apiv1.ApprovalOutcome{}
 			}
 		}()
-		for m := first; err == nil; m, err = stream.Recv() {
+		for m := first; last == nil; m, last = stream.Recv() {
 			listed := map[string]bool{}
 			for _, a := range m.Approvals {
 				listed[a.Id] = true
