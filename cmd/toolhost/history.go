@@ -272,11 +272,8 @@ type historyRequest struct {
 
 // askHistory asks the running host if it has a history, and otherwise reads the record.
 func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
-	if f.record != "" {
+	if f.record != "" || f.index != "" {
 		return g.readHistory(ctx, f, r)
-	}
-	if f.index != "" {
-		return errIndexAlone
 	}
 	running := g.runningOr(ctx, f.profile)
 	if running == nil {
@@ -305,8 +302,6 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	return r.each()
 }
 
-var errIndexAlone = errors.New("--index is for the record that --record names; name that too")
-
 // checkRecord says what is wrong with a path that names no record.
 func checkRecord(path string, named bool) error {
 	err := audit.Exists(path)
@@ -325,7 +320,7 @@ const maxAnswer = 64 << 20
 // readHistory has toolhost-server read the record, which links SQLite.
 func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyRequest) error {
 	if f.index != "" && f.record == "" {
-		return errIndexAlone
+		return errors.New("--index is for the record that --record names; name that too")
 	}
 	return g.onLog(nonEmpty(f.record), func(path string) error {
 		if err := checkRecord(path, f.record != ""); err != nil {
