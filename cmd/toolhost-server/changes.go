@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +30,7 @@ func (p *program) waitingChanges() string {
 	var changed []string
 	upgrade := true
 	for _, s := range startSettings {
-		if s.value(p.block()) == s.value(&p.served) || s.key == "address" && p.address != "" { // of the flag
+		if s.value(p.block()) == s.value(p.served) || s.key == "address" && p.address != "" { // of the flag
 			continue
 		}
 		changed = append(changed, s.key)
@@ -45,12 +44,6 @@ func (p *program) waitingChanges() string {
 	}
 	return fmt.Sprintf("the serve block has changed: %s. Fix: toolhost serve --stop, then start it again (after "+
 		"--upgrade the host still listens where it does now)", strings.Join(changed, ", "))
-}
-
-// useServeBlock notes the block with which the host starts.
-func (p *program) useServeBlock() {
-	p.served = *p.block()
-	p.served.Hosts = slices.Clone(p.served.Hosts)
 }
 
 // logWaitingChanges logs once what a reload has changed that counts later.

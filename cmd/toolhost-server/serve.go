@@ -49,7 +49,7 @@ type program struct {
 	instance  *bootstrap.Instance
 	telemetry *telemetry.Telemetry
 	exports   struct{ used, logged config.Telemetry } // in use; of the last log line about it
-	served    config.Serve                            // the serve block at the start
+	served    *config.Serve                           // the serve block at the start
 	waiting   string                                  // of the last log line about its changes
 	history   *history.Index                          // nil without a record
 	server    *server.Server
@@ -174,7 +174,7 @@ func (p *program) open(ctx context.Context) error {
 	if p.instance, err = bootstrap.Open(ctx, o); err != nil {
 		return err
 	}
-	p.useServeBlock()
+	p.served = p.block()
 	p.services.Use(p.instance)
 	return nil
 }
