@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -57,15 +56,15 @@ func (h *home) call(t *testing.T, command string) *exec.Cmd {
 	return h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "call", "shell__exec", "command="+command)
 }
 
-func wait(t *testing.T, done <-chan error) error {
+// wait returns what the end of a call sends.
+func wait[T any](t *testing.T, done <-chan T) (out T) {
 	t.Helper()
 	select {
-	case err := <-done:
-		return err
+	case out = <-done:
 	case <-time.After(patience):
 		t.Fatal("the call has not ended")
-		return nil
 	}
+	return out
 }
 
 // A call without a terminal waits until another terminal answers.
@@ -113,12 +112,7 @@ func TestRecordSaysWhoApproved(t *testing.T) {
 		got := make(chan string, 1)
 		go func() { got <- h.run(t, append(calls, args...)...) }()
 		answer()
-		select {
-		case text := <-got:
-			expect(t, text, "\n0")
-		case <-time.After(patience):
-			t.Fatal("the call has not ended")
-		}
+		expect(t, wait(t, got), "\n0")
 		out := strings.TrimSuffix(h.run(t, "history", "export", "--format", "csv"), "0")
 		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 		if err != nil || len(rows) < 2 {
@@ -185,12 +179,7 @@ func TestApproveFlagAtARunningHost(t *testing.T) {
 	got := make(chan string, 1)
 	go func() { got <- run("always", "shell__exec", "command=rm -f file") }()
 	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "no"), "\n0")
-	select {
-	case text := <-got:
-		expect(t, text, "waits for a person's approval", "E_REJECTED", "\n3")
-	case <-time.After(patience):
-		t.Fatal("the call has not ended")
-	}
+	expect(t, wait(t, got), "waits for a person's approval", "E_REJECTED", "\n3")
 }
 
 // An upgrade ends no running call, however long that runs, and a call that waits for a person waits at the successor.
@@ -204,24 +193,11 @@ func TestUpgradeWithLongAndWaitingCalls(t *testing.T) {
 		return got
 	}
 	end := func(call <-chan string, want string) {
-		select {
-		case text := <-call:
-			expect(t, text, want, "\n0")
-		case <-time.After(patience):
-			t.Fatal("the call has not ended")
-		}
+		expect(t, wait(t, call), want, "\n0")
 	}
 	long := begin("touch begun; until [ -e go ]; do sleep 0.1; done; echo ran on")
 	expect(t, h.run(t, "approvals", "answer", h.waiting(t), "yes"), "\n0")
-	for deadline := time.Now().Add(patience); ; {
-		if _, err := os.Stat(filepath.Join(h.dir, "begun")); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the call does not run")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	h.begun(t, "the call does not run")
 	waiting := begin("echo made by the successor")
 	before := h.waiting(t)
 	expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
@@ -255,12 +231,7 @@ func TestWaitingCallOutlivesManyUpgrades(t *testing.T) {
 		eventually(t, "the question does not wait at the successor", func() bool { id = h.waiting(t); return id != before })
 	}
 	expect(t, h.run(t, "approvals", "answer", id, "yes"), "is approved", "\n0")
-	select {
-	case text := <-got:
-		expect(t, text, "made at last", "\n0")
-	case <-time.After(patience):
-		t.Fatal("the call has not ended")
-	}
+	expect(t, wait(t, got), "made at last", "\n0")
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	h.awaitNone(t)
 }
@@ -320,46 +291,22 @@ func TestApprovalsWatchAcrossHosts(t *testing.T) {
 // watchOutput starts a command, at a terminal or without one, and returns what gives its output so far.
 func watchOutput(t *testing.T, cmd *exec.Cmd, terminal bool) func() string {
 	t.Helper()
-	var mu sync.Mutex
-	var text []byte
-	var from io.Reader
+	out := &logBuffer{}
 	if terminal {
 		f, err := pty.Start(cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = f.Close() })
-		from = f
+		go func() { _, _ = io.Copy(out, f) }() // it ends with an error of the terminal
 	} else {
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Stdout, cmd.Stderr = write, write
+		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		_ = write.Close() // the command has its own
-		t.Cleanup(func() { _ = read.Close() })
-		from = read
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
-	go func() {
-		for piece := make([]byte, 1024); ; {
-			n, err := from.Read(piece)
-			mu.Lock()
-			text = append(text, piece[:n]...)
-			mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return string(text)
-	}
+	return out.String
 }
 
 // A host that stops does not wait for answers that nobody can give any more: the call is made by another host.
@@ -369,12 +316,7 @@ func TestStopWithAnOpenQuestion(t *testing.T) {
 	go func() { got <- h.run(t, "call", "--verbose", "shell__exec", "command=touch file") }()
 	h.waiting(t)
 	expect(t, h.run(t, "serve", "--stop", "--drain", "1h"), "stops", "\n0")
-	select {
-	case text := <-got:
-		expect(t, text, "a host of its own", "E_APPROVAL_UNAVAILABLE", "nothing was run", "\n3")
-	case <-time.After(patience):
-		t.Fatal("the call has not ended")
-	}
+	expect(t, wait(t, got), "a host of its own", "E_APPROVAL_UNAVAILABLE", "nothing was run", "\n3")
 	h.awaitNone(t)
 }
 

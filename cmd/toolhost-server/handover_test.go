@@ -3,7 +3,7 @@
 package main
 
 import (
-	"io"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -93,19 +93,8 @@ func TestChangesOfTheServeBlock(t *testing.T) {
 	h.log = log
 	url, token, ended := h.serving(t)
 	info := func() string {
-		r, err := http.NewRequest(http.MethodPost, url+"/toolhost.api.v1.HostService/GetInfo", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+token)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
+		var text json.RawMessage
+		if err := api(http.DefaultClient, url, token, "HostService/GetInfo", "{}", &text); err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
@@ -125,7 +114,7 @@ func TestChangesOfTheServeBlock(t *testing.T) {
 	waitFor(t, ended)
 }
 
-// A logBuffer keeps a log that a test reads while it is written.
+// A logBuffer keeps a log, or the output of a command, that a test reads while it is written.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -165,10 +154,7 @@ func TestUpgradeToASlowProgram(t *testing.T) {
 	h.install(t, `touch begun; until [ -e go ]; do sleep 0.1; done; exec "${0%/*}/real" "$@"`)
 	upgraded := make(chan string, 1)
 	go func() { upgraded <- h.run(t, "serve", "--upgrade") }()
-	eventually(t, "the successor does not start", func() bool {
-		_, err := os.Stat(filepath.Join(h.dir, "begun"))
-		return err == nil
-	})
+	h.begun(t, "the successor does not start")
 	healthy(t, url)
 	h.write(t, "go", "")
 	select {
@@ -192,10 +178,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err := call.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the call does not run", func() bool {
-		_, err := os.Stat(filepath.Join(h.dir, "begun"))
-		return err == nil
-	})
+	h.begun(t, "the call does not run")
 	socket := h.socket(t)
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -108,6 +108,15 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// begun waits until what a test runs has made the file begun.
+func (h *home) begun(t *testing.T, what string) {
+	t.Helper()
+	eventually(t, what, func() bool {
+		_, err := os.Stat(filepath.Join(h.dir, "begun"))
+		return err == nil
+	})
+}
+
 // socket is where the host serves its user.
 func (h *home) socket(t *testing.T) string {
 	t.Helper()
@@ -452,10 +461,7 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 	go func() {
 		call <- h.run(t, "call", "shell__exec", "command=touch begun; until [ -e go ]; do sleep 0.1; done")
 	}()
-	eventually(t, "the call does not run", func() bool {
-		_, err := os.Stat(filepath.Join(h.dir, "begun"))
-		return err == nil
-	})
+	h.begun(t, "the call does not run")
 	stopped := make(chan string, 2)
 	socket := h.socket(t)
 	go func() { stopped <- h.run(t, "serve", "--stop") }()
