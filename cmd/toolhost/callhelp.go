@@ -104,14 +104,17 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 		}
 	}
 	words, object := exampleOf(schema)
-	fmt.Fprintf(w, "\nExamples:\n  toolhost call %s%s\n  toolhost call %s '%s'\n", t.Name, words, t.Name,
-		strings.ReplaceAll(object, "'", `'\''`))
+	fmt.Fprintln(w, "\nExamples:")
+	if !strings.Contains(words, "\n") {
+		fmt.Fprintf(w, "  toolhost call %s%s\n", t.Name, words)
+	}
+	fmt.Fprintf(w, "  toolhost call %s '%s'\n", t.Name, strings.ReplaceAll(object, "'", `'\''`))
 }
 
 func usageOf(schema *argSchema) (out string) {
 	required := schema.required()
 	for _, name := range schema.properties() {
-		if word := clean(name) + "=…"; slices.Contains(required, name) {
+		if word := cleanLine(name) + "=…"; slices.Contains(required, name) {
 			out += " " + word
 		} else {
 			out += " [" + word + "]"
@@ -133,7 +136,7 @@ func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
 	if standard := s.follow().raw["default"]; standard != nil {
 		facts += "; default " + string(standard)
 	}
-	fmt.Fprintf(w, "  %s (%s)\n", clean(name), clean(facts))
+	fmt.Fprintf(w, "  %s (%s)\n", cleanLine(name), cleanLine(facts))
 	var meaning string
 	if s.get("description", &meaning) || s.follow().get("description", &meaning) {
 		for _, line := range wrapWords(clean(meaning), max(room, 40)-6) {
@@ -141,7 +144,7 @@ func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
 		}
 	}
 	for _, inner := range innerNames(s) {
-		fmt.Fprintln(w, "      "+clean(name+inner))
+		fmt.Fprintln(w, "      "+cleanLine(name+inner))
 	}
 }
 

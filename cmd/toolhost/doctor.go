@@ -180,7 +180,7 @@ func (d *diagnosis) printPlugins(g *globals) {
 	}
 	d.printServers(g)
 	for _, p := range d.Problems {
-		fmt.Fprintf(g.out, "\n%s\n", clean(p))
+		fmt.Fprintf(g.out, "\n%s\n", indentRest(clean(p)))
 	}
 }
 

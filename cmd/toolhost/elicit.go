@@ -180,7 +180,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	if f.Title != "" && f.Title != f.name {
 		label = f.Title + " (" + f.name + ")"
 	}
-	p.field(visible(label), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
+	p.field(visible(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
 		text, err := p.askLine(ctx, "> ")
@@ -200,7 +200,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 		}
 		value := f.parse(text)
 		if err := check.Validate(value); err != nil {
-			fmt.Fprintln(p.g.err, visible(err.Error()))
+			fmt.Fprintln(p.g.err, indentRest(visible(err.Error())))
 			continue
 		}
 		return value, nil

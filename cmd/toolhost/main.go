@@ -41,10 +41,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitCode(errors.Join(err, lost))
 }
 
-// printError prints an error on standard error.
+// printError prints an error on standard error. Only its first line begins at the margin.
 func (t *terminal) printError(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error()+adviceFor(err))))
+		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), indentRest(clean(t.hide(err.Error()+adviceFor(err)))))
 	}
 }
 

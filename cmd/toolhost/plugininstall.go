@@ -252,7 +252,7 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 		return err
 	}
 	now := i.Entry()
-	show := func(what, text string) { fmt.Fprintf(g.err, "  %-9s %s\n", what+":", visible(text)) }
+	show := func(what, text string) { fmt.Fprintf(g.err, "  %-9s %s\n", what+":", visible(blanks.Replace(text))) }
 	fmt.Fprintf(g.err, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
 	show("source", staged.Source)
 	show("program", fmt.Sprintf("%.1f MiB, goes to %s", float64(info.Size())/(1<<20), fsutil.Shortened(i.Path())))

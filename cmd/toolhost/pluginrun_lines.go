@@ -197,7 +197,7 @@ func (r *pluginRun) answer(result *host.Result) {
 	}
 	r.g.printContent(result.Content)
 	if result.Error != nil {
-		fmt.Fprintln(r.g.out, describe(result.Error))
+		fmt.Fprintln(r.g.out, indentRest(describe(result.Error)))
 	}
 }
 

@@ -139,7 +139,7 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	changed, err := p.edited(ctx, r.Arguments)
 	switch {
 	case err != nil:
-		fmt.Fprintln(p.g.err, "The arguments stay as they are:", visible(err.Error()))
+		fmt.Fprintln(p.g.err, "The arguments stay as they are:", indentRest(visible(err.Error())))
 		return host.Answer{}, false, nil
 	case len(changed) == 0:
 		fmt.Fprintln(p.g.err, "The arguments stay as they are.")
@@ -203,7 +203,7 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 func (p *prompter) show(r *host.ApprovalRequest) {
 	w := p.g.err
 	if r.Problem != "" {
-		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", visible(r.Problem))
+		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", indentRest(visible(r.Problem)))
 	}
 	fmt.Fprintf(w, "\n%s wants to run.\n", p.g.paint(bold, visible(r.Tool.Name)))
 	p.field("the tool", described(r.Tool.Description))

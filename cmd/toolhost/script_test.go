@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == mistakeWord {
 		serveMistake(os.Args[2])
 	}
+	if len(os.Args) == 3 && os.Args[1] == spoofWord {
+		serveSpoof(os.Args[2])
+	}
 	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 

@@ -152,6 +152,21 @@ func clean(text string) string {
 	return text
 }
 
+// indentRest has the lines of text after the first begin with a blank: those of a plugin's text then never read as
+// toolhost's own.
+func indentRest(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if i > 0 && line != "" && line[0] != ' ' && line[0] != '\t' {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cleanLine is clean text on one line.
+func cleanLine(text string) string { return blanks.Replace(clean(text)) }
+
 // A cleaner writes clean text. Each write must consist of whole characters.
 type cleaner struct{ w io.Writer }
 

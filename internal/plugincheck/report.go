@@ -28,7 +28,7 @@ func (r *Report) Text(w io.Writer) error {
 		}
 		b.WriteByte('\n')
 		if f.Message != "" {
-			fmt.Fprintf(&b, "      %s\n", visible(f.Message))
+			fmt.Fprintf(&b, "      %s\n", strings.ReplaceAll(visible(f.Message), "\n", "\n      "))
 		}
 		if f.Fix != "" && f.Status != Pass {
 			fmt.Fprintf(&b, "      Fix: %s\n", f.Fix)

@@ -37,7 +37,7 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
 		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
-		Notices: notices(r.GetNotices()), Missing: visible(r.GetMissing(), maxNotice, ' ')}
+		Notices: notices(r.GetNotices()), Missing: oneLine(r.GetMissing(), maxNotice)}
 	if len(r.GetMemory()) <= maxMemory {
 		out.Memory = r.GetMemory()
 	}
@@ -48,11 +48,11 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	return out
 }
 
-// notices returns those that are shown, each cut, and says how many more there are.
+// notices returns those that are shown, each cut to a line, and says how many more there are.
 func notices(all []string) []string {
 	var out []string
 	for _, n := range all[:min(len(all), maxNotices)] {
-		out = append(out, visible(n, maxNotice, '\n'))
+		out = append(out, oneLine(n, maxNotice))
 	}
 	if more := len(all) - maxNotices; more > 0 {
 		out = append(out, fmt.Sprintf("... and %d more notices; at most %d are shown", more, maxNotices))
@@ -60,17 +60,12 @@ func notices(all []string) []string {
 	return out
 }
 
-func oneLine(text string, most int) string { return visible(text, most, ' ') }
-
-// visible is text of at most so many characters, without any that cannot be seen, and with something in the place of
-// line ends.
-func visible(text string, most int, lineEnd rune) string {
+// oneLine is text of at most so many characters, on one line, which could otherwise read as one of the host's own, and
+// without any that cannot be seen.
+func oneLine(text string, most int) string {
 	text, _ = textutil.Visible(text, -1)
 	return textutil.CutRunes(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return lineEnd
-		case unicode.IsSpace(r):
+		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r

@@ -128,8 +128,8 @@ func TestToolCrossesTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, &sdk.Description{Name: "p", Version: "1.0.0", SDK: got.SDK, Tools: []sdk.Tool{want}, Dynamic: true,
-			Notices: []string{visible(notice, maxNotice, '\n')},
-			Missing: visible(notice, maxNotice, ' '), Pending: visible(notice, maxNotice, ' ') != "", Memory: got.Memory}, got)
+			Notices: []string{oneLine(notice, maxNotice)},
+			Missing: oneLine(notice, maxNotice), Pending: oneLine(notice, maxNotice) != "", Memory: got.Memory}, got)
 		if len(notice) <= maxMemory && got.Memory != textutil.Clean(notice) {
 			t.Errorf("%q is remembered as %q", notice, got.Memory)
 		}
@@ -452,7 +452,7 @@ func TestNotices(t *testing.T) {
 	}
 	long[0], long[1], long[2] = xs(2001), xs(2000), "two\nlines\x1b"
 	if got := notices(long[:64]); len(got) != 64 || got[0] != xs(2000)+"... (cut)" || got[1] != xs(2000) ||
-		got[2] != "two\nlines" || got[63] != "63" {
+		got[2] != "two lines" || got[63] != "63" {
 		t.Errorf("notices are %q", got)
 	}
 	if got := notices(long); len(got) != 65 || got[64] != "... and 1 more notices; at most 64 are shown" {
