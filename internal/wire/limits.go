@@ -98,16 +98,20 @@ func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
 	return nil
 }
 
-// TooLarge is the error of a result, or a preview, over a limit.
-func TooLarge(format string, a ...any) *pluginv1.Error {
-	return &pluginv1.Error{Code: codeTooLarge, Name: "ResultTooLarge", Message: fmt.Sprintf(format, a...),
-		Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to.",
-		Details:    details(map[string]int{"limit": MaxResult})}
+// TooLarge is the error of a result, or a preview, over a limit. Its details have the limit that its text names, in the
+// same unit; 0 is for a text that names none.
+func TooLarge(limit int, format string, a ...any) *pluginv1.Error {
+	e := &pluginv1.Error{Code: codeTooLarge, Name: "ResultTooLarge", Message: fmt.Sprintf(format, a...),
+		Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to."}
+	if limit > 0 {
+		e.Details = details(map[string]int{"limit": limit})
+	}
+	return e
 }
 
 // PayloadTooLarge is the error of a result of more than MaxResult bytes.
 func PayloadTooLarge(what string, size int) *pluginv1.Error {
-	return TooLarge("the %s has %d bytes; the limit is %d (4 MiB)", what, size, MaxResult)
+	return TooLarge(MaxResult, "the %s has %d bytes; the limit is %d (4 MiB)", what, size, MaxResult)
 }
 
 func details[V any](facts map[string]V) []byte {
@@ -187,12 +191,12 @@ func (w *weight) check(what string) *pluginv1.Error {
 	case w.payload > MaxResult:
 		return PayloadTooLarge(what, w.payload)
 	case w.envelope > maxEnvelope:
-		return TooLarge("the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what, w.envelope,
-			maxEnvelope)
+		return TooLarge(maxEnvelope, "the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what,
+			w.envelope, maxEnvelope)
 	case w.parts > maxParts:
-		return TooLarge("the %s has %d parts; the limit is %d", what, w.parts, maxParts)
+		return TooLarge(maxParts, "the %s has %d parts; the limit is %d", what, w.parts, maxParts)
 	case w.excess != "":
-		return TooLarge("the %s is over a limit: %s", what, w.excess)
+		return TooLarge(0, "the %s is over a limit: %s", what, w.excess)
 	}
 	return nil
 }

@@ -114,8 +114,8 @@ func (m *meter) flooded() *pluginv1.Error {
 	if m.droppedEvents <= maxDropped && m.droppedBytes <= maxCut {
 		return nil
 	}
-	e := TooLarge("the call was ended: more than %d of its events, or %d bytes of them, had to be dropped", maxDropped,
-		maxCut)
+	e := TooLarge(maxCut, "the call was ended: more than %d of its events, or %d bytes of them, had to be dropped",
+		maxDropped, maxCut)
 	e.Name, e.Suggestion, e.OutcomeUnknown = "TooManyEvents", "Have it print less.", true
 	e.Details = details(map[string]int{"limit": maxCut, "events": maxDropped})
 	return e

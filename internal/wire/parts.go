@@ -128,7 +128,7 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 	}
 	e := w.check("result")
 	if e == nil && large > s.large {
-		e = largeExcess(large, s.large)
+		e = largeExcess(int64(large), s.large)
 	}
 	if e != nil {
 		r, inPieces = &pluginv1.Result{Error: e}, false
@@ -171,8 +171,9 @@ func largeSize(c *pluginv1.Content) int {
 	return 0
 }
 
-func largeExcess(large, most int) *pluginv1.Error {
-	return TooLarge("the large parts of the result have %d bytes; the limit is %d", large, most)
+// largeExcess takes a size that a plugin may have chosen freely.
+func largeExcess(large int64, most int) *pluginv1.Error {
+	return TooLarge(most, "the large parts of the result have %d bytes; the limit is %d", large, most)
 }
 
 // body is the one of a part's two bodies that is cut, to which later pieces belong.
@@ -287,10 +288,11 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 	switch {
 	case in.missing > 0:
 		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
-	case missing < 0:
+	case p.GetSize() < int64(had):
 		return fmt.Errorf("a part announces %d bytes, but has %d already", p.GetSize(), had)
 	case missing > MaxResult:
-		return exceeded(TooLarge("the result has a part of %d bytes; the limit is %d (4 MiB)", p.GetSize(), MaxResult))
+		return exceeded(TooLarge(MaxResult, "the result has a part of %d bytes; the limit is %d (4 MiB)",
+			p.GetSize(), MaxResult))
 	}
 	in.missing = int(missing)
 	in.weight.add(c)
@@ -315,7 +317,7 @@ func (in *Receiver) beginLarge(c *pluginv1.Content, size int64, had int) error {
 		return fmt.Errorf("a large part announces %d bytes; it must have more than %d, and not fewer than were sent with it",
 			size, leastLarge)
 	case size > int64(in.most-in.large):
-		return exceeded(largeExcess(int(min(size, math.MaxInt32))+in.large, in.most))
+		return exceeded(largeExcess(size+min(int64(in.large), math.MaxInt64-size), in.most))
 	}
 	in.large += int(size)
 	first := *body(c)
@@ -344,7 +346,7 @@ func (in *Receiver) write(b []byte) {
 func (in *Receiver) More(data []byte) error {
 	most := maxPieces + in.large/leastPiece
 	if in.pieces++; in.pieces > most { // each costs time, however small it is
-		return exceeded(TooLarge("the result comes in more than %d pieces", most))
+		return exceeded(TooLarge(most, "the result comes in more than %d pieces", most))
 	}
 	if len(data) > in.missing {
 		return fmt.Errorf("a piece of %d bytes came where %d were to come", len(data), in.missing)

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -372,5 +374,62 @@ func TestLargePartsThatAreNone(t *testing.T) {
 		if _, _, err := hosting.Take(large(text(2), size)); err == nil {
 			t.Errorf("a large part of %d bytes is taken", size)
 		}
+	}
+}
+
+// An error about a limit has the true size, and the limit of its text in its details, whatever a plugin announces.
+func TestTooLargeNamesItsLimit(t *testing.T) {
+	large := func(size int64) *pluginv1.CallEvent {
+		e := part(text(2), size)
+		e.GetPart().Large = true
+		return e
+	}
+	many := make([]*pluginv1.Content, maxParts+1)
+	for i := range many {
+		many[i] = &pluginv1.Content{}
+	}
+	for name, c := range map[string]struct {
+		first, event *pluginv1.CallEvent
+		want         string // in the text
+		limit        int    // in the details, 0 for none
+	}{
+		"a large part":           {nil, large(1 << 40), " 1099511627776 bytes; the limit is 67108864", 64 << 20},
+		"the largest number":     {nil, large(math.MaxInt64), " 9223372036854775807 bytes; the limit is 67108864", 64 << 20},
+		"one after another":      {large(2 << 20), large(1 << 40), " 1099513724928 bytes; the limit is 67108864", 64 << 20},
+		"a sum over all numbers": {large(2 << 20), large(math.MaxInt64), " 9223372036854775807 bytes", 64 << 20},
+		"a part":                 {nil, part(text(2), 1<<40), " 1099511627776 bytes", MaxResult},
+		"a negative part":        {nil, part(text(2), math.MinInt64), "announces -9223372036854775808 bytes", 0},
+		"the result": {nil, last(&pluginv1.Result{Structured: make([]byte, MaxResult+1)}), " 4194305 bytes",
+			MaxResult},
+		"types and names": {nil, last(&pluginv1.Result{Error: &pluginv1.Error{Message: string(make([]byte, maxEnvelope+1))}}),
+			" 262145 bytes", maxEnvelope},
+		"parts": {nil, last(&pluginv1.Result{Content: many}), "4001 parts", maxParts},
+		"one text": {nil, last(&pluginv1.Result{Content: []*pluginv1.Content{{Type: strings.Repeat("x", maxType+1)}}}),
+			"has 65 bytes; the limit is 64", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := NewReceiver()
+			in.TakeLarge(64<<20, (&largeSinks{}).open)
+			defer in.Close()
+			if c.first != nil {
+				if _, _, err := in.Take(c.first); err != nil {
+					t.Fatal(err)
+				}
+				if err := in.More(make([]byte, 2<<20-2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _, err := in.Take(c.event)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want %s", err, c.want)
+			}
+			want := ""
+			if c.limit > 0 {
+				want = fmt.Sprintf(`{"limit":%d}`, c.limit)
+			}
+			if e, ok := errors.AsType[*ExceededError](err); ok && string(e.Failure.GetDetails()) != want {
+				t.Errorf("details %s, want %s", e.Failure.GetDetails(), want)
+			}
+		})
 	}
 }

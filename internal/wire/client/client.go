@@ -257,7 +257,7 @@ func broken(ctx context.Context, err error, delivered bool) error {
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
 			Message: "the plugin received the call twice and ran it at most once: " + status.Convert(err).Message()}
 	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
-		return errorFromWire(wire.TooLarge("the plugin sent one message that is too large: %s",
+		return errorFromWire(wire.TooLarge(0, "the plugin sent one message that is too large: %s",
 			oneLine(status.Convert(err).Message(), maxStatus)))
 	}
 	return &BrokenError{Delivered: delivered, Err: err}
