@@ -213,6 +213,7 @@ func (c *stdioConnection) Write(_ context.Context, m jsonrpc.Message) error {
 	if !is {
 		return c.writeLine(data)
 	}
+	data = withCode(data)
 	c.mu.Lock()
 	batch, known := c.open[answer.ID]
 	delete(c.open, answer.ID)

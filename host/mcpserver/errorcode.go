@@ -1,0 +1,50 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// The SDK sends those of its errors that have no code as code 0, which JSON-RPC does not have. They are made before any
+// middleware, so they are changed on their way out.
+
+// noCode begins an error of the SDK without a code.
+var noCode = []byte(`"error":{"code":0,`)
+
+// withCode returns a message whose error has a code: that of an invalid request for one before the handshake.
+func withCode(message []byte) []byte {
+	if !bytes.Contains(message, noCode) {
+		return message
+	}
+	all := members(message)
+	wrong := members(find(all, "error"))
+	if string(find(wrong, "code")) != "0" || find(all, "method") != nil || find(all, "result") != nil {
+		return message // it is in what a tool returned
+	}
+	why, code := text(find(wrong, "message")), jsonrpc.CodeInternalError
+	if strings.HasSuffix(why, "is invalid during session initialization") {
+		code = jsonrpc.CodeInvalidRequest
+		why += "; send initialize first"
+	}
+	var failure, out object
+	failure.add("code", json.RawMessage(strconv.Itoa(code)))
+	failure.addText("message", why)
+	failure.addMembers(wrong, "code", "message")
+	out.addMembers(all, "error")
+	out.add("error", failure.bytes())
+	return out.bytes()
+}
+
+// eventWithCode is withCode for an event of a stream, which has one line of data.
+func eventWithCode(event []byte) []byte {
+	head, data, ok := bytes.Cut(event, []byte("data: "))
+	if !ok || !bytes.Contains(data, noCode) {
+		return event
+	}
+	message, end, _ := bytes.Cut(data, []byte("\n"))
+	return bytes.Join([][]byte{head, []byte("data: "), withCode(message), []byte("\n"), end}, nil)
+}
