@@ -49,6 +49,33 @@ func serveBadly(breaks string) {
 		}
 		os.Exit(0)
 	}
+	switch breaks {
+	case "start panics":
+		panic("sdk: tool \"t\" is there twice")
+	case "start says why":
+		fmt.Fprintln(os.Stderr, "the database is locked")
+		os.Exit(3)
+	case "start says it and exits with 0":
+		fmt.Fprintln(os.Stderr, "nothing to do")
+		return
+	case "start is silent", "start says blanks":
+		if breaks != "start is silent" {
+			fmt.Fprintln(os.Stderr, "  ")
+		}
+		os.Exit(3)
+	case "start half a line":
+		fmt.Print("1|1|un")
+		fmt.Fprintln(os.Stderr, "the disk is full")
+		os.Exit(3)
+	case "start hangs":
+		fmt.Fprintln(os.Stderr, "waiting for the database")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	case "start closes its output":
+		_ = os.Stdout.Close()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
 	p := &badPlugin{breaks: breaks, runs: map[string]bool{}}
 	socket := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")
 	lis, err := net.Listen("unix", socket)

@@ -49,9 +49,7 @@ func (c *checker) byHand(ctx context.Context) *problem {
 func (c *checker) handshake(ctx context.Context) *problem {
 	p, err := start(ctx, c.Options)
 	if err != nil {
-		return failed("Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line "+
-			"on "+
-			"standard output, and flush it. Print nothing before. A kit's serve function does that (sdk.Serve).", "%v", err)
+		return failed(handshakeFix(err), "%v", err)
 	}
 	c.process = p
 	const slow = 2 // seconds
@@ -59,6 +57,20 @@ func (c *checker) handshake(ctx context.Context) *problem {
 		return warned("Do slow work at the first call.", "the handshake came after %.1f s; a call waits for it", s)
 	}
 	return nil
+}
+
+// handshakeFix says what to do about a start that failed with err, by its cause.
+func handshakeFix(err error) string {
+	const serve = "Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line " +
+		"on standard output, and flush it. Print nothing before. A kit's serve function does that (sdk.Serve)."
+	e, ended := errors.AsType[*endedError](err)
+	switch {
+	case !ended:
+		return serve
+	case e.said:
+		return "Correct what its standard error says, quoted above: the program ended by itself before it served."
+	}
+	return "Let it run until its host ends it, and say on standard error why it cannot. " + serve
 }
 
 func (c *checker) describe(ctx context.Context) *problem {

@@ -44,6 +44,36 @@ func TestAPluginThatBreaksNoRulePasses(t *testing.T) {
 	}
 }
 
+// The hint for a start that failed is about its cause.
+func TestHandshakeFix(t *testing.T) {
+	const reason, stays, serve = "Correct what its standard error says", "Let it run until its host ends it", "Listen on"
+	for breaks, want := range map[string]struct{ fix, message string }{
+		"start panics":                   {reason, `panic: sdk: tool "t" is there twice`},
+		"start says why":                 {reason, "the database is locked"},
+		"start says it and exits with 0": {reason, "(exit code 0); the last lines of its standard error: nothing to do"},
+		"start half a line":              {reason, "the disk is full"},
+		"start is silent":                {stays, "it printed nothing on standard error"},
+		"start says blanks":              {stays, "it printed nothing on standard error"},
+		"start hangs":                    {serve, "waiting for the database"},
+		"start closes its output":        {serve, "it printed no whole line on standard output, and closed that"},
+		"handshake":                      {serve, `its first line is "hello\n"`},
+	} {
+		t.Run(breaks, func(t *testing.T) {
+			timeout := 20 * time.Second
+			if breaks == "start hangs" || breaks == "start closes its output" {
+				timeout = time.Second
+			}
+			c := &checker{Options: Options{Command: []string{os.Args[0], "bad-plugin", breaks}, Workdir: t.TempDir(),
+				Timeout: timeout}}
+			found := c.handshake(t.Context())
+			if found == nil || found.status != Fail || !strings.HasPrefix(found.fix, want.fix) ||
+				!strings.Contains(found.message, want.message) {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
 // Each broken rule is found by its item, and by it first.
 func TestEachBrokenRuleIsFound(t *testing.T) {
 	for n, i := range items {

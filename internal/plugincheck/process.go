@@ -105,7 +105,13 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 	case got := <-first:
 		p.took = time.Since(began)
 		if got.err != nil {
-			return p, fmt.Errorf("it ended before the handshake (%w)%s", p.waitExit(o.Timeout), p.stderr.quote())
+			how := p.waitExit(o.Timeout)
+			err := fmt.Errorf("it printed no whole line on standard output, and closed that (%w)%s", how, p.stderr.quote())
+			if p.exited() {
+				err = fmt.Errorf("it ended before the handshake (%w)%s", how, p.stderr.quote())
+				return p, &endedError{err, p.stderr.any()}
+			}
+			return p, err
 		}
 		if err := p.connect(got.text); err != nil {
 			return p, err
@@ -117,6 +123,14 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		return p, context.Cause(ctx)
 	}
 }
+
+// An endedError means that the program ended by itself before the handshake.
+type endedError struct {
+	error
+	said bool // something on standard error
+}
+
+func (e *endedError) Unwrap() error { return e.error }
 
 // connect reads the handshake and makes the client.
 func (p *process) connect(line string) error {
@@ -213,6 +227,13 @@ func (t *tail) Write(data []byte) (int, error) {
 		t.text = append(t.text[:0], t.text[n:]...)
 	}
 	return len(data), nil
+}
+
+// any reports whether anything but blanks was printed.
+func (t *tail) any() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.trace.InTrace() || len(bytes.TrimSpace(t.text)) > 0
 }
 
 // quote is the last lines, or how a panic at the end began, for the end of a message.
