@@ -42,15 +42,18 @@ func (p Place) Holder() *Holder {
 }
 
 // Hold writes into the locked file of a place what this process does.
-func Hold(lock *os.File, s State) error { return write(lock, fmt.Sprintf("%d %s\n", os.Getpid(), s)) }
+func Hold(lock *os.File, s State) error { return write(lock, fmt.Sprintf("%d %s", os.Getpid(), s)) }
 
 // Release writes into the locked file of a place that this process has ended.
 func Release(lock *os.File) error { return write(lock, "") }
 
+// write replaces the text in one step, with blanks to one width: who reads meanwhile finds the old text or the new one,
+// never an empty file, which says that the process has ended.
 func write(lock *os.File, text string) error {
-	if err := lock.Truncate(0); err != nil {
+	const width = 32
+	text = fmt.Sprintf("%-*s\n", width-1, text)
+	if _, err := lock.WriteAt([]byte(text), 0); err != nil {
 		return err
 	}
-	_, err := lock.WriteAt([]byte(text), 0)
-	return err
+	return lock.Truncate(width) // of what an older version has written
 }
