@@ -66,9 +66,9 @@ func quoted(stderr *headBuffer) string {
 		return "; it printed nothing on stderr"
 	}
 	const most = 5
-	text := strings.Join(lines[:min(most, len(lines))], "\n")
+	text := strings.Join(lines[:min(most, len(lines))], " | ") // a notice is one line
 	if len(lines) > most || stderr.leftOut() > 0 {
-		text += "\n..."
+		text += " | ..."
 	}
 	return "; stderr: " + text
 }
