@@ -230,19 +230,23 @@ func badPort(port uint16) bool {
 	return bad
 }
 
-// maxURL is the longest URL, in bytes; servers take no longer ones.
+// maxURL is the longest URL, in bytes as it is sent; servers take no longer ones.
 const maxURL = 8 << 10
 
 // parseURL reads an absolute URL of http or https. Its host is in canonical form afterwards, with a port only if that
-// is not the usual one, and it has no fragment, which servers never see.
+// is not the usual one, it has no fragment, which servers never see, and its path and query are percent-encoded.
 func parseURL(text string) (*url.URL, *sdk.Error) {
 	text = strings.TrimSpace(text)
 	if e := checkText(text); e != nil {
 		return nil, e
 	}
-	u, err := url.Parse(text)
+	encoded := encodeURL(text)
+	if len(encoded) > maxURL {
+		return nil, badURL("the URL has %d bytes when it is percent-encoded, at most %d are allowed", len(encoded), maxURL)
+	}
+	u, err := url.Parse(encoded)
 	if err != nil {
-		return nil, badURL("%q cannot be read as a URL", maskedURL(text))
+		return nil, unparsable(text, err)
 	}
 	if e := checkParts(text, u); e != nil {
 		return nil, e
@@ -266,18 +270,80 @@ func checkText(text string) *sdk.Error {
 		return badURL("the URL is empty")
 	case len(text) > maxURL:
 		return badURL("the URL has %d bytes, at most %d are allowed", len(text), maxURL)
-	case !utf8.ValidString(text), strings.ContainsFunc(text, unicode.IsControl):
-		return badURL("%q has control characters, or is not UTF-8", maskedURL(text))
+	case !utf8.ValidString(text):
+		e := badURL("%q is not UTF-8", maskedURL(text))
+		e.Suggestion = "Write bytes that are not UTF-8 percent-encoded, such as %E9."
+		return e
+	}
+	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		e := badURL("%q has a control character (%U)", maskedURL(text), r)
+		e.Suggestion = "Take it out if it is not meant. If it belongs to a value, write it percent-encoded, as " +
+			url.PathEscape(text[i:i+size]) + "."
+		return e
 	}
 	return nil
 }
 
+// encodeURL percent-encodes what follows the host of a URL where it has characters that no URL has, as browsers do, and
+// a % that begins no escape. What is encoded stays as it is.
+func encodeURL(text string) string {
+	from := len(text) - len(afterHost(text))
+	out := []byte(text[:from])
+	for i := from; i < len(text); i++ {
+		c := text[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 || c == '%' && !isEscape(text[i:]) {
+			out = fmt.Appendf(out, "%%%02X", c)
+			continue
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+func isEscape(text string) bool {
+	return len(text) > 2 && isHex(text[1]) && isHex(text[2])
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// afterHost is the path, the query and the fragment of a URL, which may be relative.
+func afterHost(text string) string {
+	rest := text
+	if scheme, after, ok := strings.Cut(text, ":"); ok && !strings.ContainsAny(scheme, "/?#") {
+		rest = after
+	}
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		return after[len(authority(after)):]
+	}
+	return rest
+}
+
+// authority is a text up to the end of its host.
+func authority(text string) string {
+	if i := strings.IndexAny(text, "/?#"); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// unparsable words the error of url.Parse, whose text may have a part of a password.
+func unparsable(text string, err error) *sdk.Error {
+	if _, rest, ok := strings.Cut(text, "//"); ok && strings.Contains(authority(rest), "@") {
+		return credentialsInURL()
+	}
+	if host, ok := errors.AsType[url.InvalidHostError](err); ok {
+		e := badURL("the host of %q cannot be used: no host has the character %q", maskedURL(text), string(host))
+		e.Suggestion += " The path begins with a /."
+		return e
+	}
+	return badURL("%q cannot be read as a URL", maskedURL(text))
+}
+
 func checkParts(text string, u *url.URL) *sdk.Error {
 	switch {
-	case u.User != nil: // not quoted, since it may hold a password
-		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "CredentialsInURL",
-			Message:    "the URL has a user name or a password in front of its host, which is not allowed",
-			Suggestion: "Leave out everything up to the @."}
+	case u.User != nil:
+		return credentialsInURL()
 	case u.Scheme == "" || strings.Contains(u.Scheme, ".") || u.Scheme == "localhost":
 		// example.org:8080 has a scheme by its looks
 		return badURL("%q does not begin with http:// or https://", maskedURL(text))
@@ -291,20 +357,40 @@ func checkParts(text string, u *url.URL) *sdk.Error {
 	return nil
 }
 
+// credentialsInURL does not quote the URL, since it may hold a password.
+func credentialsInURL() *sdk.Error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "CredentialsInURL",
+		Message:    "the URL has a user name or a password in front of its host, which is not allowed",
+		Suggestion: "Leave out everything up to the @."}
+}
+
 // maskedURL is the text of a bad URL without what may be secret in it: a password, and what it asks with.
 func maskedURL(text string) string {
+	shown := text
 	if i := strings.IndexAny(text, "?#"); i >= 0 {
-		text = text[:i] + clipped
+		shown = text[:i] + clipped
 	}
-	if i := strings.LastIndexByte(text, '@'); i >= 0 {
-		text = clipped + text[i:]
+	if i := strings.LastIndexByte(text, '@'); i >= len(shown) { // a password may have a ? or a #
+		scheme, _, _ := strings.Cut(shown, "//")
+		return clip(scheme, 20) + "//" + clipped
+	} else if i >= 0 {
+		shown = clipped + shown[i:]
 	}
-	return clip(text, 300)
+	return clip(shown, 300)
 }
 
 func badURL(format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "BadURL", Message: fmt.Sprintf(format, a...),
 		Suggestion: "Give an absolute URL, such as https://example.org/page."}
+}
+
+// fragmentNote warns of a fragment that looks as if it were meant to be sent, "" if there is none.
+func fragmentNote(text string) string {
+	_, fragment, ok := strings.Cut(strings.TrimSpace(text), "#")
+	if !ok || fragment != "" && !strings.ContainsAny(fragment, " &=+#") {
+		return ""
+	}
+	return "what follows the # in the URL was not sent; if it belongs to a value or a name, write the # as %23"
 }
 
 func portNumber(u *url.URL) (uint16, error) {

@@ -188,6 +188,59 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// What no URL has is sent percent-encoded behind the host, as browsers send it; what is encoded stays as it is.
+func TestURLsAreEncoded(t *testing.T) {
+	for given, sent := range map[string]string{
+		" ": "%20", "a b  c": "a%20b%20%20c", "ä": "%C3%A4", "日本": "%E6%97%A5%E6%9C%AC", "\u00a0b": "%C2%A0b",
+		"\u200bb": "%E2%80%8Bb", "\U0001F600": "%F0%9F%98%80", `"a"`: "%22a%22", "'a'": "'a'", "<a>": "%3Ca%3E",
+		"`a`": "%60a%60", "{a|b}": "%7Ba%7Cb%7D", "^": "%5E", `a\b`: "a%5Cb", "[a]": "[a]", "100%": "100%25",
+		"%": "%25", "%z1": "%25z1", "%1": "%251", "%%20": "%25%20", "a%20b c": "a%20b%20c", "a%2Fb c": "a%2Fb%20c",
+		"%c3%a4 ä": "%c3%a4%20%C3%A4", "a+b": "a+b", "a=b&c=d;e": "a=b&c=d;e", "~-._!$()*,:@": "~-._!$()*,:@",
+	} {
+		for _, place := range []string{"/x/VALUE/y", "/?q=VALUE&r=1", "?VALUE=q&r=1", "/VALUE/?q=VALUE&r=VALUE&s",
+			"/#VALUE"} {
+			text := "https://example.org" + strings.ReplaceAll(place, "VALUE", given)
+			want := "https://example.org" + strings.ReplaceAll(place, "VALUE", sent)
+			want, _, _ = strings.Cut(want, "#")
+			u, e := parseURL(text)
+			if e != nil || u.String() != want {
+				t.Errorf("%q gives %v, %v; want %s", text, u, e, want)
+			}
+		}
+	}
+}
+
+// What cannot be sent is refused with what to do instead, and never with a part of a password.
+func TestUnsentURLsSayWhatToDo(t *testing.T) {
+	for text, says := range map[string]string{
+		"https://x.example/?q=a\tb": "%09", "https://x.example/a\nb": "%0A", "https://x.example/?q=\x00": "%00",
+		"https://x.example/\u0085b": "%C2%85", "https://x.example/?q=\xe9": "%E9", "https://x.ex\x7fample/": "%7F",
+		"https://x ample/?q=1": `character " "`, "https://x<y/": `"x<y" is no host`, `https://x"y/`: `"x\"y" is no host`,
+		`https://x.example\path`:                                  `character "\\"`,
+		"https://x.example/?q=" + strings.Repeat(" ", 3000) + "x": "9022 bytes",
+	} {
+		_, e := parseURL(text)
+		if e == nil || !strings.Contains(e.Message+" "+e.Suggestion, says) || e.Name != "BadURL" {
+			t.Errorf("%.60q gives %+v, want %q", text, e, says)
+		}
+	}
+	for _, user := range []string{"user:secret", "us er:secret", "user:sec ret", "user:<secret>", `user:"secret`,
+		"user:secretä", "user:secret%", "user:%secret", "user:secret@more", "user:secret|", "ü:secret", "user:secret[",
+		" secret", `user:secret\more`} {
+		_, e := parseURL("https://" + user + "@x.example/?q=1")
+		if e == nil || e.Name != "CredentialsInURL" || strings.Contains(e.Message, "sec") {
+			t.Errorf("%q gives %+v", user, e)
+		}
+	}
+	for _, user := range []string{"user:secret/more", "user:secret?more", "user:secret#more", "user:secret\tmore",
+		"user:secret\xe9"} {
+		_, e := parseURL("https://" + user + "@x.example/?q=1")
+		if e == nil || e.Suggestion == "" || strings.Contains(e.Message, "sec") {
+			t.Errorf("%q gives %+v", user, e)
+		}
+	}
+}
+
 func FuzzURL(f *testing.F) {
 	for _, text := range []string{"http://example.org/", "https://[::1]:80/x?y#z", "http://0x7f.1/", "http://a@b/",
 		"http://\u2488\u3002/", "http://xn--a/", "http:/\\a"} {

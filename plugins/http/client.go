@@ -82,6 +82,7 @@ type outgoing struct {
 	url    *url.URL
 	header http.Header
 	body   []byte
+	note   string // on the URL as it was given, for the result
 	// within are the hosts that redirects must stay in; nil for any.
 	within patterns
 }
@@ -198,7 +199,10 @@ func (o outgoing) follow(status int, location string) (outgoing, error) {
 
 // resolve reads a Location, which may be relative.
 func resolve(from *url.URL, location string) (*url.URL, *sdk.Error) {
-	ref, err := url.Parse(location)
+	if strings.ContainsFunc(location, unicode.IsControl) {
+		return nil, badURL("it has control characters")
+	}
+	ref, err := url.Parse(encodeURL(location))
 	if err != nil {
 		return nil, badURL("it cannot be read as a URL")
 	}

@@ -247,7 +247,7 @@ func TestBadConfigurations(t *testing.T) {
 		{`{"tool":{"labels":["a","b"],"url":"https://x.example/"}}`, `a tool block needs one name`},
 		{forecast("ftp://x.example/", ""), `tool.url: tool "forecast": "ftp://x.example/" is a URL of ftp`},
 		{forecast("https://u:secret@x.example/", ""), `tool.url: tool "forecast": the URL has a user name`},
-		{forecast("https://u:my secret@x.example/", ""), `tool.url: tool "forecast": "...@x.example/" cannot be read`},
+		{forecast("https://u:my secret@x.example/", ""), `tool.url: tool "forecast": the URL has a user name or a password`},
 		{forecast("https://x.example:99999/?key=secret", ""),
 			`tool.url: tool "forecast": "https://x.example:99999/...": "99999" is no port`},
 		{forecast("ftp://x.example/?key=secret", ""), `"ftp://x.example/..." is a URL of ftp`},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"mime"
@@ -83,7 +84,7 @@ func (in *common) outgoing(method string, s *settings) (outgoing, error) {
 	if header["User-Agent"] == nil {
 		header.Set("User-Agent", "toolhost-http/"+version)
 	}
-	return outgoing{method: method, url: u, header: header}, nil
+	return outgoing{method: method, url: u, header: header, note: fragmentNote(in.URL)}, nil
 }
 
 func (in *common) view() pageOptions {
@@ -119,10 +120,23 @@ func (w *webPlugin) answered(ctx context.Context, c *client, o outgoing, v pageO
 		return nil, err
 	}
 	defer func() { _ = reply.Body.Close() }()
-	if reply.StatusCode >= http.StatusBadRequest {
-		return w.statusError(ctx, reply, hops)
+	result, err := w.result(ctx, reply, hops, v)
+	if o.note == "" {
+		return result, err
 	}
-	return w.show(ctx, reply, hops, v)
+	if e, ok := errors.AsType[*sdk.Error](err); ok {
+		e.Suggestion = strings.TrimSpace(e.Suggestion + " Note: " + o.note + ".")
+	} else if err == nil {
+		result.Add(sdk.TextContent("[" + o.note + "]"))
+	}
+	return result, err
+}
+
+func (w *webPlugin) result(ctx context.Context, r *http.Response, hops []redirect, v pageOptions) (*sdk.Result, error) {
+	if r.StatusCode >= http.StatusBadRequest {
+		return w.statusError(ctx, r, hops)
+	}
+	return w.show(ctx, r, hops, v)
 }
 
 type postArgs struct {

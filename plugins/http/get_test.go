@@ -97,6 +97,45 @@ func TestStructuredResult(t *testing.T) {
 	}
 }
 
+// The request line has the URL percent-encoded, also that of a redirect.
+func TestEncodedRequests(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			w.Header()["Location"] = []string{"/a%2Fb c/100%?q=a b\xe9"}
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		answers("text/plain", r.RequestURI)(w, r)
+	})
+	p := start(t, testHooks{}, open)
+	for given, sent := range map[string]string{"/?q=a b": "/?q=a%20b", "/?q=ä&r=<x>": "/?q=%C3%A4&r=%3Cx%3E",
+		"/a%2Fb c": "/a%2Fb%20c", "/old": "/a%2Fb%20c/100%25?q=a%20b%E9"} {
+		if got := body(t, fetch(t, p, base+given)); got != sent {
+			t.Errorf("%q is sent as %q, want %q", given, got, sent)
+		}
+	}
+}
+
+// A fragment is never sent, so that one which looks like a part of a value is noted.
+func TestFragmentNote(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/none" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		answers("text/plain", r.RequestURI)(w, r)
+	})
+	p := start(t, testHooks{}, open)
+	for given, noted := range map[string]bool{"/?q=C#": true, "/?q=C# tutorial": true, "/?q=C#&page=2": true,
+		"/tags/#go+http": true, "/?q=C%23": false, "/?v=2#part-1": false, "/": false} {
+		r := fetch(t, p, base+given)
+		if got := strings.Contains(textOf(r), "write the # as %23]"); got != noted {
+			t.Errorf("%q: %s", given, textOf(r))
+		}
+	}
+	wantError(t, fetch(t, p, base+"/none#a b"), "HTTPStatus", "write the # as %23.")
+}
+
 func TestReadContinues(t *testing.T) {
 	var b strings.Builder
 	for i := range 30_000 {
