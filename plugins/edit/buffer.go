@@ -47,6 +47,9 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 	if err := b.form.fits(b.place.Path, c.New); err != nil {
 		return nil, err
 	}
+	if oldMac(b.text) && !strings.Contains(strings.ReplaceAll(c.Old, "\r\n", ""), "\r") {
+		c.Old, c.New = withCR(c.Old), withCR(c.New)
+	}
 	c.Inserted = b.inserted
 	plan, err := match.NewText(b.place.Path, b.text).Plan(c)
 	if err != nil {
@@ -59,6 +62,12 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 	b.inserted = insertedAfter(b.inserted, plan.Edits)
 	return plan, nil
 }
+
+// oldMac reports a text whose lines end with CR alone. Tools that read show that as LF.
+func oldMac(text []byte) bool { return bytes.Contains(text, cr) && !bytes.Contains(text, lf) }
+
+// withCR makes every line ending CR.
+func withCR(text string) string { return strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text) }
 
 func checkStrings(c match.Change) error {
 	switch {

@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	lf, crlf = []byte("\n"), []byte("\r\n")
+	cr, lf, crlf = []byte("\r"), []byte("\n"), []byte("\r\n")
+
 	utf8Mark = []byte("\xEF\xBB\xBF")
 )
 

@@ -324,3 +324,29 @@ func checkChange(t *testing.T, c *change, plan *match.Plan, before, after []byte
 	}
 	checkDiff(t, string(before), string(after))
 }
+
+// Tools that read show CR as LF where a file has no LF, so an edit takes LF for it, and keeps CR.
+func TestFilesWithCRAlone(t *testing.T) {
+	for _, c := range []struct{ before, from, to, want string }{
+		{"a\rb\rc\r", "b", "B", "a\rB\rc\r"},
+		{"a\rb\rc\r", "a\nb", "x\ny\nz", "x\ry\rz\rc\r"},
+		{"a\rb\rc\r", "a\r\nb\r\n", "x\r\n", "x\rc\r"},
+		{"a\rb\rc\r", "b", "1\n2", "a\r1\r2\rc\r"},
+		{"a\rb\rc\r", "a\rb", "x\ry", "x\ry\rc\r"},
+		{"a\rb\rc\r", "a\rb", "a\nb", "a\nb\rc\r"}, // asked for as such
+		{"\xFF\xFEa\x00\r\x00b\x00", "a\nb", "x\ny", "\xFF\xFEx\x00\r\x00y\x00"},
+		{"a\rb\nc\n", "c", "1\n2", "a\rb\n1\n2\n"}, // CR is no line ending there
+	} {
+		f := start(t, "mac", c.before)
+		result := f.run(t, "replace", args{"path": "mac", "old_string": c.from, "new_string": c.to})
+		if result.Error != nil {
+			t.Errorf("%q, %q: %v", c.before, c.from, result.Error)
+		}
+		f.holds(t, "mac", c.want)
+	}
+	f := start(t, "mac", "a\rb\rc\r")
+	edits := []args{{"path": "mac", "old_string": "a\nb", "new_string": "1\n2"},
+		{"path": "mac", "old_string": "2\nc\n", "new_string": "3\n"}}
+	f.run(t, "multi", args{"edits": edits})
+	f.holds(t, "mac", "1\r3\r")
+}

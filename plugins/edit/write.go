@@ -40,7 +40,7 @@ func addWrite(p *sdk.Plugin, e *editor) {
 		Description: "Creates a file, or with overwrite=true replaces all that an existing one holds.\n" +
 			"To change a part of a file use replace: it is shorter, and cannot lose the rest.\n" +
 			"A file that is overwritten keeps its mode, its encoding with the byte order mark, its line endings if all are " +
-			"CRLF, and a newline at its end. undo brings back what it held.\n" +
+			"CRLF or all CR, and a newline at its end. undo brings back what it held.\n" +
 			"Gives the bytes, the new etag, and a diff when a file was overwritten. Files that hold secrets, such as .env, " +
 			"are refused.",
 		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.Yes, OpenWorld: sdk.No},
@@ -147,8 +147,9 @@ type replacedForm struct {
 	lost bool     // the file was no text, or in no encoding that could be kept
 }
 
-// keepForm gives content the encoding, the byte order mark, the CRLF line endings and the last newline of what was
-// before. Models do not see those when they read, so content without them does not mean that they are to be removed.
+// keepForm gives content the encoding, the byte order mark, the CRLF or CR line endings and the last newline of what
+// was before. Models do not see those when they read, so content without them does not mean that they are to be
+// removed.
 func keepForm(path, content string, before []byte, legacy *form) (*replacedForm, error) {
 	k := &replacedForm{form: formOf(before, legacy)}
 	old, err := k.form.decode(path, before)
@@ -162,6 +163,10 @@ func keepForm(path, content string, before []byte, legacy *form) (*replacedForm,
 		text = bytes.ReplaceAll(text, lf, crlf)
 		k.what = append(k.what, "its CRLF line endings")
 	}
+	if oldMac(old) && bytes.Contains(text, lf) && !bytes.Contains(text, cr) {
+		text = bytes.ReplaceAll(text, lf, cr)
+		k.what = append(k.what, "its CR line endings")
+	}
 	text = k.lastNewline(text, old)
 	if own := bytes.TrimPrefix(text, utf8Mark); len(own) < len(text) && len(k.form.mark) > 0 {
 		text = own // the file has one already
@@ -174,14 +179,18 @@ func keepForm(path, content string, before []byte, legacy *form) (*replacedForm,
 
 // lastNewline ends text with one if the file had one.
 func (k *replacedForm) lastNewline(text, old []byte) []byte {
-	if len(text) == 0 || !bytes.HasSuffix(old, lf) || bytes.HasSuffix(text, lf) {
+	end := lf
+	switch {
+	case oldMac(old) && !bytes.Contains(text, lf):
+		end = cr
+	case bytes.HasSuffix(old, crlf) && (bytes.Contains(text, crlf) || !bytes.Contains(text, lf)):
+		end = crlf
+	}
+	if len(text) == 0 || !bytes.HasSuffix(old, end) || bytes.HasSuffix(text, lf) || bytes.HasSuffix(text, end) {
 		return text
 	}
 	k.what = append(k.what, "the newline at its end")
-	if bytes.HasSuffix(old, crlf) && (bytes.Contains(text, crlf) || !bytes.Contains(text, lf)) {
-		return append(text, crlf...)
-	}
-	return append(text, lf...)
+	return append(text, end...)
 }
 
 func (f form) inWords() string {

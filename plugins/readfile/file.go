@@ -182,7 +182,7 @@ func (e *excerpt) view(path string, d *decoded, etag string) *fileView {
 	if e.total >= 0 {
 		out.TotalLines = &e.total
 	}
-	notes := append(e.notes(d), endings)
+	notes := append(e.notes(d), endings...)
 	if etag != "" {
 		notes = append(notes, "etag "+etag)
 	}

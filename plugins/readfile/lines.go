@@ -275,20 +275,34 @@ func (d *tailReader) last(w window, n int) (lines []piece) {
 	return lines
 }
 
-// endings returns the text to show and a note about its line endings. CRLF becomes LF when every line has it: models
-// copy what they read, and LF is what they write. Mixed endings stay, or what is shown could not be distinguished.
-func (e *excerpt) endings() ([]byte, string) {
+// endings returns the text to show and notes about its line endings. CRLF becomes LF when every line has it, and CR in
+// a text that has no LF: models copy what they read, and LF is what they write. Mixed endings stay, or what is shown
+// could not be distinguished.
+func (e *excerpt) endings() (text []byte, notes []string) {
 	crlf := bytes.Count(e.text, []byte("\r\n"))
 	lf := bytes.Count(e.text, []byte("\n")) - len(e.long) // whose newlines are ours
+	alone := bytes.Count(e.text, []byte("\r")) - crlf
+	if e.cut > 0 && bytes.HasSuffix(e.text, []byte("\r")) { // the LF may be what was cut off
+		alone--
+	}
+	if alone > 0 && lf == 0 && e.total == 1 {
+		return bytes.ReplaceAll(e.text, []byte("\r"), []byte("\n")),
+			[]string{"line endings are CR alone, shown as LF; by number all of them are one line"}
+	}
+	text = e.text
 	switch {
 	case crlf == 0:
-		return e.text, ""
 	case crlf >= lf:
-		return bytes.ReplaceAll(e.text, []byte("\r\n"), []byte("\n")), "line endings are CRLF, shown as LF"
+		text = bytes.ReplaceAll(e.text, []byte("\r\n"), []byte("\n"))
+		notes = append(notes, "line endings are CRLF, shown as LF")
+	default:
+		notes = append(notes, fmt.Sprintf("mixed line endings, shown as they are: %d of these %s with CRLF", crlf,
+			textutil.Count(lf, "line")+" end"))
 	}
-	return e.text, fmt.Sprintf("mixed line endings, shown as they are: %d of these %s with CRLF", crlf,
-		textutil.Count(lf, "line")+
-			" end")
+	if alone > 0 {
+		notes = append(notes, textutil.Count(alone, "CR character")+" without LF, no line ending, shown unchanged")
+	}
+	return text, notes
 }
 
 // notes are for the model: what the text is not, and how to get the rest.

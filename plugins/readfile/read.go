@@ -35,7 +35,7 @@ type readInput struct {
 
 const readDescription = `Reads a text file, or several in one call. Shows images (PNG, JPEG, GIF, WebP), and notebooks (.ipynb) cell by cell.
 
-The text comes exactly as it is in the file; CRLF line endings are shown as LF. Notes in [brackets] after it are not part of the file: they say which lines it is, what was left out, and how to get the rest.
+The text comes exactly as it is in the file; CRLF line endings, and those that are CR alone, are shown as LF. Notes in [brackets] after it are not part of the file: they say which lines it is, what was left out, and how to get the rest.
 Without a range the first 2000 lines are read, at most 100 KiB, and lines are cut at 2000 characters. For parts of long files give start_line and end_line, or tail for the last lines.
 line_numbers=true puts a number and a tab before each line, for talking about lines; leave them out of text for edit tools.
 Give paths to read several files at once: each comes under a line "==> path <==", and one that fails says so in its place. Patterns such as *.go are not expanded: find names with glob or list, and text in files with grep.

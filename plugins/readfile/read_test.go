@@ -31,6 +31,8 @@ func numberedLines(n int) string {
 	return b.String()
 }
 
+const crNote = "[line endings are CR alone, shown as LF; by number all of them are one line]"
+
 func TestRead(t *testing.T) {
 	long := strings.Repeat("é", maxLineChars)
 	tests := []struct {
@@ -90,7 +92,27 @@ func TestRead(t *testing.T) {
 				"[line endings are CRLF, shown as LF]", 1, 3, 3, true, ""},
 		{"mixed endings", "a\r\nb\nc\n", ``, "a\r\nb\nc\n",
 			"[mixed line endings, shown as they are: 1 of these 3 lines end with CRLF]", 1, 3, 3, false, ""},
-		{"carriage returns alone", "a\rb\n", ``, "a\rb\n", "", 1, 1, 1, false, ""},
+		{"a CR in a line", "a\rb\n", ``, "a\rb\n", "[1 CR character without LF, no line ending, shown unchanged]", 1, 1, 1,
+			false, ""},
+		{"CR beside CRLF", "a\r\r\nb\rc\r\n", ``, "a\r\nb\rc\n", "[line endings are CRLF, shown as LF]\n" +
+			"[2 CR characters without LF, no line ending, shown unchanged]", 1, 2, 2, false, ""},
+		{"all three endings", "a\rb\nc\r\n", ``, "a\rb\nc\r\n",
+			"[mixed line endings, shown as they are: 1 of these 2 lines end with CRLF]\n" +
+				"[1 CR character without LF, no line ending, shown unchanged]", 1, 2, 2, false, ""},
+		{"CR alone", "a\rb\r", ``, "a\nb\n", crNote, 1, 1, 1, false, ""},
+		{"CR alone, no end", "a\rb", `"line_numbers":true`, "     1\ta\nb", crNote, 1, 1, 1, false, ""},
+		{"CR alone, from the end", "a\rb\r", `"tail":1`, "a\nb\n", crNote, 1, 1, 1, false, ""},
+		{"CR alone, utf-16", "\xFF\xFEa\x00\r\x00b\x00", ``, "a\nb", "[decoded from utf-16le]\n" + crNote, 1, 1, 1, false,
+			"utf-16le"},
+		{"CR alone, cut", strings.Repeat("a\r", 2000), ``, strings.Repeat("a\n", 1000) + "\n",
+			"[cut at 2000 characters: line 1 (4000 bytes); for the whole of it read it alone: start_line=1, end_line=1]\n" +
+				crNote, 1, 1, 1, true, ""},
+		{"CR in the first line", "a\rb\nc\n", `"end_line":1`, "a\rb\n",
+			"[lines 1-1 of 2; continue with start_line=2]\n[1 CR character without LF, no line ending, shown unchanged]", 1, 1,
+			2, false, ""},
+		{"cut in a CRLF", "abc\r\nd\r\n", `"max_bytes":4`, "abc\r",
+			"[line 1 of 2 has 5 bytes, the first 4 are shown; raise max_bytes (up to 1048576); continue with start_line=2]", 1, 1,
+			2, true, ""},
 		{"byte order mark", "\xEF\xBB\xBFa\n", ``, "a\n",
 			"[the file starts with a UTF-8 byte order mark, which is not shown]", 1, 1, 1, false, ""},
 		{"nothing but a mark", "\xEF\xBB\xBF", ``, "",
