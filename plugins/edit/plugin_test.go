@@ -84,6 +84,9 @@ func (f *fixture) fails(t testing.TB, name, tool string, a args) *sdk.Error {
 	if diff := cmp.Diff(error(e), err); diff != "" {
 		t.Errorf("the preview fails in another way (-call +preview):\n%s", diff)
 	}
+	if e.Suggestion == "" && !strings.Contains(e.Message, "do not fit") { // the sdk's message is enough
+		t.Errorf("%s does not say what to do: %s", name, e.Message)
+	}
 	return e
 }
 

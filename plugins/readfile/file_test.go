@@ -233,9 +233,9 @@ func TestPathsArguments(t *testing.T) {
 	f.run(t, "read", `{"paths":[%s]}`, fifty)
 	tests := []struct{ arguments, name, message string }{
 		{`{"paths":[` + fifty + `,"a"]}`, "InvalidArguments", "51 files, at most 50"},
-		{`{"path":"a","paths":["a"]}`, "InvalidArguments", "either path or paths, not both"},
-		{`{}`, "InvalidArguments", "give path, or paths"},
-		{`{"paths":[]}`, "InvalidArguments", "give path, or paths"},
+		{`{"path":"a","paths":["a"]}`, "InvalidArguments", "path and paths are both given"},
+		{`{}`, "InvalidArguments", "neither path nor paths"},
+		{`{"paths":[]}`, "InvalidArguments", "neither path nor paths"},
 		{`{"paths":[""]}`, "InvalidPath", "empty"},
 	}
 	for _, test := range tests {

@@ -92,9 +92,10 @@ func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.R
 func (in *globInput) check() error {
 	switch {
 	case in.Limit < 0 || in.Limit > maxFound:
-		return invalid(fmt.Sprintf("limit must be from 1 to %d", maxFound))
+		return invalid(fmt.Sprintf("limit must be from 1 to %d", maxFound),
+			"Leave limit out for its default; for more files narrow the pattern.")
 	case in.Sort != "" && in.Sort != "newest" && in.Sort != "name":
-		return invalid("sort must be newest or name")
+		return invalid("sort must be newest or name", "Leave sort out for its default.")
 	}
 	return nil
 }

@@ -148,11 +148,13 @@ func (in *grepInput) check() error {
 			Message:    "pattern is empty, which matches every line",
 			Suggestion: "Write what to search for; to see a whole file use read."}
 	case in.Limit < 0 || in.Limit > maxMatches || in.PerFile < 0 || in.PerFile > maxMatches:
-		return invalid(fmt.Sprintf("limit and per_file must be from 1 to %d", maxMatches))
+		return invalid(fmt.Sprintf("limit and per_file must be from 1 to %d", maxMatches),
+			"Leave them out for their defaults; for more matches narrow the search.")
 	case in.Before < 0 || in.Before > maxContext || in.After < 0 || in.After > maxContext:
-		return invalid(fmt.Sprintf("before and after must be from 0 to %d", maxContext))
+		return invalid(fmt.Sprintf("before and after must be from 0 to %d", maxContext),
+			"For more lines around a match read the file by line numbers.")
 	case !slices.Contains([]string{"", "content", "files", "count"}, in.Mode):
-		return invalid("mode must be content, files or count")
+		return invalid("mode must be content, files or count", "Leave mode out for content.")
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func TestTailIsNoRange(t *testing.T) {
 	f := start(t, "a", "text")
 	for _, arguments := range []string{`"tail":1,"start_line":2`, `"tail":1,"end_line":1`} {
 		contains(t, f.fails(t, "InvalidArguments", "read", `{"path":"a",%s}`, arguments).Message,
-			"either tail, or start_line and end_line")
+			"tail is given with start_line or end_line")
 	}
 	f.fails(t, "InvalidArguments", "read", `{"path":"a","tail":-1}`)
 }

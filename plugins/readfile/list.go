@@ -62,7 +62,8 @@ func addList(p *sdk.Plugin, c *config) {
 
 func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error) {
 	if in.Depth < 0 || in.Depth > maxDepth {
-		return nil, invalid(fmt.Sprintf("depth must be from 1 to %d", maxDepth))
+		return nil, invalid(fmt.Sprintf("depth must be from 1 to %d", maxDepth),
+			"For what lies deeper list a directory below.")
 	}
 	if in.Path == "" {
 		in.Path = "."

@@ -55,6 +55,9 @@ func (f *fixture) fails(t testing.TB, name, tool, arguments string, a ...any) *s
 	if result.Error.Name != name {
 		t.Fatalf("%s failed with %s (%s), want %s", tool, result.Error.Name, result.Error.Message, name)
 	}
+	if e := result.Error; e.Suggestion == "" && !strings.Contains(e.Message, "do not fit") { // the sdk's message is enough
+		t.Errorf("%s does not say what to do: %s", name, result.Error.Message)
+	}
 	return result.Error
 }
 

@@ -72,11 +72,13 @@ func (c *config) read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.R
 func (c *config) newReadCall(in readInput) (*readCall, error) {
 	switch {
 	case in.Path == "" && len(in.Paths) == 0:
-		return nil, invalid("give path, or paths for several files")
+		return nil, invalid("neither path nor paths is given",
+			"Give path for one file, or paths for several, such as [\"a.go\",\"b.go\"].")
 	case in.Path != "" && len(in.Paths) > 0:
-		return nil, invalid("give either path or paths, not both")
+		return nil, invalid("path and paths are both given", "Give one of them; paths may hold a single file.")
 	case len(in.Paths) > maxPaths:
-		return nil, invalid(fmt.Sprintf("paths has %d files, at most %d can be read in one call", len(in.Paths), maxPaths))
+		return nil, invalid(fmt.Sprintf("paths has %d files, at most %d can be read in one call", len(in.Paths), maxPaths),
+			"Read them in several calls.")
 	}
 	window, err := in.window()
 	if err != nil {
@@ -95,11 +97,13 @@ func (in readInput) window() (window, error) {
 	switch {
 	case min(in.StartLine, in.EndLine, in.Tail, in.MaxBytes) < 0 || in.MaxBytes > maxBytes:
 		return window{}, invalid(fmt.Sprintf("start_line, end_line, tail and max_bytes must be positive, and max_bytes at "+
-			"most %d", maxBytes))
+			"most %d", maxBytes), "Leave out those that you do not need; for the last lines give tail.")
 	case in.Tail > 0 && (in.StartLine > 1 || in.EndLine > 0): // 1 is what absent means
-		return window{}, invalid("give either tail, or start_line and end_line, not both")
+		return window{}, invalid("tail is given with start_line or end_line",
+			"Give tail alone for the last lines, or start_line and end_line for a range.")
 	case in.EndLine > 0 && in.EndLine < first:
-		return window{}, invalid(fmt.Sprintf("end_line %d lies before start_line %d", in.EndLine, first))
+		return window{}, invalid(fmt.Sprintf("end_line %d lies before start_line %d", in.EndLine, first),
+			"Both count lines from 1: end_line is the last line to read, not how many. Leave it out to read on from start_line.")
 	}
 	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars,
 		numbers: in.LineNumbers}
@@ -115,8 +119,8 @@ func (in readInput) window() (window, error) {
 	return out, nil
 }
 
-func invalid(message string) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: message}
+func invalid(message, suggestion string) error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: message, Suggestion: suggestion}
 }
 
 // encode returns the JSON of our own output structs, which always have one.

@@ -26,7 +26,8 @@ func Explain(path string, err error) error {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		err = e // its text without the names, which the message has
 	}
-	return &sdk.Error{Name: failure(err), Message: fmt.Sprintf("%s: %v", quote(path), err)}
+	name := failure(err)
+	return &sdk.Error{Name: name, Message: fmt.Sprintf("%s: %v", quote(path), err), Suggestion: systemAdvice[name]}
 }
 
 // explainWrite is Explain for what the system says to a write, after which all is as it was.
@@ -34,11 +35,22 @@ func explainWrite(path string, err error) error {
 	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil {
 		return err
 	}
-	e := &sdk.Error{Name: failure(err), Message: Explain(path, err).Error() + "; nothing was written"}
+	name := failure(err)
+	e := &sdk.Error{Name: name, Message: Explain(path, err).Error() + "; nothing was written",
+		Suggestion: systemAdvice[name]}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		e.Suggestion = "The disk, or what of it may be used, is full: have room made, then repeat the call."
 	}
 	return e
+}
+
+// systemAdvice is what to do about an error of the system, by its name.
+var systemAdvice = map[string]string{
+	"FileNotFound":     "List the directory to see what is there.",
+	"PermissionDenied": "Do without it, or have its permissions changed first.",
+	"NotADirectory":    "List the directory above it: a part of the path is a file.",
+	"InvalidPath":      "Check the path: a name in it is too long, or has characters that the system does not take.",
+	"IOError":          "Try again. If it fails again, the file or its disk cannot be used: tell the user.",
 }
 
 func failure(err error) string {
@@ -67,12 +79,20 @@ func (p *Place) Regular() error {
 			Suggestion: "Name a file in it; a list tool shows what is there."}
 	case !p.Info.Mode().IsRegular():
 		return &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is a %s, not a regular file", quote(p.Path),
-			Kind(p.Info.Mode()))}
+			Kind(p.Info.Mode())), Suggestion: notRegularAdvice(p.Info.Mode())}
 	case p.Info.Mode().Perm()&0o444 == 0:
 		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("no user may read %s (mode %04o)", quote(p.Path),
-			p.Info.Mode().Perm())}
+			p.Info.Mode().Perm()), Suggestion: "Do without it, or have its mode changed first, such as with chmod u+r."}
 	}
 	return nil
+}
+
+func notRegularAdvice(m fs.FileMode) string {
+	if m&fs.ModeSymlink != 0 {
+		return "Name the file that the link leads to."
+	}
+	return "File tools use regular files only. If it must be used, run a program on it through a shell tool, with a time " +
+		"limit."
 }
 
 // writable is Regular for a file to write: replacing a read-only file by renaming another onto it would work, and is

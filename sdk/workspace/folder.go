@@ -52,7 +52,8 @@ func openFolder(in *os.Root, name, shown string) (*Folder, error) {
 	}
 	if info, err := in.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		_ = root.Close()
-		return nil, &sdk.Error{Name: "NotADirectory", Message: quote(shown) + " is a symlink, not a directory"}
+		return nil, &sdk.Error{Name: "NotADirectory", Message: quote(shown) + " is a symlink, not a directory",
+			Suggestion: "Name the directory that the link leads to."}
 	}
 	return &Folder{Path: shown, root: root}, nil
 }
@@ -129,7 +130,8 @@ func (f *Folder) Readlink(name string) (string, error) {
 
 func singleName(name string) error {
 	if name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return &sdk.Error{Name: "InvalidPath", Message: quote(name) + " is not a name in a directory"}
+		return &sdk.Error{Name: "InvalidPath", Message: quote(name) + " is not a name in a directory",
+			Suggestion: "Give a single name, without a slash, that is not . or .."}
 	}
 	return nil
 }

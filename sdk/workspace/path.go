@@ -71,7 +71,8 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	}
 	if name := kernelFilesystem(f); err == nil && name != "" {
 		err = &sdk.Error{Name: "NotARegularFile",
-			Message: fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name)}
+			Message:    fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name),
+			Suggestion: "Read what it says with a program, such as cat, through a shell tool."}
 	}
 	if err != nil {
 		_ = f.Close()
@@ -175,7 +176,8 @@ func (s *search) run() error {
 	for err == nil && s.Info != nil && len(s.todo) > 0 {
 		if s.taken++; s.taken+len(s.todo) > maxParts {
 			return &sdk.Error{Name: "InvalidPath",
-				Message: fmt.Sprintf("%s leads through more than %d folders and links", quoteShort(s.Path), maxParts)}
+				Message:    fmt.Sprintf("%s leads through more than %d folders and links", quoteShort(s.Path), maxParts),
+				Suggestion: "Give a shorter path to the file, without links on the way."}
 		}
 		part := s.todo[0]
 		s.todo = s.todo[1:]
@@ -231,7 +233,9 @@ func (s *search) stop(gap string) error {
 
 func (s *search) follow(link string) error {
 	if s.links++; s.links > maxLinks {
-		return &sdk.Error{Name: "LinkLoop", Message: quote(s.Path) + " leads through too many symlinks; some may form a loop"}
+		return &sdk.Error{Name: "LinkLoop",
+			Message:    quote(s.Path) + " leads through too many symlinks; some may form a loop",
+			Suggestion: "Name the file itself. A list tool shows where each link on the way leads."}
 	}
 	target, err := s.root.root.Readlink(link)
 	if err != nil {

@@ -41,7 +41,8 @@ type Root struct {
 // one that this process may read; else the error is WorkspaceUnavailable. Close it after use.
 func Open(dir string) (*Root, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &sdk.Error{Name: "WorkspaceUnavailable", Message: "the call has no absolute work folder"}
+		return nil, &sdk.Error{Name: "WorkspaceUnavailable", Message: "the call has no absolute work folder",
+			Suggestion: "Tell the user: the program that makes the call must give an absolute folder."}
 	}
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -100,7 +101,8 @@ func (r *Root) shown(rel string) string {
 }
 
 func unavailable(err error) error {
-	return &sdk.Error{Name: "WorkspaceUnavailable", Message: "the work folder cannot be opened: " + err.Error()}
+	return &sdk.Error{Name: "WorkspaceUnavailable", Message: "the work folder cannot be opened: " + err.Error(),
+		Suggestion: "Tell the user: the folder must exist, and toolhost must be allowed to read it."}
 }
 
 // Close closes the workspace. Files that were opened through it stay open.
@@ -116,7 +118,7 @@ func (r *Root) Find(path string) (*Place, error) {
 	}
 	if len(path) > maxPath {
 		return nil, &sdk.Error{Name: "InvalidPath", Message: fmt.Sprintf("the path %s has %d bytes, at most %d are allowed",
-			quoteShort(path), len(path), maxPath)}
+			quoteShort(path), len(path), maxPath), Suggestion: "Give the path of one file, no content and no list."}
 	}
 	rel, ok := r.relative(path)
 	if !ok {

@@ -123,6 +123,11 @@ func check(t testing.TB, err error) {
 // fails checks that err is an error for the model with this name.
 func fails(t testing.TB, err error, name string) *sdk.Error {
 	t.Helper()
+	defer func() {
+		if e, ok := errors.AsType[*sdk.Error](err); ok && e.Suggestion == "" {
+			t.Errorf("%s does not say what to do: %s", e.Name, e.Message)
+		}
+	}()
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok || e.Name != name {
 		t.Fatalf("failed with %v (%+v), want %s", err, e, name)
