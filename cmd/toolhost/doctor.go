@@ -168,11 +168,12 @@ func (d *diagnosis) printTables(g *globals) {
 
 func (d *diagnosis) printPlugins(g *globals) {
 	rows := [][]string{{"PLUGIN", "SANDBOX", "NETWORK", ""}}
+	missing := map[string]string{} // where each text about missing protection is shown
 	for _, p := range d.Plugins {
-		rows = append(rows, p.row(p.Name))
+		rows = append(rows, p.row(p.Name, missing))
 	}
 	for _, p := range d.Discovery {
-		rows = append(rows, p.row("discovery "+p.Name))
+		rows = append(rows, p.row("discovery "+p.Name, missing))
 	}
 	if len(rows) > 1 {
 		fmt.Fprintln(g.out)
@@ -195,13 +196,21 @@ func readOnlyWords(paths []string) string {
 	return "cannot change " + strings.Join(short, ", ")
 }
 
-func (p pluginFinding) row(name string) []string {
+// row is the plugin's line of the table. What it lacks is shown for the first plugin that lacks the same; shown has the
+// names of those.
+func (p pluginFinding) row(name string, shown map[string]string) []string {
 	network := "yes"
 	if !p.Network {
 		network = "no"
 	}
+	missing := strings.Join(p.Missing, "; ")
+	if first := shown[missing]; p.Refused == "" && first != "" {
+		missing = "the same as " + first
+	} else if p.Refused == "" && missing != "" {
+		shown[missing] = name
+	}
 	return []string{name, sandboxWords(&p.Confinement), network,
-		cmp.Or(p.Refused, strings.Join(p.Missing, "; "), readOnlyWords(p.ReadOnly))}
+		cmp.Or(p.Refused, missing, readOnlyWords(p.ReadOnly))}
 }
 
 // sandboxWords is a level in a table: the requested one and the effective one, if that is lower.

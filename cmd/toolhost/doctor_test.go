@@ -53,7 +53,7 @@ func TestExamine(t *testing.T) {
 func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.hcl")
 	writeConfig(t, path, "plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin "+
-		"\"b\" {\n command = [\"sh\"]\n}\n")
+		"\"b\" {\n command = [\"sh\"]\n}\nplugin \"c\" {\n command = [\"sh\"]\n}\n")
 	c, err := bootstrap.Load(bootstrap.Options{Config: path})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,8 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 	var out bytes.Buffer
 	g := &globals{terminal: terminal{out: &stdoutWriter{w: &out}, err: io.Discard}}
 	d.printTables(g)
-	for _, want := range []string{"confined→supervised", `it requires the sandbox level "confined"`, "no Landlock"} {
+	for _, want := range []string{"confined→supervised", `it requires the sandbox level "confined"`, "no Landlock",
+		"the same as b\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
@@ -148,7 +149,8 @@ func TestStatusOfLess(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, got, err)
 		}
 		said := ""
-		for _, line := range missingProtection("x", &got) {
+		status := pluginStatus{Status: supervise.Status{Name: "x", Sandbox: &got}}
+		for _, line := range missingProtection([]pluginStatus{status}) {
 			said += line.Error()
 		}
 		if (said == "") != (c.want == "") || !strings.HasPrefix(said, c.want) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -206,6 +207,47 @@ func TestNoNamespacesAreWarnedOf(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "ran-"+name)); (err == nil) != (want.code == exitOK) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What plugins lack is reported once, with their names, by warnings and by the table of states.
+func TestReducedLevelIsReportedOnce(t *testing.T) {
+	if m := proctree.DetectCapabilities(); !m.Seccomp || !m.ReadOnlyMounts() {
+		t.Log("this machine has no filter that refuses namespaces, or has none to refuse")
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, text := filepath.Join(dir, "config.hcl"), ""
+	for i := range 4 {
+		text += fmt.Sprintf("plugin \"p%d\" {\n  command = [%q]\n  sandbox {\n    write = [%q]\n  }\n}\n", i,
+			filepath.Join(bin, "toolhost-plugin-readfile"), t.TempDir())
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	c := proctree.Cmd{Path: program, Name: "toolhost", Stdout: &out, Stderr: &errs, Dir: dir,
+		Args:    []string{"--config", path, "--log-level", "warn", "status"},
+		Env:     append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_RUNTIME_DIR="),
+		Sandbox: proctree.Sandbox{NoNewPrivileges: true, NoRareCalls: true}}
+	if exit, err := c.Run(t.Context()); err != nil || exit.Code != exitOK {
+		t.Fatalf("%v, %v: %s", exit, err, &errs)
+	}
+	for what, c := range map[string]struct{ printed, begins string }{
+		"warnings": {errs.String(), `(?m)^.*plugins ("p\d", ){2}"p\d" and "p\d" request the sandbox level "confined", but ` +
+			`run at "supervised": `},
+		"table": {out.String(), `(?m)^plugins "p0", "p1", "p2" and "p3" run at the sandbox level "supervised" only: `},
+	} {
+		for _, cause := range []string{"there are no process namespaces", "without process namespaces"} {
+			if n := len(regexp.MustCompile(c.begins+cause).FindAllString(c.printed, -1)); n != 1 ||
+				strings.Count(c.printed, cause) != 1 {
+				t.Errorf("%s: %q is reported %d times for all:\n%s", what, cause, n, c.printed)
+			}
 		}
 	}
 }

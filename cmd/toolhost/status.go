@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -135,24 +134,40 @@ func (g *globals) printNotices(notices []error, all []pluginStatus) {
 		if p.Overdue > 0 {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, overdueWords(p.Overdue)))
 		}
-		notices = append(notices, missingProtection(p.Name, p.Sandbox)...)
 	}
-	for _, n := range notices {
+	for _, n := range append(notices, missingProtection(all)...) {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
 }
 
-// missingProtection says what a plugin lacks of its requested level.
-func missingProtection(name string, c *sandbox.Confinement) (out []error) {
-	if c == nil {
-		return nil
+// missingProtection says what plugins lack of their requested levels: each thing once, with the plugins that lack it.
+func missingProtection(all []pluginStatus) (out []error) {
+	type lack struct{ level, missing string }
+	var order []lack
+	names := map[lack][]string{}
+	for _, p := range all {
+		if p.Sandbox == nil {
+			continue
+		}
+		level := fmt.Sprintf("%q only", p.Sandbox.Effective)
+		if p.Sandbox.Effective == p.Sandbox.Requested {
+			level = fmt.Sprintf("%q, but", p.Sandbox.Effective)
+		}
+		for _, m := range p.Sandbox.Missing {
+			l := lack{level, m}
+			if names[l] == nil {
+				order = append(order, l)
+			}
+			names[l] = append(names[l], p.Name)
+		}
 	}
-	level := fmt.Sprintf("%q only", c.Effective)
-	if c.Effective == c.Requested {
-		level = fmt.Sprintf("%q, but", c.Effective)
-	}
-	for _, m := range c.Missing {
-		out = append(out, fmt.Errorf("plugin %q runs at the sandbox level %s: %s", name, level, m))
+	for _, l := range order {
+		run := "runs"
+		if len(names[l]) > 1 {
+			run = "run"
+		}
+		out = append(out, fmt.Errorf("%s %s at the sandbox level %s: %s", supervise.NamePlugins(names[l]), run, l.level,
+			l.missing))
 	}
 	return out
 }

@@ -98,7 +98,7 @@ type Options struct {
 // A Notice is a message for the operator.
 type Notice struct {
 	Kind   NoticeKind
-	Plugin string // the plugin concerned, if any
+	Plugin string // the plugin concerned, if any; where Err names several, the one that was started
 	Err    error
 }
 
@@ -109,7 +109,7 @@ type NoticeKind string
 const (
 	NoticeLeftOut  NoticeKind = "left_out" // a plugin, or a source of plugins, cannot be used
 	NoticeUnlocked NoticeKind = "unlocked" // a plugin runs although it is not in the lock file
-	NoticeSandbox  NoticeKind = "sandbox"  // a plugin runs at a lower sandbox level than requested
+	NoticeSandbox  NoticeKind = "sandbox"  // plugins run at a lower sandbox level than requested, for one reason
 	NoticeAnswers  NoticeKind = "answers"  // remembered approvals that no longer hold
 )
 
@@ -200,7 +200,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		}
 	}
 	supervised := p.superviseOptions()
-	supervised.OnState, supervised.Logger = i.onState, o.Logger
+	supervised.OnState, supervised.OnReduced, supervised.Logger = i.onState, i.onReduced, o.Logger
 	if i.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, err
 	}
@@ -346,9 +346,11 @@ func (i *Instance) onState(status supervise.Status) {
 	if i.options.OnState != nil {
 		i.options.OnState(status)
 	}
-	if c := status.Sandbox; status.State == supervise.Ready && c != nil && c.Effective != c.Requested {
-		i.notice(NoticeSandbox, status.Name, reducedSandbox(status.Name, c))
-	}
+}
+
+// onReduced reports one reason why plugins run at a lower sandbox level than requested.
+func (i *Instance) onReduced(r supervise.Reduction) {
+	i.notice(NoticeSandbox, r.Plugins[0], fmt.Errorf("%w (see toolhost doctor)", r))
 }
 
 // announce reports what was left out, and what is not locked.

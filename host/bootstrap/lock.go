@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // LockState says how a plugin compares with the lock file; "" when there is none.
@@ -90,12 +89,6 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 		}
 	}
 	return out
-}
-
-// reducedSandbox returns a notice of a plugin's level, and what is missing for the requested one.
-func reducedSandbox(plugin string, c *sandbox.Confinement) error {
-	return fmt.Errorf("plugin %q requests the sandbox level %q, but runs at %q: %s (see toolhost doctor)",
-		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
 }
 
 // A LockPlan compares plugins with the lock file, and can write it. Its steps, in order: PlanLock starts

@@ -122,8 +122,10 @@ func (r *runner) join() error {
 	if err != nil {
 		return err
 	}
-	r.prepared(sandbox.Prepared{Confinement: r.spec.attachedConfinement()})
+	confinement := r.spec.attachedConfinement()
+	r.prepared(sandbox.Prepared{Confinement: confinement})
 	r.generation.child, r.token, r.handshake, r.at = c, a.Token, line, addressIn(line)
+	r.supervisor.reportReduced(r.spec, confinement)
 	return nil
 }
 

@@ -467,11 +467,7 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 		how.Release()
 		return nil, nil, err
 	}
-	if got := how.Confinement; got.Effective != got.Requested {
-		s.log.Warn("plugin runs at a lower sandbox level than requested", "plugin", r.spec.Name, "requested",
-			string(got.Requested),
-			"effective", string(got.Effective), "missing", got.Missing)
-	}
+	s.reportReduced(r.spec, how.Confinement)
 	return c, stdout, nil
 }
 

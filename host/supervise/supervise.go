@@ -35,6 +35,9 @@ type Options struct {
 	// OnState is called when a plugin changes its state or, by a reload, its generation, in order for each plugin. It must
 	// not block or call the plugin; Supervisor.Events has no such limits.
 	OnState func(Status)
+	// OnReduced is called when a plugin is launched at a lower sandbox level than requested: once for each reason, for all
+	// plugins that share it; nil logs a warning. It must not block.
+	OnReduced func(Reduction)
 	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the
 	// sockets, if there is one, and otherwise the system's temporary folder.
 	RunDir string
@@ -77,7 +80,10 @@ type Supervisor struct {
 	reloading chan struct{}    // holds a token during a reload
 	offline   bool
 	onState   func(Status)
+	onReduced func(Reduction)
 	events    events
+
+	reductions reductions
 
 	mu        sync.Mutex
 	closed    bool
@@ -121,12 +127,17 @@ func New(o Options) (*Supervisor, error) {
 		}
 	}
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
-	return &Supervisor{
+	s := &Supervisor{
 		launchContext: launchContext{workdir: workdir, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
 			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, capabilities: proctree.AssumedCapabilities},
-		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, removing: map[*Process]struct{}{},
-		reloading: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
-	}, nil
+		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, onReduced: o.OnReduced,
+		removing: map[*Process]struct{}{}, reloading: make(chan struct{}, 1),
+		starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
+	}
+	if s.onReduced == nil {
+		s.onReduced = s.logReduced
+	}
+	return s, nil
 }
 
 // Add adds a plugin, up to 256 of them. It starts nothing unless the spec is eager.
