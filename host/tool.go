@@ -106,19 +106,10 @@ func (t *Tool) forModel(model string) *Tool {
 
 // Arguments are the names of the arguments that the tool declares; nil when it declares none and accepts any.
 func (t *Tool) Arguments() map[string]bool {
-	var input struct {
-		Properties           map[string]json.RawMessage
-		AdditionalProperties any
+	if t.arguments == nil { // it is no tool of a host, but was read from its description
+		return arguments.NewSchema(t.InputSchema).Names()
 	}
-	if json.Unmarshal(t.InputSchema, &input) != nil ||
-		(len(input.Properties) == 0 && input.AdditionalProperties != false) {
-		return nil
-	}
-	names := map[string]bool{}
-	for name := range input.Properties {
-		names[name] = true
-	}
-	return names
+	return t.arguments().Names()
 }
 
 // newTool makes the host's tool, under a full name, from a plugin's definition. The schemas of a definition

@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +120,33 @@ func TestInvisibleCharactersThatStay(t *testing.T) {
 	}
 	if tools, _ := h.Tools(t.Context()); tools[0].Description != text {
 		t.Errorf("the description is %q", tools[0].Description)
+	}
+}
+
+// The arguments that rules may name are also those that a schema describes in its parts.
+func TestArgumentsOfATool(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string][]string{
+		`{"type":"object","properties":{"a":{}},"additionalProperties":false}`: {"a"},
+		`{"type":"object","properties":{"a":{}},"oneOf":[{"properties":{"b":{}}},{"$ref":"#/$defs/c"}],` +
+			`"$defs":{"c":{"properties":{"c":{}}}}}`: {"a", "b", "c"},
+		`{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"b":{}}}],"additionalProperties":false}`: {"a", "b"},
+		`{"type":"object","additionalProperties":false}`:                                                           {},
+		`{"type":"object","propertyNames":{"type":"string"},"additionalProperties":false}`:                         nil,
+		`{"type":"object"}`: nil,
+	} {
+		definition := tool("run")
+		definition.InputSchema = json.RawMessage(input)
+		listed, err := single(t, answering(sdk.Text(""), nil, definition), host.Options{}).Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []*host.Tool{listed[0], {Tool: definition}} {
+			names := of.Arguments()
+			if (names == nil) != (want == nil) || !slices.Equal(slices.Sorted(maps.Keys(names)), want) && len(want) > 0 {
+				t.Errorf("%s: %v", input, names)
+			}
+		}
 	}
 }
 

@@ -91,6 +91,8 @@ func TestUsageFollowsTheSchema(t *testing.T) {
 			"test__run takes a (required)."},
 		"nothing": {`{"type":"object","additionalProperties":false,"maxProperties":0}`,
 			"test__run takes no arguments: send {}."},
+		"branches":   {`{"type":"object","additionalProperties":false,"anyOf":[{"properties":{"c":{}}}]}`, ""},
+		"a map":      {`{"type":"object","additionalProperties":false,"propertyNames":{"maxLength":9}}`, ""},
 		"not listed": {`{"type":"object","maxProperties":0}`, ""},
 		"wide": {`{"type":"object","required":["property_99"],"properties":{` + strings.Join(wide, ",") + `}}`,
 			"test__run takes property_00 (string), property_01 (string), property_02 (string), property_03 (string), " +

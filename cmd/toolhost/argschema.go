@@ -65,12 +65,15 @@ func (s *argSchema) follow() *argSchema {
 	return s
 }
 
-// alternatives are the schemas one of which a value must match: the schema itself, when it has none.
+// alternatives are the schemas one of which a value must match: the schema itself, when it has none, or describes the
+// value beside them.
 func (s *argSchema) alternatives() []*argSchema {
 	s = s.follow()
+	var kind string
+	described := s.raw["type"] != nil && (!s.get("type", &kind) || kind != "object" || len(s.names) > 0)
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		var all []json.RawMessage
-		if s.get(keyword, &all) && len(all) > 0 && s.raw["type"] == nil {
+		if s.get(keyword, &all) && len(all) > 0 && !described {
 			var out []*argSchema
 			for _, raw := range all {
 				out = append(out, readSchema(raw, s.root).follow())

@@ -107,6 +107,11 @@ func TestArgumentsAsText(t *testing.T) {
 		[]string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments; remove "a"`) {
 		t.Errorf("a tool without arguments: %v", err)
 	}
+	const union = `{"type":"object","additionalProperties":false,"anyOf":[{"type":"object","properties":{"a":{"type":` +
+		`"integer"}}},{"type":"object","properties":{"b":{"type":"string"}}}]}`
+	if got, err := argumentsInWords("p__x", json.RawMessage(union), []string{"a=1"}); err != nil || string(got) != `{"a":1}` {
+		t.Errorf("a tool with alternatives: %s, %v", got, err)
+	}
 	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false,
 		"[1]": false, `"a=b"`: false, "=b": false, "a b=c": false} {
 		if isArgWord(word) != is {

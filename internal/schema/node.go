@@ -84,6 +84,14 @@ type bound struct {
 // anything reports a schema that asserts nothing.
 func (n *node) anything() bool { return !n.never && !n.asserts }
 
+// closed reports additionalProperties:false.
+func (n *node) closed() bool { return n.additional != nil && n.additional.never }
+
+// covers reports whether n itself describes all of these properties.
+func (n *node) covers(properties []member) bool {
+	return !slices.ContainsFunc(properties, func(m member) bool { return n.byName[m.name] == nil && !n.matches(m.name) })
+}
+
 // eachSub calls f for each schema that n holds or refers to.
 func (n *node) eachSub(f func(*node)) {
 	for _, field := range oneSchema {

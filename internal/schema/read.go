@@ -44,9 +44,36 @@ func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
 	if shared, err = r.link(root); err != nil {
 		return nil, nil, err
 	}
+	r.unclose()
 	r.loosen()
 	r.measure()
 	return root, shared, nil
+}
+
+// unclose reads additionalProperties:false in a foreign schema as it is meant where it refuses what the keywords beside
+// it describe, as generators write it that close every object. Beside a branch that names properties which the schema
+// itself does not, it is unevaluatedProperties; beside propertyNames alone it means nothing, and neither it does in a
+// part of allOf when another part names other properties.
+func (r *reader) unclose() {
+	if !r.foreign {
+		return
+	}
+	for _, n := range r.index {
+		for _, part := range n.allOf {
+			if part.closed() && !part.covers(n.declared(map[*node]bool{})) {
+				part.additional = nil
+			}
+		}
+	}
+	for _, n := range r.index {
+		switch {
+		case !n.closed():
+		case n.propertyNames != nil && len(n.properties)+len(n.patternProperties) == 0:
+			n.additional = nil
+		case n.unevaluatedProperties == nil && !n.covers(n.declared(map[*node]bool{})):
+			n.additional, n.unevaluatedProperties = nil, n.additional
+		}
+	}
 }
 
 func (r *reader) chooseDialect(v any) error {

@@ -18,9 +18,8 @@ const MaxUsage = 400
 // Usage lists the properties of a tool, in the order of its schema, or "" when the schema does not list them.
 func Usage(tool string, schema json.RawMessage) string {
 	var s struct {
-		Properties           json.RawMessage `json:"properties"`
-		Required             []string        `json:"required"`
-		AdditionalProperties any             `json:"additionalProperties"`
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
 	}
 	if json.Unmarshal(schema, &s) != nil {
 		return ""
@@ -36,7 +35,7 @@ func Usage(tool string, schema json.RawMessage) string {
 			}
 		}
 		return tool + " takes " + strings.Join(properties, ", ") + "."
-	case s.AdditionalProperties == false:
+	case NewSchema(schema).top().isEmpty():
 		return tool + " takes no arguments: send {}."
 	}
 	return ""

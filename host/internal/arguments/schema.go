@@ -38,6 +38,16 @@ func NewSchema(text json.RawMessage) *Schema {
 	return s
 }
 
+// Names are those of the properties at the top, also of what the schema refers to and combines. nil means that it
+// describes none and allows any.
+func (s *Schema) Names() map[string]bool {
+	n := s.top()
+	if names := n.names(); len(names) > 0 || n.isEmpty() {
+		return names
+	}
+	return nil
+}
+
 // A node is a place in the arguments: all schemas that may apply there, including those of references and
 // combinations. The names of all of them count.
 type node struct {
@@ -161,6 +171,11 @@ func (n node) names() map[string]bool {
 		}
 	}
 	return names
+}
+
+// isEmpty reports an object that can have no members.
+func (n node) isEmpty() bool {
+	return len(n.schemas) > 0 && n.schemas[0]["additionalProperties"] == false && len(n.names()) == 0 && !n.isMap()
 }
 
 // isMap reports a map: an object whose names are the caller's values, such as an environment or headers. At the top,
