@@ -31,13 +31,14 @@ type fileWatch struct {
 	files   func() []watchedFile
 	changed chan struct{} // holds at most one change
 
-	reported, seen string // the state when a change was last reported, and the last state
-	since          time.Time
-	system         *fsnotify.Watcher // or nil
+	reported map[string]string // the states of files by their paths when a change was last reported
+	seen     string            // the last state of all
+	since    time.Time
+	system   *fsnotify.Watcher // or nil
 }
 
-// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while a program is
-// not executable, as during a build.
+// A watchedFile is a file or a folder of plugins, which need not exist yet. A program is not reported while it is not
+// executable, as during a build.
 type watchedFile struct {
 	path    string
 	program bool
@@ -46,19 +47,20 @@ type watchedFile struct {
 // newFileWatch starts with the known states of files by their paths, and with the present states of the others. The
 // list that files returns may change.
 func newFileWatch(files func() []watchedFile, known map[string]string) *fileWatch {
-	w := &fileWatch{files: files, changed: make(chan struct{}, 1)}
+	w := &fileWatch{files: files, changed: make(chan struct{}, 1), reported: map[string]string{}, since: time.Now()}
 	if system, err := fsnotify.NewWatcher(); err == nil {
 		w.system = system
 	}
 	w.arm()
-	for _, f := range w.files() {
+	now := w.files()
+	w.seen = fileState(now)
+	for _, f := range now {
 		state, is := known[f.path]
 		if !is {
 			state = stateOf(f.path)
 		}
-		w.reported += state
+		w.reported[f.path] = state
 	}
-	w.seen = w.reported
 	return w
 }
 
@@ -103,15 +105,14 @@ func earlier(a, b time.Time) time.Time {
 // check reports a change if the files have changed and are quiet now, and returns when to check again.
 func (w *fileWatch) check() time.Duration {
 	armed := w.arm()
-	switch now := fileState(w.files()); {
+	files := w.files()
+	switch now := fileState(files); {
 	case now != w.seen:
 		w.seen, w.since = now, time.Now()
 		return quietFor
-	case now == w.reported:
 	case time.Since(w.since) < quietFor:
 		return quietFor - time.Since(w.since)
-	case w.ready():
-		w.reported = now
+	case w.report(files):
 		select {
 		case w.changed <- struct{}{}:
 		default: // a change is pending
@@ -179,8 +180,29 @@ func stateOf(path string) string {
 	return all
 }
 
-func (w *fileWatch) ready() bool {
-	return !slices.ContainsFunc(w.files(), func(f watchedFile) bool { return f.program && !isProgram(f.path) })
+// report notes the states of files, and tells whether there is a change since the last report. A program that is not
+// executable keeps its state of then, so that it is reported once it is; it holds up no change of another file.
+func (w *fileWatch) report(files []watchedFile) (changed bool) {
+	now := map[string]string{}
+	for _, f := range files {
+		before, known := w.reported[f.path]
+		state := stateOf(f.path)
+		switch {
+		case known && state == before:
+			now[f.path] = state
+		case !f.program || isProgram(f.path):
+			now[f.path], changed = state, true
+		case known:
+			now[f.path] = before
+		}
+	}
+	for path := range w.reported {
+		if _, is := now[path]; !is { // a script's neighbor that was removed
+			changed = true
+		}
+	}
+	w.reported = now
+	return changed
 }
 
 func isProgram(path string) bool {

@@ -136,15 +136,43 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 	}
 }
 
+// A program that is missing, for a moment or for good, delays only its own report: a configuration that names a program
+// that is not there must be read again when it is corrected.
+func TestFileWatchReportsTheRestWithoutAProgram(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{true, false} {
+		dir := t.TempDir()
+		program, file := filepath.Join(dir, "program"), filepath.Join(dir, "config")
+		writeText(t, file, "old")
+		if there {
+			writeText(t, program, "old")
+		}
+		w := watching(t, true, func() []watchedFile { return []watchedFile{{program, true}, {path: file}} })
+		if there {
+			remove(t, program)
+		}
+		writeText(t, file, "new")
+		awaitChange(t, w)
+		writeText(t, program, "new")
+		if err := os.Chmod(program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		awaitChange(t, w)
+		if !isProgram(program) {
+			t.Error("reported too early")
+		}
+	}
+}
+
 // A file that is written to continuously is reported when that ends, however long it takes.
 func TestFileWatchWaitsForQuiet(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
 	writeText(t, path, "")
 	synctest.Test(t, func(t *testing.T) {
-		w := &fileWatch{files: func() []watchedFile { return []watchedFile{{path: path}} }, changed: make(chan struct{}, 1)}
-		w.reported = fileState(w.files())
-		w.seen = w.reported
+		w := &fileWatch{files: func() []watchedFile { return []watchedFile{{path: path}} }, changed: make(chan struct{}, 1),
+			reported: map[string]string{path: stateOf(path)}}
+		w.seen = fileState(w.files())
 		for i := range 100 {
 			writeText(t, path, "%s", strings.Repeat("x", i+1))
 			<-time.After(min(w.check(), quietFor/2))
