@@ -37,6 +37,7 @@ type badPlugin struct {
 	working atomic.Int32
 	left    atomic.Int32 // handlers whose call has ended
 	kept    []*os.File
+	pids    string // the file for the ids of processes that calls start, "" for none
 }
 
 const none = "none"
@@ -77,6 +78,9 @@ func serveBadly(breaks string) {
 		return
 	}
 	p := &badPlugin{breaks: breaks, runs: map[string]bool{}}
+	if file, is := strings.CutPrefix(breaks, "daemons "); is {
+		p.pids = file
+	}
 	socket := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")
 	lis, err := net.Listen("unix", socket)
 	if err != nil {
@@ -169,6 +173,9 @@ func (p *badPlugin) result(ctx context.Context, r *pluginv1.CallRequest, send fu
 	if len(r.GetArguments()) > 0 && r.GetArguments()[len(r.GetArguments())-1] != '}' && p.breaks != "bad_arguments" {
 		return failure("E_TOOL_INVALID_ARGS", "not JSON")
 	}
+	if p.pids != "" && r.GetTool() != "" {
+		p.daemon()
+	}
 	switch r.GetTool() {
 	case "echo":
 		return p.echo(text, failure)
@@ -236,4 +243,21 @@ func (p *badPlugin) echo(text func(string) *pluginv1.Result, failure func(_, _ s
 		_ = os.Remove(filepath.Join(home, ".toolhost-check"))
 	}
 	return text("done")
+}
+
+// daemon leaves a process in a session of its own behind.
+func (p *badPlugin) daemon() {
+	cmd := exec.Command("sleep", "600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f, err := os.OpenFile(p.pids, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = fmt.Fprintln(f, cmd.Process.Pid)
+	_ = f.Close()
 }

@@ -59,7 +59,8 @@ func (c *checker) ends(ctx context.Context, how string, end func(*process) error
 	if err := p.waitExit(long); !p.exited() { // how it ends, also by a signal, is its own affair
 		return failed(endFix, "%s after %s", err, how)
 	}
-	for end := time.Now().Add(time.Second); groupAlive(p.cmd.Process); time.Sleep(10 * time.Millisecond) {
+	left := func() bool { return groupAlive(p.cmd.Process) || len(leftBehind(p.dir)) > 0 }
+	for end := time.Now().Add(time.Second); left(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return failed(endFix, "processes that it started still run after %s", how)
 		}

@@ -44,9 +44,12 @@ type process struct {
 	killing sync.Once
 }
 
+// socketDir is the variable that names the folder of a plugin's socket: no other plugin has the same.
+func socketDir(dir string) string { return "PLUGIN_UNIX_SOCKET_DIR=" + dir }
+
 // environment is that of a host, but for the cookie.
 func environment(dir, token string) []string {
-	return append(append(supervise.Spec{}.Environment(), supervise.TempEnvironment(dir)...), "PLUGIN_UNIX_SOCKET_DIR="+dir,
+	return append(append(supervise.Spec{}.Environment(), supervise.TempEnvironment(dir)...), socketDir(dir),
 		"PLUGIN_PROTOCOL_VERSIONS=1", wire.EnvToken+"="+token, wire.EnvLifeline+"=stdin", wire.EnvKeepDir+"="+dir,
 		wire.EnvStateDir+"="+dir,
 		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
@@ -188,7 +191,7 @@ func (p *process) waitExit(d time.Duration) error {
 	return p.exit
 }
 
-// kill ends the process and all of its group, and removes its folder.
+// kill ends the process and all that it has started, and removes its folder.
 func (p *process) kill() {
 	p.killing.Do(func() {
 		if p.conn != nil {
@@ -196,9 +199,25 @@ func (p *process) kill() {
 		}
 		_ = p.stdin.Close()
 		killGroup(p.cmd.Process)
+		p.killRest()
 		<-p.done
 		_ = os.RemoveAll(p.dir)
 	})
+}
+
+// killRest ends what the plugin has started in other process groups: a host would, and nobody else does.
+func (p *process) killRest() {
+	const rounds = 10 // one may start another meanwhile
+	for range rounds {
+		rest := leftBehind(p.dir)
+		for _, r := range rest {
+			_ = r.Kill()
+			_ = r.Release()
+		}
+		if len(rest) == 0 {
+			return
+		}
+	}
 }
 
 // A tail keeps the end of what a process prints, and how a panic in it began.
