@@ -222,6 +222,8 @@ func (p *badPlugin) echo(text func(string) *pluginv1.Result, failure func(_, _ s
 	switch n := p.working.Add(1); p.breaks {
 	case "examples":
 		return failure("", "not today")
+	case "exits in a call":
+		os.Exit(3)
 	case "parallel":
 		time.Sleep(time.Millisecond) // long enough for 32 calls to meet
 		if n > 1 {

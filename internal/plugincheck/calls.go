@@ -182,6 +182,12 @@ func (c *checker) examples(ctx context.Context) *problem {
 	if bad != nil {
 		return bad
 	}
+	bad = c.makeExamples(ctx, p)
+	c.examplesFail = bad != nil && bad.status == Fail // the items after it are about something else
+	return bad
+}
+
+func (c *checker) makeExamples(ctx context.Context, p *process) *problem {
 	for _, e := range c.Examples {
 		if err := c.fits(e); err != nil {
 			return failed("A host refuses this call before the plugin sees it.", "%s: %v", e, err)
@@ -192,6 +198,10 @@ func (c *checker) examples(ctx context.Context) *problem {
 				first = e.Type
 			}
 		})
+		if err != nil && p.endsSoon() {
+			return failed("Return an error from the handler, and let the process run on.",
+				"%s: the plugin ended in the call (%v)%s", e, p.waitExit(time.Second), p.stderr.quote())
+		}
 		if err := c.checkResult(e, r, err); err != nil {
 			return failed("", "%s: %v%s", e, err, p.stderr.quote())
 		}
@@ -224,9 +234,9 @@ func (c *checker) fits(e Call) error {
 // String is the call in the form in which it is typed.
 func (e Call) String() string { return fmt.Sprintf("%s %s", e.Tool, bytes.TrimSpace(e.Arguments)) }
 
-// harmless are calls that may be made many times: the examples, else one of a tool that does not exist.
+// harmless are calls that may be made many times: the examples if they succeed, else one of a tool that does not exist.
 func (c *checker) harmless(i int) Call {
-	if len(c.Examples) == 0 {
+	if len(c.Examples) == 0 || c.examplesFail {
 		return Call{unknown, json.RawMessage("{}")}
 	}
 	return c.Examples[i%len(c.Examples)]

@@ -77,6 +77,8 @@ func (c *checker) sandboxed(ctx context.Context) *problem {
 		return skipped("this system has no sandbox")
 	case len(c.Examples) == 0:
 		return skipped("give calls that change nothing: --call 'TOOL {…}'")
+	case c.examplesFail:
+		return skipped("the example calls have to succeed first")
 	}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		if err := c.atLevel(ctx, level); err != nil {

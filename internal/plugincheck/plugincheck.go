@@ -93,7 +93,7 @@ func warned(fix, format string, a ...any) *problem {
 func skipped(format string, a ...any) *problem { return &problem{Skip, fmt.Sprintf(format, a...), ""} }
 
 // needed are the items without which the rest cannot be checked.
-var needed = []string{"handshake", "describe", "configure"}
+var needed = []string{"by_hand", "handshake", "describe", "configure"}
 
 // items are all, in the order of a plugin's life.
 var items = []item{
@@ -173,8 +173,9 @@ func (c *checker) newWorkdir() (string, error) { return os.MkdirTemp(c.Workdir, 
 // A checker is one run: the plugin's present process, and what it has said.
 type checker struct {
 	Options
-	process     *process
-	description *sdk.Description
+	process      *process
+	description  *sdk.Description
+	examplesFail bool
 }
 
 // running returns a process of the plugin that is configured and answers, starting one if the last has ended.

@@ -99,6 +99,37 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 	}
 }
 
+// Example calls that fail are one finding, however many items make them.
+func TestExamplesFailOnce(t *testing.T) {
+	for breaks, want := range map[string]string{
+		"examples":        `echo {"x":"y"}: Failed: not today`,
+		"exits in a call": `echo {"x":"y"}: the plugin ended in the call (exit status 3); it printed nothing on standard error`,
+	} {
+		for _, f := range checkBad(t, breaks, items).Findings {
+			switch {
+			case f.Item == "examples":
+				if f.Status != Fail || !strings.HasPrefix(f.Message, want) {
+					t.Errorf("%s: %+v", breaks, f)
+				}
+			case f.Status != Pass && f.Status != Skip:
+				t.Errorf("%s: %+v", breaks, f)
+			}
+		}
+	}
+}
+
+func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
+	report, err := Run(t.Context(), Options{Command: []string{"./no-such-file"}, Workdir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, f := range report.Findings {
+		if want := map[bool]Status{true: Fail, false: Skip}[n == 0]; f.Status != want {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // A panic is quoted by its first line and its place, however long its trace is and in whatever pieces it comes.
 func TestPanicIsQuoted(t *testing.T) {
 	var out tail

@@ -178,6 +178,16 @@ func (p *process) exited() bool {
 	}
 }
 
+// endsSoon reports whether the process has ended, or does within a moment: its connection breaks first.
+func (p *process) endsSoon() bool {
+	select {
+	case <-p.done:
+		return true
+	case <-time.After(200 * time.Millisecond):
+		return false
+	}
+}
+
 // waitExit waits for the end of the process and returns how it ended, in words.
 func (p *process) waitExit(d time.Duration) error {
 	select {
