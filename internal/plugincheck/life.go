@@ -104,7 +104,7 @@ func (c *checker) atLevel(ctx context.Context, level sandbox.Level) error {
 	}
 	defer func() { _ = i.Close() }()
 	for _, e := range c.Examples {
-		r := i.Host().Call(ctx, host.Call{Tool: "check__" + e.Tool, Arguments: e.Arguments})
+		r := i.Host().Call(ctx, host.Call{Tool: "check__" + e.Tool, Arguments: e.Arguments, Timeout: c.Timeout})
 		if r.Error != nil {
 			return fmt.Errorf("%s: %s: %s", e, r.Error.Code, r.Error.Message)
 		}

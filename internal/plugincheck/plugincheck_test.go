@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/testutil"
 )
 
@@ -127,6 +128,18 @@ func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
 		if want := map[bool]Status{true: Fail, false: Skip}[n == 0]; f.Status != want {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// The calls in a sandbox take no longer than the others may.
+func TestCallsInASandboxHaveTheTimeout(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no sandbox")
+	}
+	c := &checker{Options: Options{Command: []string{os.Args[0], "bad-plugin", none}, Workdir: t.TempDir(),
+		Timeout: 3 * time.Second, Examples: calls("wait")}}
+	if err := c.atLevel(t.Context(), sandbox.Confined); err == nil || !strings.Contains(err.Error(), "E_TIMEOUT") {
+		t.Errorf("%v", err)
 	}
 }
 
