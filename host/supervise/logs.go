@@ -2,8 +2,10 @@ package supervise
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"regexp"
@@ -233,7 +235,8 @@ func (t *tail) last(n int) []string {
 	return t.newest(n)
 }
 
-// summary returns the first line of a panic, or the line before a stack trace, otherwise the last three lines.
+// summary returns the first line of a panic, the line before a stack trace, or the one after Python's, otherwise the
+// last three lines.
 func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -247,11 +250,15 @@ func (t *tail) summary() []string {
 	if cause := t.beforeTrace(); cause != "" {
 		return []string{cause}
 	}
+	if raised := t.afterTraceback(); raised != "" {
+		return []string{raised}
+	}
 	return t.newest(3)
 }
 
 // stackFrame matches the lines of a stack trace in JavaScript, Java, C# and Ruby, which print the error before it.
-var stackFrame = regexp.MustCompile(`^\s+(at|from) \S`)
+// Ruby's have a place; Python quotes code, such as "from a import b".
+var stackFrame = regexp.MustCompile(`^\s+(at \S|from \S+:[0-9])`)
 
 // beforeTrace returns the line before the stack trace that is at the end, or "".
 func (t *tail) beforeTrace() string {
@@ -269,6 +276,44 @@ func (t *tail) beforeTrace() string {
 		}
 	}
 	return ""
+}
+
+var (
+	// pythonFrame matches the lines of a traceback of Python that have a place.
+	pythonFrame = regexp.MustCompile(`^\s+File "(?:[^"]*/)?([^"/]+)", line ([0-9]+)`)
+	// notAuthors matches those in the kit and in libraries.
+	notAuthors = regexp.MustCompile(`/toolhost/[a-z_]+\.py"|/(site|dist)-packages/|/lib/python[0-9.]+/|"<frozen `)
+)
+
+// afterTraceback returns the exception at the end of Python's traceback, and the innermost line that the author wrote,
+// such as "KeyError: 'x' (plugin.py:7)"; "" if there is no traceback at the end.
+func (t *tail) afterTraceback() string {
+	const long = 8 // lines of the exception
+	raised, place, library := "", "", ""
+	for n := range t.lines {
+		line := t.lines[(t.next+len(t.lines)-1-n)%len(t.lines)]
+		if len(line.text) == 0 || line.text[0] != ' ' {
+			if place+library != "" || n >= long {
+				break
+			}
+			raised = line.String() // of several lines the first counts, which comes last here
+			continue
+		}
+		frame := pythonFrame.FindSubmatch(line.text)
+		switch {
+		case raised == "":
+			return ""
+		case frame == nil:
+		case !notAuthors.Match(line.text):
+			place = cmp.Or(place, fmt.Sprintf("%s:%s", frame[1], frame[2]))
+		default:
+			library = cmp.Or(library, fmt.Sprintf("%s:%s", frame[1], frame[2]))
+		}
+	}
+	if place = printable(cmp.Or(place, library)); place == "" || raised == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", raised, place)
 }
 
 func (t *tail) newest(n int) []string {

@@ -145,9 +145,30 @@ Node.js v20.20.2
 		"Unhandled exception. System.Exception: no": "Unhandled exception. System.Exception: no\n   at " +
 			"Program.Main() in a.cs:line 3\n",
 		"a.rb:1:in 'f': no (RuntimeError)": "a.rb:1:in 'f': no (RuntimeError)\n\tfrom a.rb:2:in '<main>'\n",
-		"File \"a.py\", line 1|f()|KeyError: 'key'": "Traceback (most recent call last):\n  File \"a.py\", line 1\n  " +
+		"KeyError: 'key' (a.py:1)": "Traceback (most recent call last):\n  File \"a.py\", line 1\n  " +
 			"  f()\nKeyError: 'key'\n",
-		"one|two|three": "one\ntwo\nthree\n",
+		"ModuleNotFoundError: No module named 'google' (plugin.py:3)": `Traceback (most recent call last):
+  File "/a b/plugin.py", line 3, in <module>
+    from toolhost import Plugin
+  File "/a b/toolhost/wire.py", line 6, in <module>
+    from google.protobuf import descriptor_pool
+ModuleNotFoundError: No module named 'google'
+`,
+		"ValueError: two lines: (helper.py:8)": `Traceback (most recent call last):
+  File "/p/plugin.py", line 3, in <module>
+    helper.f()
+  File "/p/helper.py", line 8, in f
+    json.loads("")
+    ~~~~~~~~~~^^^^
+  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads
+    return _default_decoder.decode(s)
+ValueError: two lines:
+one and two
+`,
+		"SyntaxError: invalid syntax (plugin.py:2)": "  File \"/p/plugin.py\", line 2\n    x = = 1\n        ^\n" +
+			"SyntaxError: invalid syntax\n",
+		"indented:|all|of it": "indented:\n  all\n  of it\n",
+		"one|two|three":       "one\ntwo\nthree\n",
 	} {
 		var tl tail
 		for line := range strings.Lines(text) {
