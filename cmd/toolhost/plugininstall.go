@@ -255,7 +255,7 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	show := func(what, text string) { fmt.Fprintf(g.err, "  %-9s %s\n", what+":", visible(blanks.Replace(text))) }
 	fmt.Fprintf(g.err, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
 	show("source", staged.Source)
-	show("program", fmt.Sprintf("%.1f MiB, goes to %s", float64(info.Size())/(1<<20), fsutil.Shortened(i.Path())))
+	show("program", fmt.Sprintf("%s, goes to %s", sizeOf(info.Size()), fsutil.Shortened(i.Path())))
 	for platform, sum := range now.SHA256 {
 		show("sha256", fmt.Sprintf("%s of %s", sum, platform))
 	}
@@ -282,4 +282,12 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 		question = "Install it? [y/N] "
 	}
 	return g.agree(ctx, question, "installed")
+}
+
+// sizeOf is a size for people.
+func sizeOf(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }

@@ -56,7 +56,7 @@ func newPluginNew(g *globals) *cobra.Command {
 		},
 	}
 	o.Lang = pluginnew.Languages[0]
-	choose(cmd, &o.Lang, "lang", "the `language`: %s (default go)", pluginnew.Languages...)
+	choose(cmd, &o.Lang, "lang", "the `language`: %s", pluginnew.Languages...)
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "the `folder` to write to (default: one of the plugin's name)")
 	cmd.Flags().StringVar(&o.Module, "module", "",
 		"the `path` of the Go module (default example.com/toolhost-plugin-NAME)")
