@@ -69,10 +69,19 @@ func newCall(g *globals) *cobra.Command {
 	return cmd
 }
 
+// isBareWord reports whether an argument is what a person types who forgets KEY=. What else is no JSON object, such as
+// a broken one of a model, is answered and recorded by the host.
+func isBareWord(text string) bool {
+	return text != "" && text != "-" && !strings.ContainsAny(text, "{}[]\"'`=: \t\r\n") && !json.Valid([]byte(text))
+}
+
 func callArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return fmt.Errorf("name a tool: %s TOOL [JSON | - | KEY=VALUE...]", cmd.CommandPath())
+	case len(args) == 2 && isBareWord(args[1]):
+		return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; `toolhost call %s --help` shows the arguments", args[1],
+			args[0])
 	case len(args) == 2 || len(args) == 1:
 		return nil
 	}
