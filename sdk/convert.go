@@ -132,7 +132,7 @@ func resultToWire(r *Result, large int64) *pluginv1.Result {
 		size += len(c.Text) + len(c.Data) + len(c.Raw) + len(c.Extra)
 	}
 	if int64(size) > MaxResult+large {
-		return &pluginv1.Result{Error: wire.PayloadTooLarge("result", size)}
+		return &pluginv1.Result{Error: wire.ResultTooLarge(size, large)}
 	}
 	return &pluginv1.Result{
 		Content:       contentsToWire(r.Content),

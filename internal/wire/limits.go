@@ -114,6 +114,16 @@ func PayloadTooLarge(what string, size int) *pluginv1.Error {
 	return TooLarge(MaxResult, "the %s has %d bytes; the limit is %d (4 MiB)", what, size, MaxResult)
 }
 
+// ResultTooLarge is PayloadTooLarge of a result that may have so many bytes more in large parts.
+func ResultTooLarge(size int, large int64) *pluginv1.Error {
+	if large <= 0 {
+		return PayloadTooLarge("result", size)
+	}
+	most := MaxResult + int(large)
+	return TooLarge(most, "the result has %d bytes; the limit is %d, of which %d may be in parts of up to 1 MiB", size,
+		most, MaxResult)
+}
+
 func details[V any](facts map[string]V) []byte {
 	out, _ := json.Marshal(facts) // maps of strings and numbers always have a JSON form
 	return out

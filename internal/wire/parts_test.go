@@ -377,6 +377,18 @@ func TestLargePartsThatAreNone(t *testing.T) {
 	}
 }
 
+// A result is refused with the limit that holds for it.
+func TestResultTooLarge(t *testing.T) {
+	for large, want := range map[int64]string{
+		0:        "the result has 83886080 bytes; the limit is 4194304 (4 MiB)",
+		64 << 20: "the result has 83886080 bytes; the limit is 71303168, of which 4194304 may be in parts of up to 1 MiB",
+	} {
+		if e := ResultTooLarge(80<<20, large); e.GetMessage() != want {
+			t.Errorf("%s\nwant %s", e.GetMessage(), want)
+		}
+	}
+}
+
 // An error about a limit has the true size, and the limit of its text in its details, whatever a plugin announces.
 func TestTooLargeNamesItsLimit(t *testing.T) {
 	large := func(size int64) *pluginv1.CallEvent {
