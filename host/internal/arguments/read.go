@@ -24,6 +24,9 @@ const (
 	maxStrings = 3       // JSON strings around the object, nested
 )
 
+// OneObject begins the suggestion of an error about arguments that are not one JSON object.
+const OneObject = "Send one JSON object."
+
 // Whitespace are the white space characters of JSON.
 const Whitespace = " \t\r\n"
 
@@ -215,5 +218,5 @@ func invalidAt(offset int64, arguments json.RawMessage, format string, a ...any)
 func invalid(format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
 		Message:    "the arguments " + fmt.Sprintf(format, a...) + "; nothing was run",
-		Suggestion: `Send one JSON object. Inside strings write a quote as \", a backslash as \\ and a line break as \n.`}
+		Suggestion: OneObject + ` Inside strings write a quote as \", a backslash as \\ and a line break as \n.`}
 }
