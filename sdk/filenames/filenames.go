@@ -8,6 +8,7 @@ package filenames
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -166,6 +167,44 @@ var folderSamples = sync.OnceValue(func() (names []string) {
 	}
 	for name := range codeFolders {
 		names = append(names, name)
+	}
+	return names
+})
+
+// SecretMatch returns the name of a file with secrets that a test of names accepts, such as the match of an expression.
+// It is "" for a test that accepts no such name, or also ordinary names, or those of code about such files.
+func SecretMatch(accepts func(name string) bool) string {
+	for _, name := range plainSecrets() {
+		if accepts(name) {
+			if slices.ContainsFunc(ordinary, accepts) || slices.ContainsFunc(secretTopics(), accepts) {
+				return ""
+			}
+			return name
+		}
+	}
+	return ""
+}
+
+// plainSecrets are samples without words that other names have too, such as local.
+var plainSecrets = sync.OnceValue(func() []string {
+	names := []string{".env"}
+	for name := range secretNames {
+		names = append(names, name)
+	}
+	for ending := range secretEndings {
+		names = append(names, "server"+ending)
+	}
+	slices.Sort(names)
+	return names
+})
+
+// secretTopics are names of code about files with secrets, such as history.go for .bash_history.
+var secretTopics = sync.OnceValue(func() (names []string) {
+	for name := range secretNames {
+		names = append(names, strings.TrimPrefix(name, ".")+".go")
+		for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			names = append(names, word+".go")
+		}
 	}
 	return names
 })

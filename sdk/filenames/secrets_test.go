@@ -2,6 +2,7 @@ package filenames
 
 import (
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -161,6 +162,18 @@ func TestNamesOfSignsAlone(t *testing.T) {
 				}
 				_ = SecretPattern(name)
 			}
+		}
+	}
+}
+
+// A test of names is for secrets when it accepts the name of one, and no name that other files have.
+func TestSecretMatch(t *testing.T) {
+	for expression, want := range map[string]bool{`[.]env$`: true, `^\.e.v`: true, "p[e]m$": true, "pem": true,
+		`id_rsa$`: true, "rsa$": true, ".": false, `^\.`: false, "server": false, "history": false, "rsa": false,
+		`\.(go|pem)$`: false, "go$": false, "local": false, "service": false, "nothing": false} {
+		name := SecretMatch(regexp.MustCompile(expression).MatchString)
+		if (name != "") != want || name != "" && !Secret(name) {
+			t.Errorf("%s is for %q, want a secret: %t", expression, name, want)
 		}
 	}
 }
