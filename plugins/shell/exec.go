@@ -111,6 +111,9 @@ func (in *execArgs) check() error {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return invalid("command is blank; give the command line to run")
+	case fenced(in.Command):
+		return invalid("command is a Markdown code block, whose fence runs what the commands in it print; give the command " +
+			"line without the lines of ```")
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it " +
 			"in a file")
@@ -125,6 +128,9 @@ func (in *execArgs) check() error {
 	}
 	return in.execContext.check()
 }
+
+// fenced reports a text in the fence of Markdown, which a shell takes for substitutions.
+func fenced(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "```") }
 
 func longestLine(text string) (most int) {
 	for line := range strings.Lines(text) {

@@ -90,6 +90,8 @@ func (in *scriptArgs) check() error {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
 		return invalid("command is blank; give the text of the script")
+	case fenced(in.Command):
+		return invalid("command is a Markdown code block; give the text of the script without the lines of ```")
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("the script has a NUL character, which no script can hold")
 	case len(in.Command) > maxScript:

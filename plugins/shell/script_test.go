@@ -89,6 +89,8 @@ func TestScriptRefused(t *testing.T) {
 	}{
 		{"blank", map[string]any{"command": " \n"}, sdk.CodeInvalidArgs, "InvalidArguments",
 			"command is blank; give the text of the script; nothing was run"},
+		{"a code block", map[string]any{"command": "```sh\nls\n```"}, sdk.CodeInvalidArgs, "InvalidArguments",
+			"command is a Markdown code block; give the text of the script without the lines of ```; nothing was run"},
 		{"NUL", map[string]any{"command": "a\x00"}, sdk.CodeInvalidArgs, "InvalidArguments",
 			"the script has a NUL character"},
 		{"NUL in an argument", map[string]any{"command": "a", "args": []string{"\x00"}}, sdk.CodeInvalidArgs,
