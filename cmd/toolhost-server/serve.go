@@ -275,7 +275,7 @@ func (p *program) lock(given *inherited) error {
 		return &lockedError{*cmp.Or(p.place.Holder(), &local.Holder{})}
 	}
 	if err != nil {
-		return err
+		return p.place.FolderError(err)
 	}
 	p.lockFile = f
 	p.hold(local.Starts)
@@ -290,7 +290,7 @@ func (p *program) hold(s local.State) {
 	p.lockMu.Lock()
 	defer p.lockMu.Unlock()
 	if err := local.Hold(p.lockFile, s); err != nil {
-		p.log.Warn("commands are not told which process this is", "error", err)
+		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
 	}
 }
 
@@ -321,7 +321,7 @@ func (p *program) token() (string, error) {
 }
 
 func (p *program) saveToken(token string) error {
-	return fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600)
+	return p.place.FolderError(fsutil.WriteFile(p.place.Token(), []byte(token+"\n"), 0o600))
 }
 
 // drainTime is how long running calls may take to end.

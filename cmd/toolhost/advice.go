@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // adviceFor returns what a person at the command line can do about an error, as lines to print after it; "" if
@@ -33,6 +34,11 @@ func adviceFor(err error) string {
 		return "\n  Go to a folder that exists, or name one with --workdir."
 	}
 	return ""
+}
+
+// temporaryFolderError adds to an error of the folder for temporary files what to do.
+func temporaryFolderError(err error) error {
+	return fsutil.FolderError(err, os.TempDir(), "set TMPDIR to another folder")
 }
 
 // shippedFolder is the absolute path of this program's folder if plugins are there too, otherwise "".

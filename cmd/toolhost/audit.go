@@ -124,7 +124,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return fmt.Errorf("there is no record yet: %s does not exist; a line `audit {}` in the configuration has calls "+
 			"recorded", path)
 	}
-	return err
+	return bootstrap.AuditError(err, path, named)
 }
 
 func (g *globals) verifyAudit(ctx context.Context, path string) error {

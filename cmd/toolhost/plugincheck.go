@@ -97,7 +97,7 @@ func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, config,
 	}
 	dir, err := os.MkdirTemp("", "toolhost-check-work-")
 	if err != nil {
-		return err
+		return temporaryFolderError(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	o.Workdir = dir

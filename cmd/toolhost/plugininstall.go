@@ -188,7 +188,7 @@ func (g *globals) sourceOf(name string) (string, error) {
 func (g *globals) installPlugin(ctx context.Context, source string, f installFlags) error {
 	work, err := os.MkdirTemp("", "toolhost-install-") // the program is not known: it gets no folder of the user's
 	if err != nil {
-		return err
+		return temporaryFolderError(err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	o := g.options()

@@ -72,7 +72,7 @@ func (g *globals) showLogs(ctx context.Context, name string, lines int, follow b
 		return fmt.Errorf("there are no logs of a plugin %q%s; a log exists once the plugin has printed something or crashed",
 			name, textutil.DidYouMean(name, pluginlog.Plugins(dir)))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return fsutil.FolderError(err, dir, "set XDG_STATE_HOME to another folder")
 	}
 	for _, line := range last {
 		fmt.Fprintln(g.out, line)

@@ -369,7 +369,7 @@ func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.
 	}
 	dir, err := os.MkdirTemp("", "toolhost-edit-")
 	if err != nil {
-		return nil, err
+		return nil, temporaryFolderError(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a folder among the system's temporary ones
 	return p.inEditor(ctx, editor, filepath.Join(dir, "arguments.json"), arguments)

@@ -3,11 +3,13 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/answers"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Approve says who approves calls, in place of the approval mode of the configuration.
@@ -72,7 +74,13 @@ func Answers() ([]host.Remembered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answers.Load(path)
+	known, err := answers.Load(path)
+	return known, answersError(err, path)
+}
+
+// answersError adds to an error of the file what to do about its folder.
+func answersError(err error, path string) error {
+	return fsutil.FolderError(err, filepath.Dir(path), otherConfig)
 }
 
 // RevokeAnswer removes a remembered approval, and reports whether there was one.
@@ -81,7 +89,8 @@ func RevokeAnswer(id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return answers.Remove(path, id)
+	removed, err := answers.Remove(path, id)
+	return removed, answersError(err, path)
 }
 
 // setRemembered gives the host the remembered approvals, and saves new ones. Those without a work folder, as older
@@ -91,7 +100,7 @@ func (i *Instance) setRemembered(out *host.Options) error {
 	if err != nil || i.options.Remote {
 		return nil //nolint:nilerr // without a place nothing is remembered
 	}
-	out.SaveAnswer = func(r host.Remembered) error { return answers.Save(path, r) }
+	out.SaveAnswer = func(r host.Remembered) error { return answersError(answers.Save(path, r), path) }
 	out.Remembered = []host.Remembered{} // also when none are left
 	saved, err := Answers()
 	var lapsed []string

@@ -75,7 +75,8 @@ func newCounts(config, workdir string) (*counts, error) {
 }
 
 // Change implements host.Counter.
-func (c *counts) Change(ctx context.Context, session string, change func(*host.Counted) error) error {
+func (c *counts) Change(ctx context.Context, session string, change func(*host.Counted) error) (err error) {
+	defer func() { err = fsutil.FolderError(err, c.dir, otherState) }()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}

@@ -65,6 +65,25 @@ func AuditPath(named string) (string, error) {
 	return path, nil
 }
 
+// AuditError adds to an error of the record at a path what to do, if it is one of the file system. Named is the path
+// that the configuration names.
+func AuditError(err error, path, named string) error {
+	otherwise := otherState
+	if named != "" {
+		otherwise = "name another path in the audit block"
+	} else if os.Getenv("TOOLHOST_AUDIT") != "" {
+		otherwise = "set TOOLHOST_AUDIT to another path"
+	}
+	return fsutil.FolderError(err, filepath.Dir(path), otherwise)
+}
+
+// How to use other folders than those that cannot be used, see fsutil.FolderError.
+const (
+	otherState   = "set XDG_STATE_HOME to another folder"
+	otherConfig  = "set XDG_CONFIG_HOME to another folder"
+	otherPlugins = "set XDG_DATA_HOME to another folder"
+)
+
 // LogFolder is the folder with what plugins have printed, a file NAME.log for each.
 func LogFolder() (string, error) { return StateFolder("logs") }
 

@@ -32,7 +32,7 @@ func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, 
 		return "", nil, nil //nolint:nilerr // without a home folder there are none
 	}
 	if lock, err = lockfile.Load(filepath.Join(folder, lockfile.Name)); err != nil {
-		return "", nil, fmt.Errorf("the installed plugins are left out: %w", err)
+		return "", nil, fmt.Errorf("the installed plugins are left out: %w", fsutil.FolderError(err, folder, otherPlugins))
 	}
 	return folder, lock, nil
 }
@@ -111,7 +111,7 @@ func OpenPluginFolder(o Options) (*Plugins, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
+		return nil, fsutil.FolderError(err, folder, otherPlugins)
 	}
 	if err := fsutil.CheckOwnership(folder); err != nil {
 		return nil, err

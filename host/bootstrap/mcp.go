@@ -17,11 +17,12 @@ const mcpKeySize = 32
 
 // MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept each other's
 // states. It is made when there is none.
-func MCPStateKey() ([]byte, error) {
+func MCPStateKey() (_ []byte, err error) {
 	path, err := StateFolder("mcp-state.key")
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = fsutil.FolderError(err, filepath.Dir(path), otherState) }()
 	if key, err := readKey(path); !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}

@@ -57,19 +57,28 @@ func (r *record) closing() bool {
 // Append adds a record. It fails as long as the log cannot be opened.
 func (r *record) Append(a audit.Record) error {
 	log, err := r.opened()
-	if err != nil {
-		return err
+	if err == nil {
+		err = log.Append(a)
 	}
-	return log.Append(a)
+	return r.explain(err)
+}
+
+// explain adds to an error what to do about the folder of the record.
+func (r *record) explain(err error) error {
+	if path, unknown := AuditPath(r.path); unknown == nil {
+		return AuditError(err, path, r.path)
+	}
+	return err
 }
 
 // OnLost has f called for records that could not be written and for which no call waits: see audit.Log.
 func (r *record) OnLost(f func(records int, err error)) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
+	explained := func(records int, err error) { f(records, r.explain(err)) }
 	r.lost.Store(&f)
 	if log := r.log.Load(); log != nil {
-		log.OnLost(f)
+		log.OnLost(explained)
 	}
 }
 
@@ -88,7 +97,7 @@ func (r *record) opened() (*audit.Log, error) {
 	if r.log.Load() == nil && !r.tried.After(asked) {
 		log, err := r.open()
 		if lost := r.lost.Load(); log != nil && lost != nil {
-			log.OnLost(*lost)
+			log.OnLost(func(records int, err error) { (*lost)(records, r.explain(err)) })
 		}
 		r.log.Store(log)
 		r.err, r.tried = err, time.Now()

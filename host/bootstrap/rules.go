@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // systemPolicy has the rules of the machine's administrator. Tests use another file.
@@ -74,6 +76,9 @@ func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 	}
 	info, err := os.Stat(path) // fails for a dangling link: its rules must not be silently missing
 	if err != nil {
+		if !byRoot {
+			err = fsutil.FolderError(err, filepath.Dir(path), otherConfig)
+		}
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)
 	}
 	if why := forged(path, info, byRoot); why != "" {

@@ -132,6 +132,9 @@ type TrustedFile struct {
 // TrustedFiles lists what was trusted, by path.
 func TrustedFiles() (out []TrustedFile, err error) {
 	known, err := readTrusted()
+	if path, unknown := UserFile("trusted"); unknown == nil {
+		err = fsutil.FolderError(err, filepath.Dir(path), otherConfig)
+	}
 	for _, path := range slices.Sorted(maps.Keys(known)) {
 		sum, err := fingerprint(path)
 		out = append(out, TrustedFile{path, err == nil && sum != known[path], err})
@@ -195,13 +198,13 @@ func readTrusted() (map[string]string, error) {
 
 // changeTrusted rewrites the list, one writer at a time, and atomically.
 func changeTrusted(change func(known map[string]string)) (err error) {
+	var path string
 	defer func() {
 		if err != nil {
-			err = &TrustListError{err}
+			err = &TrustListError{fsutil.FolderError(err, filepath.Dir(path), otherConfig)}
 		}
 	}()
-	path, err := UserFile("trusted")
-	if err != nil {
+	if path, err = UserFile("trusted"); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

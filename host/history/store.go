@@ -378,6 +378,7 @@ const (
 	codeLocked   = 6
 	codeReadOnly = 8
 	codeCorrupt  = 11
+	codeFull     = 13
 	codeCantOpen = 14
 	codeNotADB   = 26
 )
@@ -399,6 +400,9 @@ func describe(err error) error {
 	switch code := resultCode(err); {
 	case code == codeBusy || code == codeLocked:
 		return ErrLocked
+	case code == codeFull, errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w; free space there, or keep the index elsewhere with `toolhost history --record RECORD "+
+			"--index FILE`", err)
 	case code == codePerm, code == codeReadOnly, code == codeCantOpen, errors.Is(err, fs.ErrPermission),
 		errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("%w; `toolhost history --record RECORD --index FILE` keeps the index elsewhere", err)

@@ -250,7 +250,8 @@ func Update(path string, change func(*File) error) error {
 		return fmt.Errorf("nothing was written, because the new file would have mistakes:\n%w", err)
 	}
 	if err := fsutil.WriteFile(path, text, 0o644); err != nil {
-		return fmt.Errorf("lock file: %w", err)
+		return fmt.Errorf("lock file: %w", fsutil.FolderError(err, filepath.Dir(path),
+			"move the configuration to another one"))
 	}
 	return nil
 }

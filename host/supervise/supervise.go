@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -121,7 +122,8 @@ func New(o Options) (*Supervisor, error) {
 	var cache *toolcache.Cache
 	if o.CacheDir != "" {
 		if cache, err = toolcache.Open(o.CacheDir); err != nil {
-			log.Warn("the tools of plugins are not cached", "error", err)
+			log.Warn("the tools of plugins are not cached", "error",
+				fsutil.FolderError(err, o.CacheDir, "set XDG_CACHE_HOME to another folder"))
 		} else {
 			cache.Refresh, cache.Offline = o.Refresh, o.Offline
 		}

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -51,6 +52,8 @@ var (
 	major      = regexp.MustCompile(`^v[0-9]+$`)
 )
 
+const otherFolder = "set XDG_DATA_HOME to another folder"
+
 // Stage copies, unpacks or builds the program. After an error nothing is left.
 func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 	if o.Name != "" && !pluginName.MatchString(o.Name) {
@@ -58,10 +61,13 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 	}
 	dir, err := os.MkdirTemp(o.Dir, ".new-")
 	if err != nil {
-		return nil, err
+		return nil, fsutil.FolderError(err, o.Dir, otherFolder)
 	}
 	s = &Staged{dir: dir, Name: o.Name}
 	defer func() {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			err = fsutil.FolderError(err, o.Dir, otherFolder)
+		}
 		if err != nil {
 			s.Discard()
 			s = nil

@@ -92,9 +92,14 @@ func (p Place) Make() error {
 	}
 	dir := filepath.Dir(p.base)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return p.FolderError(err)
 	}
 	return fsutil.CheckPrivateDir(dir)
+}
+
+// FolderError adds to an error of the place's files what to do, if it is one of the file system.
+func (p Place) FolderError(err error) error {
+	return fsutil.FolderError(err, filepath.Dir(p.base), "set XDG_RUNTIME_DIR to another folder")
 }
 
 // Socket is the path of the socket.
