@@ -206,6 +206,18 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 }
 
 // A host that goes on with the configuration of before says so with each command, until it may use the file.
+// A running host is that of one profile, and its status is that of the profile.
+func TestStatusOfAProfile(t *testing.T) {
+	h := newHome(t).withPlugin(t, "profile \"review\" {\n  read_only = true\n}\n")
+	_, _, ended := h.serving(t, "--profile", "review")
+	expect(t, h.run(t, "status", "--profile", "review", "--verbose"), "uses the running host", "readfile", "\n0")
+	expect(t, h.run(t, "status", "--verbose"), "none is running for this configuration, work folder and profile",
+		"readfile  ready", "\n0")
+	expect(t, h.run(t, "status", "--profile", "nope"), `there is no profile "nope"`, "\n2")
+	expect(t, h.run(t, "serve", "--profile", "review", "--stop"), "\n0")
+	waitFor(t, ended)
+}
+
 func TestCommandsTellOfAFailedReload(t *testing.T) {
 	h := newHome(t).withPlugin(t, "")
 	_, _, ended := h.serving(t)

@@ -16,27 +16,29 @@ import (
 )
 
 func newStatus(g *globals) *cobra.Command {
-	var format string
+	var format, profile string
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Start every plugin and show its state",
 		Long: "Start every plugin and show its state. With a running host (toolhost serve) nothing is started: the\n" +
-			"states are those of its plugins. With --verbose, and as JSON, it also shows what memory and processor\n" +
-			"time they use.",
+			"states are those of its plugins; --profile names the profile that it was started with. With\n" +
+			"--verbose, and as JSON, it also shows what memory and processor time they use.",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), profile, format) },
 	}
+	g.profileFlag(cmd, &profile)
+	cmd.Flag("profile").Usage = "the host of this `profile`"
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	return cmd
 }
 
-func (g *globals) status(ctx context.Context, format string) error {
-	if r := g.runningOr(ctx, ""); r != nil {
+func (g *globals) status(ctx context.Context, profile, format string) error {
+	if r := g.runningOr(ctx, profile); r != nil {
 		defer r.close()
 		return g.statusOf(ctx, r, format)
 	}
 	o := g.options()
-	o.Refresh = true
+	o.Refresh, o.Profile = true, profile
 	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
