@@ -515,6 +515,51 @@ func TestUnits(t *testing.T) {
 	expect(t, h.run(t, "serve", "--print-unit", "launchd"), "<string>"+filepath.Join(h.bin, "toolhost-server"), "\n0")
 }
 
+// Units of two configurations, work folders or profiles have different names, descriptions and logs.
+func TestUnitsHaveDifferentNames(t *testing.T) {
+	h := newHome(t)
+	const folder = "my -- <project>"
+	if err := os.Mkdir(filepath.Join(h.dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for name, args := range map[string][]string{
+		"plain":   nil,
+		"profile": {"--profile", "review"},
+		"config":  {"--config", filepath.Join(h.dir, "other.hcl")},
+		"workdir": {"--workdir", filepath.Join(h.dir, folder)},
+	} {
+		printed := func(manager string) string {
+			return h.run(t, append([]string{"serve", "--print-unit", manager}, args...)...)
+		}
+		unit := regexp.MustCompile(`(?s)systemd/user/([A-Za-z0-9_-]+)\.service, .*enable --now ([A-Za-z0-9_-]+)\n.*` +
+			`Description=([^\n]+)\n`).FindStringSubmatch(printed("systemd"))
+		list := regexp.MustCompile(`(?s)LaunchAgents/([A-Za-z0-9_-]+)\.plist, .*load -w ~/Library/LaunchAgents/` +
+			`([A-Za-z0-9_-]+)\.plist -->.*<string>([A-Za-z0-9_-]+)</string>.*Library/Logs/([A-Za-z0-9_-]+)\.log`).
+			FindStringSubmatch(printed("launchd"))
+		if unit == nil || list == nil {
+			t.Fatalf("%s: %s%s", name, printed("systemd"), printed("launchd"))
+		}
+		for _, other := range slices.Concat(unit[2:3], list[1:]) {
+			if other != unit[1] {
+				t.Errorf("%s: it is called %s and %s", name, unit[1], other)
+			}
+		}
+		for _, distinct := range []string{unit[1], unit[3]} {
+			if seen[distinct] != "" {
+				t.Errorf("%s and %s are both called %q", name, seen[distinct], distinct)
+			}
+			seen[distinct] = name
+		}
+		if again := printed("systemd"); !strings.Contains(again, unit[1]+".service") {
+			t.Errorf("%s: another time it is called %s", name, again)
+		}
+		if name == "workdir" && !strings.HasPrefix(unit[1], "toolhost-my-project-") {
+			t.Errorf("the name does not tell people the folder: %s", unit[1])
+		}
+	}
+}
+
 // A service manager reads a unit in another folder and another environment than those in which it was printed.
 func TestUnitsOfRelativePaths(t *testing.T) {
 	const folder = `a & <b> "c" 50% $d`

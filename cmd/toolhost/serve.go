@@ -47,7 +47,7 @@ func newServe(g *globals) *cobra.Command {
 			"the running ones, and ends. See docs/serve.md.",
 		Example: `  toolhost serve
   toolhost serve --address 127.0.0.1:7500
-  toolhost serve --print-unit systemd > ~/.config/systemd/user/toolhost.service`,
+  toolhost serve --print-unit systemd   # its first lines say where to save it`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.serve(cmd, f) },
 	}
@@ -85,7 +85,7 @@ func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
 	}
 	args := passedOn(cmd.Flags())
 	if f.unit != "" {
-		return g.printUnit(f.unit, program, args)
+		return g.printUnit(f.unit, f.profile, program, args)
 	}
 	c, err := bootstrap.Load(g.options())
 	if err != nil {

@@ -2,46 +2,101 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
+// A serviceUnit is a host for the user's own service manager.
+type serviceUnit struct {
+	name        string // differs for each configuration, work folder and profile
+	description string
+	command     []string
+	workdir     string
+}
+
 // printUnit prints a unit of the user's own service manager that serves the configuration in this folder.
-func (g *globals) printUnit(manager, program string, args []string) error {
+func (g *globals) printUnit(manager, profile, program string, args []string) error {
 	workdir, err := filepath.Abs(g.workdir)
 	if err != nil {
 		return err
 	}
-	command := append([]string{program}, args...)
-	if manager == "launchd" {
-		return g.printLaunchd(command, workdir)
+	config, err := g.unitConfig()
+	if err != nil {
+		return err
 	}
-	quoted := make([]string, len(command))
-	for i, word := range command {
+	place, err := local.Find(config, workdir, profile)
+	if err != nil {
+		return err
+	}
+	u := serviceUnit{unitName(workdir, place), fmt.Sprintf("toolhost for %s (%s)", workdir, config),
+		append([]string{program}, args...), workdir}
+	if profile != "" {
+		u.description = fmt.Sprintf("toolhost for %s (%s, profile %s)", workdir, config, profile)
+	}
+	if manager == "launchd" {
+		return g.printLaunchd(u)
+	}
+	g.printSystemd(u)
+	return nil
+}
+
+// unitConfig is the absolute path that tells the configuration from others. The file need not exist yet.
+func (g *globals) unitConfig() (string, error) {
+	path, err := bootstrap.ConfigPath(g.options())
+	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && none.Named {
+		path, err = none.Places[0], nil
+	} else if is {
+		path, err = programFolder(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+var notInUnitName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+
+// unitName has the name of the work folder, as far as it fits a unit's name, for people, and the ID of the place.
+func unitName(workdir string, place local.Place) string {
+	folder := notInUnitName.ReplaceAllString(filepath.Base(workdir), "-")
+	folder = strings.Trim(folder[:min(len(folder), maxFolderName)], "-")
+	return strings.ReplaceAll("toolhost-"+folder+"-"+place.ID(), "--", "-")
+}
+
+const maxFolderName = 32
+
+func (g *globals) printSystemd(u serviceUnit) {
+	quoted := make([]string, len(u.command))
+	for i, word := range u.command {
 		quoted[i] = systemdQuoted(word)
 	}
-	fmt.Fprintf(g.out, `# A unit of the user: save it as ~/.config/systemd/user/toolhost.service, then
+	text := strings.NewReplacer("%", "%%", "\n", " ")
+	fmt.Fprintf(g.out, `# A unit of the user: save it as ~/.config/systemd/user/%[1]s.service, then
 #   systemctl --user daemon-reload
-#   systemctl --user enable --now toolhost
+#   systemctl --user enable --now %[1]s
 [Unit]
-Description=toolhost for %s
+Description=%[2]s
 
 [Service]
 Type=notify
 NotifyAccess=all
-ExecStart=%s
+ExecStart=%[3]s
 ExecReload=/bin/kill -USR2 $MAINPID
-WorkingDirectory=%s
+WorkingDirectory=%[4]s
 Restart=on-failure
 KillMode=mixed
 TimeoutStopSec=60
 
 [Install]
 WantedBy=default.target
-`, strings.ReplaceAll(workdir, "%", "%%"), strings.Join(quoted, " "), strings.ReplaceAll(workdir, "%", "%%"))
-	return nil
+`, u.name, text.Replace(u.description), strings.Join(quoted, " "), strings.ReplaceAll(u.workdir, "%", "%%"))
 }
 
 // systemdQuoted is a word of a command line of systemd, which expands % and $ also in quotes.
@@ -53,27 +108,28 @@ func systemdQuoted(word string) string {
 	return word
 }
 
-func (g *globals) printLaunchd(command []string, workdir string) error {
+func (g *globals) printLaunchd(u serviceUnit) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return err
 	}
 	var words strings.Builder
-	for _, word := range command {
+	for _, word := range u.command {
 		fmt.Fprintf(&words, "\n    <string>%s</string>", xmlText(word))
 	}
 	fmt.Fprintf(g.out, `<?xml version="1.0" encoding="UTF-8"?>
-<!-- Save it as ~/Library/LaunchAgents/toolhost.plist, then: launchctl load -w ~/Library/LaunchAgents/toolhost.plist -->
+<!-- Save it as ~/Library/LaunchAgents/%[1]s.plist, then:
+     launchctl load -w ~/Library/LaunchAgents/%[1]s.plist -->
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
   <key>Label</key>
-  <string>toolhost</string>
+  <string>%[1]s</string>
   <key>ProgramArguments</key>
-  <array>%s
+  <array>%[2]s
   </array>
   <key>WorkingDirectory</key>
-  <string>%s</string>
+  <string>%[3]s</string>
   <key>RunAtLoad</key>
   <true/>
   <key>KeepAlive</key>
@@ -86,10 +142,10 @@ func (g *globals) printLaunchd(command []string, workdir string) error {
   <key>ExitTimeOut</key>
   <integer>60</integer>
   <key>StandardErrorPath</key>
-  <string>%s</string>
+  <string>%[4]s</string>
 </dict>
 </plist>
-`, words.String(), xmlText(workdir), xmlText(filepath.Join(home, "Library", "Logs", "toolhost.log")))
+`, u.name, words.String(), xmlText(u.workdir), xmlText(filepath.Join(home, "Library", "Logs", u.name+".log")))
 	return nil
 }
 

@@ -102,6 +102,9 @@ func (p Place) FolderError(err error) error {
 	return fsutil.FolderError(err, filepath.Dir(p.base), "set XDG_RUNTIME_DIR to another folder")
 }
 
+// ID identifies the configuration, work folder and profile, by 16 hexadecimal digits.
+func (p Place) ID() string { return filepath.Base(p.base) }
+
 // Socket is the path of the socket.
 func (p Place) Socket() string { return p.base + ".sock" }
 
