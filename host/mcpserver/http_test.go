@@ -348,6 +348,17 @@ func TestListenNeedsAToken(t *testing.T) {
 		}
 		_ = l.Close()
 	}
+	taken, err := open.Listen("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for address, want := range map[string]string{taken.Addr().String(): "is in use by another process",
+		"127.0.0.1:x": `"x" is not a port`} {
+		if _, err := open.Listen(address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
 	for _, bad := range [][]Identity{{{Name: "a", Token: "short"}},
 		{{Name: "a", Token: "0123456789abcdef"}, {Name: "b", Token: "0123456789abcdef"}},
 		{{Name: "a", Token: "0123456789abcdef"}, {Name: "a", Token: "0123456789abcdeg"}}} {

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -24,21 +23,11 @@ const (
 // Listen listens on an address for Serve. It refuses one that others can reach unless there are identities. A port
 // alone is one of the loopback address.
 func (s *Server) Listen(address string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		if _, port, err = net.SplitHostPort(":" + address); err != nil {
-			return nil, fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
-		}
-		host = "127.0.0.1"
-	}
 	s.mu.Lock()
 	guarded := s.guarded
 	s.mu.Unlock()
-	if !guarded && !loopback.Is(host) {
-		return nil, fmt.Errorf("%s is reachable from other machines, and no token is required; set TOOLHOST_MCP_TOKEN, "+
-			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
-	}
-	return new(net.ListenConfig).Listen(s.ctx, "tcp", net.JoinHostPort(host, port))
+	return loopback.Listen(s.ctx, address, guarded, "no token is required",
+		"set TOOLHOST_MCP_TOKEN, name identities in an mcp block of the configuration")
 }
 
 // EndStreams ends the streams of HTTP that carry no calls, for a program that serves Handler and stops.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/loopback"
@@ -23,27 +21,8 @@ const maxHeader = 64 << 10
 // ListenTCP listens on an address for Serve. Without TLS it refuses one that others can reach. A port alone is one of
 // the loopback address.
 func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		if _, port, err = net.SplitHostPort(":" + address); err != nil {
-			return nil, fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
-		}
-		host = "127.0.0.1"
-	}
-	if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
-		return nil, fmt.Errorf("%q is not an address: %q is not a port; use HOST:PORT with a port up to 65535, such as "+
-			"127.0.0.1:8080", address, port)
-	}
-	if secure == nil && !loopback.Is(host) {
-		return nil, fmt.Errorf("%s is reachable from other machines, and connections to it would be unencrypted; give the "+
-			"serve block tls_cert and tls_key, or listen on 127.0.0.1:%s", address, port)
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another process; end that one, or choose another port, 0 for any: %w",
-			address, err)
-	}
-	return l, err
+	return loopback.Listen(ctx, address, secure != nil, "connections to it would be unencrypted",
+		"give the serve block tls_cert and tls_key")
 }
 
 // ListenUnix listens on a socket that only the user can reach, for Serve. A socket that a process has left is replaced;

@@ -1,4 +1,4 @@
-// Package loopback recognizes the addresses of this machine.
+// Package loopback recognizes the addresses of this machine, and listens on them.
 package loopback
 
 import "net/netip"
