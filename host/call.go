@@ -14,6 +14,9 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
+// MaxTimeout is the longest time that a call may take; longer timeouts are cut to it.
+const MaxTimeout = time.Hour
+
 // A Call is one use of a tool.
 type Call struct {
 	// ID names the call; one is made when it is empty.
@@ -34,7 +37,7 @@ type Call struct {
 	SessionID string
 	// Workdir is the folder to work in, absolute; "" is the host's.
 	Workdir string
-	// Timeout is how long the tool may take, an hour at most; zero leaves it to the user's settings and the tool.
+	// Timeout is how long the tool may take, MaxTimeout at most; zero leaves it to the user's settings and the tool.
 	Timeout time.Duration
 	// Events receives what happens while the call runs; nil drops it. It must not block.
 	Events func(sdk.Event)

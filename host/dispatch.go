@@ -33,12 +33,9 @@ func (h *snapshot) start(next CallFunc) CallFunc {
 	}
 }
 
-// maxTimeout bounds every call.
-const maxTimeout = time.Hour
-
 // timeout is the caller's, otherwise the user's setting, otherwise the tool's, otherwise the host's.
 func (h *snapshot) timeout(c *Call) time.Duration {
-	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout,
+	return min(MaxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout,
 		h.options.Plugins[c.Definition.Plugin].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
 }
 

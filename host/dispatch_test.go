@@ -14,14 +14,14 @@ import (
 
 func TestEffectiveTimeout(t *testing.T) {
 	cases := map[string]struct{ caller, user, tool, host, want time.Duration }{
-		"none":               {want: 2 * time.Minute},
-		"the host's":         {host: time.Minute, want: time.Minute},
-		"the tool's":         {tool: 3 * time.Second, host: time.Minute, want: 3 * time.Second},
-		"the tool's, longer": {tool: 10 * time.Minute, want: 10 * time.Minute},
-		"the user's":         {user: 5 * time.Second, tool: 3 * time.Second, want: 5 * time.Second},
-		"the caller's":       {caller: 7 * time.Second, user: 5 * time.Second, tool: 3 * time.Second, want: 7 * time.Second},
-		"none above an hour": {caller: 90 * time.Minute, want: time.Hour},
-		"none below zero":    {caller: -1, user: -1, host: -1, want: 2 * time.Minute},
+		"none":                 {want: 2 * time.Minute},
+		"the host's":           {host: time.Minute, want: time.Minute},
+		"the tool's":           {tool: 3 * time.Second, host: time.Minute, want: 3 * time.Second},
+		"the tool's, longer":   {tool: 10 * time.Minute, want: 10 * time.Minute},
+		"the user's":           {user: 5 * time.Second, tool: 3 * time.Second, want: 5 * time.Second},
+		"the caller's":         {caller: 7 * time.Second, user: 5 * time.Second, tool: 3 * time.Second, want: 7 * time.Second},
+		"none above the limit": {caller: host.MaxTimeout + time.Minute, want: host.MaxTimeout},
+		"none below zero":      {caller: -1, user: -1, host: -1, want: 2 * time.Minute},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,9 +28,6 @@ const cancelGrace = 10 * time.Second
 // errNoHost means that no running host has taken a call, so that the command makes it as a host of its own.
 var errNoHost = errors.New("no host has taken the call")
 
-// maxTimeout is the longest timeout of a call: a host of its own cuts a longer one, and a running one refuses it.
-const maxTimeout = time.Hour
-
 // maxStops is how often one process may refuse a call since it stops.
 const maxStops = 2
 
@@ -86,7 +83,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	in := &apiv1.CallRequest{Tool: args[0], Arguments: string(arguments), CallId: rand.Text(), Caller: callerName,
 		SessionId: f.session}
 	if timeout > 0 {
-		in.Timeout = durationpb.New(min(timeout, maxTimeout))
+		in.Timeout = durationpb.New(min(timeout, host.MaxTimeout)) // a longer one would be refused, not cut
 	}
 	waiting := g.waiting(watch)
 	if person != nil || f.approve != "" {

@@ -18,7 +18,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -331,7 +330,7 @@ func withoutTimeouts(options map[string]host.PluginOptions, specs []supervise.Sp
 				options = map[string]host.PluginOptions{}
 			}
 			o := options[s.Name]
-			o.Timeout = time.Hour
+			o.Timeout = host.MaxTimeout
 			options[s.Name] = o
 		}
 	}

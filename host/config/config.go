@@ -22,7 +22,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -240,7 +239,7 @@ func (r *reader) file(top *hclfile.Body) {
 	c.LockMode = lockfile.Mode(top.OneOf("lock", lockfile.Modes))
 	c.Host.WithoutFloor = top.IsFalse("floor")
 	c.Host.MaxCostTier = sdk.CostTier(top.OneOf("max_cost_tier", costTiers))
-	c.Host.DefaultTimeout = top.Duration("default_timeout", time.Hour)
+	c.Host.DefaultTimeout = top.Duration("default_timeout", host.MaxTimeout)
 	c.Host.MaxResultBytes = int64(top.Int("max_result_bytes", maxResult))
 	c.Host.MaxLargeResultBytes = int64(top.Int("max_large_result_bytes", maxLargeResult))
 	c.Host.ErrorMessageLimit = top.Int("error_message_limit", 100_000)

@@ -164,7 +164,7 @@ func (r *reader) tools(in *hclfile.Body, plugin string) (idempotent []string) {
 		r.config.Host.Tools[full] = host.ToolOptions{
 			Description:    r.Hidden.Hide(tool.Text("description", checkDescription)),
 			DescriptionFor: r.descriptions(tool),
-			Timeout:        tool.Duration("timeout", time.Hour),
+			Timeout:        tool.Duration("timeout", host.MaxTimeout),
 			MaxResultBytes: int64(tool.Int("max_result_bytes", maxResult)),
 			Aliases:        r.aliases(tool, full),
 			Limits:         readLimits(tool),

@@ -24,10 +24,8 @@ import (
 var processID = os.Getpid()
 
 const (
-	maxID = 256 // bytes of names that callers choose
-	// maxTimeout is the longest timeout that a request may have.
-	maxTimeout = time.Hour
-	maxQueued  = 1 << 20 // bytes of events that wait for a slow client
+	maxID     = 256     // bytes of names that callers choose
+	maxQueued = 1 << 20 // bytes of events that wait for a slow client
 )
 
 // CallOnce runs one call without events.
@@ -130,9 +128,9 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
 			"the timeout must not be negative; nothing was run", "")
 	}
-	if in.Timeout.AsDuration() > maxTimeout {
+	if in.Timeout.AsDuration() > host.MaxTimeout {
 		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
-			"the timeout is %s; the limit is %s; nothing was run", in.Timeout.AsDuration(), maxTimeout), "")
+			"the timeout is %s; the limit is %s; nothing was run", in.Timeout.AsDuration(), host.MaxTimeout), "")
 	}
 	if in.CallId != "" && s.calls.runs(in.CallId) {
 		return host.Call{}, fail(connect.CodeAlreadyExists, sdk.CodeInvalidArgs,

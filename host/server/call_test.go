@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 	"testing"
-	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -22,7 +22,7 @@ func TestBoundsOfCallRequests(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.CallOnce(context.Background(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait", CallId: "used",
-			Timeout: durationpb.New(time.Hour)}))
+			Timeout: durationpb.New(host.MaxTimeout)}))
 		done <- err
 	}()
 	<-begun
@@ -30,7 +30,7 @@ func TestBoundsOfCallRequests(t *testing.T) {
 		in   *apiv1.CallRequest
 		want connect.Code
 	}{
-		"a long time":    {&apiv1.CallRequest{Timeout: durationpb.New(time.Hour + 1)}, connect.CodeInvalidArgument},
+		"a long time":    {&apiv1.CallRequest{Timeout: durationpb.New(host.MaxTimeout + 1)}, connect.CodeInvalidArgument},
 		"a NUL":          {&apiv1.CallRequest{CallId: "a\x00b"}, connect.CodeInvalidArgument},
 		"two lines":      {&apiv1.CallRequest{CallId: "a\nb"}, connect.CodeInvalidArgument},
 		"a bad session":  {&apiv1.CallRequest{SessionId: "a\rb"}, connect.CodeInvalidArgument},
