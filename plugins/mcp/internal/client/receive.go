@@ -101,8 +101,12 @@ func (e *envelope) read(m rawjson.Members) error {
 	return m.Err
 }
 
+// byteOrderMark is what some runtimes begin their output with.
+const byteOrderMark = "\uFEFF"
+
 // dispatch gives a message to whom it is for.
 func (s *Session) dispatch(text []byte, from string) {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}

@@ -18,6 +18,7 @@ func TestAnswers(t *testing.T) {
 	deep := strings.Repeat("[", 1000) + strings.Repeat("]", 1000)
 	for _, c := range []struct{ name, answer, result, failure string }{
 		{"a result", `{"jsonrpc":"2.0","id":ID,"result":{"b" : 1,"a":[1e400]}}`, `{"b" : 1,"a":[1e400]}`, ""},
+		{"a byte order mark", "\uFEFF" + `{"jsonrpc":"2.0","id":ID,"result":{"x":1}}`, `{"x":1}`, ""},
 		{"an id that is a string", `{"jsonrpc":"2.0","id":"ID","result":{}}`, `{}`, ""},
 		{"a name with escapes", `{"jsonrpc":"2.0","i\u0064":ID,"result":{"x":1}}`, `{"x":1}`, ""},
 		{"null as the result", `{"jsonrpc":"2.0","id":ID,"result":null}`, `{}`, ""},

@@ -201,6 +201,16 @@ func TestHostileAnswersCostTheirCallAlone(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarkBeforeAnAnswer(t *testing.T) {
+	url := serve(t, scripted{"tools/call": func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "\ufeff"+`{"jsonrpc":"2.0","id":%s,"result":{"a":1}}`, id)
+	}})
+	if got, err := call(limited(t), dial(t, Options{URL: url}), "x", "{}", nil); err != nil || got != `{"a":1}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // trickle sends one byte after the other until the client goes.
 func trickle(w http.ResponseWriter, r *http.Request, contentType, first string) {
 	w.Header().Set("Content-Type", contentType)

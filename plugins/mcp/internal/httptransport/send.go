@@ -264,7 +264,7 @@ func (t *Transport) deliverBody(ctx context.Context, m *client.Message, a *respo
 	if err != nil {
 		return t.broken(err)
 	}
-	answered, err := t.take(ctx, m, text)
+	answered, err := t.take(ctx, m, bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err == nil && !answered {
 		err = mayHaveRun(&sdk.Error{Name: "BadReply",
 			Message: fmt.Sprintf("the answer of the MCP server at %s does not belong to the request", t.shown())})
