@@ -194,17 +194,24 @@ func (s *Session) handle(ctx context.Context, c *call, e event) {
 	switch {
 	case e.progress != nil:
 		var p Progress
-		if json.Unmarshal(e.progress, &p) == nil && o.Progress != nil {
+		if readable(json.Unmarshal(e.progress, &p)) && o.Progress != nil {
 			o.Progress(p)
 		}
 	case e.log != nil:
 		var l LogMessage
-		if json.Unmarshal(e.log, &l) == nil && o.Log != nil {
+		if readable(json.Unmarshal(e.log, &l)) && o.Log != nil {
 			o.Log(l)
 		}
 	case e.request != nil:
 		go s.answer(ctx, e.request, o.Request)
 	}
+}
+
+// readable reports whether what was decoded is worth passing on. Members of a wrong type are left out: a sign of life
+// is one even if its total is a text.
+func readable(err error) bool {
+	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || wrongType
 }
 
 // notSent is the error of a request that could not be sent.

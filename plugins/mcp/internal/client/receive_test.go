@@ -137,6 +137,24 @@ func TestNotificationsComeInOrderBeforeTheResult(t *testing.T) {
 	}
 }
 
+// Members of a wrong type cost a notification nothing but themselves: it still says that the call goes on.
+func TestNotificationsWithMembersOfWrongTypes(t *testing.T) {
+	s, w := wired(t, client.Options{}, client.Revision20260728)
+	var seen []client.Progress
+	var logs []client.LogMessage
+	m, done := begin(context.Background(), s, w, &client.CallOptions{LogLevel: "info",
+		Progress: func(p client.Progress) { seen = append(seen, p) },
+		Log:      func(l client.LogMessage) { logs = append(logs, l) }})
+	w.fromServer(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`+m.ID+
+		`,"progress":3,"total":"10","message":"on"}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":{},"data":"x"}}`, "")
+	w.fromServer(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+	if got := await(t, done); got.err != nil || !slices.Equal(seen, []client.Progress{{Progress: 3, Message: "on"}}) ||
+		len(logs) != 1 || string(logs[0].Data) != `"x"` {
+		t.Errorf("%+v, %+v, %+v", got, seen, logs)
+	}
+}
+
 // Of a thousand messages that wait for a slow caller, the newest is kept, whatever comes between.
 func TestSlowCallerSeesTheNewestProgress(t *testing.T) {
 	s, w := wired(t, client.Options{}, client.Revision20251125)
