@@ -70,6 +70,9 @@ func readReply(raw json.RawMessage) (reply, error) {
 		}
 	}
 	r.Extra = object(extra...)
+	if r.Content == nil && r.Structured == nil {
+		r.Content = draftContent(extra)
+	}
 	switch resultType {
 	case "complete":
 		if failed {
@@ -82,6 +85,16 @@ func readReply(raw json.RawMessage) (reply, error) {
 	}
 	return reply{}, fmt.Errorf("the result has the resultType %q, which this client does not know",
 		textutil.Cut(resultType, 60))
+}
+
+// draftContent is the result of a server from before the first revision, which is any JSON, as a part.
+func draftContent(extra []member) []sdk.Content {
+	for _, m := range extra {
+		if m.name == "toolResult" {
+			return []sdk.Content{textOf(m.value)}
+		}
+	}
+	return nil
 }
 
 // isArranged reports whether the members are in another order than that in which a result is written by itself.
@@ -145,8 +158,22 @@ func toolError(content []sdk.Content) *sdk.Error {
 }
 
 // readContent makes a part of a result. What would not come out again as it came in, such as an unknown kind or bad
-// base64, is passed on as JSON.
-func readContent(raw json.RawMessage) sdk.Content { return sdk.Content(mcpcontent.Read(raw)) }
+// base64, is passed on as JSON; what is no object, which no host takes for a part, as a text.
+func readContent(raw json.RawMessage) sdk.Content {
+	if first(raw) != '{' {
+		return textOf(raw)
+	}
+	return sdk.Content(mcpcontent.Read(raw))
+}
+
+// textOf is a text, or the text of any other JSON.
+func textOf(raw json.RawMessage) sdk.Content {
+	shown, isText := text(raw)
+	if !isText {
+		shown = string(raw)
+	}
+	return sdk.Content{Type: "text", Text: shown}
+}
 
 // fitSources leaves out how parts were written where a result is too large with that.
 func fitSources(parts []sdk.Content) {

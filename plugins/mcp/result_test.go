@@ -60,8 +60,6 @@ func TestContentIsPassedOn(t *testing.T) {
 		`{"type":"hologram","data":"x","depth":[1,2]}`,
 		`{"text":"of no kind"}`,
 		`{"type":5}`,
-		`"no object"`,
-		`null`,
 	} {
 		r := mustReply(t, `{"content":[`+part+`]}`).result
 		got, err := json.Marshal(r.Content)
@@ -71,6 +69,22 @@ func TestContentIsPassedOn(t *testing.T) {
 		}
 		if compact(t, got) != "["+part+"]" {
 			t.Errorf("%s becomes %s", part, got)
+		}
+	}
+}
+
+// What hosts would not take for a part, and the results of servers from before the first revision, become texts.
+func TestContentThatIsNoneIsText(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"content":["no object",null,[1]]}`:             `[{"type":"text","text":"no object"},{"type":"text","text":"null"},{"type":"text","text":"[1]"}]`,
+		`{"toolResult":"done"}`:                          `[{"type":"text","text":"done"}]`,
+		`{"toolResult":{"a":1.0}}`:                       `[{"type":"text","text":"{\"a\":1.0}"}]`,
+		`{"toolResult":1,"content":[]}`:                  `[]`,
+		`{"toolResult":1,"structuredContent":{"a":1.0}}`: `null`,
+	} {
+		got, err := json.Marshal(mustReply(t, raw).result.Content)
+		if err != nil || string(got) != want {
+			t.Errorf("%s becomes %s, %v", raw, got, err)
 		}
 	}
 }

@@ -41,6 +41,10 @@ func Dial(ctx context.Context, open OpenFunc, o Options) (*Session, error) {
 // revisions are those of the protocol that this client speaks.
 var revisions = []string{Revision20260728, Revision20251125, Revision20250618, Revision20250326, Revision20241105}
 
+// draft20241007 is what servers from before the first revision answer, which differs from it in no request that is made
+// here.
+const draft20241007 = "2024-10-07"
+
 // connect opens a connection and negotiates over it. After an error it closes the connection, and reports whether that
 // had ended before.
 func connect(ctx context.Context, open OpenFunc, o *Options) (s *Session, ended bool, err error) {
@@ -185,7 +189,7 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 		return fmt.Errorf("the answer to initialize cannot be read: %w", err)
 	}
 	switch {
-	case !slices.Contains(revisions[1:], r.Revision):
+	case !slices.Contains(revisions[1:], r.Revision) && r.Revision != draft20241007:
 		return fmt.Errorf("the server wants protocol revision %q; this client speaks %q", r.Revision, revisions)
 	case s.options.Revision != "" && r.Revision != s.options.Revision && s.options.Revision != Revision20251125:
 		return fmt.Errorf("the server wants protocol revision %q instead of %q, to which it is pinned", r.Revision,

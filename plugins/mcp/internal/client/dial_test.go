@@ -22,6 +22,7 @@ func TestDialAgreesOnARevision(t *testing.T) {
 		{"without handshake", "", "2026-07-28", []string{"modern"}, 1},
 		{"newest handshake", "", "2025-11-25", nil, 1},
 		{"oldest handshake", "", "2024-11-05", []string{"2024-11-05"}, 1},
+		{"before the oldest", "", "2024-10-07", []string{"2024-10-07"}, 1},
 		{"pinned", "2025-06-18", "2025-06-18", []string{"modern"}, 1},
 		{"pinned to no handshake", "2026-07-28", "2026-07-28", []string{"modern"}, 1},
 		{"silence", "", "2025-11-25", []string{"silent-on-discover"}, 1},
