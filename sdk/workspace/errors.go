@@ -91,8 +91,8 @@ func notRegularAdvice(m fs.FileMode) string {
 	if m&fs.ModeSymlink != 0 {
 		return "Name the file that the link leads to."
 	}
-	return "File tools use regular files only. If it must be used, run a program on it through a shell tool, with a time " +
-		"limit."
+	return "File tools use regular files only. If it must be used, run a program on it through a shell tool, with a " +
+		"time limit."
 }
 
 // writable is Regular for a file to write: replacing a read-only file by renaming another onto it would work, and is
