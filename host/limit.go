@@ -66,6 +66,16 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 	return refusal
 }
 
+// Queued is how many calls wait in the queues of the host and of plugins for a slot.
+func (h *Host) Queued() int {
+	_, queued := h.calls.Counts()
+	for _, q := range h.now.Load().queues {
+		_, waiting := q.Counts()
+		queued += waiting
+	}
+	return queued
+}
+
 // admitEarly does the work of admit for listed tools before the call gets its own context: ten thousand calls
 // that share one context contend for its lock. When there is middleware, which sees every call, only admit does it.
 func (h *snapshot) admitEarly(next CallFunc) CallFunc {

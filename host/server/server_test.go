@@ -75,6 +75,8 @@ func (b *backend) Catalog() *host.Catalog { return b.catalog }
 type setup struct {
 	t       *testing.T
 	plugin  fake
+	most    int         // calls of the host at once; 0 is the default
+	each    host.Limits // of the plugin
 	limits  func(*limits)
 	drain   time.Duration
 	hosts   []string
@@ -116,7 +118,8 @@ func (s *setup) start(t *testing.T) *setup {
 		t.Fatal(err)
 	}
 	h, err := host.New(map[string]host.Plugin{"p": &s.plugin}, host.Options{Policy: rules,
-		Middleware: []host.Middleware{calls.Middleware}, Workdir: t.TempDir()})
+		Middleware: []host.Middleware{calls.Middleware}, Workdir: t.TempDir(),
+		MaxConcurrency: s.most, Plugins: map[string]host.PluginOptions{"p": {Limits: s.each}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,6 +394,53 @@ func TestToolsAreListedInPages(t *testing.T) {
 			t.Errorf("a search for at most %d finds %v, %v", limit, r, err)
 		}
 	}
+}
+
+// Calls that wait for a slot, of the plugin or of the host, are counted as running, and apart.
+func TestQueuedCallsAreCounted(t *testing.T) {
+	for name, s := range map[string]*setup{
+		"plugin": {each: host.Limits{Concurrency: 1, Queue: 4}},
+		"host":   {most: 1},
+	} {
+		t.Run(name, func(t *testing.T) { s.queuedCalls(t) })
+	}
+}
+
+func (s *setup) queuedCalls(t *testing.T) {
+	begun, released := make(chan struct{}, 3), make(chan struct{})
+	s.plugin.tools = map[string]func(context.Context, *sdk.Request) (*sdk.Result, error){
+		"wait": waitTool(begun, released)}
+	s.start(t)
+	c := s.client(operatorToken)
+	var calls sync.WaitGroup
+	for range 3 {
+		calls.Go(func() {
+			if _, err := c.CallOnce(context.Background(), connect.NewRequest(&apiv1.CallRequest{Tool: "p__wait"})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	expect := func(running, queued int32) {
+		t.Helper()
+		limit := time.Now().Add(patience)
+		for {
+			info, err := c.GetInfo(t.Context(), connect.NewRequest(&apiv1.GetInfoRequest{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Msg.RunningCalls == running && info.Msg.QueuedCalls == queued {
+				return
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("%d run and %d are queued, want %d and %d", info.Msg.RunningCalls, info.Msg.QueuedCalls, running, queued)
+			}
+		}
+	}
+	expect(3, 2)
+	close(released)
+	calls.Wait()
+	expect(0, 0)
 }
 
 // The end of a session cancels its calls, not those of others.

@@ -30,7 +30,7 @@ func (s *hostService) GetInfo(ctx context.Context, _ *connect.Request[apiv1.GetI
 	out.Version, out.Pid, out.Started = s.options.Version, int32(processID), convert.Time(s.started)
 	out.Role, out.TokenName, out.Stopping = p.role.Message(), p.name, s.stopping.Err() != nil
 	running, _ := s.calls.Running()
-	out.RunningCalls = int32(running)
+	out.RunningCalls, out.QueuedCalls = int32(running), int32(s.options.Backend.Host().Queued())
 	s.mu.Lock()
 	out.Addresses = slices.Clone(s.addresses)
 	s.mu.Unlock()

@@ -274,6 +274,8 @@ type GetInfoResponse struct {
 	Problems []string `protobuf:"bytes,15,rep,name=problems,proto3" json:"problems,omitempty"`
 	// Why the last reload failed, so that the configuration in use differs from the file; "" if it succeeded.
 	ReloadFailure string `protobuf:"bytes,16,opt,name=reload_failure,json=reloadFailure,proto3" json:"reload_failure,omitempty"`
+	// How many of the running calls wait in the queues of the host and of plugins for a slot.
+	QueuedCalls   int32 `protobuf:"varint,17,opt,name=queued_calls,json=queuedCalls,proto3" json:"queued_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -418,6 +420,13 @@ func (x *GetInfoResponse) GetReloadFailure() string {
 		return x.ReloadFailure
 	}
 	return ""
+}
+
+func (x *GetInfoResponse) GetQueuedCalls() int32 {
+	if x != nil {
+		return x.QueuedCalls
+	}
+	return 0
 }
 
 // A Tool is a tool under its full name.
@@ -7499,7 +7508,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
 	"\x04hint\x18\x03 \x01(\tR\x04hint\"\x10\n" +
-	"\x0eGetInfoRequest\"\xfd\x03\n" +
+	"\x0eGetInfoRequest\"\xa0\x04\n" +
 	"\x0fGetInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x124\n" +
@@ -7518,7 +7527,8 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\rrunning_calls\x18\r \x01(\x05R\frunningCalls\x12\x12\n" +
 	"\x04mode\x18\x0e \x01(\tR\x04mode\x12\x1a\n" +
 	"\bproblems\x18\x0f \x03(\tR\bproblems\x12%\n" +
-	"\x0ereload_failure\x18\x10 \x01(\tR\rreloadFailure\"\xc8\x04\n" +
+	"\x0ereload_failure\x18\x10 \x01(\tR\rreloadFailure\x12!\n" +
+	"\fqueued_calls\x18\x11 \x01(\x05R\vqueuedCalls\"\xc8\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06plugin\x18\x02 \x01(\tR\x06plugin\x12\x14\n" +

@@ -54,7 +54,8 @@ type fake struct {
 	busy      bool
 
 	reloadFailure atomic.Value // string
-	untrusted     atomic.Bool  // whether the file on the disk is to be trusted
+	queued        atomic.Int32
+	untrusted     atomic.Bool // whether the file on the disk is to be trusted
 
 	began time.Time    // when the newest call of the record began
 	more  atomic.Int32 // calls that began later
@@ -212,7 +213,8 @@ func answer[T any](m *T) (*connect.Response[T], error) { return connect.NewRespo
 func (f *fake) GetInfo(context.Context, *connect.Request[apiv1.GetInfoRequest]) (*connect.Response[apiv1.GetInfoResponse],
 	error) {
 	failure, _ := f.reloadFailure.Load().(string)
-	return answer(&apiv1.GetInfoResponse{ReloadFailure: failure, Version: "0.0.0-test", Role: f.role, Started: timestamppb.Now(), Mode: "ask",
+	return answer(&apiv1.GetInfoResponse{ReloadFailure: failure, QueuedCalls: f.queued.Load(),
+		Version: "0.0.0-test", Role: f.role, Started: timestamppb.Now(), Mode: "ask",
 		Configuration: "/home/me/config.hcl", Workdir: "/home/me", Trusted: true})
 }
 

@@ -158,6 +158,19 @@ func TestBrowserHasKeys(t *testing.T) {
 	}
 }
 
+// The plot of the calls at work has those that wait for a slot.
+func TestBrowserPlotsQueuedCalls(t *testing.T) {
+	f := newFake(2, 2)
+	f.queued.Store(3)
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "overview")
+	b.see(".plotwords", "queued: now 3, at most 3. waiting for approval: now 0")
+	f.queued.Store(1)
+	b.see(".plotwords", "queued: now 1, at most 3")
+}
+
 // What is wrong with the configuration is said while it is, on the overview and beside the file.
 func TestBrowserNoticesTheConfiguration(t *testing.T) {
 	f := newFake(2, 2)

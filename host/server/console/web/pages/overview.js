@@ -29,7 +29,7 @@ export async function show({ body, info, signal }) {
     calls: plot("Calls", ["calls"], whole, 4),
     errors: plot("Errors", ["errors"], whole, 4),
     latency: plot("Latency", ["median", "95 %", "99 %"], duration),
-    queue: plot("Calls at work", ["running", "waiting for approval"], whole, 4),
+    queue: plot("Calls at work", ["running", "queued", "waiting for approval"], whole, 4),
   };
   signal.addEventListener("abort", () => Object.values(plots).forEach((p) => p.close()), { once: true });
   const past = [plots.calls, plots.errors, plots.latency];
@@ -178,14 +178,21 @@ export async function show({ body, info, signal }) {
 
   const sample = async () => {
     if (!known) return;
+    let queued = null; // not known while the host does not answer
+    try {
+      queued = (await host.getInfo({}, { signal })).queuedCalls;
+    } catch {
+      if (signal.aborted) return;
+    }
+    if (!known) return; // it is no longer
     const waiting = [...live.values()].filter((c) => c.status === "awaiting_approval").length;
     const now = Date.now() / 1000,
       last = samples.at(-1)?.[0] ?? now;
     // nothing is known of the time between
-    if (now - last > (3 * sampleEvery) / 1000) samples.push([last + 1, null, null]);
-    samples.push([now, live.size - waiting, waiting]);
+    if (now - last > (3 * sampleEvery) / 1000) samples.push([last + 1, null, null, null]);
+    samples.push([now, Math.max(0, live.size - waiting - queued), queued, waiting]);
     if (samples.length > 300) samples.shift();
-    plots.queue.set([0, 1, 2].map((i) => samples.map((s) => s[i])));
+    plots.queue.set([0, 1, 2, 3].map((i) => samples.map((s) => s[i])));
   };
 
   const states = new Map();
