@@ -81,7 +81,11 @@ func (p *projection) adoptForms() {
 		}
 		plain := plainForms(old, file)
 		old, fresh = []byte(plain.Replace(string(old))), []byte(plain.Replace(string(fresh)))
+		lines := len(p.old.lines)
 		p.old = newSource(old, p.t.syntax)
+		if n := len(old); len(p.old.lines) < lines { // the last one had nothing that is visible
+			p.old.lines = append(p.old.lines, line{n, n, n})
+		}
 	}
 	p.new = newSource(fresh, p.t.syntax)
 	for _, b := range p.at.blocks {
