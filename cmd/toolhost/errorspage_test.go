@@ -142,7 +142,7 @@ var errorMeanings = map[string]map[string]string{
 		"EditRefused":     "a guard sees that text would get lost or code would break",
 		"EmptyOldString":  "`old_string` is empty",
 		"EncodingNotKept": "some bytes of the file would change",
-		"EncodingUnknown": "the file is not UTF-8, and the new text has other letters than ASCII",
+		"EncodingUnknown": "the file is not UTF-8, and the old or the new text has other letters than ASCII",
 		"FileChanged":     "the file has changed since it was read or edited",
 		"FileExists":      "the file to create is already there",
 		"FileTooLarge":    "the file is over the limit",

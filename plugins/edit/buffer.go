@@ -53,6 +53,9 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 	c.Inserted = b.inserted
 	plan, err := match.NewText(b.place.Path, b.text).Plan(c)
 	if err != nil {
+		if e := b.form.finds(b.place.Path, c.Old); e != nil {
+			return nil, e
+		}
 		return nil, refused(b.place.Path, err)
 	}
 	if size := len(b.text) + plan.Growth(); size > maxFile {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -135,18 +136,29 @@ func (f form) foreign(text []byte) string {
 
 // fits refuses text for a file of unknown encoding, unless it is ASCII, which nearly all encodings share.
 func (f form) fits(path, text string) error {
-	if !f.unknown {
+	return f.onlyASCII(path, text, "how to write %q into it", "Use ASCII characters only")
+}
+
+// finds says why text is not found in a file of unknown encoding, from which tools that read show other characters by a
+// guess.
+func (f form) finds(path, text string) error {
+	if strings.ContainsRune(text, utf8.RuneError) {
+		return nil // the matcher's own advice is about those
+	}
+	return f.onlyASCII(path, text, "which bytes in it are the %q of old_string",
+		"Choose an old_string of ASCII characters only, such as a part of the line")
+}
+
+func (f form) onlyASCII(path, text, unknown, advice string) error {
+	at := strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+	if !f.unknown || at < 0 {
 		return nil
 	}
-	for _, r := range text {
-		if r >= utf8.RuneSelf {
-			return &sdk.Error{Name: "EncodingUnknown",
-				Message: fmt.Sprintf("%q is not UTF-8, so it is not known how to write %q into it; nothing was changed", path, r),
-				Suggestion: "Use ASCII characters only, or have the operator set the plugin's encoding, such as encoding = " +
-					"\"windows-1252\"."}
-		}
-	}
-	return nil
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return &sdk.Error{Name: "EncodingUnknown",
+		Message: fmt.Sprintf("%q is not UTF-8, so it is not known "+unknown+"; nothing was changed", path, r),
+		Suggestion: advice + ", or have the operator set the plugin's encoding, such as encoding = " +
+			"\"windows-1252\"."}
 }
 
 // shown is the text of a file for a diff, or its bytes where it is no text.

@@ -155,6 +155,8 @@ func TestReplaceFailures(t *testing.T) {
 		{"other etag", args{"path": "code", "old_string": "return 1", "new_string": "x", "if_match": "0123456789ab"},
 			"FileChanged", `was changed since it was read: its etag is `},
 		{"secret", args{"path": ".env", "old_string": "A", "new_string": "x"}, "SecretFile", "holds secrets"},
+		{"unknown encoding, old string", args{"path": "latin", "old_string": "ü", "new_string": "u"}, "EncodingUnknown",
+			"which bytes in it are the 'ü' of old_string"},
 		{"unknown encoding", args{"path": "latin", "old_string": "n", "new_string": "ü"}, "EncodingUnknown", "not UTF-8"},
 	}
 	for _, test := range tests {
