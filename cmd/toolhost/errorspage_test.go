@@ -148,7 +148,7 @@ var errorMeanings = map[string]map[string]string{
 		"FileTooLarge":    "the file is over the limit",
 		"FilesTooLarge":   "the files of the call together are over the limit",
 		"InvalidEtag":     "`if_match` is not an etag",
-		"InvalidPath":     "an edit has no path",
+		"InvalidPath":     "an edit has no path, or that of a new file is a directory, or begins with ~, a variable or a URL",
 		"MatchNotFound":   "`old_string` is not in the file; the nearest place is shown",
 		"NoChange":        "`old_string` and `new_string` are the same",
 		"NoEdits":         "`edits` is empty",

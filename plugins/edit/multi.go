@@ -284,7 +284,7 @@ func (m *multi) open(p *workspace.Place) (*trackedBuffer, error) {
 }
 
 func (m *multi) create(p *workspace.Place, ed multiEdit) error {
-	if err := checkParent(p, m.CreateDirs); err != nil {
+	if err := checkParent(ed.Path, p, m.CreateDirs); err != nil {
 		return err
 	}
 	if err := (*snapshot)(nil).matches(p.Path, ed.IfMatch); err != nil {

@@ -100,7 +100,7 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 	if err := (*snapshot)(nil).matches(p.Path, in.IfMatch); err != nil {
 		return nil, err
 	}
-	if err := checkParent(p, in.CreateDirs); err != nil {
+	if err := checkParent(in.Path, p, in.CreateDirs); err != nil {
 		return nil, err
 	}
 	c := &change{place: p, after: []byte(in.Content), form: plainForm}
@@ -109,8 +109,22 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), textutil.Count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
-// checkParent refuses a new file in a missing directory, unless create is set.
-func checkParent(p *workspace.Place, create bool) error {
+// checkParent refuses a new file in a missing directory, unless create is set, and one whose path, as it was given, is
+// meant for something else than a file by this name.
+func checkParent(path string, p *workspace.Place, create bool) error {
+	first, _, below := strings.Cut(path, "/")
+	switch {
+	case strings.HasSuffix(path, "/"):
+		return &sdk.Error{Name: "InvalidPath",
+			Message:    fmt.Sprintf("%q ends with a slash, so it names a directory; nothing was written", path),
+			Suggestion: "Name a file. Directories come with the files in them, by create_dirs=true."}
+	case below && p.Missing == first && (strings.HasPrefix(first, "~") || strings.HasPrefix(first, "$") ||
+		strings.HasSuffix(first, ":")):
+		return &sdk.Error{Name: "InvalidPath",
+			Message: fmt.Sprintf("%q would make a directory of the name %q, since paths are not expanded; nothing was written",
+				path, first),
+			Suggestion: "Give a path relative to the workspace, such as \"src/main.go\". If that name is meant, begin with ./."}
+	}
 	if p.Missing == "" || create {
 		return nil
 	}

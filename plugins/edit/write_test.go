@@ -117,6 +117,13 @@ func TestWriteFailures(t *testing.T) {
 		{"parent is a file", args{"path": "file/x", "content": "x", "create_dirs": true}, "NotADirectory",
 			`"file" is a file`},
 		{"outside", args{"path": "../x/y", "content": "x", "create_dirs": true}, "PathOutsideWorkspace", "outside"},
+		{"a directory", args{"path": "new/", "content": ""}, "InvalidPath", "names a directory"},
+		{"a directory to make", args{"path": "a/new/", "content": "", "create_dirs": true}, "InvalidPath",
+			"names a directory"},
+		{"home", args{"path": "~/x", "content": "x", "create_dirs": true}, "InvalidPath", `a directory of the name "~"`},
+		{"home of someone", args{"path": "~me/x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
+		{"a variable", args{"path": "$HOME/x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
+		{"a URL", args{"path": "file:///x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
 		{"long name", args{"path": strings.Repeat("x", 300), "content": "x"}, "InvalidPath", "file name too long"},
 	}
 	for _, test := range tests {
@@ -134,6 +141,9 @@ func TestWriteMakesDirectories(t *testing.T) {
 	f.holds(t, "a/b/c/d", "x")
 	f.run(t, "write", args{"path": "a/e", "content": "y", "create_dirs": true})
 	f.holds(t, "a/e", "y")
+	f.run(t, "write", args{"path": "./$v/x", "content": "y", "create_dirs": true})
+	f.run(t, "write", args{"path": "$v/y", "content": "y"}) // which is there
+	f.holds(t, "$v/y", "y")
 	check(t, os.Symlink("b/new", f.path("a/link")))
 	f.run(t, "write", args{"path": "a/link", "content": "z"})
 	f.holds(t, "a/b/new", "z")
