@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/internal/netlimit"
@@ -162,6 +163,7 @@ func (e *endpoint) newHTTP() httpHandlers {
 
 // serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
 func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
+	body = withoutMark(body)
 	message := members(body)
 	params := find(message, "params")
 	ctx, end := context.WithCancel(r.Context())
@@ -173,7 +175,11 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		answer.addMembers(message, "result")
 		answer.add("result", exactAnswer(result))
 		body = answer.bytes()
-		r.ContentLength = int64(len(body))
+	}
+	r.ContentLength = int64(len(body))
+	if id := find(message, "id"); isLossy(id) && find(message, "method") != nil {
+		answerFailure(w, http.StatusBadRequest, id, jsonrpc.CodeInvalidRequest, lossyID)
+		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if isObject(params) {
@@ -191,7 +197,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		refuseFor(w, retrySessions, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE",
 			maxSessions))
 	default:
-		e.serveSession(w, r)
+		e.serveSession(w, r, message)
 	}
 }
 

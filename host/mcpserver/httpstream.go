@@ -12,7 +12,7 @@ import (
 
 // serveSession serves a request of a session. A client that asks for the rest of a stream gets it, also while the
 // connection on which it had the stream looks alive here: that one is ended.
-func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
+func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message []member) {
 	session := r.Header.Get("Mcp-Session-Id")
 	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
 	ctx, end := context.WithCancel(r.Context())
@@ -25,7 +25,9 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 	if r.Method == http.MethodGet && !e.streams.takeOver(ctx, streamKey{session, stream}, w) {
 		return // the client is gone
 	}
-	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))
+	out := &unhandledWriter{streamWriter: w, message: message}
+	e.http.stateful.ServeHTTP(out, r.WithContext(ctx))
+	out.finish()
 }
 
 // openStreams are the streams of sessions that are being sent.

@@ -80,11 +80,14 @@ func (*stdioConnection) SessionID() string { return "" }
 // read reads messages until the end of the stream.
 func (c *stdioConnection) read(in io.Reader) {
 	lines := bufio.NewReaderSize(in, 64<<10)
-	for {
+	for first := true; ; first = false {
 		line, tooLong, err := readLine(lines)
+		if first {
+			line = withoutMark(line)
+		}
 		switch {
 		case tooLong:
-			c.refuse(jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
 		case len(bytes.TrimSpace(line)) > 0:
 			c.accept(line)
 		}
@@ -114,22 +117,20 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 
 // accept hands on a message, or those of a batch.
 func (c *stdioConnection) accept(line []byte) {
-	var parts []json.RawMessage
-	if trimmed := bytes.TrimSpace(line); trimmed[0] != '[' {
-		parts = []json.RawMessage{trimmed}
-	} else if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
-		c.refuse(jsonrpc.CodeParseError, "the line is no JSON-RPC message")
-		return
-	}
+	parts := []json.RawMessage{bytes.TrimSpace(line)}
 	var batch *messageBatch
-	if line[0] == '[' {
+	if parts[0][0] == '[' {
 		batch = &messageBatch{}
+		if err := json.Unmarshal(parts[0], &parts); err != nil || len(parts) == 0 {
+			c.refuse(nil, jsonrpc.CodeParseError, "the line is no JSON-RPC message")
+			return
+		}
 	}
 	var messages []jsonrpc.Message
 	for _, part := range parts {
 		m, err := jsonrpc.DecodeMessage(part)
 		if err != nil {
-			c.refuse(jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
+			c.refuse(nil, jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
 			continue
 		}
 		switch r := m.(type) {
@@ -137,6 +138,10 @@ func (c *stdioConnection) accept(line []byte) {
 			r.Result = exactAnswer(r.Result)
 		case *jsonrpc.Request:
 			r.Extra = &mcp.RequestExtra{Header: http.Header{paramsHeader: {string(r.Params)}}}
+			if id := idOf(part); isLossy(id) {
+				c.refuse(id, jsonrpc.CodeInvalidRequest, lossyID)
+				continue
+			}
 			if r.IsCall() {
 				c.begin(r.ID, batch)
 			}
@@ -163,11 +168,9 @@ func (c *stdioConnection) begin(id jsonrpc.ID, batch *messageBatch) {
 	c.open[id] = batch
 }
 
-// refuse answers what cannot be read.
-func (c *stdioConnection) refuse(code int, why string) {
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code,
-		"message": why}})
-	_ = c.writeLine(answer) // a stream that is broken is noticed by the next answer
+// refuse answers what cannot be used.
+func (c *stdioConnection) refuse(id json.RawMessage, code int, why string) {
+	_ = c.writeLine(failure(id, code, why)) // a stream that is broken is noticed by the next answer
 }
 
 // Read returns the next message. At the end it waits a while until all requests are answered.

@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
+
+// isLossy reports an id that the SDK would answer as another: a number that is not an integer of 64 bits.
+func isLossy(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return false
+	}
+	if _, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	return err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53
+}
+
+// idOf is the id of a message.
+func idOf(message json.RawMessage) json.RawMessage {
+	for m := rawjson.MembersOf(message); m.Next(); {
+		if string(m.Name) == "id" {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+const lossyID = "the id must be a string or an integer of 64 bits"
+
+// failure is the response with an error to a request; a nil id is null.
+func failure(id json.RawMessage, code int, why string) json.RawMessage {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	var reason, out object
+	reason.add("code", json.RawMessage(strconv.Itoa(code)))
+	reason.addText("message", why)
+	out.addText("jsonrpc", "2.0")
+	out.add("id", id)
+	out.add("error", reason.bytes())
+	return out.bytes()
+}
+
+// answerFailure is the HTTP response with an error to a request.
+func answerFailure(w http.ResponseWriter, status int, id json.RawMessage, code int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(failure(id, code, why)) // the client may be gone
+}
+
+// An unhandledWriter is the response to a message of a session. The SDK refuses methods that it does not know with a
+// status, which clients take for a broken connection; here a request gets an error, as over stdio, and what needs no
+// answer is ignored.
+type unhandledWriter struct {
+	*streamWriter
+	message []member
+	refused bool // with a status that is not written yet
+}
+
+// unhandled is how the SDK begins to say that it does not know a method.
+const unhandled = "JSON RPC not handled: "
+
+// finish writes a status that came without a text.
+func (w *unhandledWriter) finish() {
+	if w.refused {
+		w.streamWriter.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+func (w *unhandledWriter) WriteHeader(status int) {
+	if status == http.StatusBadRequest {
+		w.refused = true
+		return
+	}
+	w.streamWriter.WriteHeader(status)
+}
+
+func (w *unhandledWriter) Write(p []byte) (int, error) {
+	if !w.refused {
+		return w.streamWriter.Write(p)
+	}
+	w.refused = false
+	method := find(w.message, "method")
+	switch id := find(w.message, "id"); {
+	case method == nil || !bytes.HasPrefix(p, []byte(unhandled)):
+		w.streamWriter.WriteHeader(http.StatusBadRequest)
+		return w.streamWriter.Write(p)
+	case id == nil:
+		w.Header().Del("Content-Type")
+		w.streamWriter.WriteHeader(http.StatusAccepted)
+	default:
+		answerFailure(w.streamWriter, http.StatusOK, id, jsonrpc.CodeMethodNotFound,
+			"method not found: "+string(sdk.Encode(text(method))))
+	}
+	return len(p), nil
+}
