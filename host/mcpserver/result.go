@@ -45,7 +45,7 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	if out.Truncated && structured == nil && t.OutputSchema != nil {
 		failed = true // clients refuse a result without what its schema promises
 	}
-	to.arrange(extra, []member{{"content", contentJSON(content)}, {"structuredContent", structured},
+	to.arrange(extra, []member{{"content", contentJSON(r.known(content))}, {"structuredContent", structured},
 		{"isError", sdk.Encode(failed)}})
 	return to.complete(r)
 }
