@@ -92,6 +92,12 @@ func TestCanceledCallEnds(t *testing.T) {
 			t.Error("the call was not canceled")
 		}
 	}
+	w.request("ping", "")
+	for _, line := range w.other {
+		if strings.Contains(line, `"result"`) {
+			t.Errorf("a canceled call is answered: %s", line)
+		}
+	}
 }
 
 func TestUnknownToolIsAnError(t *testing.T) {

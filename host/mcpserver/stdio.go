@@ -50,7 +50,7 @@ type stdioTransport struct {
 
 func (t *stdioTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &stdioConnection{out: t.out, messages: make(chan jsonrpc.Message), closed: make(chan struct{}),
-		answered: make(chan struct{}, 1), open: map[jsonrpc.ID]*messageBatch{}}
+		answered: make(chan struct{}, 1), open: map[jsonrpc.ID]*messageBatch{}, canceled: map[jsonrpc.ID]bool{}}
 	go c.read(t.in)
 	return c, nil
 }
@@ -66,6 +66,7 @@ type stdioConnection struct {
 
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]*messageBatch // requests without an answer; nil ones came alone
+	canceled map[jsonrpc.ID]bool          // those of open that the client has canceled
 	answered chan struct{}                // receives when none is open
 }
 
@@ -73,6 +74,17 @@ type stdioConnection struct {
 type messageBatch struct {
 	left    int
 	answers []json.RawMessage
+}
+
+// add adds an answer, unless that was canceled, and returns all of them after the last one; otherwise nil.
+func (b *messageBatch) add(answer json.RawMessage, canceled bool) (json.RawMessage, error) {
+	if !canceled {
+		b.answers = append(b.answers, answer)
+	}
+	if b.left--; b.left > 0 || len(b.answers) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(b.answers)
 }
 
 func (*stdioConnection) SessionID() string { return "" }
@@ -142,8 +154,11 @@ func (c *stdioConnection) accept(line []byte) {
 				c.refuse(id, jsonrpc.CodeInvalidRequest, lossyID)
 				continue
 			}
-			if r.IsCall() {
+			switch {
+			case r.IsCall():
 				c.begin(r.ID, batch)
+			case r.Method == "notifications/cancelled":
+				c.cancel(r.Params)
 			}
 		}
 		messages = append(messages, m)
@@ -166,6 +181,23 @@ func (c *stdioConnection) begin(id jsonrpc.ID, batch *messageBatch) {
 		batch.left++
 	}
 	c.open[id] = batch
+}
+
+// cancel notes that a request is to have no answer any more: its client would not know it.
+func (c *stdioConnection) cancel(params json.RawMessage) {
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	_ = json.Unmarshal(params, &p) // the SDK ignores what is wrong, too
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, open := c.open[id]; open {
+		c.canceled[id] = true
+	}
 }
 
 // refuse answers what cannot be used.
@@ -216,22 +248,22 @@ func (c *stdioConnection) Write(_ context.Context, m jsonrpc.Message) error {
 	if !is {
 		return c.writeLine(data)
 	}
-	data = withCode(data)
 	c.mu.Lock()
 	batch, known := c.open[answer.ID]
+	canceled := c.canceled[answer.ID]
 	delete(c.open, answer.ID)
-	if batch != nil {
-		batch.answers = append(batch.answers, data)
-		batch.left--
-		if batch.left > 0 {
-			c.mu.Unlock()
-			return nil
-		}
-		data, err = json.Marshal(batch.answers)
+	delete(c.canceled, answer.ID)
+	switch {
+	case batch != nil:
+		data, err = batch.add(withCode(data), canceled)
+	case canceled:
+		data = nil
+	default:
+		data = withCode(data)
 	}
 	none := known && len(c.open) == 0
 	c.mu.Unlock()
-	if err == nil {
+	if err == nil && data != nil {
 		err = c.writeLine(data)
 	}
 	if none {
