@@ -93,6 +93,7 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 // Configure hands the plugin its configuration, a JSON object, after checking it against the schema that the plugin
 // publishes, as a host does. The error says its error, or why the plugin refuses it.
 func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
+	p.configured.Store(true)
 	if p.unchecked {
 		return p.client.Configure(ctx, config, workdir, nil)
 	}
@@ -111,4 +112,16 @@ func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir 
 		}
 	}
 	return p.client.Configure(ctx, config, workdir, nil)
+}
+
+// checkConfigured says that a host would not use the plugin, which was given no configuration and needs some.
+func (p *Plugin) checkConfigured(d *sdk.Description) error {
+	if len(d.ConfigSchema) == 0 || p.configured.Load() {
+		return nil
+	}
+	invalid, err := p.schemas.validate(d.ConfigSchema, json.RawMessage("{}"), false)
+	if err != nil || invalid == nil {
+		return nil //nolint:nilerr // Configure says it
+	}
+	return fmt.Errorf("it has no configuration, and a host would not use it: %w; call MustConfigure first", invalid)
 }

@@ -123,3 +123,26 @@ func TestConfigureChecksAsAHostDoes(t *testing.T) {
 		t.Errorf("the plugin got %+v", got)
 	}
 }
+
+// A host would not use a plugin that lacks its configuration: neither does a test that checks as a host does.
+func TestRunFailsWithoutAConfigurationThatIsNeeded(t *testing.T) {
+	type needed struct {
+		City string `json:"city"`
+	}
+	calls := 0
+	p := summing(&calls, "", sdk.Textf("done"))
+	sdk.Configure(p, func(context.Context, *sdk.Request, needed) error { return nil })
+	c := Start(t, p)
+	run := func(c *Plugin) string { return fails(t, func(t testing.TB) { c.Run(t, "sum", `{"numbers":[]}`) }) }
+	if got := run(c); got != `calling sum: it has no configuration, and a host would not use it: required property "city" is `+
+		`missing; call MustConfigure first` || calls > 0 {
+		t.Errorf("the test fails with %q, after %d calls", got, calls)
+	}
+	if got := run(c.Unchecked()); got != "" || calls != 1 {
+		t.Errorf("unchecked, it fails with %q, after %d calls", got, calls)
+	}
+	c.MustConfigure(t, `{"city":"Lima"}`)
+	if got := run(c.With(Host{})); got != "" || calls != 2 {
+		t.Errorf("the test fails with %q, after %d calls", got, calls)
+	}
+}

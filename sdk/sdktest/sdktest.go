@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +26,12 @@ import (
 
 // A Plugin is a plugin under test. It is a host.Plugin, so that tests of a host can use it too.
 type Plugin struct {
-	client    *client.Client
-	close     func() error
-	schemas   *schemas
-	unchecked bool
-	host      *Host // nil: none stands in
+	client     *client.Client
+	close      func() error
+	schemas    *schemas
+	configured *atomic.Bool
+	unchecked  bool
+	host       *Host // nil: none stands in
 }
 
 // Unchecked is the same plugin, whose Run, RunIn, Configure and MustConfigure check nothing: for tests of what it does
@@ -60,7 +62,7 @@ func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 		stop()
 		awaitEnd(t, served)
 	})
-	return &Plugin{client: client.New(conn), close: conn.Close, schemas: &schemas{}}
+	return &Plugin{client: client.New(conn), close: conn.Close, schemas: &schemas{}, configured: &atomic.Bool{}}
 }
 
 // patience is how long handlers may clean up. A host gives them a second; a busy test machine may be slow.
@@ -114,8 +116,8 @@ func (p *Plugin) Watch(ctx context.Context, changed func()) error {
 
 // Run calls a tool with JSON arguments in a folder of the test's own. Arguments that do not fit the input schema never
 // reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a
-// result with an Error. The test fails if the wire breaks, if a host would not offer the tool, and if the structured
-// result does not fit the output schema. Call checks nothing.
+// result with an Error. The test fails if the wire breaks, if a host would not offer the tool, also for want of a
+// configuration, and if the structured result does not fit the output schema. Call checks nothing.
 func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 	t.Helper()
 	return p.RunIn(t, t.TempDir(), tool, arguments)
@@ -173,6 +175,9 @@ func (p *Plugin) definition(ctx context.Context, tool string) (*sdk.Tool, error)
 	}
 	d, err := p.Describe(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.checkConfigured(d); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(d.Tools, func(t sdk.Tool) bool { return t.Name == tool }); i >= 0 {
