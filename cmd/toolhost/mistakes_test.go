@@ -154,7 +154,9 @@ var atTheStart = []mistake{
 		p := sdk.New("greet", "1")
 		sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c struct{ Key string }) error { return nil })
 		sdk.Serve(p)
-	}, reads: `plugin "greet" cannot be used: its configuration is wrong: required property "Key" is missing`},
+	}, reads: `plugin "greet" cannot be used: its configuration is wrong: required property "Key" is missing` +
+		"\n  A program is run without configuration: write a block plugin \"greet\" with its command and config to config.hcl," +
+		"\n  and run it by its name: toolhost plugin run greet"},
 }
 
 var inTools = []mistake{

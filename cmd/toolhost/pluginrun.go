@@ -112,6 +112,7 @@ type pluginRun struct {
 	g          *globals
 	f          runFlags
 	name       string
+	program    bool // which is no plugin of a configuration
 	instance   *bootstrap.Instance
 	changed    chan struct{}  // the tools may have changed
 	lines      sync.Mutex     // held to write a result
@@ -157,6 +158,7 @@ func (r *pluginRun) begin(ctx context.Context) error {
 		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
 	}
 	tools, err := r.process().Tools(ctx)
+	err = r.unconfigured(err)
 	r.g.printErrors(append(r.instance.Plugins().Problems, notices(r.instance)...)...)
 	switch {
 	case ctx.Err() != nil:
@@ -170,6 +172,15 @@ func (r *pluginRun) begin(ctx context.Context) error {
 		r.say("%s with %s; `help` lists the commands", r.process().Status().State, textutil.Count(len(tools), "tool"))
 	}
 	return nil
+}
+
+// unconfigured adds to an error about the configuration of a program, which is run with none, how to give it one.
+func (r *pluginRun) unconfigured(err error) error {
+	if _, problems, _ := supervise.ConfigProblems(err); len(problems) == 0 || !r.program {
+		return err
+	}
+	return fmt.Errorf("%w\n  A program is run without configuration: write a block plugin %q with its command and config "+
+		"to config.hcl,\n  and run it by its name: toolhost plugin run %s", err, r.name, r.name)
 }
 
 // say prints a line on standard error.
@@ -228,7 +239,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 	if err != nil {
 		return nil, err
 	}
-	r.name = cmp.Or(r.f.name, labelOf(program))
+	r.name, r.program = cmp.Or(r.f.name, labelOf(program)), true
 	spec := supervise.Spec{Name: r.name, Command: append([]string{program}, args[1:]...), Source: program}
 	return bootstrap.OpenProgram(ctx, spec, o)
 }
