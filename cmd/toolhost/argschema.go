@@ -229,7 +229,11 @@ func (s *argSchema) describeOne() string {
 		{"minItems", "at least %s items"}, {"maxItems", "at most %s items"},
 	} {
 		if raw := s.raw[k.keyword]; raw != nil {
-			kind += ", " + fmt.Sprintf(k.words, strings.Trim(string(raw), `"`))
+			words := ", " + fmt.Sprintf(k.words, strings.Trim(string(raw), `"`))
+			if string(raw) == "1" {
+				words = strings.TrimSuffix(words, "s") // 1 item, 1 character
+			}
+			kind += words
 		}
 	}
 	return kind

@@ -184,7 +184,7 @@ func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error)
 	}
 	v, err := typed(s.items(), path, text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("an item of %w; %s:='[…]' is the whole list", err, path)
 	}
 	if old != nil && !r.listed[path] {
 		return nil, fmt.Errorf("%s is given twice, once as a whole list", path)

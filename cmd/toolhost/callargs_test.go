@@ -17,7 +17,7 @@ const wordSchema = `{"type":"object","properties":{
 	"count":{"type":"integer","minimum":1,"default":10},
 	"ratio":{"type":"number"},
 	"deep":{"type":"object","properties":{"on":{"type":"boolean"},"name":{"type":"string"},"more":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false},
-	"tags":{"type":"array","items":{"type":"string"}},
+	"tags":{"type":"array","items":{"type":"string"},"minItems":1},
 	"edits":{"type":"array","items":{"$ref":"#/$defs/edit"}},
 	"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 	"either":{"type":["integer","string"]},
@@ -83,6 +83,7 @@ func TestArgumentsAsText(t *testing.T) {
 		"deep.more=x":       `deep.more must be integer, not "x"`,
 		"count=1|count=2":   "count is given twice, but takes a single value",
 		`tags=["a"]|tags=b`: "tags is given twice, once as a whole list",
+		"edits=x":           `an item of edits must be object, not "x"; edits:='[…]' is the whole list`,
 		"edits.1.path=x":    "edits.1: the next item of edits is number 0",
 		"count:=x":          `count: the value after := is invalid: "x" is not JSON`,
 		"count:=1 2":        "there is more than one value",
@@ -127,7 +128,7 @@ func TestDescribeTool(t *testing.T) {
 	for _, want := range []string{
 		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n",
 		"  count (integer, at least 1; default 10)\n",
-		"  tags (list of string)\n", "      deep.on (boolean)\n", "      edits.0.path (string)\n", `  mode ("a" or "b")`,
+		"  tags (list of string, at least 1 item)\n", "      deep.on (boolean)\n", "      edits.0.path (string; required)\n", `  mode ("a" or "b")`,
 		"  maybe (integer)\n",
 		"  toolhost call p__x text=TEXT\n", `  toolhost call p__x '{"text":"TEXT"}'`,
 	} {

@@ -155,9 +155,15 @@ func innerNames(s *argSchema) (out []string) {
 		s, prefix = s.items(), ".0."
 	}
 	for _, name := range s.properties() {
-		if member := s.property(name); member != nil {
-			out = append(out, fmt.Sprintf("%s%s (%s)", prefix, name, member.describe()))
+		member := s.property(name)
+		if member == nil {
+			continue
 		}
+		facts := member.describe()
+		if slices.Contains(s.required(), name) {
+			facts += "; required"
+		}
+		out = append(out, fmt.Sprintf("%s%s (%s)", prefix, name, facts))
 	}
 	return out
 }
