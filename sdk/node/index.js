@@ -53,10 +53,13 @@ export class Plugin {
     }
     for (const other of this.tools.keys()) {
       if (other.toLowerCase() === name.toLowerCase()) {
-        throw new TypeError(`${who} has the name of ${JSON.stringify(other)}; names differ by more than letter case`);
+        throw new TypeError(other === name ? `${who} is there twice; rename one of them, or leave it out` :
+          `${who} and ${JSON.stringify(other)} have names that differ only by letter case; rename one of them`);
       }
     }
     if (!description) throw new TypeError(`${who} has no description; say what it does, and when to use it`);
+    const foreign = ["inputSchema", "input_schema", "parameters"].find((key) => key in definition);
+    if (!schema && foreign) throw new TypeError(`${who}: the JSON Schema of its arguments is called schema, not ${foreign}`);
     if (schema?.type !== "object") throw new TypeError(`${who}: schema must be a JSON Schema with type: "object"`);
     if (typeof handler !== "function") throw new TypeError(`${who} has no handler`);
     this.tools.set(name, { ...definition, handler });

@@ -232,11 +232,12 @@ test("mistakes in definitions are named", () => {
   const p = new Plugin("p");
   const right = { name: "same", description: "Does.", schema: { type: "object" } };
   for (const [change, said] of [[{ name: "a b" }, /must match/], [{ name: "a__b" }, /must match/], [{ description: "" }, /no description/],
-    [{ schema: undefined }, /JSON Schema/]]) {
+    [{ schema: undefined }, /JSON Schema/], [{ schema: undefined, inputSchema: {} }, /called schema, not inputSchema/]]) {
     assert.throws(() => p.tool({ ...right, ...change }, () => {}), said);
   }
   assert.throws(() => p.tool(right), /no handler/);
   p.tool(right, () => {});
+  assert.throws(() => p.tool(right, () => {}), /"same" is there twice/);
   assert.throws(() => p.tool({ ...right, name: "SAME" }, () => {}), /letter case/);
   assert.throws(() => new Plugin("No Capitals"), /must match/);
 });

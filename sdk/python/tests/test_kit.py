@@ -266,8 +266,10 @@ class Definitions(unittest.TestCase):
             Field(minlength=1)
         self.assertIn("min_length", str(caught.exception))
         p.tool("Same", "One.", schema={"type": "object"})(lambda a: a)
-        with self.assertRaises(ValueError):
-            p.tool("same", "Two.", schema={"type": "object"})(lambda a: a)
+        for name, said in (("same", "only by letter case"), ("Same", "is there twice")):
+            with self.assertRaises(ValueError) as caught:
+                p.tool(name, "Two.", schema={"type": "object"})(lambda a: a)
+            self.assertIn(said, str(caught.exception))
 
     def test_types(self):
         self.assertEqual(schema.of(dict), {"type": "object"})

@@ -200,8 +200,11 @@ class Plugin:
             taken = [n for n in self.tools if n.lower() == own.lower()]
             if not _TOOL_NAME.fullmatch(own) or "__" in own:
                 raise ValueError(f"tool name {own!r} must match ^[A-Za-z0-9][A-Za-z0-9_-]*$ and not have '__'")
+            if own in taken:
+                raise ValueError(f"tool {own!r} is there twice; rename one of them, or leave it out")
             if taken:
-                raise ValueError(f"tool {own!r} has the name of {taken[0]!r}; names differ by more than letter case")
+                raise ValueError(f"tools {taken[0]!r} and {own!r} have names that differ only by letter case; rename one "
+                                 "of them")
             said = description or inspect.getdoc(function)
             if not said:
                 raise ValueError(f"tool {own!r} has no description; write a docstring that says what it does, and when "
