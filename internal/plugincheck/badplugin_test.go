@@ -249,8 +249,7 @@ func (p *badPlugin) echo(text func(string) *pluginv1.Result, failure func(_, _ s
 
 // daemon leaves a process in a session of its own behind.
 func (p *badPlugin) daemon() {
-	cmd := exec.Command("sleep", "600")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd := exec.Command("setsid", "sleep", "600")
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
