@@ -97,6 +97,9 @@ func (g *generation) probe() error {
 const (
 	// overdueInterval is the time from an abandoned call to the first question, and between questions.
 	overdueInterval = 3 * time.Second
+	// overdueSettle is how long after the last abandoned call an answer without handlers is believed: a question may
+	// overtake the cancellation of a call, whose handler then does not count yet.
+	overdueSettle = 3 * time.Second
 	// overdueAfter is how long a handler may continue after its context has ended: ten times what plugins are promised
 	// for cleaning up, and more than our longest step that cannot be canceled, an edit in a file of 10 MB.
 	overdueAfter = 10 * time.Second
@@ -105,18 +108,19 @@ const (
 )
 
 type overdueLimits struct {
-	interval, after time.Duration
-	most            int
+	interval, settle, after time.Duration
+	most                    int
 }
 
 // abandonedCalls are the calls of a generation that the host has ended without an answer of the plugin.
 type abandonedCalls struct {
 	mu          sync.Mutex
 	total       int
-	counting    bool // the plugin is being asked which of them still run
-	unsupported bool // the plugin does not support the question
-	overdue     int  // at the last answer
-	stuck       bool // too many
+	last        time.Time // when the last of them ended
+	counting    bool      // the plugin is being asked which of them still run
+	unsupported bool      // the plugin does not support the question
+	overdue     int       // at the last answer
+	stuck       bool      // too many
 }
 
 // callAbandoned records that a call, or a preview, has ended before the plugin answered it.
@@ -128,6 +132,7 @@ func (g *generation) callAbandoned(p *Process) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.total++
+	a.last = time.Now()
 	if !a.counting && !a.unsupported {
 		a.counting = true
 		go g.countOverdue(p)
@@ -140,7 +145,7 @@ func (g *generation) countOverdue(p *Process) {
 	a := &g.abandoned
 	for missed := 0; !within(p.overdue.interval, g.done()); {
 		a.mu.Lock()
-		before := a.total
+		before, settled := a.total, time.Since(a.last) >= p.overdue.settle
 		a.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 		handlers, overdue, err := g.client.Overdue(ctx, p.overdue.after)
@@ -161,7 +166,7 @@ func (g *generation) countOverdue(p *Process) {
 			continue
 		}
 		missed = 0
-		if a.record(before, handlers, overdue, p.overdue.most) {
+		if a.record(before, handlers, overdue, p.overdue.most, settled) {
 			return
 		}
 		if a.isStuck() { // reported each time: the state machine knows whether it has acted on it
@@ -175,15 +180,15 @@ func (g *generation) countOverdue(p *Process) {
 }
 
 // record stores the plugin's answer to a question asked after that many abandoned calls; no more handlers can be
-// overdue. Done means that the counting has ended.
-func (a *abandonedCalls) record(calls, handlers, overdue, most int) (done bool) {
+// overdue. Settled says that the plugin knew of all these calls' ends. Done means that the counting has ended.
+func (a *abandonedCalls) record(calls, handlers, overdue, most int, settled bool) (done bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.stuck { // otherwise it stays the number that made it stuck
 		a.overdue = min(overdue, calls)
 		a.stuck = a.overdue > most
 	}
-	done = handlers == 0 && a.total == calls && !a.stuck
+	done = handlers == 0 && settled && a.total == calls && !a.stuck
 	a.counting = !done
 	return done
 }

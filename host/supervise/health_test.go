@@ -305,20 +305,27 @@ func init() {
 func overdueOf(stream grpc.ServerStream) error {
 	_ = mark(os.Getenv("COUNTED"))
 	m := &emptypb.Empty{}
-	switch os.Getenv("OVERDUE") {
+	switch how := os.Getenv("OVERDUE"); how {
 	case "none":
 		return status.Error(codes.Unimplemented, "unknown method Overdue")
 	case "silent":
 		forever()
-	case "lies":
-		b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1<<40)
-		m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), 1<<40))
+	case "lies", "overtaken":
+		handlers := uint64(1 << 40)
+		if how == "overtaken" { // the first questions come before the cancellation of the one call
+			handlers = 1
+			if size(os.Getenv("COUNTED")) <= 3 {
+				handlers = 0
+			}
+		}
+		b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), handlers)
+		m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), handlers))
 	}
 	return stream.SendMsg(m)
 }
 
 // often makes handlers overdue from the end of their calls on.
-var often = overdueLimits{interval: 5 * time.Millisecond, most: maxOverdue}
+var often = overdueLimits{interval: 5 * time.Millisecond, settle: 2 * time.Second, most: maxOverdue}
 
 // leave makes calls of a tool that has its own way of ending, and cancels them when all of them run.
 func leave(t *testing.T, p *Process, n int, tool, text string) {
@@ -425,7 +432,8 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
 	p := add(t, supervisor(t), fixture("lingers", "lingers"))
-	p.overdue = overdueLimits{interval: 5 * time.Millisecond, after: time.Hour, most: maxOverdue}
+	p.overdue = often
+	p.overdue.after = time.Hour
 	leave(t, p, 3*maxOverdue, "linger", release)
 	g := must(p.acquire(t.Context()))
 	soon(t, "all have heard that their calls are canceled", patience, func() bool {
@@ -443,13 +451,14 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 }
 
 // A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends a
-// healthy plugin.
+// healthy plugin. A question that overtakes a cancellation is asked again.
 func TestPluginsThatCannotCount(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct{ calls, overdue, asked int }{
-		"none":   {maxOverdue + 1, 0, 1},
-		"silent": {maxOverdue + 1, 0, maxMissedProbes},
-		"lies":   {maxOverdue, maxOverdue, -1}, // it cannot have more of them than abandoned calls
+		"none":      {maxOverdue + 1, 0, 1},
+		"silent":    {maxOverdue + 1, 0, maxMissedProbes},
+		"overtaken": {1, 1, -1},
+		"lies":      {maxOverdue, maxOverdue, -1}, // it cannot have more of them than abandoned calls
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -564,7 +573,7 @@ func TestStuckTooLate(t *testing.T) {
 // getStuck reports that a generation has too many overdue handlers.
 func getStuck(p *Process, g *generation) {
 	g.child.over, g.child.killAll = true, func() {} // no signal ends it
-	g.abandoned.record(maxOverdue+1, maxOverdue+1, maxOverdue+1, maxOverdue)
+	g.abandoned.record(maxOverdue+1, maxOverdue+1, maxOverdue+1, maxOverdue, true)
 	p.stuck <- g
 	synctest.Wait()
 }

@@ -60,7 +60,8 @@ type Process struct {
 
 func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Status)) *Process {
 	p := &Process{
-		name: spec.Name, log: log, onState: onState, overdue: overdueLimits{overdueInterval, overdueAfter, maxOverdue},
+		name: spec.Name, log: log, onState: onState,
+		overdue:  overdueLimits{overdueInterval, overdueSettle, overdueAfter, maxOverdue},
 		acquires: make(chan acquireRequest), reloads: make(chan reload), resets: make(chan chan<- struct{}),
 		stuck: make(chan *generation), removed: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
 		reloading: make(chan struct{}, 1), identify: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
