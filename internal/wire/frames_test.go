@@ -426,3 +426,25 @@ func try[T any](v T, err error) T {
 	}
 	return v
 }
+
+// The socket of a session holds more than sockets do as a rule, so that large results need not wait for each other.
+func TestSocketHoldsMore(t *testing.T) {
+	held := func(c net.Conn) (n int) {
+		raw, err := c.(*net.UnixConn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(raw.Control(func(fd uintptr) {
+			n, err = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF)
+		}), err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	a, b := pair(t, listen(t))
+	NewFrames(a)
+	if with, without := held(a), held(b); with <= without {
+		t.Errorf("it holds %d bytes, and %d as a rule", with, without)
+	}
+}
