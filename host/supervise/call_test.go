@@ -198,6 +198,21 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
+// A plugin that answers at its deadline that it was canceled ran out of time: nobody has canceled the call.
+func TestCanceledAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), fixture("good", "good"))
+	mustCall(t, p, "echo", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	switch result, err := p.Call(ctx, request("canceled", "")); {
+	case err != nil: // the host gave up first
+		checkError(t, err, sdk.CodeTimeout)
+	default:
+		checkError(t, result.Error, sdk.CodeTimeout, "canceled")
+	}
+}
+
 // A plugin that stops itself answers nothing: its call ends at the deadline, and the plugin is replaced.
 func TestStoppedDuringACall(t *testing.T) {
 	t.Parallel()

@@ -269,6 +269,10 @@ func goodPlugin() *sdk.Plugin {
 		os.Exit(7)
 		return nil, nil
 	})
+	add("canceled", func(ctx context.Context, _ *sdk.Request, _ textArgs) (*sdk.Result, error) {
+		<-ctx.Done()
+		return nil, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "canceled"}
+	})
 	add("stop", func(ctx context.Context, _ *sdk.Request, _ textArgs) (*sdk.Result, error) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		<-ctx.Done()
