@@ -86,7 +86,7 @@ func TestFailedUpgradeSaysWhy(t *testing.T) {
 	waitFor(t, ended)
 }
 
-// What a reload changes of the serve block and cannot use is logged, and GetInfo has it.
+// A reload is logged, and what it changes of the serve block and cannot use; GetInfo has that too.
 func TestChangesOfTheServeBlock(t *testing.T) {
 	h := newHome(t).withPlugin(t, "")
 	log := &logBuffer{}
@@ -108,6 +108,8 @@ func TestChangesOfTheServeBlock(t *testing.T) {
 		eventually(t, "GetInfo does not say "+c.want, func() bool { return strings.Contains(info(), c.want) })
 		eventually(t, "the log does not say "+c.want, func() bool { return strings.Contains(log.String(), c.want) })
 	}
+	eventually(t, "the log does not say that it was reloaded",
+		func() bool { return strings.Contains(log.String(), "configuration reloaded") })
 	h.withPlugin(t, "")
 	eventually(t, "GetInfo still tells of changes", func() bool { return !strings.Contains(info(), "has changed") })
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")

@@ -28,7 +28,7 @@ type Options struct {
 	Usage func(pid int) (memory int64, cpu time.Duration)
 	// Reloaded is called after each reload that has changed something; nil does nothing.
 	Reloaded func()
-	// Logger gets failed reloads; nil drops them.
+	// Logger gets reloads; nil drops them.
 	Logger *slog.Logger
 }
 
@@ -99,7 +99,10 @@ func (s *Services) Watch(ctx context.Context) {
 
 // ReloadNow reloads the configuration. A failure is logged, and everything continues unchanged.
 func (s *Services) ReloadNow(ctx context.Context) {
-	if _, err := s.reload(ctx); err != nil && ctx.Err() == nil {
+	switch done, err := s.reload(ctx); {
+	case err == nil:
+		s.options.Logger.Info("configuration reloaded", "restarted", done.Restarted)
+	case ctx.Err() == nil:
 		s.options.Logger.Error("not reloaded", "error", err)
 	}
 }
