@@ -137,7 +137,7 @@ type snapshot struct {
 	trusted   bool
 	asRead    map[string]string // the states of the watched files before they were read, by their paths
 	layers    []policy.Layer
-	files     map[string]string // of each plugin, when it was started
+	files     map[string]map[string]string // states of the files of each plugin, when it was started
 }
 
 // Open reads the configuration, asks whether to trust it if necessary, and runs it. The error is a *NotFoundError

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,7 @@ type fileWatch struct {
 	changed chan struct{} // holds at most one change
 
 	reported map[string]string // the states of files by their paths when a change was last reported
-	seen     string            // the last state of all
+	seen     map[string]string // the last states
 	since    time.Time
 	system   *fsnotify.Watcher // or nil
 }
@@ -52,14 +53,12 @@ func newFileWatch(files func() []watchedFile, known map[string]string) *fileWatc
 		w.system = system
 	}
 	w.arm()
-	now := w.files()
-	w.seen = fileState(now)
-	for _, f := range now {
-		state, is := known[f.path]
-		if !is {
-			state = stateOf(f.path)
+	w.seen = statesOf(w.files())
+	for path, state := range w.seen {
+		if before, is := known[path]; is {
+			state = before
 		}
-		w.reported[f.path] = state
+		w.reported[path] = state
 	}
 	return w
 }
@@ -106,13 +105,13 @@ func earlier(a, b time.Time) time.Time {
 func (w *fileWatch) check() time.Duration {
 	armed := w.arm()
 	files := w.files()
-	switch now := fileState(files); {
-	case now != w.seen:
+	switch now := statesOf(files); {
+	case !maps.Equal(now, w.seen):
 		w.seen, w.since = now, time.Now()
 		return quietFor
 	case time.Since(w.since) < quietFor:
 		return quietFor - time.Since(w.since)
-	case w.report(files):
+	case w.report(files, now):
 		select {
 		case w.changed <- struct{}{}:
 		default: // a change is pending
@@ -153,13 +152,13 @@ func foldersOf(path string) []string {
 	return out
 }
 
-// fileState is a text that differs for each state of the files.
-func fileState(files []watchedFile) string {
-	var all strings.Builder
+// statesOf are the states of files by their paths.
+func statesOf(files []watchedFile) map[string]string {
+	out := map[string]string{}
 	for _, f := range files {
-		all.WriteString(stateOf(f.path))
+		out[f.path] = stateOf(f.path)
 	}
-	return all.String()
+	return out
 }
 
 // stateOf is a text that differs for each state of a file. The state of a folder is that of its plugins: an empty one,
@@ -182,11 +181,11 @@ func stateOf(path string) string {
 
 // report notes the states of files, and tells whether there is a change since the last report. A program that is not
 // executable keeps its state of then, so that it is reported once it is; it holds up no change of another file.
-func (w *fileWatch) report(files []watchedFile) (changed bool) {
+func (w *fileWatch) report(files []watchedFile, states map[string]string) (changed bool) {
 	now := map[string]string{}
 	for _, f := range files {
 		before, known := w.reported[f.path]
-		state := stateOf(f.path)
+		state := states[f.path]
 		switch {
 		case known && state == before:
 			now[f.path] = state

@@ -172,7 +172,7 @@ func TestFileWatchWaitsForQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &fileWatch{files: func() []watchedFile { return []watchedFile{{path: path}} }, changed: make(chan struct{}, 1),
 			reported: map[string]string{path: stateOf(path)}}
-		w.seen = fileState(w.files())
+		w.seen = statesOf(w.files())
 		for i := range 100 {
 			writeText(t, path, "%s", strings.Repeat("x", i+1))
 			<-time.After(min(w.check(), quietFor/2))

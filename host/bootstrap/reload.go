@@ -67,7 +67,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 			continue
 		}
 		// The supervisor compares the program alone; a script that the program runs may have changed.
-		changed := slices.Contains(restart, name) || next.files[name] != old.files[name]
+		changed := slices.Contains(restart, name) || !maps.Equal(next.files[name], old.files[name])
 		if !changed || len(done.Failed) > 0 {
 			continue
 		}
@@ -214,11 +214,11 @@ func (s *snapshot) noteFiles() {
 	}
 }
 
-// programs is the state of the files of each plugin.
-func (s *snapshot) programs() map[string]string {
-	out := map[string]string{}
+// programs are the states of the files of each plugin.
+func (s *snapshot) programs() map[string]map[string]string {
+	out := map[string]map[string]string{}
 	for _, spec := range s.specs {
-		out[spec.Name] = fileState(filesOf(spec, s.options.Workdir))
+		out[spec.Name] = statesOf(filesOf(spec, s.options.Workdir))
 	}
 	return out
 }
