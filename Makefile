@@ -15,17 +15,15 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
-# Packages in which goroutines share state at each call: `make test` runs them with the race detector. RACED=more, as in
-# CI, adds those in which goroutines share state at all; `make test-long` runs every other one with it, and cmd/toolhost,
-# whose tests start programs and take four times as long.
+# `make test` runs all tests once, without the race detector, and draws less in those that sweep over many cases (-short):
+# what compiles twice takes twice as long. LONG=1, as in CI, runs all of each test, and with the race detector the
+# packages in which goroutines share state. `make test-long` runs every other one with it, and cmd/toolhost, whose tests
+# start programs and take four times as long.
 SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/internal/toolsearch ./host/supervise \
 	./host/supervise/internal/binaries ./host/supervise/internal/dirlock ./host/supervise/internal/placeholder \
 	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
-	./sdk/proctree ./sdk/sdktest ./sdk/workspace
-ifdef RACED
-SHARED   += ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver ./host/server/... ./host/telemetry \
-	./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
-endif
+	./sdk/proctree ./sdk/sdktest ./sdk/workspace ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver \
+	./host/server/... ./host/telemetry ./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
 # Tests that measure memory while plugins send gibibytes: the race detector takes four times as long, and as much memory.
 FLOODS   := TestGibibytes|TestStatusOfSixteenMebibytes
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
@@ -56,12 +54,15 @@ build: ## build toolhost and its plugins into bin/
 	done
 
 .PHONY: test
-test: ## run all tests, those of packages that share state between goroutines with the race detector
+test: ## run all tests; LONG=1 for all cases of those that sweep, and for the race detector where goroutines share state
 	@.ci/need-tmux
 	@.ci/need-gemini
-	$(GO) test -vet=off $(RACE) $(if $(RACED),,-skip '$(FLOODS)') $(SHARED)
+ifdef LONG
+	$(GO) test -vet=off $(RACE) $(SHARED)
 	$(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
-	$(if $(RACED),,$(GO) test -vet=off -run '$(FLOODS)' ./host/supervise)
+else
+	$(GO) test -vet=off -short ./...
+endif
 
 .PHONY: test-long
 test-long: test-memory ## run the tests of all other packages with the race detector, and those that measure memory without it
@@ -101,7 +102,8 @@ test-observability: ## run the tests of metrics, dashboard and alert rules with 
 	@TOOLHOST_TEST_PROMETHEUS_DIR="$$(.ci/need-prometheus)" $(GO) test -count=1 ./host/telemetry
 
 .PHONY: check
-check: fmt-check lint vet-others test test-long ## what must be green before a commit: format, linters, tests
+check: fmt-check lint vet-others ## what must be green before a commit: format, linters, all of all tests
+	$(MAKE) test test-long LONG=1
 
 # Packages whose tests need a system of the Unix kind: for Windows all that is no test is compiled of them.
 UNIX_TESTS := cmd/toolhost host/answers host/audit host/bootstrap host/config host/history host/lockfile \

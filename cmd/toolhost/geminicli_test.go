@@ -23,6 +23,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // geminiCLI imitates Gemini CLI's use of its discovery and call commands, as far as a command can tell:
@@ -428,6 +430,7 @@ func TestGeminiStartsWithoutAPlugin(t *testing.T) {
 
 // Neither a name that makes Gemini refuse all requests, nor a list that is too long to be read.
 func TestGeminiTakesTheList(t *testing.T) {
+	testutil.Long(t)
 	const long = "a_name_that_is_too_long_for_gemini_cli"
 	list := ""
 	for i := range 177 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -250,6 +251,7 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 // process is left.
 func TestReloadSessionUnderLoad(t *testing.T) {
 	t.Parallel()
+	testutil.Long(t)
 	p := newProject(t, nothing)
 	catalog, stop := p.now.Catalog(), make(chan struct{})
 	var mu sync.Mutex

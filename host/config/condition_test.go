@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // ruleWith makes a rule with a condition, as a file would.
@@ -224,6 +225,7 @@ func TestConditionIgnoresOtherArguments(t *testing.T) {
 
 // A condition over large arguments stops soon, and with an error.
 func TestConditionStops(t *testing.T) {
+	testutil.Long(t)
 	numbers := strings.TrimSuffix(strings.Repeat("1,", 20_000), ",")
 	var members strings.Builder
 	for i := range 10_000 {

@@ -120,6 +120,7 @@ func lines(n int, format string) string {
 
 // Policies made to exhaust the stack, the memory or the time of a reader are rejected soon.
 func TestHostilePolicies(t *testing.T) {
+	testutil.Long(t)
 	again := strings.Repeat
 	when := func(condition string) string {
 		return "policy \"user\" {\n rule \"r\" {\n effect = \"deny\"\n when = " + condition + "\n}\n}\n"

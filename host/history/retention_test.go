@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // calls writes n calls, the first of them at a time, a minute apart.
@@ -30,6 +31,7 @@ func calls(t *testing.T, record string, from time.Time, n int) {
 }
 
 func TestOldCallsLeaveTheIndexAndStayInTheRecord(t *testing.T) {
+	testutil.Long(t)
 	for name, o := range map[string]Options{"by number": {KeepCalls: 2000},
 		"by age": {KeepFor: time.Since(day.Add(3000 * time.Minute))}} {
 		t.Run(name, func(t *testing.T) {

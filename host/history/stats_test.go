@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // counted are the calls and errors by the beginning of their step, and by group.
@@ -32,6 +33,7 @@ func counted(o *oracle, f Filter, s *Stats, by string) (calls, failed map[string
 }
 
 func TestStatsAreThoseOfAFilterInMemory(t *testing.T) {
+	testutil.Long(t)
 	record := written(t, 8, 3000)
 	i, o := synced(t, record), readOracle(t, record)
 	r := rand.New(rand.NewPCG(8, 8))

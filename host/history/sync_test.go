@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // same fails unless the index has what the record has.
@@ -39,6 +40,7 @@ func sync1(t *testing.T, i *Index) {
 }
 
 func TestIndexHasWhatAReaderOfTheRecordHas(t *testing.T) {
+	testutil.Long(t)
 	line := strings.SplitAfter(readFile(t, written(t, 7, 5)), "\n")[0]
 	for name, change := range map[string]func(text string) string{
 		"whole":                   func(text string) string { return text },

@@ -415,6 +415,7 @@ func TestLockWordsOfTheLanguage(t *testing.T) {
 // A lock file that is made to be slow is read in time proportional to its size, close to that of a valid one of that
 // size; so are the largest, with all such parts in one.
 func TestHostileLocks(t *testing.T) {
+	testutil.Long(t)
 	numbered := func(format string, size int) string {
 		var b strings.Builder
 		for i := 0; b.Len() < size-200; i++ {

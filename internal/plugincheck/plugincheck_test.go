@@ -78,6 +78,9 @@ func TestHandshakeFix(t *testing.T) {
 // Each broken rule is found by its item, and by it first.
 func TestEachBrokenRuleIsFound(t *testing.T) {
 	for n, i := range items {
+		if testing.Short() && n%4 != 0 {
+			continue
+		}
 		if (i.name == "sandbox" || i.name == "leftovers") && runtime.GOOS != "linux" {
 			continue
 		}

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // Whatever builtin of the real bash, with whatever option: what is allowed sets none of the variables that mean
 // something, and runs nothing that is in its words.
 func TestAllowedBuiltinsSetAndRunNothing(t *testing.T) {
+	testutil.Long(t)
 	root, bin, marks := newTraps(t, nil)
 	list, err := exec.Command("/bin/bash", "--noprofile", "--norc", "-c", "compgen -b; echo '[['").Output()
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // Whatever is allowed as reading beside a git command, the settings of the repository are turned off for that one.
 func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
+	testutil.Long(t)
 	rules := Rules{ReadOnly: true}
 	var texts []string
 	for name, options := range versioned {

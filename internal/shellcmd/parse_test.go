@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/toolhost/toolhost/internal/shellcmd"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // listing is one line for each command: where it was found, its name and arguments.
@@ -128,6 +129,7 @@ func TestParseRefuses(t *testing.T) {
 
 // No accepted text overflows the stack or takes long.
 func TestParseOfDeepAndWideTexts(t *testing.T) {
+	testutil.Long(t)
 	const most = 16 << 10
 	for _, unit := range []string{"$(", "(", "{ ", "`", "${x:-", "$((", "((", "[[ (", "a[", "!", "! ", "if ", "<(", "\"$(",
 		"env ", "a;", "a|", "$x ",

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // Commands judged as reading are tried with the real programs: in a folder of traps nothing may change, and no other
@@ -219,6 +221,7 @@ func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 }
 
 func TestReadingProgramsOnlyRead(t *testing.T) {
+	testutil.Long(t)
 	if ran := tryReading(t, 1, 4); ran < 100 {
 		t.Errorf("only %d commands were run", ran)
 	}
@@ -234,6 +237,7 @@ func FuzzReadingPrograms(f *testing.F) {
 
 // Names of files are given to programs that only read; a folder of third parties may hold any names.
 func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
+	testutil.Long(t)
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, append(programs, "find", "xargs", "ls"))
 	for _, name := range []string{"x -o out", "x -i y", "x --output=out", "-i", "-exec mark", "x;mark", "$(mark)",

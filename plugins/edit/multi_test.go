@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -207,6 +208,7 @@ func TestMultiNamesTheCulprit(t *testing.T) {
 
 // In a large file too, and soon: only for an exact fit.
 func TestMultiNamesTheCulpritInALargeFile(t *testing.T) {
+	testutil.Long(t)
 	f := start(t, "a", "alpha = 1\nbeta = 2\n"+strings.Repeat("filler\n", maxJudged/7))
 	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"),
 		one("a", "beta = 2", "beta = 20")))
@@ -217,6 +219,7 @@ func TestMultiNamesTheCulpritInALargeFile(t *testing.T) {
 
 // 64 MiB of files are not read at once.
 func TestMultiOfTooMuch(t *testing.T) {
+	testutil.Long(t)
 	f := start(t)
 	var all []args
 	for i := range 7 {

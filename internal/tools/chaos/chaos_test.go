@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 // TestChaos is the short form of `make chaos`.
 func TestChaos(t *testing.T) {
 	p := plan{seed: rand.Uint64(), length: 5 * time.Second, faults: 100, calls: 500, kills: 6}
+	if testing.Short() {
+		p = plan{seed: p.seed, length: time.Second, faults: 20, calls: 100, kills: 2}
+	}
 	t.Logf("seed %d", p.seed)
 	r := run(p, func(line string) { t.Log(line) })
 	t.Log("\n" + r.table())

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // found are the lines that the scanner finds.
@@ -201,6 +203,7 @@ func TestAutomatonForgets(t *testing.T) {
 
 // The states of a long program are large; there are fewer of them then.
 func TestAutomatonWithLargeStatesForgets(t *testing.T) {
+	testutil.Long(t)
 	pattern := strings.Repeat("[ab]{900}", 9) + "[cd]"
 	p, err := Compile(pattern, Options{})
 	if err != nil {
