@@ -56,8 +56,8 @@ build: ## build toolhost and its plugins into bin/
 .PHONY: test
 test: ## run all tests; LONG=1 for all cases of those that sweep, and for the race detector where goroutines share state
 	@.ci/need-tmux
-	@.ci/need-gemini
 ifdef LONG
+	@.ci/need-gemini
 	$(GO) test -vet=off $(RACE) $(SHARED)
 	$(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
