@@ -5,6 +5,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
@@ -19,6 +21,7 @@ const (
 	eventBurst    = 4000
 	eventBytes    = 2 << 20 // bytes a second, on average
 	eventBytesMax = 8 << 20 // at once
+	eventFrame    = 64      // bytes of an event that are not counted, for what its fields take beside their content
 
 	maxDropped = 200_000  // events that are dropped before the call is ended
 	maxCut     = 16 << 20 // bytes of dropped events, likewise
@@ -60,7 +63,9 @@ func (m *meter) pass(e *pluginv1.CallEvent) bool {
 		m.started = true
 		return true
 	}
-	size := m.shorten(e)
+	// What an event has beside its text and data is small, but a plugin may send anything there, also members and
+	// events that this version does not know.
+	size := max(m.shorten(e), proto.Size(e)-eventFrame)
 	now := time.Now()
 	since := now.Sub(m.last) // the first time longer than it takes to be empty, which it is
 	m.last = now
@@ -72,7 +77,7 @@ func (m *meter) pass(e *pluginv1.CallEvent) bool {
 	return true
 }
 
-// shorten returns the remaining number of bytes.
+// shorten returns the remaining number of bytes of text and data.
 func (m *meter) shorten(e *pluginv1.CallEvent) int {
 	switch v := e.GetEvent().(type) {
 	case *pluginv1.CallEvent_Progress:

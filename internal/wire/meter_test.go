@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -51,12 +52,23 @@ func passed(m *meter, n int, e *pluginv1.CallEvent) (out int) {
 
 func TestRateOfEvents(t *testing.T) {
 	progress, output := progressEvent(""), outputEvent(64<<10)
+	level, stream := logEvent("", ""), outputEvent(0)
+	level.GetLog().Level, stream.GetOutput().Stream = xs(64<<10), xs(64<<10)
+	field := protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), make([]byte, 64<<10))
+	member, event := progressEvent(""), &pluginv1.CallEvent{}
+	member.GetProgress().ProtoReflect().SetUnknown(field)
+	event.ProtoReflect().SetUnknown(field)
 	for name, c := range map[string]struct {
 		e            *pluginv1.CallEvent
 		burst, after int // at once, and one second later
 	}{
 		"events": {progress, 4000, 1000},
 		"bytes":  {output, 128, 32},
+		// also where no text is shown, or of what this version does not know
+		"bytes of a level":         {level, 128, 32},
+		"bytes of a stream":        {stream, 128, 32},
+		"bytes of unknown members": {member, 128, 32},
+		"bytes of unknown events":  {event, 128, 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
