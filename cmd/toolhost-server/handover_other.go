@@ -30,5 +30,3 @@ func (*program) ready() {}
 func (*program) upgrade(context.Context) (int, error) {
 	return 0, errors.New("on this system sockets cannot be handed over; stop the host, and start it again")
 }
-
-func (*program) signals(ctx context.Context) { <-ctx.Done() }

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,23 +218,4 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	}
 	return 0, fmt.Errorf("%s, the program that is installed now, ended before it served (%v); what it wrote to standard "+
 		"error is where this host's log is", p.path, cmp.Or[any](err, cmd.ProcessState))
-}
-
-// signals reloads the configuration on SIGHUP, and hands over on SIGUSR2, until ctx ends.
-func (p *program) signals(ctx context.Context) {
-	received := make(chan os.Signal, 1)
-	signal.Notify(received, syscall.SIGHUP, syscall.SIGUSR2)
-	defer signal.Stop(received)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case s := <-received:
-			if s == syscall.SIGHUP {
-				p.services.ReloadNow(ctx)
-			} else if _, err := p.upgrade(ctx); err != nil {
-				p.log.Error("not replaced", "error", err)
-			}
-		}
-	}
 }

@@ -36,9 +36,12 @@ func TestEveryStepIsDocumented(t *testing.T) {
 	}
 }
 
-var namedFile = regexp.MustCompile("`([a-z_0-9*/]+\\.go)`")
+var (
+	namedFile   = regexp.MustCompile("`([a-z_0-9*/]+\\.go)`")
+	namedInFile = regexp.MustCompile("`([A-Za-z]+)` (?:in|\\() ?`([a-z_0-9/]+\\.go)`")
+)
 
-// File names in prose exist. A name without a folder may be in any folder.
+// File names in prose exist, and have what prose says is in them. A name without a folder may be in any folder.
 func TestFilesThatProseNames(t *testing.T) {
 	docs, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -53,6 +56,13 @@ func TestFilesThatProseNames(t *testing.T) {
 		for _, m := range namedFile.FindAllStringSubmatch(readText(t, doc), -1) {
 			if !slices.ContainsFunc(all, func(file string) bool { return isNamed(m[1], file) }) {
 				t.Errorf("%s names %s, which is not there", doc, m[1])
+			}
+		}
+		for _, m := range namedInFile.FindAllStringSubmatch(readText(t, doc), -1) {
+			if !slices.ContainsFunc(all, func(file string) bool {
+				return isNamed(m[2], file) && strings.Contains(readText(t, file), m[1])
+			}) {
+				t.Errorf("%s names %s in %s, which is not there", doc, m[1], m[2])
 			}
 		}
 	}

@@ -1,15 +1,11 @@
 package supervise
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/toolhost/toolhost/internal/fsutil"
-	"github.com/toolhost/toolhost/sdk"
 )
 
 // quarantineTime is how long a plugin with too many crashes is not started; then one start is tried.
@@ -136,40 +132,6 @@ func (m *stateMachine) mayStart() error {
 	return nil
 }
 
-// startError is the error of a call whose start failed with err, nil for nil.
-func (m *stateMachine) startError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if isInvalid(err) {
-		e := m.unavailable("Invalid", 0, "plugin %q cannot be used: %v", m.p.name, err)
-		e.Suggestion = "Do without its tools, or ask the user to fix it."
-		if c, ok := errors.AsType[*configError](err); ok {
-			problems, more := c.problems(m.p.spec.Load().References.Hider())
-			e.Details = sdk.Details(map[string]any{"plugin": m.p.name, "state": m.state, "problems": problems, "more": more})
-		}
-		return e
-	}
-	e := m.unavailable("StartFailed", 0, "plugin %q could not be started: %v", m.p.name, err)
-	if _, unusable := errors.AsType[*unusableError](err); unusable {
-		e.Suggestion = "Do without its tools, or ask the user to fix it."
-		return e
-	}
-	e.Retryable, e.Suggestion = true, "Try again once; then do without its tools, or ask the user to fix it."
-	return e
-}
-
-func (m *stateMachine) unavailable(name string, wait time.Duration, format string, a ...any) *sdk.Error {
-	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: name, Message: fmt.Sprintf(format, a...), Retryable: wait > 0}
-	facts := map[string]any{"plugin": m.p.name, "state": m.state}
-	if wait > 0 {
-		e.Suggestion = fmt.Sprintf("Try again in %s.", roundUp(wait))
-		facts["retry_after_ms"] = wait.Milliseconds()
-	}
-	e.Details = sdk.Details(facts)
-	return e
-}
-
 // roundUp rounds a wait for display, never below its value.
 func roundUp(d time.Duration) time.Duration {
 	step := time.Millisecond
@@ -177,16 +139,4 @@ func roundUp(d time.Duration) time.Duration {
 		step = time.Second
 	}
 	return (d + step - 1).Truncate(step)
-}
-
-// An invalidError means that no later start can work.
-type invalidError struct{ error }
-
-func (e *invalidError) Unwrap() error { return e.error }
-
-// isInvalid is also true for a program that other users can change.
-func isInvalid(err error) bool {
-	_, invalid := errors.AsType[*invalidError](err)
-	_, writable := errors.AsType[*fsutil.OwnershipError](err)
-	return invalid || writable
 }
