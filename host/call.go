@@ -92,7 +92,7 @@ type callState struct {
 	called   string     // the name that the caller used
 	item     *batchItem // of the call's batch, if any
 	nested   *nesting   // of a nested call
-	tree     *callTree  // of a call that has nested ones, and is none; guarded by events
+	tree     *callTree  // of a top-level call with nested calls; guarded by the mutex events
 	host     *Host      // once dispatched
 	leaveOut []string   // paths that the tool must not show
 	roots    []string   // folders outside the work folder that the tool may read in

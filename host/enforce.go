@@ -14,7 +14,15 @@ import (
 )
 
 // A Policy decides whether a call may run. *policy.Policy implements it. Decide is called concurrently and must not
-// block.
+// block. A policy that also has the method
+//
+//	Hides(q *policy.Query) bool
+//
+// says which tools are not listed, and one that has
+//
+//	LooksAtPaths(q *policy.Query) bool
+//
+// is asked again about the targets of links and what is below the folders that a call names, if that is true.
 type Policy interface {
 	Decide(q *policy.Query) policy.Decision
 }

@@ -1,5 +1,13 @@
 // Package host runs the tool calls of an agent. It knows the plugins, finds the tool that a call names, checks the
 // arguments, asks the policy and people, runs the call, and always returns a Result that a model can act on.
+//
+// A Host comes from a configuration file with bootstrap.Open, or from plugins with New. A Catalog has the tools that
+// one agent sees; its Call runs one of them, CallAll the calls of one turn of a model:
+//
+//	catalog, err := h.Catalog(host.Filter{})
+//	tools, problems := catalog.Tools(ctx)
+//	result := catalog.Call(ctx, host.Call{Tool: "files__read", Arguments: json.RawMessage(`{"path": "go.mod"}`)})
+//
 // It does not know how plugins run. Package supervise runs them as processes, package sdktest in the memory of a
 // test.
 package host
@@ -21,7 +29,8 @@ import (
 )
 
 // A Plugin is a running set of tools. *supervise.Process implements it. Its methods may be called concurrently, and
-// return soon after their context ends: the host waits for them, also past a deadline.
+// return soon after their context ends: the host waits for them, also past a deadline. It may also be a Watcher, an
+// Awaiter, a Previewer and a CheckCache.
 type Plugin interface {
 	// Tools returns the definitions of its tools.
 	Tools(ctx context.Context) ([]sdk.Tool, error)

@@ -18,8 +18,8 @@ import (
 // A call that has reached its plugin continues there. One that has not, because it waits for an approval or for its
 // slot, is looked up and decided on again: no call starts under rules that have been replaced. An approval still
 // holds if the new rules ask the same question to the same Approver.
-// Approvals, the counts of sessions, and running and waiting calls are kept; but calls of a plugin that had no limits
-// when they began do not count against its first limits. Saved approvals are replaced by o.Remembered unless that is
+// Approvals, the counts of sessions, and running and waiting calls are kept; but if a plugin had no limits before, the
+// new ones do not count the calls that already run. Saved approvals are replaced by o.Remembered unless that is
 // nil. A plugin that is the same value stays listed. A plugin that is removed is not closed, since calls may run in
 // it: the caller closes it. Catalogs stay valid, and OnToolsChanged of the new options is called for each plugin
 // whose tools may have changed.

@@ -50,7 +50,8 @@ func (r *Request) emit(e Event) {
 	}
 }
 
-// Progress reports the progress of the call: done of total, in any unit. A total of 0 means not known.
+// Progress reports the progress of the call: done of total, in any unit. A total of 0 means not known. Text over 8 KiB
+// is cut, and of more than 1,000 events a second the excess is dropped.
 func (r *Request) Progress(done, total float64, format string, a ...any) {
 	r.emit(Event{Type: EventProgress, Done: done, Total: total, Message: fmt.Sprintf(format, a...)})
 }
@@ -64,7 +65,7 @@ func (r *Request) Output(stream string, data []byte) {
 	}
 }
 
-// Logger returns a logger that writes to the host's log, with the call's id and tool.
+// Logger returns a logger that writes to the host's log, with the call's id and tool. It has the limits of Progress.
 func (r *Request) Logger() *slog.Logger { return slog.New(&eventHandler{request: r}) }
 
 // eventHandler is a slog.Handler that turns records into events of a call.

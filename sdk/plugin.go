@@ -126,7 +126,7 @@ type BoundTool struct {
 	Handler Handler
 }
 
-// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again. A
+// SetTools replaces all tools, at most 2,048, at once, at any time, also while serving: hosts are notified and list the tools again. A
 // wrong definition is an error, and then nothing changes. Notices say what was left out, and why;
 // operators read each on one line.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
@@ -278,7 +278,8 @@ func must[T any](v T, err error) T {
 }
 
 // A PreviewHandler returns what a call would do, without doing it. An error means that the call would fail, and ends
-// it; the model also reads the content of a preview that is returned with the error.
+// it; the model also reads the content of a preview that is returned with the error. It may take 30 seconds, which
+// count against the call's timeout.
 type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
 
 // A Preview is shown to the person who decides whether a call may run.

@@ -20,8 +20,8 @@ type Result struct {
 	// Truncated means that Content is incomplete.
 	Truncated bool
 	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta; nil when
-	// there are none. For an MCP server that orders its members in a way of its own it also has content and
-	// structuredContent, as null, and isError, each where it stood.
+	// there are none. If an MCP server used another order of members, placeholders for content, structuredContent
+	// (null) and isError keep it.
 	Extra json.RawMessage
 	// InputRequired, when not nil, means that the call has questions; nothing but Extra is set beside it.
 	InputRequired *InputRequired
@@ -90,7 +90,7 @@ type Content struct {
 	Extra json.RawMessage
 	// Source is for plugins that pass on parts of MCP servers: the JSON object as its server wrote it, where that is not
 	// what MarshalJSON writes of the other fields. In it the text, or the data, is usually an empty string. MarshalJSON
-	// fills that, and writes Source as long as it says what the other fields say: a change of those is never lost.
+	// fills that, and writes Source if it still equals the other fields: a change of those is never lost.
 	Source json.RawMessage
 }
 

@@ -28,7 +28,7 @@ const (
 	questionState = "toolhost-question:" // begins the state of a suspended call
 )
 
-// A suspension is a handler that may be suspended. The calls that carry it, one after the other, are its legs.
+// A suspension is a handler that may be suspended. It spans several calls, one after the other: each is a leg.
 type suspension struct {
 	server  *server
 	request *pluginv1.CallRequest // the first

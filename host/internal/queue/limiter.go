@@ -72,7 +72,7 @@ type limiter struct {
 	shares map[Caller]*share // the waiting calls by caller
 	ranks  shares            // the same, by size
 
-	door // usable without the lock
+	fastReject // usable without the lock
 }
 
 func newLimiter(of string) *limiter { return &limiter{of: of, shares: map[Caller]*share{}} }

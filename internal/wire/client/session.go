@@ -188,7 +188,7 @@ func (s *session) expireAt(at time.Time) {
 
 // receive hands out what the plugin sends. Messages for calls that are no longer waiting are dropped.
 func (s *session) receive() error {
-	answered := false // a caller who has not run since
+	answered := false // a caller was woken, and may not have run yet
 	for {
 		frame, err := s.frames.Next()
 		if err != nil {
@@ -199,7 +199,7 @@ func (s *session) receive() error {
 			continue
 		}
 		if id, data, ok := decodePiece(frame); ok {
-			if answered { // it goes before large results of others, of which there may be no end
+			if answered { // it runs before large results of others are read, of which there may be no end
 				runtime.Gosched()
 				answered = false
 			}
