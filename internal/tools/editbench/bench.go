@@ -234,8 +234,11 @@ var recipes = []recipe{
 	family("inserted_twice", 1, 6, (*draft).twice),
 	family("stale_line", 1, 1, (*draft).staleLine),
 	family("meant", 1, 6, finished((*draft).meant)),
+	family("first_indent", 1, 8, finished((*draft).firstIndent)),
+	family("beside_twice", 1, 8, (*draft).besideTwice),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
 var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
-	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant")
+	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent " +
+	"beside_twice")

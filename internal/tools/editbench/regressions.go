@@ -265,10 +265,7 @@ func (d *draft) unmeant() (Case, bool) {
 	if d.yes(3) && !d.spaced() {
 		return Case{}, false
 	}
-	old, fresh := d.strings()
-	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: old, New: fresh}
-	return c, old != fresh && strings.Count(string(c.Data), joinLines(d.lines[d.from:d.from+d.count])) == 1 &&
-		letters(old) >= 12
+	return d.once()
 }
 
 // onlyNewFenced has the fence of a code block around new_string, or half of it, and none around old_string.

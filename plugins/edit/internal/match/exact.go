@@ -23,15 +23,22 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 			}
 			continue
 		}
-		fresh, note, refusal := t.keepLineBreaks(f.reading, h.Range)
+		if refusal := t.twice(f.reading, &alignment{Range: h.Range, headCut: true, tailCut: true}); refusal != nil {
+			return refusal
+		}
+		r := *f.reading
+		var shared string
+		r.new, shared = t.fitEdges(f.reading, h.Range)
+		fresh, note, refusal := t.keepLineBreaks(&r, h.Range)
 		if refusal != nil {
 			return refusal
 		}
-		if note != "" && !warned[note] {
-			warned[note] = true
-			p.Warnings = append(p.Warnings, note)
+		for _, note := range []string{shared, note} {
+			if note != "" && !warned[note] {
+				warned[note] = true
+				p.Warnings = append(p.Warnings, note)
+			}
 		}
-		r := *f.reading
 		r.new = fresh
 		kept, at, refusal := t.keepLineComment(&r, t.widenToLine(&r, h.Range))
 		if refusal != nil {
@@ -124,16 +131,19 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 	return at
 }
 
-// keepLineComment is for an exact match that ends before the comment at the end of a line: where new_string has that
-// line farther up, the comment stays with it. It refuses when that line goes and one that stays would get the
-// comment.
+// keepLineComment is for an exact match that ends before the comment, or the backslash, at the end of a line: where
+// new_string has that line farther up, the comment stays with it. It refuses when that line goes and one that stays
+// would get the comment.
 func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
 	last := t.lineAt(at.End)
 	l := t.lines[last]
 	if at.End <= l.start || at.End >= l.end || isBlank(t.data[at.End:l.end]) {
 		return r, at, nil
 	}
-	comment := t.commentStart(last)
+	what, comment := "a comment", t.commentStart(last)
+	if rest := t.data[at.End:l.end]; string(bytes.TrimSpace(rest)) == `\` { // the line continues with the next
+		what, comment = `a \`, at.End+bytes.IndexByte(rest, '\\')
+	}
 	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
 		return r, at, nil
 	}
@@ -152,8 +162,9 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	case best >= 0:
 	case len(fresh) > 1 && is == "",
 		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is }):
-		refusal = t.conflictAt(at, "the line that it ends in has a comment behind that, which would come behind another line")
-		refusal.Hint = "Include the comment in old_string, and in new_string where it shall be."
+		refusal = t.conflictAt(at, "the line that it ends in has "+what+" behind that, which would come behind another line")
+		refusal.Hint = "Include " + strings.Replace(what, "a ", "the ", 1) +
+			" in old_string, and in new_string where it shall be."
 		return r, at, refusal
 	default:
 		return r, at, nil

@@ -91,13 +91,17 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if f.reading, refusal = t.newAlone(c, f.reading, f.hits[0].Range); refusal != nil {
 		return nil, refusal
 	}
-	p := &Plan{Pass: f.number, PassName: f.name, Warnings: t.warnings(f)}
+	p := &Plan{Pass: f.number, PassName: f.name}
 	for _, h := range f.hits {
 		p.Places = append(p.Places, h.Range)
 	}
 	if refusal := t.checkNew(c, f.reading, p.Places); refusal != nil {
 		return nil, refusal
 	}
+	if f.reading, refusal = t.keepFirstIndent(c, f.reading); refusal != nil {
+		return nil, refusal
+	}
+	p.Warnings = t.warnings(f)
 	if f.number == 1 && c.Strictness != Exact {
 		if refusal := t.exactEdits(c, f, p); refusal != nil {
 			return nil, refusal
@@ -132,7 +136,11 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 	case t.presentAt(f, h):
 		return nil, t.alreadyApplied(h.Range)
 	}
-	return t.project(f.number, f.reading, t.align(f, h))
+	a := t.align(f, h)
+	if refusal := t.twice(f.reading, a); refusal != nil {
+		return nil, refusal
+	}
+	return t.project(f.number, f.reading, a)
 }
 
 // checkNew refuses new_string when what it has was most likely not meant to be written into the file, at any

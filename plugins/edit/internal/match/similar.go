@@ -55,6 +55,12 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 		return nil, refusal
 	}
 	r, refusal := t.newAlone(c, r, a.Range)
+	if refusal == nil {
+		r, refusal = t.keepFirstIndent(c, r)
+	}
+	if refusal == nil {
+		refusal = t.twice(r, a)
+	}
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -1,0 +1,243 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// Models quote a line in one string as a whole and in the other as a part, and lines in new_string that old_string does
+// not have. Literal replacement would indent a line twice or not at all, and write twice what is beside the place.
+
+// flushLeft is a line that starts at the left edge within indented ones: a directive or the tag of a template; label is
+// another one in languages that have labels.
+var (
+	flushLeft = lazy.Regexp(`^(#\w|\{[{%]|<[%?]|"""|'''|` + "`)")
+	label     = lazy.Regexp(`^\w+:\s*$`)
+	opener    = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
+)
+
+// keepFirstIndent gives new_string the indentation of its first line that it lost and old_string has. A block that is
+// moved to the left as a whole stays so.
+func (t *Text) keepFirstIndent(c Change, r *reading) (*reading, *Refusal) {
+	is := firstLine(r.new)
+	if c.Strictness == Exact || r.numbers != nil || t.prose() || t.unknown() || isBlankString(is) ||
+		leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
+		squeeze([]byte(r.new)) == squeeze(r.old.data) || flushLeft().MatchString(is) ||
+		(t.syntax == cLike || t.syntax == goLike) && label().MatchString(is) {
+		return r, nil
+	}
+	fresh := newSource(toLF([]byte(r.new)), nil)
+	pairs := counterparts(r.old, fresh)
+	lost := leading(r.old.text(max(0, pairs[0])))
+	if lost == "" { // another line comes first now
+		return r, nil
+	}
+	stay, deeper, next := false, true, ""
+	for n, o := range slices.Backward(pairs) {
+		if n == 0 || isBlank(fresh.text(n)) {
+			continue
+		}
+		next = leading(fresh.text(n))
+		deeper = deeper && strings.HasPrefix(next, lost)
+		if o > 0 && likeness(string(r.old.text(o)), string(fresh.text(n)), 0.5) > 0 {
+			had := leading(r.old.text(o))
+			if len(next) < len(had) {
+				return r, nil
+			}
+			stay = stay || next == had
+		}
+	}
+	switch {
+	case !stay && !deeper:
+		return r, nil
+	case next == lost && opener().MatchString(strings.TrimRight(is, blanks)):
+		return r, guard("The first line of new_string has no indentation, that of old_string has, and so it is not clear "+
+			"how far the lines behind it are to be indented.",
+			"Indent all lines of new_string as they shall be in the file.")
+	}
+	return r.with(lost+r.new, "new_string lost the indentation of its first line; that of old_string was kept."), nil
+}
+
+// fitEdges takes from new_string, for an exact match at a range of the file, what the file has beside the place: the
+// indentation before the first line, and the separator behind the last. The note says so.
+func (t *Text) fitEdges(r *reading, at Range) (fresh, note string) {
+	fresh = r.new
+	last := t.lines[t.lineAt(max(at.Start, at.End-1))]
+	sign := string(bytes.TrimRight(t.data[min(at.End, last.end):last.end], blanks))
+	if (sign == ";" || sign == ",") && (t.syntax != nil || t.extension() == "json") && !t.prose() &&
+		!bytes.HasSuffix(r.old.data, []byte(sign)) {
+		fresh = strings.TrimSuffix(fresh, sign)
+	}
+	before, _ := t.around(at)
+	was, is := firstLine(string(r.old.data)), firstLine(fresh)
+	own, full := leading([]byte(is)), before+leading([]byte(was))
+	if before == "" || !isBlankString(before) || isBlankString(was) || isBlankString(is) || !sameDepth(own, full) ||
+		squeeze([]byte(r.new)) == squeeze(r.old.data) {
+		return fresh, ""
+	}
+	return full[len(before):] + fresh[len(own):], "The first line of new_string is indented as in the file; old_string " +
+		"lost that indentation."
+}
+
+// sameDepth reports whether a line is indented as the file is, or with as many blanks for each of its tabs.
+func sameDepth(own, full string) bool {
+	n := strings.Count(full, "\t")
+	return own == full || n == len(full) && own != "" && strings.Trim(own, " ") == "" && len(own)%n == 0 && len(own) > n
+}
+
+// minBeside is how many letters and digits of a text beside the place are not in new_string by chance.
+const minBeside = 3
+
+// twice refuses new_string when it has what is beside the place in the file already, and old_string has not: the rest
+// of the line where old_string begins or ends within it, or the lines before or behind.
+func (t *Text) twice(r *reading, a *alignment) *Refusal {
+	old, fresh := strings.TrimRight(string(toLF(r.old.data)), "\n"), strings.TrimRight(string(toLF([]byte(r.new))), "\n")
+	if isBlankString(fresh) {
+		return nil
+	}
+	from, to := t.span(a.Range)
+	before, after := "", ""
+	if a.headCut {
+		before = string(t.data[t.lines[from].start:a.Start])
+	}
+	if end := t.lines[to-1].end; a.tailCut && a.End < end {
+		after = string(t.data[a.End:end])
+	}
+	refuse := func(what, text string, from, to int) *Refusal {
+		out := guard("new_string "+what+", "+quoteShort(strings.TrimSpace(text))+", and old_string has not. "+
+			"The file would have that twice.",
+			"Give all of the lines that are shown in old_string, or leave that out of new_string.")
+		t.showLines(out, from, to)
+		return out
+	}
+	switch c := (edges{t, old, fresh, strings.TrimLeft(before, blanks), strings.TrimRight(after, spaces)}); {
+	case c.startsTwice(string(t.text(from))):
+		return refuse("starts with what the file has before the place on the same line", before, from, to)
+	case c.endsTwice(string(t.text(to - 1))):
+		return refuse("ends with what the file has behind the place on the same line", after, from, to)
+	case isBlankString(before) && isBlankString(after):
+		for _, b := range a.blocks { // comments at the edges are part of what old_string quotes
+			if !b.oneSided() {
+				from, to = min(from, b.f0), max(to, b.f1)
+			}
+		}
+		if n := t.linesAbove(old, fresh, from); n > 0 {
+			return refuse("starts with "+plural(n, "line")+" that the file has right before the place", string(t.text(from-n)),
+				from-n, to)
+		}
+		if n := t.linesBelow(old, fresh, to); n > 0 {
+			return refuse("ends with "+plural(n, "line")+" that the file has right behind the place", string(t.text(to+n-1)),
+				from, to+n)
+		}
+	}
+	return nil
+}
+
+// edges are both strings and what the file has before and behind the place on its lines.
+type edges struct {
+	t                         *Text
+	old, fresh, before, after string
+}
+
+func (e edges) startsTwice(line string) bool {
+	text := strings.TrimLeft(e.fresh, blanks)
+	if isBlankString(e.before) || strings.HasPrefix(e.old, e.before) {
+		return false
+	}
+	is, rest := tokens.FindString(text), tokens.FindString(e.before)
+	return e.whole(e.before, strings.HasPrefix(text, e.before), is == rest, firstLine(text), firstLine(e.old), line)
+}
+
+func (e edges) endsTwice(line string) bool {
+	end := strings.TrimLeft(e.after, blanks)
+	if isBlankString(end) || strings.HasSuffix(e.old, end) {
+		return false
+	}
+	is, was := e.fresh[strings.LastIndexByte(e.fresh, '\n')+1:], e.old[strings.LastIndexByte(e.old, '\n')+1:]
+	ends := lastRune([]byte(is)) == lastRune([]byte(end))
+	return e.whole(end, strings.HasSuffix(strings.TrimRight(e.fresh, spaces), end), ends, is, was, line)
+}
+
+// whole reports whether a line of new_string stands for all of a line of the file, of which old_string has a part and
+// not the rest. Has reports that it has the rest, ends that it starts or ends with the same sign. An edit keeps
+// brackets and quotes paired, which tells such a line from one that has the rest twice on purpose.
+func (e edges) whole(rest string, has, ends bool, is, was, line string) bool {
+	if squeeze([]byte(is)) == squeeze([]byte(line)) && squeeze([]byte(was)) != squeeze([]byte(line)) {
+		return true
+	}
+	says, open := alnums([]byte(rest)) >= minBeside, e.unpaired(rest)
+	switch {
+	case e.unpaired(e.fresh) != add(e.unpaired(e.old), open):
+		return false
+	case !has: // the rest may be what changes
+		alike := similarity(squeeze([]byte(is)), squeeze([]byte(line)))
+		return says && ends && alike >= minSameLine && alike > similarity(squeeze([]byte(is)), squeeze([]byte(was)))+0.1
+	}
+	return says || open != pairs{} || strings.Contains(e.old, "\n") || strings.Contains(e.fresh, "\n")
+}
+
+// pairs count the brackets that a text leaves open, and whether it has an odd number of quotes.
+type pairs struct{ brackets, angles, quotes int }
+
+func (e edges) unpaired(s string) (p pairs) {
+	for _, c := range []byte(s) {
+		switch {
+		case strings.IndexByte("([{", c) >= 0:
+			p.brackets++
+		case strings.IndexByte(")]}", c) >= 0:
+			p.brackets--
+		case c == '<' && e.t.syntax == markup:
+			p.angles++
+		case c == '>' && e.t.syntax == markup:
+			p.angles--
+		case c == '"':
+			p.quotes ^= 1
+		}
+	}
+	return p
+}
+
+func add(p, q pairs) pairs {
+	return pairs{p.brackets + q.brackets, p.angles + q.angles, p.quotes ^ q.quotes}
+}
+
+// linesAbove counts the lines that new_string starts with and the file has before a line, and linesBelow those that it
+// ends with and the file has from a line on. Old_string has none of them.
+func (t *Text) linesAbove(old, fresh string, from int) int {
+	lines := strings.Split(fresh, "\n")
+	for n := 1; n < len(lines) && n <= from; n++ {
+		if squeeze([]byte(firstLine(old))) != squeeze([]byte(lines[0])) && t.sameLines(lines[:n], from-n) {
+			return n
+		}
+	}
+	return 0
+}
+
+func (t *Text) linesBelow(old, fresh string, to int) int {
+	lines := strings.Split(fresh, "\n")
+	last := old[strings.LastIndexByte(old, '\n')+1:]
+	for n := 1; n < len(lines) && to+n <= len(t.lines); n++ {
+		rest := lines[len(lines)-n:]
+		if squeeze([]byte(last)) != squeeze([]byte(rest[n-1])) && t.sameLines(rest, to) {
+			return n
+		}
+	}
+	return 0
+}
+
+var bareTag = lazy.Regexp(`^</?\w*>$`)
+
+// sameLines reports whether lines are those of the file from one on, and one of them at least says something.
+func (t *Text) sameLines(lines []string, from int) bool {
+	says := false
+	for i, l := range lines {
+		if l = squeeze([]byte(l)); t.key(from+i) != l {
+			return false
+		}
+		says = says || alnums([]byte(l)) > minBeside && informative(l) && !bareTag().MatchString(l)
+	}
+	return says
+}

@@ -1,0 +1,109 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+// One of the two strings lost the indentation of its first line; the file keeps it.
+func TestFirstLineKeepsItsIndentation(t *testing.T) {
+	const py = "def f():\n    x = 1\n    if x:\n        y = 2\n    return x\n"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"of old_string", "a.py", py, "x = 1", "    x = 5", "    x = 5"},
+		{"of old_string, more lines", "a.py", py, "x = 1\n    if x:\n        y = 2", "    x = 5\n    if x:\n        y = 2",
+			"    x = 5\n    if x:\n        y = 2"},
+		{"of old_string, and its first line goes", "a.py", py, "x = 1\n    if x:\n", "    if x:\n", "    if x:\n"},
+		{"a part of it", "a.py", py, "  x = 1", "    x = 5", "    x = 5"},
+		{"of old_string, blanks for a tab", "a.go", "func f() {\n\tx := 1\n}\n", "x := 1", "    x := 5", "\tx := 5"},
+		{"of new_string", "a.py", py, "    x = 1", "x = 5", "    x = 5"},
+		{"of new_string, more lines", "a.py", py, "    x = 1\n    if x:", "x = 5\n    if x:", "    x = 5\n    if x:"},
+		{"of new_string, a block", "a.py", py, "    x = 1\n", "if a:\n        x = 1\n", "    if a:\n        x = 1\n"},
+		{"of new_string, found by a later pass", "a.py", py, "    x  = 1\n    if x:", "x = 5\n    if x:",
+			"    x = 5\n    if x:"},
+		{"YAML", "a.yaml", "a:\n  b: 1\n  c: 2\n", "  b: 1\n", "b: 3\n", "  b: 3\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := strings.Replace(c.data, strings.TrimLeft(c.old, " "), strings.TrimLeft(c.want, " \t"), 1)
+			if c.old == "    x  = 1\n    if x:" {
+				want = strings.Replace(c.data, "x = 1", "x = 5", 1)
+			}
+			p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
+			if got != want || !strings.Contains(strings.Join(p.Warnings, " "), "indent") {
+				t.Errorf("got %q, want %q, warnings %q", got, want, p.Warnings)
+			}
+		})
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"indentation is the change", "a.py", py, "    x = 1", "x = 1"},
+		{"indentation is the change, without that of the file", "a.py", py, "x = 1", "    x = 1"},
+		{"a block moves to the left", "a.py", py, "    if x:\n        y = 2\n", "y = 3\n"},
+		{"another line comes first", "a.go", "x := f(\n\ta)\ny()\n", "\ta)\ny()\n", "y()\nz()\n"},
+		{"a directive", "a.c", "{\n    a();\n}\n", "    a();\n", "#if X\n    a();\n#endif\n"},
+		{"a label", "a.go", "{\n\ta()\n}\n", "\ta()\n", "again:\n\ta()\n"},
+		{"text", "a.md", "Text:\n\n    code\n", "    code\n", "No code.\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "a block moves to the left" {
+				c.fresh = "z = 1\ny = 2\n" // y = 2 is farther to the left than it was
+			}
+			written(t, c.file, c.data, c.old, c.fresh)
+		})
+	}
+	if r := refused(t, "a.py", py, Change{Old: "    x = 1\n", New: "if a:\n    x = 1\n"}); r.Kind != Guard {
+		t.Errorf("a block as deep as its head: %v", r)
+	}
+}
+
+// What is beside the place must not be there twice because new_string has it and old_string has not.
+func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"the line before", "a.go", "first(a)\nsecond(b)\nthird(c)\n", "second(b)\n", "first(a)\nsecond(x)\n"},
+		{"the line behind", "a.go", "first(a)\nsecond(b)\nthird(c)\n", "second(b)\n", "second(x)\nthird(c)\n"},
+		{"both", "a.go", "first(a)\nsecond(b)\nthird(c)\n", "second(b)", "first(a)\nsecond(x)\nthird(c)"},
+		{"two lines", "a.go", "first(a) {\n}\nsecond(b)\n", "second(b)", "first(a) {\n}\nsecond(x)"},
+		{"without indentation", "a.go", "{\n\tfirst(a)\n\tsecond(b)\n}\n", "second(b)\n", "first(a)\n\tsecond(x)\n"},
+		{"blanks more", "a.go", "first(a)\nsecond(b, c)\nthird(c)\n", "second(b,  c)\n", "first(a)\nsecond(x)\n"},
+		{"the rest of the line", "a.go", "\tx := foo(a) + b\n", "foo(a", "foo(z) + b"},
+		{"a bracket", "a.go", "\tx := foo(a)\n", "foo(a", "foo(a, b)"},
+		{"a quote", "a.go", "\tx = \"mors\",\n", "x = \"mors", "y = \"mors\","},
+		{"the start of a line", "a.go", "\treturn foo(a)\n", "foo(a)", "return foo(z)"},
+		{"the start, with its indentation", "a.go", "\treturn foo(a)\n", "foo(a)\n", "\treturn foo(z)\n"},
+		{"start and end", "a.go", "\treturn foo(a)\n", "foo(a", "return foo(z)"},
+		{"a mark of a list", "a.md", "- one\n- two\n", "two", "- two\n- three"},
+		{"all of a line, changed", "a.py", "a, b, c, d = parts\nx = 1\n", "d = parts\nx = 1", "a, b, cc, d = parts\nx = 1"},
+		{"a tag", "a.xml", "<a>\n <b>x</b>\n</a>\n", "<a>\n <b>x</b", "<a>\n <b>y</b>"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
+			if r.Kind != Guard || r.Excerpt == "" || !strings.Contains(r.Message, "twice") {
+				t.Errorf("%v\n%s", r, r.Excerpt)
+			}
+		})
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"a call around an argument", "a.go", "x := f(a)\n", "a)", "f(a))"},
+		{"a call within the same call", "a.go", "x := f(a)\n", "(a)", "(f(a))"},
+		{"an operand", "a.go", "x = a + b\n", "b", "a + b + c"},
+		{"a line twice on purpose", "a.go", "first(a)\nsecond(b)\n", "first(a)\n", "first(a)\nfirst(a)\n"},
+		{"brackets", "a.go", "{\n\tx()\n}\n", "{\n\tx()\n", "{\n\tx()\n}\n{\n\ty()\n"},
+		{"what closes a block", "a.rb", "if a\n  x\nend\n", "  x\n", "  if b\n    x\n  end\n"},
+		{"an argument more", "a.go", "f(\n\tfirst,\n\tsecond)\n", "first", "first,\n\tother"},
+		{"an empty field", "a.csv", "a,b,c\n", "b", "b,"},
+		{"the same opening line", "a.html", "<div>\n<p>x</p>\n</div>\n", "<p>x</p>\n", "<div>\n<p>y</p>\n</div>\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			written(t, c.file, c.data, c.old, c.fresh)
+		})
+	}
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"a semicolon", "a.c", "x = f(a);\n", "x = f(a)", "x = f(b);", "x = f(b);\n"},
+		{"a comma", "a.json", "{\n \"a\": 1,\n \"b\": 2\n}\n", "\"a\": 1", "\"a\": 3,", "{\n \"a\": 3,\n \"b\": 2\n}\n"},
+		{"a line goes on", "a.sh", "run a \\\n  b\n", "run a", "run a\nx", "run a \\\nx\n  b\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
