@@ -235,10 +235,17 @@ var recipes = []recipe{
 	family("stale_line", 1, 1, (*draft).staleLine),
 	family("meant", 1, 6, finished((*draft).meant)),
 	family("first_indent", 1, 8, finished((*draft).firstIndent)),
+	{"other_indent", func(m *maker) (Case, bool) {
+		d, ok := m.draw(m.source(), 2, 12)
+		if !ok || !d.otherIndent() {
+			return Case{}, false
+		}
+		return d.finish()
+	}},
 	family("beside_twice", 1, 8, (*draft).besideTwice),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
 var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
-	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent " +
+	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent other_indent " +
 	"beside_twice")

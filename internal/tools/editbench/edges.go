@@ -37,6 +37,35 @@ func plainStart(text string) bool {
 		!strings.HasSuffix(text, "{") && !strings.HasSuffix(text, "(") && !strings.HasSuffix(text, "[")
 }
 
+// otherIndent has blanks for the tabs of the file in one of the two strings alone.
+func (d *draft) otherIndent() bool {
+	d.literal = true
+	if d.src.unit != "\t" || !d.program() || !d.plan(false) {
+		return false
+	}
+	form := func(text string) string {
+		indent := indentOf(text)
+		return strings.ReplaceAll(indent, "\t", "    ") + text[len(indent):]
+	}
+	inOld, shown := d.yes(2), false
+	for i := range d.cells {
+		c := &d.cells[i]
+		if strings.Contains(indentOf(c.old+c.new), " ") {
+			return false
+		}
+		switch {
+		case inOld && c.hasOld():
+			shown = shown || c.kind == kept && form(c.old) != c.old
+			c.old = form(c.old)
+		case !inOld && c.hasNew():
+			shown = shown || c.kind == changed && form(c.new) != c.new
+			c.new = form(c.new)
+		}
+	}
+	d.note("blanks for tabs in one string")
+	return shown
+}
+
 // besideTwice has in new_string what the file has beside the place and old_string has not.
 func (d *draft) besideTwice() (Case, bool) {
 	before, behind := d.from-1, d.from+d.count

@@ -27,7 +27,7 @@ var refusals = strings.Fields("ambiguous_exact ambiguous_fuzzy absent absent_har
 
 // byLetter are found to the byte, and must not be carried out so.
 var byLetter = strings.Fields("guards ambiguous_exact breaks_lost placeholders fences inserted_twice " +
-	"first_indent beside_twice")
+	"first_indent other_indent beside_twice")
 
 func TestCategoriesAreEitherToEditOrToRefuse(t *testing.T) {
 	truths(t, func(c *editbench.Case) string {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type indentation struct {
 	flat          bool     // no line of the file is
 	samples       []sample // in the order of lines
 	lost          bool     // the first line has lost its indentation, and says nothing of the others
+	tabsOfFile    bool     // new lines with tabs are indented as in the file already, though old_string has blanks
 	unit
 }
 
@@ -59,7 +61,37 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 		m.learn(*first)
 		m.findUnit(t, old, fresh, cut)
 	}
+	m.tabsOfFile = m.hasTabsOfFile(t, old, fresh, a)
 	return m
+}
+
+// hasTabsOfFile reports whether the tabs in new_string are those of the file, where old_string has blanks.
+func (m *indentation) hasTabsOfFile(t *Text, old, fresh *source, a *alignment) bool {
+	width := 0
+	for _, s := range m.samples {
+		switch {
+		case strings.Trim(s.file, "\t") != "" || strings.Trim(s.old, "\t") == "" && s.old != s.file:
+			return false
+		case strings.Trim(s.old, " ") == "" && s.old != "":
+			if width = blanksPerTab(s.old, s.file); width == 0 {
+				return false
+			}
+		}
+	}
+	file := map[string][]string{} // the indentations of lines of old_string in the file
+	for _, b := range a.blocks {
+		if b.single() {
+			file[old.key(b.o0)] = append(file[old.key(b.o0)], leading(t.text(b.f0)))
+		}
+	}
+	delete(file, "")
+	for j := range fresh.lines {
+		is, has := leading(fresh.text(j)), file[fresh.key(j)]
+		if len(has) > 0 && strings.HasPrefix(is, "\t") && !slices.Contains(has, is) {
+			return false
+		}
+	}
+	return width > 0
 }
 
 func (m *indentation) learn(s sample) {
@@ -95,6 +127,8 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 	}
 	known, isKnown := m.known[ind]
 	switch {
+	case m.tabsOfFile && ind != "" && strings.Trim(ind, "\t") == "":
+		return ind, true
 	case m.identity && (ind == "" || m.shown || m.flat):
 		return ind, true
 	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
@@ -280,4 +314,116 @@ func (u unit) convert(part string) (string, bool) {
 		return part, true
 	}
 	return "", false
+}
+
+// inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
+// new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
+func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
+	char := t.indentedWith()
+	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
+		return r
+	}
+	other := byte(' ' + '\t' - char)
+	fresh := newSource(toLF([]byte(r.new)), nil)
+	was := make([]string, len(r.old.lines))
+	for i := range was {
+		if was[i] = leading(r.old.text(i)); strings.IndexByte(was[i], other) >= 0 && !isBlank(r.old.text(i)) {
+			return r
+		}
+	}
+	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
+		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
+	}
+	width := 0
+	for n, o := range counterparts(r.old, fresh) {
+		own := leading(fresh.text(n))
+		if isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0 {
+			continue
+		}
+		var per []int
+		if o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n)), 0.5) > 0 {
+			per = []int{blanksPerTab(own, was[o])}
+		} else if width == 0 { // a new line, as deep as the one before it or behind it
+			near := []int{closeLine(fresh, n, -1), closeLine(fresh, n, +1)}
+			if near[0] >= 0 && opener().Match(bytes.TrimRight(fresh.text(near[0]), blanks)) {
+				slices.Reverse(near) // it is deeper than the one before it
+			}
+			for _, i := range near {
+				if w := blanksPerTab(own, leading(fresh.text(max(i, 0)))); i >= 0 && w > 0 && per == nil {
+					per = []int{w}
+				}
+			}
+		}
+		for _, n := range per {
+			if n == 0 || width != 0 && n != width {
+				return r
+			}
+			width = n
+		}
+	}
+	if width == 0 {
+		return r
+	}
+	lines := strings.Split(r.new, "\n")
+	for i, l := range lines {
+		own := leading([]byte(l))
+		switch {
+		case own == "" || own[0] != other:
+		case other == '\t':
+			lines[i] = strings.Repeat(" ", width*len(own)) + l[len(own):]
+		case len(own)%width != 0:
+			return r
+		default:
+			lines[i] = strings.Repeat("\t", len(own)/width) + l[len(own):]
+		}
+	}
+	names := map[byte]string{' ': "spaces", '\t': "tabs"}
+	return r.with(strings.Join(lines, "\n"), "new_string was indented with "+names[other]+" and the file is with "+
+		names[char]+": new lines were indented as the file is.")
+}
+
+// closeLine is the closest line before or behind another, by the step, that is not blank, or -1.
+func closeLine(s *source, n, step int) int {
+	for n += step; n >= 0 && n < len(s.lines); n += step {
+		if !isBlank(s.text(n)) {
+			return n
+		}
+	}
+	return -1
+}
+
+// blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and one of blanks, are as deep; 0
+// when that cannot be.
+func blanksPerTab(a, b string) int {
+	if strings.HasPrefix(a, " ") {
+		a, b = b, a
+	}
+	if a == "" || b == "" || !uniform(a) || !uniform(b) || a[0] == b[0] || len(b)%len(a) != 0 {
+		return 0
+	}
+	if n := len(b) / len(a); n == 2 || n == 3 || n == 4 || n == 8 {
+		return n
+	}
+	return 0
+}
+
+// indentedWith is the byte that the lines of the file are indented with: a tab, or a blank if there is no tab; 0 when
+// that is not clear.
+func (t *Text) indentedWith() byte {
+	tabs, spaces := 0, 0
+	for _, l := range t.lines {
+		switch b := t.data[l.start:l.end]; {
+		case len(b) > 1 && b[0] == '\t':
+			tabs++
+		case len(b) > 2 && b[0] == ' ' && b[1] == ' ':
+			spaces++
+		}
+	}
+	switch {
+	case tabs > 0 && spaces*20 <= tabs:
+		return '\t'
+	case tabs == 0 && spaces > 0:
+		return ' '
+	}
+	return 0
 }

@@ -98,6 +98,7 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.checkNew(c, f.reading, p.Places); refusal != nil {
 		return nil, refusal
 	}
+	f.reading = t.inFileForm(c, f.reading, f.hits[0].Range)
 	if f.reading, refusal = t.keepFirstIndent(c, f.reading); refusal != nil {
 		return nil, refusal
 	}
