@@ -243,9 +243,10 @@ var recipes = []recipe{
 		return d.finish()
 	}},
 	family("beside_twice", 1, 8, (*draft).besideTwice),
+	family("marked", 2, 10, (*draft).marked),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
 var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
 	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent other_indent " +
-	"beside_twice")
+	"beside_twice marked")

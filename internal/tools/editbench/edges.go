@@ -108,6 +108,42 @@ func (d *draft) besideTwice() (Case, bool) {
 		!strings.Contains(string(c.Data), strings.TrimSpace(c.New))
 }
 
+// marked has in new_string the marks of a diff, of a call or of a block to search and replace.
+func (d *draft) marked() (Case, bool) {
+	if !d.plan(false) || !d.program() || d.yes(3) && !d.spaced() {
+		return Case{}, false
+	}
+	form := d.IntN(3)
+	mark := one(d.Rand, []string{"</new_string>", "</parameter>\n</invoke>", ">>>>>>> REPLACE", "\n</new_str>\n"})
+	if form == 0 {
+		d.note("a diff in new_string")
+		came := false
+		for i := 0; i < len(d.cells); i++ {
+			c := d.cells[i]
+			switch {
+			case c.kind == deleted:
+				d.cells[i] = cell{kind: inserted, at: -1, new: "-" + c.old}
+				d.cells = slices.Insert(d.cells, i, c)
+				i++
+			case c.kind == kept:
+				d.cells[i].new = " " + c.new
+			default:
+				d.cells[i].new, came = "+"+c.new, came || letters(c.new) > 0
+			}
+		}
+		if !came {
+			return Case{}, false
+		}
+	} else {
+		d.note("a mark behind new_string")
+		d.wrap = append(d.wrap, func(old, fresh string) (string, string) { return old, fresh + "\n" + mark })
+	}
+	if text := joinLines(d.lines); strings.Contains("\n"+text, "\n+") || strings.Contains(text, "</") {
+		return Case{}, false
+	}
+	return d.once()
+}
+
 // once makes the case of a draft whose new_string must not be written, though the file has the place once.
 func (d *draft) once() (Case, bool) {
 	old, fresh := d.strings()

@@ -153,6 +153,9 @@ func (t *Text) checkNew(c Change, r *reading, places []Range) *Refusal {
 	if refusal := t.placeholders(r, places); refusal != nil {
 		return refusal
 	}
+	if refusal := t.onlyNewMarked(r, places); refusal != nil {
+		return refusal
+	}
 	return t.onlyNewFenced(r, places)
 }
 

@@ -71,6 +71,8 @@ func (t *Text) readings(c Change) []*reading {
 		fresh, ok2 := withoutColumn(c.New, " +")
 		switch {
 		case !ok1 || !ok2 || isBlankString(old):
+		case !minusLine.MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old):
+			// old_string is no diff; new_string is refused where it is found
 		case plusLine.Match(t.data): // which may be meant
 			return []*reading{newReading("", c.Old, c.New, blanksPass, t.syntax)}
 		default:
@@ -94,9 +96,21 @@ func (t *Text) readings(c Change) []*reading {
 }
 
 var (
-	plusLine = regexp.MustCompile(`(?m)^\+`)
-	fence    = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
+	plusLine  = regexp.MustCompile(`(?m)^\+`)
+	minusLine = regexp.MustCompile(`(?m)^-`)
+	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
+
+// countLines counts the lines of a text that the file has with the same indentation.
+func (t *Text) countLines(s string) (n int) {
+	for l := range strings.Lines(s) {
+		l = strings.TrimRight(l, spaces)
+		if l != "" && (bytes.HasPrefix(t.data, []byte(l)) || bytes.Contains(t.data, []byte("\n"+l))) {
+			n++
+		}
+	}
+	return n
+}
 
 // unfenced is the change without the fence of a code block, which new_string may have too; then it must be the same.
 func unfenced(c Change) (old, fresh string, ok bool) {

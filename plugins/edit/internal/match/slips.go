@@ -1,0 +1,91 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+var (
+	// callTag ends an argument of a call, in the forms in which models write calls.
+	callTag = lazy.Regexp(`</(?:\w+:)?(?:old_string|new_string|old_str|new_str|file_text|parameter|invoke|function_calls?|` +
+		`tool_call|tool_use)>`)
+	// conflictMark is a line of a merge conflict, or of a block to search and replace.
+	conflictMark = lazy.Regexp(`(?m)^(?:<{7}|>{7})(?: .*)?$|^={7}$`)
+	// plusCode is an added line of a diff, with its indentation or code behind the mark.
+	plusCode = lazy.Regexp(`^\+[^+].*[\pL\d]`)
+)
+
+// onlyNewMarked refuses new_string when it has marks that are no part of a text, and old_string and the file have not:
+// the tags of a call, the marks of a merge conflict, the first column of a diff.
+func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
+	if len(places) == 0 {
+		return nil
+	}
+	lines := strings.Split(r.new, "\n")
+	inText := func(l string) bool { return t.prose() || t.inText(lines, slices.Index(lines, l), places) }
+	have := func(mark string) bool {
+		return strings.Contains(string(r.old.data), mark) || strings.Contains(string(t.data), mark)
+	}
+	what := ""
+	if tag := callTag().FindString(r.new); tag != "" && !have(tag) &&
+		!strings.Contains(r.new, "<"+strings.Trim(tag, "</>")) {
+		what = "the tag " + tag + " of a call"
+	}
+	if mark := conflictMark().FindString(strings.ReplaceAll(r.new, "\r", "")); what == "" && mark != "" && !have(mark) &&
+		(!strings.HasPrefix(mark, "=") || strings.Contains(r.new, ">>>>>>>")) &&
+		(!inText(mark) || strings.Contains(r.new, ">>>>>>> REPLACE") || strings.Contains(r.new, "<<<<<<< SEARCH")) {
+		what = "the line " + quoteShort(mark) + " of a merge conflict"
+	}
+	if l, sure := t.diffLine(r, lines, places[0]); what == "" && l != "" && (sure || !inText(l)) {
+		what = "the first column of a diff, as in " + quoteShort(l)
+	}
+	if what == "" {
+		return nil
+	}
+	out := guard("new_string has "+what+", which old_string and the file have not. It would be written into the file.",
+		"Give new_string as the text that shall be in the file, and nothing else.")
+	t.show(out, places[0])
+	return out
+}
+
+// diffLine returns a line of new_string that looks like a new one of a diff. It is sure when others are lines of
+// old_string with the marks - or a blank.
+func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure bool) {
+	if plusLine.Match(t.data) || plusLine.Match(r.old.data) {
+		return "", false
+	}
+	old := map[string]bool{}
+	for i := range r.old.lines {
+		old[strings.TrimRight(string(r.old.text(i)), spaces)] = true
+	}
+	delete(old, "")
+	kept, marked, less := false, false, ""
+	before := t.data[t.lines[t.lineAt(at.Start)].start:at.Start]
+	if len(before) > 0 && (!isBlank(before) || leading(r.old.data) == "") {
+		lines = lines[1:] // of which the first begins within a line
+	}
+	for _, l := range lines {
+		l = strings.TrimRight(l, spaces)
+		kept = kept || old[l]
+		switch {
+		case line == "" && plusCode().MatchString(l):
+			line = l
+			marked = marked || slices.ContainsFunc(r.old.rightTrimmed(), func(o string) bool {
+				return alnums([]byte(o)) > 0 && leading([]byte(o)) == leading([]byte(l[1:])) &&
+					similarity(o, l[1:]) >= minSameLine
+			})
+		case l == "" || old[l] || !old[l[1:]]:
+		case l[0] == '-':
+			less = l
+		case l[0] == ' ':
+			marked = true
+		}
+	}
+	sure = marked || line != "" && less != ""
+	if line == "" && marked && !kept {
+		line = less
+	}
+	return line, sure
+}

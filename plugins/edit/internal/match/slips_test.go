@@ -1,0 +1,52 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMarksInNewAlone(t *testing.T) {
+	const code = "\tone(alpha)\n\ttwo(beta)\n\tthree(gamma)\n"
+	const was = "\tone(alpha)\n\ttwo(beta)\n"
+	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.css", "a.yaml", "a.md", "a.unknown"} {
+		for _, fresh := range []string{
+			"\tone(first)\n\ttwo(beta)\n</new_string>", "\tone(first)\n\ttwo(beta)</parameter>\n</invoke>\n",
+			"\tone(first)\n\ttwo(beta)\n>>>>>>> REPLACE\n", "=======\n\tone(first)\n\ttwo(beta)\n>>>>>>> REPLACE",
+			" \tone(alpha)\n-\ttwo(beta)\n+\ttwo(second)\n", "-\tone(alpha)\n-\ttwo(beta)\n+\tone(x)\n",
+			" \tone(alpha)\n-\ttwo(beta)\n", "\tone(alpha)\n+\ttwo(beta, x)\n",
+		} {
+			c := Change{Old: was, New: fresh}
+			if r := refused(t, name, code, c); r.Kind != Guard || !strings.Contains(r.Message, "written into the file") ||
+				!strings.Contains(r.Excerpt, "two(beta)") {
+				t.Errorf("%s: %q: %v\n%s", name, fresh, r, r.Excerpt)
+			}
+			c.Strictness = Exact
+			planned(t, name, code, c)
+		}
+	}
+	// Blanks at line ends, and an indentation that could be the first column of a diff.
+	c := Change{Old: "  one(alpha)   \n    two(beta)\n", New: "+  one(alpha2)\n     two(beta)\n"}
+	if r := refused(t, "a.rb", "module A\n  one(alpha)\n    two(beta)\n", c); r.Kind != Guard {
+		t.Errorf("blanks at line ends: %v", r)
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"a list", "a.md", "one\ntwo\n", "one\ntwo\n", "- one\n- two\n"},
+		{"another list", "a.md", "one\n", "one\n", "+ one\n+ two\n"},
+		{"a list of YAML", "a.yaml", "a:\n  one\n", "  one\n", "  - one\n"},
+		{"a diff shown", "a.md", "Text.\n", "Text.\n", "Text.\n\n```diff\n-old\n+new\n```\n"},
+		{"a patch", "a.patch", "-old\n+new\n", "+new\n", "+newer\n+newest\n"},
+		{"a sign", "a.js", "x = 1\n", "= 1", "+= 1"},
+		{"another sign", "a.js", "x = a\n", "a", "-a"},
+		{"a negative number on its own line", "a.js", "x(\na)\n", "a", "-a"},
+		{"an operand", "a.js", "x = a\n", "x = a\n", "x = a\n  + b\n"},
+		{"a conflict in a text", "a.md", "Text.\n", "Text.\n", "Text.\n\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n"},
+		{"an underlined title", "a.md", "Title\n", "Title\n", "Title\n=======\n"},
+		{"tags that belong together", "a.xml", "<a/>\n", "<a/>\n", "<parameter name=\"x\">1</parameter>\n"},
+		{"a tag that the file has", "a.xml", "<a>\n<parameter>1</parameter>\n</a>\n", "1</parameter>\n", "2</parameter>\n"},
+		{"in a string", "a.py", "x = \"\"\"\n\"\"\"\n", "x = \"\"\"\n", "x = \"\"\"\n+ 1 more\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			written(t, c.file, c.data, c.old, c.fresh)
+		})
+	}
+}
