@@ -21,9 +21,9 @@ var (
 
 // keepFirstIndent gives new_string the indentation of its first line that it lost and old_string has. A block that is
 // moved to the left as a whole stays so.
-func (t *Text) keepFirstIndent(c Change, r *reading) (*reading, *Refusal) {
+func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refusal) {
 	is := firstLine(r.new)
-	if c.Strictness == Exact || r.numbers != nil || t.prose() || t.unknown() || isBlankString(is) ||
+	if before, _ := t.around(at); !isBlankString(before) || c.Strictness == Exact || r.numbers != nil || t.prose() || t.unknown() || isBlankString(is) ||
 		leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || flushLeft().MatchString(is) ||
 		(t.syntax == cLike || t.syntax == goLike) && label().MatchString(is) {

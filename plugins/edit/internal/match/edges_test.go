@@ -38,6 +38,7 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		{"indentation is the change, without that of the file", "a.py", py, "x = 1", "    x = 1"},
 		{"a block moves to the left", "a.py", py, "    if x:\n        y = 2\n", "y = 3\n"},
 		{"another line comes first", "a.go", "x := f(\n\ta)\ny()\n", "\ta)\ny()\n", "y()\nz()\n"},
+		{"the blank within a line", "a.go", "x := a b\nc\n", " b\nc\n", "d\nc\n"},
 		{"a directive", "a.c", "{\n    a();\n}\n", "    a();\n", "#if X\n    a();\n#endif\n"},
 		{"a label", "a.go", "{\n\ta()\n}\n", "\ta()\n", "again:\n\ta()\n"},
 		{"text", "a.md", "Text:\n\n    code\n", "    code\n", "No code.\n"},

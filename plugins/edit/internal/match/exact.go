@@ -69,7 +69,10 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 		}
 		return fresh, "", nil
 	}
-	whole := withHead(head, fresh)
+	whole := fresh
+	if !isBlankString(before) || !strings.Contains(fresh, old) { // else lines come before a blank one
+		whole = withHead(head, fresh)
+	}
 	begins, ends := whole != fresh, false
 	if _, own := outerSpace(whole); strings.Contains(tail, "\n") && !strings.Contains(own, "\n") {
 		ends, whole = true, strings.TrimSuffix(whole, own)+tail

@@ -24,6 +24,7 @@ func TestLineBreaksLost(t *testing.T) {
 		{"a line goes, without its indentation", py, "x = 1\n", "", "def f():\n    return x\n"},
 		{"a break that new has", "a\n\nb\n", "a\n\n", "c\n", "c\nb\n"},
 		{"a blank line goes", "a\n\nb\n", "\nb", "b", "a\nb\n"},
+		{"a line comes before a blank one", "a\n\nb\n", "\nb\n", "x\n\nb\n", "a\nx\n\nb\n"},
 		{"lines are joined that are both quoted", "f(\n    a)\n", "f(\n    a)", "f(a)", "f(a)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -369,6 +369,8 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 		own := leading([]byte(l))
 		switch {
 		case own == "" || own[0] != other:
+		case t.inText(lines, i, []Range{at}):
+			return r // a string or a comment may have its own
 		case other == '\t':
 			lines[i] = strings.Repeat(" ", width*len(own)) + l[len(own):]
 		case len(own)%width != 0:

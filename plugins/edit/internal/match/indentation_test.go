@@ -29,6 +29,7 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"to blanks on purpose", "a.go", tabs, "\t\tb()\n", "        b()\n"},
+		{"a string", "a.go", tabs, "\t\tb()\n", "\t\tb(`\n  c {\n    d\n`)\n"},
 		{"a file with both", "a.c", "\ta();\n    b();\n\tc();\n", "\ta();\n", "    a(1);\n"},
 		{"alignment behind tabs", "a.go", tabs, "\t\tb()\n", "\t\tb(\n\t\t  c)\n"},
 	} {

@@ -99,7 +99,7 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	f.reading = t.inFileForm(c, f.reading, f.hits[0].Range)
-	if f.reading, refusal = t.keepFirstIndent(c, f.reading); refusal != nil {
+	if f.reading, refusal = t.keepFirstIndent(c, f.reading, f.hits[0].Range); refusal != nil {
 		return nil, refusal
 	}
 	p.Warnings = t.warnings(f)

@@ -56,7 +56,7 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	}
 	r, refusal := t.newAlone(c, r, a.Range)
 	if refusal == nil {
-		r, refusal = t.keepFirstIndent(c, t.inFileForm(c, r, a.Range))
+		r, refusal = t.keepFirstIndent(c, t.inFileForm(c, r, a.Range), a.Range)
 	}
 	if refusal == nil {
 		refusal = t.twice(r, a)
