@@ -124,11 +124,11 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 				from, to = min(from, b.f0), max(to, b.f1)
 			}
 		}
-		if n := t.linesAbove(old, fresh, from); n > 0 {
+		if n := c.linesAbove(from); n > 0 {
 			return refuse("starts with "+plural(n, "line")+" that the file has right before the place", string(t.text(from-n)),
 				from-n, to)
 		}
-		if n := t.linesBelow(old, fresh, to); n > 0 {
+		if n := c.linesBelow(to); n > 0 {
 			return refuse("ends with "+plural(n, "line")+" that the file has right behind the place", string(t.text(to+n-1)),
 				from, to+n)
 		}
@@ -179,8 +179,8 @@ func (e edges) whole(rest string, has, ends bool, is, was, line string) bool {
 	return says || open != pairs{} || strings.Contains(e.old, "\n") || strings.Contains(e.fresh, "\n")
 }
 
-// pairs count the brackets that a text leaves open, and whether it has an odd number of quotes.
-type pairs struct{ brackets, angles, quotes int }
+// pairs count the brackets and the tags that a text leaves open, and whether it has an odd number of quotes.
+type pairs struct{ brackets, angles, tags, quotes int }
 
 func (e edges) unpaired(s string) (p pairs) {
 	for _, c := range []byte(s) {
@@ -197,47 +197,59 @@ func (e edges) unpaired(s string) (p pairs) {
 			p.quotes ^= 1
 		}
 	}
+	if e.t.syntax == markup {
+		p.tags = len(startTag().FindAllString(s, -1)) - strings.Count(s, "</") - strings.Count(s, "/>")
+	}
 	return p
 }
 
 func add(p, q pairs) pairs {
-	return pairs{p.brackets + q.brackets, p.angles + q.angles, p.quotes ^ q.quotes}
+	return pairs{p.brackets + q.brackets, p.angles + q.angles, p.tags + q.tags, p.quotes ^ q.quotes}
 }
 
 // linesAbove counts the lines that new_string starts with and the file has before a line, and linesBelow those that it
 // ends with and the file has from a line on. Old_string has none of them.
-func (t *Text) linesAbove(old, fresh string, from int) int {
-	lines := strings.Split(fresh, "\n")
+func (e edges) linesAbove(from int) int {
+	lines := strings.Split(e.fresh, "\n")
 	for n := 1; n < len(lines) && n <= from; n++ {
-		if squeeze([]byte(firstLine(old))) != squeeze([]byte(lines[0])) && t.sameLines(lines[:n], from-n) {
+		if squeeze([]byte(firstLine(e.old))) != squeeze([]byte(lines[0])) && e.sameLines(lines[:n], from-n) {
 			return n
 		}
 	}
 	return 0
 }
 
-func (t *Text) linesBelow(old, fresh string, to int) int {
-	lines := strings.Split(fresh, "\n")
-	last := old[strings.LastIndexByte(old, '\n')+1:]
-	for n := 1; n < len(lines) && to+n <= len(t.lines); n++ {
+func (e edges) linesBelow(to int) int {
+	lines := strings.Split(e.fresh, "\n")
+	last := e.old[strings.LastIndexByte(e.old, '\n')+1:]
+	for n := 1; n < len(lines) && to+n <= len(e.t.lines); n++ {
 		rest := lines[len(lines)-n:]
-		if squeeze([]byte(last)) != squeeze([]byte(rest[n-1])) && t.sameLines(rest, to) {
+		if squeeze([]byte(last)) != squeeze([]byte(rest[n-1])) && e.sameLines(rest, to) {
 			return n
 		}
 	}
 	return 0
 }
 
-var bareTag = lazy.Regexp(`^</?\w*>$`)
+var (
+	bareTag  = lazy.Regexp(`^</?\w*>$`)
+	startTag = lazy.Regexp(`<[\pL_]`)
+)
 
-// sameLines reports whether lines are those of the file from one on, and one of them at least says something.
-func (t *Text) sameLines(lines []string, from int) bool {
+// sameLines reports whether lines are those of the file from one on, and not by chance: one of them says something, or
+// they have a bracket or a tag that the file would have once too often.
+func (e edges) sameLines(lines []string, from int) bool {
 	says := false
 	for i, l := range lines {
-		if l = squeeze([]byte(l)); t.key(from+i) != l {
+		if l = squeeze([]byte(l)); e.t.key(from+i) != l {
 			return false
 		}
 		says = says || alnums([]byte(l)) > minBeside && informative(l) && !bareTag().MatchString(l)
 	}
-	return says
+	if says {
+		return true
+	}
+	more := e.unpaired(strings.Join(lines, "\n"))
+	return (more.brackets != 0 || more.tags != 0) && e.unpaired(e.fresh) == add(e.unpaired(e.old), more) &&
+		e.unpaired(string(e.t.data)) == pairs{}
 }
