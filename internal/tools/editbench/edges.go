@@ -76,7 +76,8 @@ func (d *draft) besideTwice() (Case, bool) {
 	d.tail = true
 	add := func(at int) (string, bool) {
 		text := d.lines[at].text
-		return text, letters(text) > 6 && strings.ContainsAny(text, "(=.") && plainStart(text) && !strings.Contains(joinLines(d.lines[d.from:behind]), text)
+		return text, letters(text) > 6 && strings.ContainsAny(text, "(=.") && plainStart(text) &&
+			!strings.Contains(joinLines(d.lines[d.from:behind]), text)
 	}
 	switch d.IntN(3) {
 	case 0:

@@ -10,11 +10,14 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 	const tabs = "func f() {\n\tif a {\n\t\tb()\n\t}\n}\n"
 	const blank = "function f() {\n    if (a) {\n        b()\n    }\n}\n"
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
-		{"blanks in new_string", "a.go", tabs, "\t\tb()\n\t}\n", "        b(1)\n        c()\n    }\n", "\t\tb(1)\n\t\tc()\n\t}\n"},
-		{"blanks in new lines alone", "a.go", tabs, "\t\tb()\n\t}\n", "\t\tb()\n        c()\n\t}\n", "\t\tb()\n\t\tc()\n\t}\n"},
+		{"blanks in new_string", "a.go", tabs, "\t\tb()\n\t}\n", "        b(1)\n        c()\n    }\n",
+			"\t\tb(1)\n\t\tc()\n\t}\n"},
+		{"blanks in new lines alone", "a.go", tabs, "\t\tb()\n\t}\n", "\t\tb()\n        c()\n\t}\n",
+			"\t\tb()\n\t\tc()\n\t}\n"},
 		{"tabs in new_string", "a.js", blank, "        b()\n    }\n", "\t\tb(1)\n\t\tc()\n\t}\n",
 			"        b(1)\n        c()\n    }\n"},
-		{"blanks in old_string", "a.go", tabs, "        b()\n    }\n", "\t\tb(1)\n\t\tc()\n\t}\n", "\t\tb(1)\n\t\tc()\n\t}\n"},
+		{"blanks in old_string", "a.go", tabs, "        b()\n    }\n", "\t\tb(1)\n\t\tc()\n\t}\n",
+			"\t\tb(1)\n\t\tc()\n\t}\n"},
 		{"eight of them", "a.go", tabs, "\t\tb()\n", "                b(1)\n", "\t\tb(1)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

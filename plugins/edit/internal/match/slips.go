@@ -9,8 +9,8 @@ import (
 
 var (
 	// callTag ends an argument of a call, in the forms in which models write calls.
-	callTag = lazy.Regexp(`</(?:\w+:)?(?:old_string|new_string|old_str|new_str|file_text|parameter|invoke|function_calls?|` +
-		`tool_call|tool_use)>`)
+	callTag = lazy.Regexp(`</(?:\w+:)?(?:old_string|new_string|old_str|new_str|file_text|parameter|invoke|` +
+		`function_calls?|tool_call|tool_use)>`)
 	// conflictMark is a line of a merge conflict, or of a block to search and replace.
 	conflictMark = lazy.Regexp(`(?m)^(?:<{7}|>{7})(?: .*)?$|^={7}$`)
 	// plusCode is an added line of a diff, with its indentation or code behind the mark.
