@@ -126,8 +126,8 @@ type BoundTool struct {
 	Handler Handler
 }
 
-// SetTools replaces all tools, at most 2,048, at once, at any time, also while serving: hosts are notified and list the tools again. A
-// wrong definition is an error, and then nothing changes. Notices say what was left out, and why;
+// SetTools replaces all tools, at most 2,048, at once, at any time, also while serving: hosts are notified and list the
+// tools again. A wrong definition is an error, and then nothing changes. Notices say what was left out, and why;
 // operators read each on one line.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
 	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))

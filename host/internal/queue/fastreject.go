@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A fastReject refuses calls of a full limiter without the queue's lock. Under a flood, thousands of goroutines would wait
-// for the lock whenever the system suspends its holder, and get it one after the other a tenth of a second later. It
-// refuses only calls that the queue would certainly refuse; all others take the lock.
+// A fastReject refuses calls of a full limiter without the queue's lock. Under a flood, thousands of goroutines would
+// wait for the lock whenever the system suspends its holder, and get it one after the other a tenth of a second later.
+// It refuses only calls that the queue would certainly refuse; all others take the lock.
 type fastReject struct {
 	closed  atomic.Pointer[closed]  // nil while there is a free place
 	full    atomic.Pointer[Refusal] // as of the last change of limits
