@@ -52,6 +52,8 @@ type Config struct {
 	Dir string
 	// PluginDirs are the folders that are searched for toolhost-plugin-*. They need not exist.
 	PluginDirs []string
+	// PluginDirsSource is where they are named, such as "config.hcl:5".
+	PluginDirsSource string
 	// Plugins are the plugin blocks in the order of the file. A Command may be empty: then it is the program of that
 	// name in PluginDirs. A program without a slash is left to a lookup in PATH.
 	Plugins []supervise.Spec
@@ -199,27 +201,13 @@ func newReader(path string, src []byte) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.Homes = blockHomes
+	file.Homes, file.Foreign, file.Rest = homes, foreignKeys, restHints
 	return &reader{File: file, conditions: when.NewCompiler(file.Scope), config: &Config{
 		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, report: file.Report, positions: map[string]position{},
 		Host:      host.Options{Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{}},
 		FreeTools: map[string]bool{}, ToolSources: map[string]string{},
 	}}, nil
 }
-
-// blockHomes say where each block belongs.
-var blockHomes = map[string]string{ //nolint:gosec // "token" is a name
-	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
-	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block", "serve": atTop,
-	"telemetry": atTop, "history": atTop, "notify": "in the approval block",
-	"token":    "in the serve block",
-	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
-	"restart": "in a plugin block", "rule": "in a policy or a profile block",
-	"sandbox": "in a plugin or a plugin_discovery block",
-	"tool":    "in a plugin block",
-}
-
-const atTop = "at the top level of config.hcl"
 
 // maxResult is the largest max_result_bytes.
 const maxResult = 64 << 20
@@ -291,6 +279,7 @@ func (r *reader) pluginDirs(top *hclfile.Body) {
 	if !ok {
 		return
 	}
+	r.config.PluginDirsSource = r.Position(top.ExprOf("plugin_dirs").Range())
 	for i, dir := range dirs {
 		path := r.absolute(dir)
 		if first := slices.Index(r.config.PluginDirs, path); first >= 0 {

@@ -391,7 +391,29 @@ func asked(t *testing.T) map[string]map[string]string {
 			t.Errorf("blockHomes does not say where %s blocks belong", name)
 		}
 	}
+	checkAttributeHomes(t, out)
 	return out
+}
+
+// checkAttributeHomes compares attributeHomes with the blocks that have the attributes.
+func checkAttributeHomes(t *testing.T, blocks map[string]map[string]string) {
+	t.Helper()
+	for name, home := range attributeHomes {
+		found := false
+		for block, names := range blocks {
+			if names[name] == "" {
+				continue
+			}
+			found = true
+			kind := block[strings.LastIndexByte(block, '.')+1:]
+			if kind == "" && home != atTop || !strings.Contains(home, kind) {
+				t.Errorf("attributeHomes says that %s belongs %s, and not in a %s block", name, home, kind)
+			}
+		}
+		if !found {
+			t.Errorf("attributeHomes has %s, which no block has", name)
+		}
+	}
 }
 
 // configurationHead has ~ for a backquote.

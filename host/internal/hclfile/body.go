@@ -184,7 +184,7 @@ func (b *Body) Done() {
 			b.Wrong(a.NameRange, "%q is a block, not an attribute", name).
 				WithHint("write %s { … }, without the equals sign", name)
 		default:
-			b.Wrong(a.NameRange, "unknown key %q", name).Hint = Suggest(name, b.known(), "known here")
+			b.Wrong(a.NameRange, "unknown key %q", name).Hint = b.elsewhere(name, false)
 		}
 	}
 	for _, inner := range b.Syntax.Blocks {
@@ -194,12 +194,24 @@ func (b *Body) Done() {
 			b.Wrong(inner.TypeRange, "%q is an attribute, not a block", name).
 				WithHint("write %s = …, with an equals sign", name)
 		default:
-			m := b.Wrong(inner.TypeRange, "unknown block %q", name)
-			if m.Hint = Suggest(name, b.known(), "known here"); b.Homes[name] != "" {
-				m.Hint = fmt.Sprintf("%s belongs %s", name, b.Homes[name])
-			}
+			b.Wrong(inner.TypeRange, "unknown block %q", name).Hint = b.elsewhere(name, true)
 		}
 	}
+}
+
+// elsewhere is the hint for a name that is not known in this block. A block that exists elsewhere is meant as such, an
+// attribute may also be a typing error.
+func (b *Body) elsewhere(name string, block bool) string {
+	near := textutil.Nearest(name, b.known())
+	switch hint := b.Foreign[strings.TrimPrefix(b.path+"."+name, ".")]; {
+	case hint != "":
+		return hint
+	case b.Homes[name] != "" && (block || near == ""):
+		return fmt.Sprintf("%s belongs %s", name, b.Homes[name])
+	case near == "":
+		return Suggest(name, b.known(), "known here") + b.Rest[b.path]
+	}
+	return Suggest(name, b.known(), "known here")
 }
 
 // known are the names that belong in this block, sorted.
@@ -296,6 +308,9 @@ func instead(name string, n Naming) string {
 	return ""
 }
 
+// maxListed is how many names a hint lists; the configuration has fewer in each of its blocks.
+const maxListed = 24
+
 // Suggest makes the hint for a name that is not among the known ones, which are sorted.
 func Suggest(name string, known []string, list string) string {
 	if n := textutil.Nearest(name, known); n != "" {
@@ -305,7 +320,7 @@ func Suggest(name string, known []string, list string) string {
 		return ""
 	}
 	var names []string
-	for _, k := range known[:min(len(known), 20)] {
+	for _, k := range known[:min(len(known), maxListed)] {
 		names = append(names, Brief(k))
 	}
 	if len(names) < len(known) {

@@ -218,7 +218,7 @@ func (s *Scope) Number(n *hclsyntax.LiteralValueExpr) {
 		return
 	}
 	if r := n.Range(); r.End.Byte-r.Start.Byte > MaxDigits || OutOfRange(n.Val.AsBigFloat()) {
-		s.Add(r, "this number is too long or too large").WithHint("write it as a string")
+		s.Add(r, "this number is too long or too large").WithHint("write a smaller one, or a string where one may be")
 	}
 }
 
@@ -275,6 +275,9 @@ func (s *Scope) Resolve(t hcl.Traversal, found map[string]map[string]cty.Value) 
 	return ok && s.Copies(size(v), at)
 }
 
+// switches are how other formats write true and false.
+var switches = map[string]string{"yes": "true", "on": "true", "no": "false", "off": "false"}
+
 // unknown reports a reference to something other than local or env.
 func (s *Scope) unknown(t hcl.Traversal) {
 	root := t.RootName()
@@ -288,6 +291,12 @@ func (s *Scope) unknown(t hcl.Traversal) {
 		m.WithHint("did you mean %s?", n)
 	case len(t) == 1:
 		m.WithHint("text needs quotes: %q", Brief(root))
+		switch {
+		case switches[root] != "":
+			m.Hint += "; a switch is " + switches[root]
+		case root == strings.ToUpper(root):
+			m.Hint += "; a variable of the environment is env." + Brief(root)
+		}
 	default:
 		m.WithHint("there is local.NAME, from a locals block, and env.NAME, from the environment")
 	}

@@ -29,9 +29,12 @@ type File struct {
 	// Asked, if set, is called with each attribute and block that reading requests: the path of the enclosing block,
 	// such as "plugin.sandbox", its name, and what it must be. The configuration reference is generated from that.
 	Asked func(block, name, form string)
-	// Homes say where blocks belong, such as "in a policy block", for the hint about a misplaced one.
+	// Homes say where blocks and attributes belong, such as "in a policy block", for the hint about a misplaced one.
 	Homes map[string]string
-	limit int // of its size, in bytes
+	// Foreign are hints about names of other programs' files, by the path of the block and the name, such as
+	// "plugin.args". Rest is what is added to the hint about any other unknown name, by the path of the block.
+	Foreign, Rest map[string]string
+	limit         int // of its size, in bytes
 }
 
 // New starts the reading of a file: path is its location, which need not exist; limit bounds its size in bytes.
@@ -111,6 +114,11 @@ func (f *File) plain() bool {
 			WithHint("no configuration needs that much; move long lists to files of the plugins that use them")
 	case bytes.HasPrefix(f.src, []byte("\xff\xfe")), bytes.HasPrefix(f.src, []byte("\xfe\xff")):
 		f.Add(hcl.Range{}, "the file is UTF-16").WithHint("save it as UTF-8")
+	case len(f.src) > 1 && (f.src[0] == 0 || f.src[1] == 0): // UTF-16 without a mark of its byte order
+		f.Add(hcl.Range{}, "the file is UTF-16, or no text").WithHint("save it as UTF-8")
+	case bytes.ContainsRune(f.src, '\r') && !bytes.ContainsRune(f.src, '\n'):
+		f.Add(hcl.Range{}, "the lines of the file end with CR alone").
+			WithHint("save it with the line ends of Unix or Windows")
 	case !utf8.Valid(f.src):
 		f.Add(firstInvalid(f.src), "this byte is not UTF-8").WithHint("save the file as UTF-8")
 	default:

@@ -144,15 +144,15 @@ type wording struct{ message, hint string }
 
 // wordings are those of HCL's most common diagnostics, by their summary.
 var wordings = map[string]wording{
-	"Argument or block definition required": {
+	noItem: {
 		"this is neither NAME = VALUE nor a block", "write NAME = VALUE or NAME { … }"},
 	"Attribute redefined":      {"", "remove one of the two"},
 	"Error in function call":   {"", "write the value here instead"},
 	"Invalid block definition": {"", `write NAME "LABEL" { … }, with the brace on the same line`},
-	"Invalid expression": {
+	noValue: {
 		"a value should start here", `a value is "text", 12, true, [ a list ] or { an = "object" }`},
 	"Invalid index": {"", "look at how the value before it is written"},
-	"Invalid multi-line string": {
+	openLine: {
 		"this string does not end on its line", `add the closing quote; \n in a string stands for a new line`},
 	"Invalid single-argument block definition": {
 		"a block on one line has one argument only", "put each argument on a line of its own"},
@@ -163,28 +163,27 @@ var wordings = map[string]wording{
 	"Missing item separator": {
 		"a comma or the end of the list is missing here", "put commas between the items, and ] after the last"},
 	"Missing newline after block definition": {"a new line is missing after the block", "end the line after }"},
-	"Missing newline after argument": {"a new line is missing after the argument",
+	noNewline: {"a new line is missing after the argument",
 		"put each argument on a line of its own; the items of a list go in [ … ]"},
 	"Not enough function arguments": {"", `write env("NAME", "default")`},
 	"Too many function arguments":   {"", `write env("NAME", "default")`},
 	"Unclosed configuration block":  {"this block has no end", "add its }, or the one that is missing inside it"},
 	"Unsupported attribute":         {"", "look at how the value before it is written"},
-	"Unterminated template string":  {"this string has no end", "add the closing quote"},
+	badEscape:                       {"", `write \\ for a backslash, or / in a path`},
+	openPlaceholder:                 {"this ${ has no end", "add its }"},
+	openString:                      {"this string has no end", "add the closing quote"},
+	"Extra characters after interpolation expression": {
+		"", `write ${env.NAME} for a variable of the environment, and $${ for the text "${"`},
 }
 
 // addDiags reports HCL's findings, and returns whether there were any.
 func (r *Report) addDiags(diags hcl.Diagnostics) bool {
-	unclosed := false
-	for _, d := range diags {
-		if d.Summary == "Invalid multi-line string" || d.Summary == "Unterminated template string" {
-			if unclosed { // after an unclosed string the rest of the file looks like more of them
-				continue
-			}
-			unclosed = true
-		}
+	for _, d := range causes(diags) {
 		var at hcl.Range
+		var seen wording
 		if d.Subject != nil {
 			at = *d.Subject
+			seen = r.reword(d, &at)
 		}
 		first, rest, _ := strings.Cut(Visible(d.Detail), ". ")
 		text := Visible(d.Summary)
@@ -192,7 +191,7 @@ func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 			text += ": " + strings.TrimSuffix(first, ".")
 		}
 		w := wordings[d.Summary]
-		r.Add(at, "%s", cmp.Or(w.message, strings.ToLower(text[:1])+text[1:])).Hint = cmp.Or(w.hint,
+		r.Add(at, "%s", cmp.Or(seen.message, w.message, strings.ToLower(text[:1])+text[1:])).Hint = cmp.Or(seen.hint, w.hint,
 			strings.TrimSuffix(rest, "."))
 	}
 	return len(diags) > 0
