@@ -83,7 +83,7 @@ func (r *reader) profile(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Na
 	out := &includer{name: name, at: at, links: include(in), Profile: Profile{
 		ReadOnly: in.Bool("read_only"),
 		Mode:     host.Mode(in.OneOf("mode", modes)),
-		Rules:    policy.Layer{Name: "profile", Rules: r.rules(in, hclfile.Names{})},
+		Rules:    policy.Layer{Name: "profile", Rules: r.rules(in, hclfile.Names{}, nil)},
 		Source:   in.Where(),
 		Filter: host.Filter{
 			Categories:  in.TextOrTexts("categories", hclfile.CheckLine),

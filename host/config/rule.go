@@ -36,7 +36,7 @@ func (r *reader) policies(top *hclfile.Body) {
 			layers[name], names[name] = &policy.Layer{Name: name}, hclfile.Names{}
 		}
 		in := top.Open(b, fmt.Sprintf("policy %q", hclfile.Brief(name)))
-		layers[name].Rules = append(layers[name].Rules, r.rules(in, names[name])...)
+		layers[name].Rules = append(layers[name].Rules, r.rules(in, names[name], layers[name].Rules)...)
 		in.Done()
 	}
 	for _, name := range layerNames {
@@ -46,13 +46,43 @@ func (r *reader) policies(top *hclfile.Body) {
 	}
 }
 
-// rules reads the rule blocks in a policy or a profile. Names are the names of the layer's rules so far.
-func (r *reader) rules(in *hclfile.Body, names hclfile.Names) []policy.Rule {
+// rules reads the rule blocks in a policy or a profile. Names and earlier are the layer's so far.
+func (r *reader) rules(in *hclfile.Body, names hclfile.Names, earlier []policy.Rule) []policy.Rule {
 	var out []policy.Rule
 	for _, b := range in.Blocks("rule") {
-		out = append(out, r.rule(in, b, names))
+		one := r.rule(in, b, names)
+		before := slices.Concat(earlier, out)
+		i := slices.IndexFunc(before, func(e policy.Rule) bool { return covers(e, one) })
+		if i >= 0 && one.Effect != before[i].Effect { // of a commands block it is ""
+			in.Warn(b.DefRange(), "rule %q decides nothing: rule %q at %s comes first, and matches all of its calls",
+				one.Name, before[i].Name, before[i].Source).WithHint("put it before that one, or remove it")
+		}
+		out = append(out, one)
 	}
 	return out
+}
+
+// covers reports whether the earlier rule matches whatever the other one does. It may miss some such rules, and finds
+// no others.
+func covers(earlier, rule policy.Rule) bool {
+	conditions := earlier.When != nil || earlier.Judge != nil || earlier.Hints != (policy.Hints{}) ||
+		len(earlier.Categories)+len(earlier.CostTiers)+len(earlier.Callers) > 0
+	if conditions || earlier.Effect == "" || rule.Effect == "" && rule.Judge == nil { // the last two are mistakes
+		return false
+	}
+	covered := func(glob string) bool {
+		return slices.ContainsFunc(earlier.Tools, func(e string) bool {
+			if e == glob || e == "*" {
+				return true
+			}
+			plain := !strings.ContainsAny(e+glob, `?[\`) // so that matching the pattern itself says something
+			plugin, all := strings.CutSuffix(e, "__*")
+			matched, err := path.Match(e, glob)
+			return plain && err == nil && matched && (!strings.Contains(glob, "*") || all && !strings.Contains(plugin, "*"))
+		})
+	}
+	return len(earlier.Tools) == 0 || slices.Contains(earlier.Tools, "*") ||
+		len(rule.Tools) > 0 && !slices.ContainsFunc(rule.Tools, func(g string) bool { return !covered(g) })
 }
 
 var (
@@ -127,11 +157,34 @@ func checkToolGlob(s string) (problem, hint string) {
 	if problem, hint := checkGlob(s); problem != "" {
 		return problem, hint
 	}
-	if strings.ContainsAny(s, "*?[") || strings.Contains(s, "__") {
+	if strings.ContainsAny(s, "*?[") || strings.Count(s, "__") == 1 {
 		return "", ""
 	}
-	return fmt.Sprintf("is %q, which no tool is called: full names are PLUGIN__TOOL", hclfile.Brief(s)),
-		fmt.Sprintf("write %q for all tools of that plugin", s+"__*")
+	return fmt.Sprintf("is %q, which no tool is called: full names are PLUGIN__TOOL", hclfile.Brief(s)), fullNames(s)
+}
+
+// fullNames says what may be meant by a name that is no full one: that of another program, as shell.exec or
+// mcp__server__tool, that of a plugin, or that of a tool alone.
+func fullNames(s string) string {
+	name := strings.TrimPrefix(s, "mcp__")
+	at := strings.IndexAny(name, "._/:")
+	if at > 0 {
+		plugin, tool := name[:at], strings.TrimPrefix(name[at+1:], "_")
+		if hclfile.PluginNaming.OK(plugin) && hclfile.ToolNaming.OK(tool) {
+			return fmt.Sprintf("write %q", plugin+"__"+tool)
+		}
+	}
+	var hints []string
+	if hclfile.PluginNaming.OK(s) {
+		hints = append(hints, fmt.Sprintf("%q for all tools of a plugin", s+"__*"))
+	}
+	if hclfile.ToolNaming.OK(s) {
+		hints = append(hints, fmt.Sprintf("%q for the tools of that name", "*__"+s))
+	}
+	if len(hints) == 0 {
+		return "`toolhost discover` lists the names"
+	}
+	return "write " + strings.Join(hints, ", or ")
 }
 
 // A commandJudge returns the effect of a shell command for a rule with a commands block.
