@@ -1,9 +1,12 @@
 package config
 
 import (
+	"context"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // Serve is how `toolhost serve` serves the configuration.
@@ -40,6 +43,19 @@ var serveRoles = []string{"viewer", "approver", "operator"}
 // maxIdle is the longest idle_timeout.
 const maxIdle = 30 * 24 * time.Hour
 
+// checkAddress accepts what serve can listen on.
+func checkAddress(s string) (problem, hint string) {
+	if problem, hint := hclfile.CheckLine(s); problem != "" {
+		return problem, hint
+	}
+	_, _, err := loopback.Split(context.Background(), s)
+	if err == nil {
+		return "", ""
+	}
+	problem, hint, _ = strings.Cut(err.Error(), "; ")
+	return problem, hint
+}
+
 // serve reads the serve block.
 func (r *reader) serve(top *hclfile.Body) {
 	b := top.Block("serve")
@@ -47,12 +63,17 @@ func (r *reader) serve(top *hclfile.Body) {
 		return
 	}
 	in := top.Open(b, "serve")
-	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.resolvePath(in, "socket"),
+	s := &Serve{Address: in.Text("address", checkAddress), Socket: r.resolvePath(in, "socket"),
 		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
 		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key"), Source: in.Where()}
 	s.Hosts, _ = in.Texts("hosts", hclfile.CheckLine)
 	in.Needs("tls_cert", "tls_key", `"server.key"`)
 	in.Needs("tls_key", "tls_cert", `"server.crt"`)
+	if host, port, err := loopback.Split(context.Background(), s.Address); err == nil && !loopback.Is(host) &&
+		!in.Given("tls_cert") {
+		in.Warn(in.ExprOf("address").Range(), "address can be reached from other machines, and is not served without TLS").
+			WithHint("add tls_cert and tls_key, or listen on 127.0.0.1:%s", port)
+	}
 	names := hclfile.Names{}
 	for _, b := range in.Blocks("token") {
 		name, t := in.Named(b, hclfile.PluginNaming, names)

@@ -8,19 +8,28 @@ import (
 	"syscall"
 )
 
-// Listen listens on an address for HTTP; a port alone is one of 127.0.0.1. An address that other machines can reach is
-// refused unless open. The error then says risk, and what to do: remedy, or to listen on this machine only.
-func Listen(ctx context.Context, address string, open bool, risk, remedy string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(address)
+// Split returns the host and the port of an address for Listen.
+func Split(ctx context.Context, address string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(address)
 	if err != nil {
 		if _, port, err = net.SplitHostPort(":" + address); err != nil {
-			return nil, fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
+			return "", "", fmt.Errorf("%q is not an address; use HOST:PORT, such as 127.0.0.1:8080", address)
 		}
 		host = "127.0.0.1"
 	}
 	if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
-		return nil, fmt.Errorf("%q is not an address: %q is not a port; use HOST:PORT with a port up to 65535, such as "+
+		return "", "", fmt.Errorf("%q is not an address: %q is not a port; use HOST:PORT with a port up to 65535, such as "+
 			"127.0.0.1:8080", address, port)
+	}
+	return host, port, nil
+}
+
+// Listen listens on an address for HTTP; a port alone is one of 127.0.0.1. An address that other machines can reach is
+// refused unless open. The error then says risk, and what to do: remedy, or to listen on this machine only.
+func Listen(ctx context.Context, address string, open bool, risk, remedy string) (net.Listener, error) {
+	host, port, err := Split(ctx, address)
+	if err != nil {
+		return nil, err
 	}
 	if !open && !Is(host) {
 		return nil, fmt.Errorf("%s is reachable from other machines, and %s; %s, or listen on 127.0.0.1:%s", address, risk,
