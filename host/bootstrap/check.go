@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -59,10 +60,11 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	}
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
+	out.checkPlaces(c)
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
 	// otherwise a rule may be about a plugin that was not found
 	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
-		out.Warnings = append(out.Warnings, rulesForUnknownPlugins(c.Config, p.names())...)
+		out.Warnings = append(out.Warnings, patternsForUnknownPlugins(c.Config, p.names())...)
 	}
 	var asked []string
 	for _, spec := range p.Specs {
@@ -95,6 +97,22 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 		out.start(ctx, p, asked, rules)
 	}
 	return out, nil
+}
+
+// checkPlaces checks the files and folders that are used at the first call only.
+func (out *Check) checkPlaces(c *Configuration) {
+	if c.Audit != nil {
+		if info, err := os.Stat(c.Audit.Path); err == nil && !info.Mode().IsRegular() {
+			out.Problems = append(out.Problems, fmt.Errorf("path of the audit block: %s is not a regular file; name another "+
+				"place", c.Audit.Path))
+		}
+	}
+	for _, r := range c.Host.Roots {
+		if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
+			out.Warnings = append(out.Warnings, fmt.Errorf("path of a root block: %s is not a folder, so nothing can be read "+
+				"there", r.Path))
+		}
+	}
 }
 
 // start starts the plugins whose config blocks, or whose tools' arguments in rules, have to be checked.
@@ -253,19 +271,20 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 	return problems, warnings
 }
 
-// rulesForUnknownPlugins finds rules of the configuration for a plugin that does not exist. It may be added later, so
-// they are no mistakes, but a deny without effect should be known.
-func rulesForUnknownPlugins(c *config.Config, plugins []string) (warnings []error) {
-	for _, r := range configRules(c) {
-		for _, glob := range r.Tools {
+// patternsForUnknownPlugins finds rules and profiles of the configuration about a plugin that does not exist. It may be
+// added later, so they are no mistakes, but a deny without effect should be known.
+func patternsForUnknownPlugins(c *config.Config, plugins []string) (warnings []error) {
+	check := func(who string, globs []string) {
+		for _, glob := range globs {
 			if slices.ContainsFunc(plugins, func(p string) bool { return mayName(glob, p) }) {
 				continue
 			}
 			part, _, _ := strings.Cut(glob, "__")
-			warnings = append(warnings, fmt.Errorf("%s: rule %q is about %q, but there is no such plugin%s",
-				r.Source, r.Name, glob, textutil.DidYouMean(part, plugins)))
+			warnings = append(warnings, fmt.Errorf("%s is about %q, but there is no such plugin%s", who, glob,
+				textutil.DidYouMean(part, plugins)))
 		}
 	}
+	eachPatterns(c, check)
 	return warnings
 }
 
@@ -283,6 +302,12 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 			}
 		}
 	}
+	eachPatterns(c, check)
+	return warnings
+}
+
+// eachPatterns calls check with the patterns of each rule and profile, and who has them.
+func eachPatterns(c *config.Config, check func(who string, globs []string)) {
 	for _, r := range configRules(c) {
 		check(fmt.Sprintf("%s: rule %q", r.Source, r.Name), r.Tools)
 	}
@@ -297,7 +322,6 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 		check(fmt.Sprintf("%s: profile %q", p.Source, name), slices.DeleteFunc(slices.Concat(p.Filter.Tools,
 			p.Filter.Exclude), included))
 	}
-	return warnings
 }
 
 // unknownTools finds settings for tools that their plugin does not have.

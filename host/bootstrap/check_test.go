@@ -2,6 +2,8 @@ package bootstrap
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,7 +71,7 @@ profile "a" {
   tools   = ["edit__red"]
 }
 profile "b" {
-  tools   = ["edit__wirte"]
+  tools   = ["edit__wirte", "edti__*"]
   exclude = ["edit__rm"]
   rule "r" {
     tools  = ["gone__*"]
@@ -85,18 +87,47 @@ profile "c" {
 	}
 	var reported strings.Builder
 	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}),
-		rulesForUnknownPlugins(c, []string{"edit"})...) {
+		patternsForUnknownPlugins(c, []string{"edit"})...) {
 		reported.WriteString(w.Error() + "\n")
 	}
 	for _, want := range []string{
 		`config.hcl:2: profile "a" is about "edit__red"`, `config.hcl:6: profile "b" is about "edit__wirte"`,
-		`config.hcl:6: profile "b" is about "edit__rm"`, `config.hcl:9: rule "r" is about "gone__*"`,
+		`config.hcl:6: profile "b" is about "edit__rm"`,
+		`config.hcl:6: profile "b" is about "edti__*", but there is no such plugin; did you mean "edit"?`,
+		`config.hcl:9: rule "r" is about "gone__*"`,
 	} {
 		if strings.Count(reported.String(), want) != 1 {
 			t.Errorf("%q is not reported once", want)
 		}
 	}
-	if n := strings.Count(reported.String(), "\n"); n != 4 {
-		t.Errorf("%d warnings, not 4:\n%s", n, reported.String())
+	if n := strings.Count(reported.String(), "\n"); n != 5 {
+		t.Errorf("%d warnings, not 5:\n%s", n, reported.String())
+	}
+}
+
+// Places that are used at the first call only are checked before it.
+func TestCheckPlaces(t *testing.T) {
+	dir := t.TempDir()
+	c, err := config.Parse(filepath.Join(dir, "config.hcl"), []byte(`
+audit {
+  path = "."
+}
+root "docs" {
+  path = "gone"
+}
+root "here" {
+  path = "."
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out Check
+	out.checkPlaces(&Configuration{Config: c})
+	got := fmt.Sprint(out.Problems, out.Warnings)
+	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place] "+
+		"[path of a root block: %s is not a folder, so nothing can be read there]", dir, filepath.Join(dir, "gone"))
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }

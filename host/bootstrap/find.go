@@ -150,7 +150,7 @@ func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
 	folder, lock, err := c.installedPlugins()
 	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs,
-		Installed: folder, Commands: commands})
+		DirsSource: c.PluginDirsSource, Installed: folder, Commands: commands})
 	if err != nil {
 		problems = append(problems, err)
 	}

@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -86,7 +88,9 @@ func launchError(spec Spec, err error) error {
 	} else if found, lookErr := exec.LookPath(path); lookErr == nil {
 		why = diagnose(found)
 	}
-	unusable := func(why string) error { return &unusableError{fmt.Errorf("%s cannot be run: %s", program, why)} }
+	unusable := func(why string) error {
+		return &unusableError{fmt.Errorf("%s cannot be run: %s", quoted(program), why)}
+	}
 	switch {
 	case errors.Is(err, proctree.ErrNamespace): // its errno is not the program's
 	case errors.Is(err, exec.ErrNotFound):
@@ -94,7 +98,9 @@ func launchError(spec Spec, err error) error {
 	case why != "" && aboutFile(err):
 		return unusable(why)
 	case errors.Is(err, os.ErrNotExist) && missing:
-		return unusable("it does not exist")
+		return unusable("it does not exist" + writtenAsShell(program))
+	case errors.Is(err, os.ErrNotExist) && spec.checkDir() != nil:
+		return spec.checkDir()
 	case errors.Is(err, os.ErrNotExist):
 		return unusable("it, its interpreter, or the folder to start in does not exist")
 	case errors.Is(err, syscall.EISDIR):
@@ -112,6 +118,54 @@ func launchError(spec Spec, err error) error {
 		return unusable("it is not a program for this machine")
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
+}
+
+// checkDir is an error if the folder to start in is not there.
+func (s Spec) checkDir() error {
+	if s.Dir == "" {
+		return nil
+	}
+	if info, err := os.Stat(s.Dir); err != nil {
+		return &unusableError{fmt.Errorf("the folder to start in, %s, cannot be used: %w", quoted(s.Dir), withoutPath(err))}
+	} else if !info.IsDir() {
+		return &unusableError{fmt.Errorf("the folder to start in, %s, is not a folder", quoted(s.Dir))}
+	}
+	return nil
+}
+
+// quoted puts a path in quotes if it would look like several words, or be no plain text.
+func quoted(path string) string {
+	if text := strconv.Quote(path); strings.Contains(path, " ") || len(text) != len(path)+2 {
+		return text
+	}
+	return path
+}
+
+// writtenAsShell is advice about a program that does not exist and is written as for a shell: with its arguments, or
+// with a variable.
+func writtenAsShell(program string) string {
+	words := strings.Fields(program)
+	switch {
+	case strings.Contains(program, "$"):
+		return "; no shell replaces a variable in it: write ${env.NAME}"
+	case strings.ContainsFunc(program, unicode.IsControl):
+		return `; it has a tab or a line break: write \\ for a backslash`
+	case len(words) < 2:
+		return ""
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return ""
+	}
+	return "; write each argument as an item of its own: " + shownList(words)
+}
+
+// shownList is a list as it is written in a configuration.
+func shownList(words []string) string {
+	items := make([]string, len(words))
+	for i, w := range words {
+		items[i] = strconv.Quote(w)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
 }
 
 // An unusableError means that a start fails until a person changes a file.

@@ -70,7 +70,11 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	check(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 	here := "this machine is linux/" + runtime.GOARCH
 	for name, c := range map[string]struct{ program, words string }{
-		"missing":              {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
+		"missing": {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
+		"with its arguments": {"/bin/sh -c true", `"/bin/sh -c true" cannot be run: it does not exist; write each ` +
+			`argument as an item of its own: ["/bin/sh", "-c", "true"]`},
+		"with a variable":      {filepath.Join(dir, "$HOME", "p"), "no shell replaces a variable in it: write ${env.NAME}"},
+		"with a tab":           {filepath.Join(dir, "a\tb"), `it has a tab or a line break: write \\ for a backslash`},
 		"a link to nothing":    {filepath.Join(dir, "link"), "it is a link to nowhere, which does not exist"},
 		"a folder":             {filepath.Join(dir, "folder"), "is a folder, not a program"},
 		"empty":                {write("empty", "", 0o755), "cannot be run: it is an empty file"},

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -28,6 +29,8 @@ type Sources struct {
 	Plugins []Spec
 	// Dirs are folders with programs called toolhost-plugin-NAME.
 	Dirs []string
+	// DirsSource is where Dirs are configured, such as "config.hcl:5", for error messages; it may be empty.
+	DirsSource string
 	// Installed is another such folder, which need not exist. Its programs are used only for names that no other source
 	// has.
 	Installed string
@@ -43,9 +46,9 @@ const binaryPrefix = "toolhost-plugin-"
 // same name the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
-	programs := f.programsIn(from.Dirs)
+	programs := f.programsIn(from.Dirs, from.DirsSource)
 	if _, err := os.Stat(from.Installed); from.Installed != "" && err == nil {
-		for name, path := range f.programsIn([]string{from.Installed}) {
+		for name, path := range f.programsIn([]string{from.Installed}, "") {
 			programs[name] = cmp.Or(programs[name], path)
 		}
 	}
@@ -53,8 +56,8 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		if len(s.Command) == 0 {
 			path, ok := programs[s.Name]
 			if !ok {
-				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders", s.Source, s.Name,
-					binaryPrefix, s.Name)
+				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders%s", s.Source, s.Name,
+					binaryPrefix, s.Name, otherProgram(s.Name, from.Dirs, programs))
 				continue
 			}
 			s.Command = []string{path}
@@ -97,6 +100,20 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	return specs, f.problems
 }
 
+// otherProgram is the advice about a plugin without a program.
+func otherProgram(name string, dirs []string, programs map[string]string) string {
+	near := textutil.Nearest(strings.TrimPrefix(name, binaryPrefix), slices.Sorted(maps.Keys(programs)))
+	switch _, whole := programs[strings.TrimPrefix(name, binaryPrefix)]; {
+	case whole:
+		return fmt.Sprintf("; the name of that plugin is %q", strings.TrimPrefix(name, binaryPrefix))
+	case near != "":
+		return fmt.Sprintf("; did you mean %q?", near)
+	case len(dirs) == 0:
+		return `: none is named. Fix: name one at the top level, plugin_dirs = ["./bin"], or the program in the block`
+	}
+	return ""
+}
+
 type finder struct {
 	specs      map[string]Spec
 	configured map[string]bool // by hand; these take precedence
@@ -108,17 +125,25 @@ func (f *finder) problem(format string, a ...any) {
 	f.problems = append(f.problems, fmt.Errorf(format, a...))
 }
 
-// programsIn lists the plugin programs in the folders, by plugin name.
-func (f *finder) programsIn(dirs []string) map[string]string {
-	out := map[string]string{}
+// programsIn lists the plugin programs in the folders, by plugin name. Source is where the folders are configured, if
+// they are.
+func (f *finder) programsIn(dirs []string, source string) map[string]string {
+	out, where := map[string]string{}, ""
+	if source != "" {
+		where = source + ": "
+	}
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			f.problem("plugin folder %s cannot be read: %w", dir, withoutPath(err))
+			fix := ""
+			if errors.Is(err, fs.ErrNotExist) {
+				fix = ". Fix: build the plugins into it, or correct plugin_dirs"
+			}
+			f.problem("%splugin folder %s cannot be read: %w%s", where, dir, withoutPath(err), fix)
 			continue
 		}
 		if err := fsutil.CheckOwnership(dir); err != nil {
-			f.problem("plugin folder %s is skipped: %w", dir, err)
+			f.problem("%splugin folder %s is skipped: %w", where, dir, err)
 			continue
 		}
 		for _, e := range entries {

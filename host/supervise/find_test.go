@@ -36,8 +36,11 @@ func TestFind(t *testing.T) {
 			{Name: "two", Env: map[string]string{"X": "y"}, Source: "config.hcl:1"},
 			{Name: "mine", Command: []string{"./mine"}, Source: "config.hcl:5"},
 			{Name: "lost", Source: "config.hcl:9"},
+			{Name: "onee", Source: "config.hcl:10"},
+			{Name: "toolhost-plugin-one", Source: "config.hcl:11"},
 		},
-		Commands: []Discovery{{Name: "team", Command: []string{list}, Dir: dir, Source: "config.hcl:12"}},
+		DirsSource: "config.hcl:3",
+		Commands:   []Discovery{{Name: "team", Command: []string{list}, Dir: dir, Source: "config.hcl:12"}},
 	})
 	var got []string
 	for _, s := range specs {
@@ -49,9 +52,17 @@ func TestFind(t *testing.T) {
 		t.Error(diff)
 	}
 	checkProblems(t, problems, "BAD", "not executable. Fix: chmod +x ", "not a program", "toolhost-plugin-link is skipped",
-		"gone cannot be read", `plugin "two" is defined twice`,
+		"config.hcl:3: plugin folder "+filepath.Join(dir, "gone")+" cannot be read: no such file or directory. Fix: build",
+		`toolhost-plugin-onee in the plugin folders; did you mean "one"?`, `; the name of that plugin is "one"`,
+		`plugin "two" is defined twice`,
 		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is defined twice`, "element 3: plugin name \"Bad\"",
 		`element 4: json: unknown field "nme"`)
+}
+
+// Without plugin_dirs there is no folder that a plugin could be missing in.
+func TestFindNamesNoFolder(t *testing.T) {
+	_, problems := Find(t.Context(), Sources{Plugins: []Spec{{Name: "shell", Source: "config.hcl:1"}}})
+	checkProblems(t, problems, `no toolhost-plugin-shell in the plugin folders: none is named. Fix: name one`)
 }
 
 func checkProblems(t *testing.T, problems []error, words ...string) {

@@ -91,7 +91,7 @@ func (s Spec) Verify() error {
 	if err := errors.Join(s.checkLock(), sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox)); err != nil {
 		return err
 	}
-	if err := s.checkScript(); err != nil {
+	if err := cmp.Or(s.checkDir(), s.checkScript()); err != nil {
 		return err
 	}
 	var path string
@@ -367,7 +367,7 @@ func (s Spec) lookPath(name string) (string, error) {
 }
 
 func notInPath(name string) error {
-	return &unusableError{fmt.Errorf("%s was not found in PATH", name)}
+	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), writtenAsShell(name))}
 }
 
 // checkInterpreters checks that the programs that run the program at path cannot be changed by other users, and are

@@ -301,3 +301,18 @@ func TestLockedInterpreters(t *testing.T) {
 }
 
 var supervisedBox = sandbox.Spec{Level: sandbox.Supervised}
+
+// A folder to start in that is not there is found without a start, and named.
+func TestFolderToStartIn(t *testing.T) {
+	dir := t.TempDir()
+	for folder, want := range map[string]string{
+		filepath.Join(dir, "gone"): "the folder to start in, " + filepath.Join(dir, "gone") +
+			", cannot be used: no such file or directory",
+		"/bin/sh": "the folder to start in, /bin/sh, is not a folder",
+	} {
+		err := Spec{Name: "p", Command: []string{"/bin/sh"}, Dir: folder}.Verify()
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
