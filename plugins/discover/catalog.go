@@ -87,7 +87,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 	return nil
 }
 
-// addItem adds the tools of one item, in any of its three forms.
+// addItem adds the tools of one item, in any of its three forms, or as OpenAI has them.
 func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 	fields := object(item)
 	if fields == nil {
@@ -104,6 +104,13 @@ func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 			}
 			return
 		}
+		if kind := rawjson.Kind(fields[key]); kind != "missing" && kind != "null" && fields["name"] == nil {
+			c.note("%s is left out: its %s is %s, not an array", where, key, kind)
+			return
+		}
+	}
+	if inner := object(fields["function"]); inner != nil && fields["name"] == nil {
+		fields = inner
 	}
 	c.addTool(where, fields, s)
 }

@@ -87,13 +87,25 @@ func array(printed []byte) (json.RawMessage, error) {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at += e.Offset
 		}
-		return nil, fmt.Errorf("it printed no valid JSON: %w at byte %d; it begins with %q", err, at,
-			textutil.Cut(string(text[:min(len(text), 64)]), 60))
+		return nil, fmt.Errorf("it printed no valid JSON: %w at byte %d; it begins with %q%s", err, at,
+			textutil.Cut(string(text[:min(len(text), 64)]), 60), otherOutput(text, err))
 	}
 	if rawjson.Kind(whole) != "an array" {
 		return nil, fmt.Errorf("it printed %s; it must print a JSON array of tools", rawjson.Kind(whole))
 	}
 	return whole, nil
+}
+
+// otherOutput is the advice about an array that is not all that was printed, and about objects without one.
+func otherOutput(text []byte, err error) string {
+	more := strings.Contains(err.Error(), "after top-level value")
+	switch {
+	case text[0] == '{' && more:
+		return "; print one array with all tools"
+	case text[0] == '[' && more, bytes.Contains(text, []byte("\n[")):
+		return "; only the array may be on standard output, print other text on standard error"
+	}
+	return ""
 }
 
 // items returns the items of a valid JSON array, one at a time, with their places from 1.

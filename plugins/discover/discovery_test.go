@@ -32,6 +32,9 @@ func TestBrokenDiscovery(t *testing.T) {
 		{name: "a folder", command: "./bin", want: "DIR/bin cannot be run: is a directory"},
 		{name: "no interpreter", command: "bin/lost",
 			want: "DIR/bin/lost cannot be run: its interpreter does not exist: /no/such/shell"},
+		{name: "Windows line ends", command: "bin/crlf",
+			want: `DIR/bin/crlf cannot be run: its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, as ` +
+				"on Windows; save it with LF alone"},
 		{name: "no program", command: "bin/text",
 			want: "DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for this " +
 				"machine"},
@@ -58,7 +61,15 @@ func TestBrokenDiscovery(t *testing.T) {
 		{name: "half the JSON", script: `printf '[{"name":'`,
 			want: `it printed no valid JSON: unexpected end of JSON input at byte 9; it begins with "[{\"name\":"`},
 		{name: "two values", script: `echo '[] []'`,
-			want: `it printed no valid JSON: invalid character '[' after top-level value at byte 4; it begins with "[] []"`},
+			want: `it printed no valid JSON: invalid character '[' after top-level value at byte 4; it begins with "[] []"` +
+				"; only the array may be on standard output, print other text on standard error"},
+		{name: "a warning before the JSON", script: `echo 'npm WARN old'; echo '[{"name":"a"}]'`,
+			want: `it printed no valid JSON: invalid character 'p' in literal null (expecting 'u') at byte 2; it begins with ` +
+				`"npm WARN old\n[{\"name\":\"a\"}]"` +
+				"; only the array may be on standard output, print other text on standard error"},
+		{name: "an object on each line", script: `echo '{"name":"a"}'; echo '{"name":"b"}'`,
+			want: `it printed no valid JSON: invalid character '{' after top-level value at byte 14; it begins with ` +
+				`"{\"name\":\"a\"}\n{\"name\":\"b\"}"; print one array with all tools`},
 		{name: "object", script: `echo '{"functionDeclarations":[]}'`,
 			want: "it printed an object; it must print a JSON array of tools"},
 		{name: "string", script: `echo '"x"'`, want: "it printed a string; it must print a JSON array of tools"},
@@ -70,6 +81,7 @@ func TestBrokenDiscovery(t *testing.T) {
 			p := newProject(t)
 			p.file(t, "plain", "#!/bin/sh\n", 0o644)
 			p.file(t, "bin/lost", "#!/no/such/shell\n", 0o755)
+			p.file(t, "bin/crlf", "#!/bin/sh\r\ntrue\r\n", 0o755)
 			p.file(t, "bin/text", "just text\n", 0o755)
 			if test.script != "" {
 				p.script(t, "bin/get_tools", test.script)

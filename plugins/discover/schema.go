@@ -19,11 +19,21 @@ const maxDepth = 32
 // inputSchema returns the input schema of a declaration, fixed where the habits of the format differ from JSON
 // Schema. With an error it is one that takes any object, or nil when none would be taken.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
-	schema := json.RawMessage(`{"type":"object"}`)
-	for _, key := range []string{"parameters", "parametersJsonSchema"} {
-		if rawjson.Kind(fields[key]) == "an object" {
-			schema = fields[key] // the later one counts
+	var schema json.RawMessage
+	var other string // what stands in place of a schema
+	for _, key := range schemaNames {
+		switch kind := rawjson.Kind(fields[key]); {
+		case kind == "an object":
+			schema = fields[key]
+		case kind != "missing" && kind != "null" && string(fields[key]) != "true": // true is the schema of anything
+			other = kind
 		}
+	}
+	switch {
+	case schema == nil && other != "":
+		return unchecked, fmt.Errorf("its schema is %s, not an object", other)
+	case schema == nil:
+		schema = unchecked
 	}
 	if len(schema) > maxSchema {
 		return unchecked, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
@@ -34,6 +44,10 @@ func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	}
 	return rooted(schema)
 }
+
+// schemaNames are the names that Anthropic, MCP and Gemini CLI have for the schema; the last one that is there counts.
+// Without the first two, scripts made for those would have tools whose arguments neither the model nor the host knows.
+var schemaNames = []string{"input_schema", "inputSchema", "parameters", "parametersJsonSchema"}
 
 // unchecked is the schema of a tool whose own cannot be used.
 var unchecked = json.RawMessage(`{"type":"object"}`)
