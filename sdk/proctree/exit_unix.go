@@ -60,6 +60,10 @@ func interpreter(file string) string {
 	head, _ := io.ReadAll(io.LimitReader(f, 256))
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	if text, ok := strings.CutPrefix(string(line), "#!"); ok {
+		if strings.HasSuffix(text, "\r") {
+			return fmt.Sprintf("%q, since its lines end with CR LF, as on Windows; save it with LF alone",
+				strings.TrimLeft(text, " \t"))
+		}
 		return strings.TrimSpace(text)
 	}
 	return "the loader of the program"

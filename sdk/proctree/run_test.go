@@ -190,6 +190,7 @@ func TestStartErrors(t *testing.T) {
 	writeScript(t, at("plain"), "#!/bin/sh\n", 0o644)
 	writeScript(t, at("garbage"), "\x7fnot a program", 0o755)
 	writeScript(t, at("orphaned"), "#!/no/such/interpreter -x\n", 0o755)
+	writeScript(t, at("windows"), "#!/bin/sh\r\ntrue\r\n", 0o755)
 	writeScript(t, at("dir/plain"), "#!/bin/sh\n", 0o644)
 
 	tests := []struct {
@@ -223,6 +224,9 @@ func TestStartErrors(t *testing.T) {
 			[]error{syscall.ENOEXEC}},
 		{"no interpreter", Cmd{Path: at("orphaned")},
 			`exec: "` + at("orphaned") + `": its interpreter does not exist: /no/such/interpreter -x`, []error{fs.ErrNotExist}},
+		{"Windows line ends", Cmd{Path: at("windows")},
+			`exec: "` + at("windows") + `": its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, as on ` +
+				`Windows; save it with LF alone`, []error{fs.ErrNotExist}},
 		{"file for a directory", Cmd{Path: at("plain") + "/x"},
 			`exec: "` + at("plain") + `/x": not a directory`, []error{syscall.ENOTDIR}},
 		{"no such Dir", Cmd{Path: "sh", Dir: at("nosuch")},
