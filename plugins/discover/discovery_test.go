@@ -33,8 +33,8 @@ func TestBrokenDiscovery(t *testing.T) {
 		{name: "no interpreter", command: "bin/lost",
 			want: "DIR/bin/lost cannot be run: its interpreter does not exist: /no/such/shell"},
 		{name: "Windows line ends", command: "bin/crlf",
-			want: `DIR/bin/crlf cannot be run: its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, as ` +
-				"on Windows; save it with LF alone"},
+			want: `DIR/bin/crlf cannot be run: its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, ` +
+				"as on Windows; save it with LF alone"},
 		{name: "no program", command: "bin/text",
 			want: "DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for this " +
 				"machine"},

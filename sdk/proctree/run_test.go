@@ -225,8 +225,8 @@ func TestStartErrors(t *testing.T) {
 		{"no interpreter", Cmd{Path: at("orphaned")},
 			`exec: "` + at("orphaned") + `": its interpreter does not exist: /no/such/interpreter -x`, []error{fs.ErrNotExist}},
 		{"Windows line ends", Cmd{Path: at("windows")},
-			`exec: "` + at("windows") + `": its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, as on ` +
-				`Windows; save it with LF alone`, []error{fs.ErrNotExist}},
+			`exec: "` + at("windows") + `": its interpreter does not exist: "/bin/sh\r", since its lines end with CR LF, ` +
+				`as on Windows; save it with LF alone`, []error{fs.ErrNotExist}},
 		{"file for a directory", Cmd{Path: at("plain") + "/x"},
 			`exec: "` + at("plain") + `/x": not a directory`, []error{syscall.ENOTDIR}},
 		{"no such Dir", Cmd{Path: "sh", Dir: at("nosuch")},
