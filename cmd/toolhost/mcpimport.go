@@ -72,15 +72,18 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	if err != nil {
 		return err
 	}
-	servers, formats, err := mcpclients.Servers(root, dir)
-	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
 	into, err := g.importInto(f)
 	if err != nil {
 		return err
 	}
-	o := &mcpclients.Import{Program: mcpProgram(filepath.Dir(into.path)), Taken: pluginsIn(into.data),
+	if block := mcpclients.Discovery(root, pluginProgram("discover", filepath.Dir(into.path))); block != "" {
+		fmt.Fprintf(g.err, "The tools of its discovery command are those of this block, which is not added:\n%s", block)
+	}
+	servers, formats, err := mcpclients.Servers(root, dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	o := &mcpclients.Import{Program: pluginProgram("mcp", filepath.Dir(into.path)), Taken: pluginsIn(into.data),
 		Reserved: config.ShippedPlugins}
 	plugins, variables := o.Plugins(servers)
 	var text strings.Builder
@@ -186,10 +189,10 @@ func pluginsIn(configuration []byte) (names []string) {
 	return names
 }
 
-// mcpProgram is the program of the plugin: the one beside this program, as written in a configuration in dir,
-// otherwise one to be looked up in PATH.
-func mcpProgram(dir string) string {
-	const name = "toolhost-plugin-mcp"
+// pluginProgram is the program of a plugin of toolhost: the one beside this program, as written in a configuration in
+// dir, otherwise one to be looked up in PATH.
+func pluginProgram(plugin, dir string) string {
+	name := "toolhost-plugin-" + plugin
 	own, err := ownPath()
 	if err != nil {
 		return name

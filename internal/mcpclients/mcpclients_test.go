@@ -138,3 +138,63 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// Servers that Gemini CLI leaves out by lists beside them are disabled, and its discovery command has a block.
+func TestGeminiSettings(t *testing.T) {
+	for settings, want := range map[string]string{
+		`"mcp":{"excluded":["b"]}`:                     "b",
+		`"mcp":{"allowed":["b","c"]}`:                  "a",
+		`"mcp":{"allowed":["a","b"],"excluded":["b"]}`: "b c",
+		`"mcp":{"allowed":[],"excluded":[]}`:           "",
+		`"excludeMCPServers":["a"]`:                    "a",
+		`"allowMCPServers":["a"]`:                      "b c",
+		`"mcp":{"excluded":"a"}`:                       "",
+	} {
+		root, _, err := document.Detect([]byte(`{"mcpServers":{"a":{"command":"x"},"b":{"command":"x"},"c":{"command":"x"}},` +
+			settings + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers, _, err := Servers(root, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var disabled []string
+		for _, s := range servers {
+			if s.Disabled {
+				disabled = append(disabled, s.Name)
+			}
+		}
+		if got := strings.Join(disabled, " "); got != want {
+			t.Errorf("%s: %q is disabled, want %q", settings, got, want)
+		}
+	}
+}
+
+func TestDiscovery(t *testing.T) {
+	const block = `plugin "project" {
+  command = ["p"]
+  config {
+    discovery_command = "bin/get_tools \"a b\""
+    call_command      = "bin/call_tool"
+  }
+}
+`
+	for settings, want := range map[string]string{
+		`{"tools":{"discoveryCommand":"bin/get_tools \"a b\"","callCommand":"bin/call_tool"}}`: block,
+		`{"toolDiscoveryCommand":"bin/get_tools \"a b\"","toolCallCommand":"bin/call_tool"}`:   block,
+		`{"tools":{"callCommand":"bin/call_tool"}}`:                                            "",
+		`{"tools":["x"]}`: "",
+	} {
+		root, _, err := document.Detect([]byte(settings))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Discovery(root, "p"); got != want {
+			t.Errorf("%s: %s", settings, got)
+		}
+	}
+	if _, err := config.Parse("config.hcl", []byte(block)); err != nil {
+		t.Error(err)
+	}
+}

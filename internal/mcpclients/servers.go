@@ -69,11 +69,56 @@ func Servers(root *document.Node, dir string) (out []Server, formats []string, e
 	if n := len(root.Members); len(formats) == 0 && n > 0 && n <= maxServers && isServers(root) { // the servers alone
 		return readAll("", root), []string{"the names of servers"}, nil
 	}
+	leaveOut(root, out)
 	if len(formats) == 0 {
 		return nil, nil, errors.New("no MCP servers are in it: there is none of the keys mcpServers, servers, " +
 			"context_servers, mcp_servers, mcp and extensions")
 	}
 	return out, formats, nil
+}
+
+// leaveOut disables the servers that Gemini CLI leaves out by lists beside them, whose names of before 2026 it still
+// reads.
+func leaveOut(root *document.Node, servers []Server) {
+	list := func(inMCP, alone string) (names []string) {
+		for _, n := range []*document.Node{root.Get("mcp").Get(inMCP), root.Get(alone)} {
+			if n != nil && n.Kind == document.Array {
+				for _, item := range n.Items {
+					names = append(names, item.Text)
+				}
+			}
+		}
+		return names
+	}
+	allowed, excluded := list("allowed", "allowMCPServers"), list("excluded", "excludeMCPServers")
+	for i, s := range servers {
+		if slices.Contains(excluded, s.Name) || len(allowed) > 0 && !slices.Contains(allowed, s.Name) {
+			servers[i].Disabled = true
+		}
+	}
+}
+
+// Discovery is a plugin block for the commands that list and call a project's own tools in Gemini CLI, "" if the
+// settings have none. Program is the plugin that runs them.
+func Discovery(root *document.Node, program string) string {
+	command := func(key, old string) string {
+		for _, n := range []*document.Node{root.Get("tools").Get(key), root.Get(old)} {
+			if n != nil && n.Kind == document.String {
+				return n.Text
+			}
+		}
+		return ""
+	}
+	discovery := command("discoveryCommand", "toolDiscoveryCommand")
+	if discovery == "" {
+		return ""
+	}
+	lines := []string{"discovery_command = " + quoteHCL(discovery)}
+	if call := command("callCommand", "toolCallCommand"); call != "" {
+		lines = append(lines, "call_command = "+quoteHCL(call))
+	}
+	return fmt.Sprintf("plugin \"project\" {\n  command = [%s]\n  config {\n    %s\n  }\n}\n", quoteHCL(program),
+		strings.Join(aligned(lines), "\n    "))
 }
 
 // Elsewhere is how many servers of Claude Code are for other folders than dir.
