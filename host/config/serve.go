@@ -43,17 +43,21 @@ var serveRoles = []string{"viewer", "approver", "operator"}
 // maxIdle is the longest idle_timeout.
 const maxIdle = 30 * 24 * time.Hour
 
-// checkAddress accepts what serve can listen on.
-func checkAddress(s string) (problem, hint string) {
-	if problem, hint := hclfile.CheckLine(s); problem != "" {
-		return problem, hint
+// warnAddress warns about an address that serve refuses. It is no mistake: commands do without a host.
+func warnAddress(in *hclfile.Body, s *Serve) {
+	if s.Address == "" {
+		return
 	}
-	_, _, err := loopback.Split(context.Background(), s)
-	if err == nil {
-		return "", ""
+	at := in.ExprOf("address").Range()
+	host, port, err := loopback.Split(context.Background(), s.Address)
+	switch {
+	case err != nil:
+		problem, hint, _ := strings.Cut(err.Error(), "; ")
+		in.Warn(at, "address %s", problem).Hint = hint
+	case !loopback.Is(host) && !in.Given("tls_cert"):
+		in.Warn(at, "address can be reached from other machines, and is not served without TLS").
+			WithHint("add tls_cert and tls_key, or listen on 127.0.0.1:%s", port)
 	}
-	problem, hint, _ = strings.Cut(err.Error(), "; ")
-	return problem, hint
 }
 
 // serve reads the serve block.
@@ -63,17 +67,13 @@ func (r *reader) serve(top *hclfile.Body) {
 		return
 	}
 	in := top.Open(b, "serve")
-	s := &Serve{Address: in.Text("address", checkAddress), Socket: r.resolvePath(in, "socket"),
+	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.resolvePath(in, "socket"),
 		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
 		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key"), Source: in.Where()}
 	s.Hosts, _ = in.Texts("hosts", hclfile.CheckLine)
 	in.Needs("tls_cert", "tls_key", `"server.key"`)
 	in.Needs("tls_key", "tls_cert", `"server.crt"`)
-	if host, port, err := loopback.Split(context.Background(), s.Address); err == nil && !loopback.Is(host) &&
-		!in.Given("tls_cert") {
-		in.Warn(in.ExprOf("address").Range(), "address can be reached from other machines, and is not served without TLS").
-			WithHint("add tls_cert and tls_key, or listen on 127.0.0.1:%s", port)
-	}
+	warnAddress(in, s)
 	names := hclfile.Names{}
 	for _, b := range in.Blocks("token") {
 		name, t := in.Named(b, hclfile.PluginNaming, names)
