@@ -177,5 +177,6 @@ func lostCall(ctx context.Context, err error, accepted bool) error {
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping
 		return errNoHost
 	}
-	return &exitError{exitUnavailable, "the running host was lost during the call, which may have run: " + s.Message()}
+	return &exitError{exitUnavailable, "the running host was lost during the call: " + s.Message() + "\n" +
+		"  It is not known whether the call has done its work, or a part: check before you repeat it."}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"google.golang.org/grpc"
 	rpc "google.golang.org/grpc/codes"
@@ -61,6 +62,9 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 	case errors.Is(err, local.ErrNotRunning):
 		return nil, "none is running for this configuration, work folder and profile"
 	case err != nil:
+		if silent, is := errors.AsType[*silentError](err); is { // says why the command was slow, and what the host needs
+			g.printError(silent)
+		}
 		return nil, fmt.Sprintf("the running one cannot be used: %s", err)
 	}
 	g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
@@ -119,6 +123,28 @@ func notReached(place local.Place) error {
 		"makes a new one within seconds, or end it: kill %d", h.PID, place.Socket(), h.PID)}
 }
 
+// answerTimeout is how long a running host may take to say what it serves.
+const answerTimeout = 10 * time.Second
+
+// A silentError means that a process serves the configuration and answers nothing, such as one that is suspended.
+type silentError struct{ error }
+
+// Unwrap gives the code with which a command ends.
+func (e *silentError) Unwrap() error { return &exitError{code: exitUnavailable} }
+
+// notAnswered is the error of a host that takes connections at the socket of a place, and failed with err to answer
+// within a limit. The host's own refusal stays as it is.
+func notAnswered(place local.Place, limit time.Duration, err error) error {
+	s, _ := status.FromError(err)
+	silent := s.Code() == rpc.DeadlineExceeded || s.Code() == rpc.Unavailable && len(s.Details()) == 0
+	h := place.Holder()
+	if !silent || h == nil || h.PID == 0 {
+		return err
+	}
+	return &silentError{fmt.Errorf("process %d serves this configuration, but did not answer within %s; if that lasts, "+
+		"end it: kill -9 %d", h.PID, limit, h.PID)}
+}
+
 // connect connects to the running host.
 func (g *globals) connect(ctx context.Context, profile string) (*runningHost, error) {
 	place, err := g.place(profile)
@@ -133,7 +159,7 @@ func (g *globals) connect(ctx context.Context, profile string) (*runningHost, er
 		return nil, err
 	}
 	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn)}
-	if r.info, err = r.host.GetInfo(ctx, &apiv1.GetInfoRequest{}); err == nil && r.info.Stopping {
+	if r.info, err = r.getInfo(ctx, place, answerTimeout); err == nil && r.info.Stopping {
 		err = &stoppingError{int(r.info.Pid)}
 	}
 	if err != nil {
@@ -141,6 +167,22 @@ func (g *globals) connect(ctx context.Context, profile string) (*runningHost, er
 		return nil, remoteError(err)
 	}
 	return r, nil
+}
+
+// getInfo asks the host of a place what it serves. Without a limit a call would wait in silence for a host that does
+// not answer, and so would the command that ends it.
+func (r *runningHost) getInfo(ctx context.Context, place local.Place, limit time.Duration) (*apiv1.GetInfoResponse,
+	error) {
+	limited, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	info, err := r.host.GetInfo(limited, &apiv1.GetInfoRequest{})
+	switch {
+	case err == nil:
+		return info, nil
+	case ctx.Err() != nil:
+		return nil, errInterrupted
+	}
+	return nil, notAnswered(place, limit, err)
 }
 
 // remoteError is the error of an RPC for people.

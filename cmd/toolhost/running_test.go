@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -62,5 +66,50 @@ func TestHostThatIsNotReached(t *testing.T) {
 	}
 	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A host that takes connections and answers nothing, such as a suspended one, is named, with what ends it.
+func TestHostThatDoesNotAnswer(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Make(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := fsutil.TryLock(place.Lock(), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := local.Hold(lock, local.Serves); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", place.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := place.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn)}
+	defer r.close()
+	_, err = r.getInfo(t.Context(), place, 50*time.Millisecond)
+	for _, want := range []string{"did not answer within 50ms", fmt.Sprintf("kill -9 %d", os.Getpid())} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+	if exitCode(err) != exitUnavailable {
+		t.Errorf("code %d", exitCode(err))
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.getInfo(canceled, place, time.Minute); !errors.Is(err, errInterrupted) {
+		t.Errorf("interrupted: %v", err)
 	}
 }
