@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -84,7 +85,10 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 		return err
 	}
 	if f.http == "" {
-		if err = s.Run(ctx, g.in, g.out.w); errors.Is(err, io.EOF) {
+		err = s.Run(ctx, g.in, g.out.w)
+		if write, is := errors.AsType[*fs.PathError](err); is && write.Op == "write" {
+			return &exitError{exitLost, "the client does not read anymore: " + write.Err.Error()}
+		} else if errors.Is(err, io.EOF) {
 			err = nil
 		}
 		return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/netlimit"
@@ -276,4 +278,25 @@ func TestLoadOfAnIdentityIsBounded(t *testing.T) {
 	if got := bob.status(strings.Repeat(" ", 20_000)); got != http.StatusBadRequest {
 		t.Errorf("a body of another: %d", got)
 	}
+}
+
+// A client that closes its end and reads nothing does not keep the server, whose answers wait to be written.
+func TestClientThatEndsWithoutReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := oneTool().server(t)
+		in, send := io.Pipe()
+		unread, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- server.Run(t.Context(), in, out) }()
+		_, _ = io.WriteString(send, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+		began := time.Now()
+		_ = send.Close()
+		if err := <-ended; !errors.Is(err, errNotRead) {
+			t.Errorf("ended with %v", err)
+		}
+		if took := time.Since(began); took > 2*endGrace {
+			t.Errorf("it took %s", took)
+		}
+		_ = unread.Close() // ends the write
+	})
 }

@@ -22,14 +22,18 @@ const (
 	endGrace = 2 * time.Second
 )
 
+// errNotRead means that the client has closed its end and does not read the answers.
+var errNotRead = errors.New("the client has closed its end, and does not read what it was sent")
+
 // Run serves one client over a pair of streams, such as the standard ones of a process, with one message a line. It
-// ends when in does, or with ctx, and then closes the server.
+// ends when in does, or with ctx, and then closes the server. A write to out that still waits is left alone.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	e, err := s.endpoint(ctx, nil)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	session, err := e.mcp.Connect(ctx, &stdioTransport{in, out}, nil)
+	t := &stdioTransport{in: in, out: out, ended: make(chan struct{})}
+	session, err := e.mcp.Connect(ctx, t, nil)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -38,18 +42,26 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
+	case <-t.ended: // the session's end waits for its writes, and the client may read nothing anymore
+		select {
+		case err = <-ended:
+		case <-ctx.Done():
+		case <-time.After(endGrace):
+			err = errNotRead
+		}
 	}
 	return errors.Join(err, s.Close())
 }
 
 // stdioTransport is a transport of one message a line. Unlike the SDK's, it continues after a line that is no message.
 type stdioTransport struct {
-	in  io.Reader
-	out io.Writer
+	in    io.Reader
+	out   io.Writer
+	ended chan struct{} // closed when in has ended, and the time to answer its requests with it
 }
 
 func (t *stdioTransport) Connect(context.Context) (mcp.Connection, error) {
-	c := &stdioConnection{out: t.out, messages: make(chan jsonrpc.Message), closed: make(chan struct{}),
+	c := &stdioConnection{out: t.out, ended: t.ended, messages: make(chan jsonrpc.Message), closed: make(chan struct{}),
 		answered: make(chan struct{}, 1), open: map[jsonrpc.ID]*messageBatch{}, canceled: map[jsonrpc.ID]bool{}}
 	go c.read(t.in)
 	return c, nil
@@ -60,6 +72,7 @@ type stdioConnection struct {
 	err      error // set before messages is closed
 	closing  sync.Once
 	closed   chan struct{}
+	ended    chan struct{} // the transport's
 
 	writing sync.Mutex
 	out     io.Writer
@@ -217,6 +230,7 @@ func (c *stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case <-c.closed:
 		return nil, io.EOF
 	}
+	defer close(c.ended) // the SDK reads no more after an error
 	grace := time.NewTimer(endGrace)
 	defer grace.Stop()
 	for {
