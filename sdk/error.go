@@ -111,6 +111,8 @@ func asError(err error) *Error {
 func plainError(err error) *Error {
 	e := &Error{Name: "Error", Message: err.Error()}
 	switch {
+	case err == context.Canceled, err == context.DeadlineExceeded: //nolint:errorlint // not wrapped: its text says nothing
+		return endedError(err)
 	case errors.Is(err, context.Canceled):
 		e.Code, e.Name = CodeCanceled, "Canceled"
 	case errors.Is(err, context.DeadlineExceeded):
@@ -125,8 +127,10 @@ func plainError(err error) *Error {
 
 // EndedError returns the error of a call whose ctx ended: CodeCanceled when it was canceled, otherwise CodeTimeout.
 // It has no Outcome, which depends on when ctx ended.
-func EndedError(ctx context.Context) *Error {
-	if errors.Is(ctx.Err(), context.Canceled) {
+func EndedError(ctx context.Context) *Error { return endedError(ctx.Err()) }
+
+func endedError(err error) *Error {
+	if errors.Is(err, context.Canceled) {
 		return &Error{Code: CodeCanceled, Name: "Canceled", Message: "the call was canceled"}
 	}
 	return &Error{Code: CodeTimeout, Name: "Timeout", Message: "the call took longer than it may",
