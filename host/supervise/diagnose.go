@@ -105,6 +105,10 @@ func launchError(spec Spec, err error) error {
 		return unusable("it, its interpreter, or the folder to start in does not exist")
 	case errors.Is(err, syscall.EISDIR):
 		return unusable("it is a folder")
+	case errors.Is(err, syscall.ELOOP):
+		return unusable("its path is a symbolic link that leads back to itself, or through too many others")
+	case errors.Is(err, syscall.ENOTDIR):
+		return unusable("its path, or that of the folder to start in, leads through a file")
 	case errors.Is(err, os.ErrPermission):
 		return unusable("permission denied; is it executable?")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):

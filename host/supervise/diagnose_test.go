@@ -68,6 +68,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	own := header(elf.ELFCLASS64, binary.LittleEndian, machine, elf.ET_REL)
 	check(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
 	check(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
+	check(t, os.Symlink("loop", filepath.Join(dir, "loop")))
 	here := "this machine is linux/" + runtime.GOARCH
 	for name, c := range map[string]struct{ program, words string }{
 		"missing": {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
@@ -76,6 +77,8 @@ func TestProgramsThatCannotRun(t *testing.T) {
 		"with a variable":      {filepath.Join(dir, "$HOME", "p"), "no shell replaces a variable in it: write ${env.NAME}"},
 		"with a tab":           {filepath.Join(dir, "a\tb"), `it has a tab or a line break: write \\ for a backslash`},
 		"a link to nothing":    {filepath.Join(dir, "link"), "it is a link to nowhere, which does not exist"},
+		"a link to itself":     {filepath.Join(dir, "loop"), "cannot be run: its path is a symbolic link that leads back"},
+		"below a file":         {filepath.Join(write("file", "x", 0o644), "p"), "cannot be run: its path, or that of"},
 		"a folder":             {filepath.Join(dir, "folder"), "is a folder, not a program"},
 		"empty":                {write("empty", "", 0o755), "cannot be run: it is an empty file"},
 		"empty and not marked": {write("empty2", "", 0o644), "cannot be run: it is an empty file"},
