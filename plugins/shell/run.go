@@ -93,7 +93,21 @@ func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
 			Suggestion: "Pass long text through stdin, run it with the tool script, or write a file first."}
 	}
 	return &sdk.Error{Name: "NotStarted", Message: "the shell was not started: " + err.Error() + "; nothing was run",
-		Retryable: true}
+		Suggestion: spent(err), Retryable: true}
+}
+
+// spent returns what to do where a start failed because the system has no more of something, otherwise "".
+func spent(err error) string {
+	const later = "Try again when less is running. If that does not help, ask the user to "
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return later + "end some processes, or to raise their limit (ulimit -u)."
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return later + "raise the limit of open files (ulimit -n)."
+	case errors.Is(err, syscall.ENOMEM):
+		return later + "free memory."
+	}
+	return ""
 }
 
 // incomplete makes the error for a command that ran but was not followed to its end.

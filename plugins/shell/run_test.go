@@ -484,3 +484,17 @@ func BenchmarkTranscript(b *testing.B) {
 		})
 	}
 }
+
+// A shell that is not started because the system has no more of something says what would help.
+func TestStartWithoutResources(t *testing.T) {
+	for cause, want := range map[error]string{
+		syscall.EAGAIN: "ulimit -u", syscall.EMFILE: "ulimit -n", syscall.ENFILE: "ulimit -n", syscall.ENOMEM: "free memory",
+		syscall.EPERM: "",
+	} {
+		err := notStarted(t.Context(), &proctree.StartError{Path: "bash", Reason: cause.Error(), Err: cause}, limit{})
+		e, ok := errors.AsType[*sdk.Error](err)
+		if !ok || e.Name != "NotStarted" || !strings.Contains(e.Suggestion, want) || (e.Suggestion == "") != (want == "") {
+			t.Errorf("%v: %+v", cause, err)
+		}
+	}
+}
