@@ -91,8 +91,11 @@ func (h *snapshot) recordDecision(next CallFunc) CallFunc {
 		}
 		if err := h.append(c, decision); err != nil && changes {
 			h.log.Error("a call is refused because it cannot be recorded", "call_id", c.ID, "error", err)
-			return nil, fail(sdk.CodeDenied, "NotRecorded",
+			e := fail(sdk.CodeDenied, "NotRecorded",
 				"%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
+			e.Suggestion = "Ask the user to repair the record: the log says what is wrong with it. Tools that only read " +
+				"can be used."
+			return nil, e
 		}
 		return next(ctx, c)
 	}
