@@ -4,8 +4,10 @@ package proctree
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +34,12 @@ type tree struct {
 	state   *os.ProcessState
 }
 
+// launcherPath is the program of this process, which is its own launcher.
+const launcherPath = "/proc/self/exe"
+
+// errNoProc is not fs.ErrNotExist, which would be about the program.
+var errNoProc = errors.New("/proc is not mounted")
+
 // start starts the launcher and gives it the program.
 func start(p program, files [3]*os.File) (*tree, error) {
 	sandbox, err := p.compile()
@@ -44,7 +52,11 @@ func start(p program, files [3]*os.File) (*tree, error) {
 		err = t.spawn(files, p.sandbox.Namespaces)
 	}
 	t.name, t.program, t.sweeps, t.done = p.name, p, make(chan struct{}), make(chan struct{})
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // not the program; each process has such a file
+		return nil, &StartError{t.name, "/proc is not mounted, and no program can be started without " + launcherPath,
+			errNoProc}
+	case err != nil:
 		return nil, t.refused("start the launcher: "+err.Error(), err)
 	}
 	env := t.environ()
@@ -104,7 +116,7 @@ func (t *tree) spawn(files [3]*os.File, namespaces bool) error {
 	if namespaces {
 		addNamespaces(sys)
 	}
-	t.proc, err = os.StartProcess("/proc/self/exe", []string{launcher.Name}, &os.ProcAttr{
+	t.proc, err = os.StartProcess(launcherPath, []string{launcher.Name}, &os.ProcAttr{
 		Env:   launcherEnv(),
 		Files: append(files[:], theirs, report),
 		Sys:   sys,
