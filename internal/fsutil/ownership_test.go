@@ -2,6 +2,7 @@ package fsutil
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,32 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := CheckOwnership(path); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 12345") ||
 		!strings.Contains(err.Error(), "chown 0 "+path) {
 		t.Error(err)
+	}
+}
+
+// What makes a folder private is said by what is wrong with it: chmod does not help with one of root.
+func TestFoldersThatAreNotPrivate(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	writeProgram(t, file, nil)
+	if err := os.Chmod(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]struct {
+		path string
+		user int
+	}{
+		"Fix: chmod 700 " + dir: {dir, os.Geteuid()},
+		fmt.Sprintf("id %d. Fix: chown %d %s", os.Geteuid(), os.Geteuid()+1, dir): {dir, os.Geteuid() + 1},
+		"Fix: move it away": {file, os.Geteuid()},
+	} {
+		info, err := os.Lstat(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkPrivate(c.path, info, c.user); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

@@ -155,7 +155,18 @@ func CheckPrivateDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || !private(info) {
+	return checkPrivate(dir, info, os.Geteuid())
+}
+
+func checkPrivate(dir string, info fs.FileInfo, user int) error {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return errors.New(dir + " must be a folder that only you can access, and is none. Fix: move it away")
+	case known && int(stat.Uid) != user: // such as root's, of a run with sudo
+		return fmt.Errorf("%s must be a folder that only you can access, and belongs to the user with id %d. "+
+			"Fix: chown %d %s", dir, stat.Uid, user, dir)
+	case !private(info):
 		return errors.New(dir + " must be a folder that only you can access. Fix: chmod 700 " + dir)
 	}
 	return nil
