@@ -141,18 +141,28 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err != nil {
 		return err
 	}
-	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = typedArguments(finding, s, tool, given); err != nil {
-			return err
+	watch, unread := g.eventPrinter(f), false
+	call := func() (*host.Result, error) {
+		if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
+			if arguments, unread, err = typedArguments(finding, s, tool, given); err != nil {
+				return nil, err
+			}
 		}
+		left := timeout
+		if timeout > 0 { // the wait for a plugin that starts is part of the call
+			left = max(timeout-time.Since(began), time.Millisecond)
+		}
+		return s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,
+			SessionID: f.session, Timeout: left, Events: watch.event}), nil
 	}
-	if timeout > 0 { // the wait for a plugin that starts is part of the call
-		timeout = max(timeout-time.Since(began), time.Millisecond)
+	result, err := call()
+	if err == nil && readableNow(unread, result) {
+		result, err = call()
 	}
-	watch := g.eventPrinter(f)
-	result := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,
-		SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
+	if err != nil {
+		return err
+	}
 	plugin, _, _ := strings.Cut(tool, "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
 		g.printErrors(append(s.Plugins().Problems, notices(s, plugin)...)...)

@@ -76,17 +76,27 @@ func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
 	return nil
 }
 
-// typedArguments converts KEY=VALUE arguments by the tool's schema. Without one the call says why: see unreadWords.
-func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (json.RawMessage, error) {
+// typedArguments converts KEY=VALUE arguments by the tool's schema. Without one they are unread, and the call says why:
+// see unreadWords.
+func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (arguments json.RawMessage,
+	unread bool, err error) {
 	t, err := s.Catalog().Tool(ctx, tool)
 	if err != nil {
-		return unreadWords(words), nil //nolint:nilerr // the call returns it
+		return unreadWords(words), true, nil //nolint:nilerr // the call returns it
 	}
-	return argumentsInWords(tool, t.InputSchema, words)
+	arguments, err = argumentsInWords(tool, t.InputSchema, words)
+	return arguments, false, err
+}
+
+// readableNow reports whether a call with unreadWords was refused for them alone: its tool can be described by then, so
+// that the words are to be read, and the call is to be made again. It is no mistake of who wrote the words.
+func readableNow(unread bool, r *host.Result) bool {
+	return unread && r.Error != nil && r.Error.Code == sdk.CodeInvalidArgs
 }
 
 // unreadWords are the arguments of a call whose tool could not be described. The call is made and recorded all the
-// same, and says why. They are not a JSON object, so that it does not run if the tool is there by then.
+// same, and says why. They are not a JSON object, so that it does not run if the tool is there by then, see
+// readableNow.
 func unreadWords(words []string) json.RawMessage {
 	text, _ := json.Marshal(strings.Join(words, " ")) // a text always can be
 	return text

@@ -51,7 +51,11 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 			g.explain("a host of its own, since --approve does not change the approval mode of the running one, " + r.info.Mode)
 			return errNoHost
 		}
-		err = g.callOn(ctx, r, args, arguments, timeout, person, f)
+		again := true
+		err = g.callOn(ctx, r, args, arguments, timeout, person, f, &again)
+		if again {
+			err = g.callOn(ctx, r, args, arguments, timeout, person, f, new(bool))
+		}
 		r.close()
 		if !errors.Is(err, errNoHost) {
 			return err
@@ -63,8 +67,12 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 	}
 }
 
+// callOn makes the call on a host. It sets again where the call is to be made once more, if that is asked for: see
+// readableNow.
 func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
-	timeout time.Duration, person io.Reader, f callFlags) error {
+	timeout time.Duration, person io.Reader, f callFlags, again *bool) error {
+	mayRepeat, unread := *again, false
+	*again = false
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
 		switch {
@@ -74,7 +82,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 				return err
 			}
 		case errorDetail(err).GetCode() != "":
-			arguments = unreadWords(given)
+			arguments, unread = unreadWords(given), true
 		default:
 			return remoteError(err)
 		}
@@ -108,6 +116,9 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	}
 	if e := result.Error; e != nil && e.Name == approvals.StoppedName {
 		return errNoHost // another host asks
+	}
+	if *again = mayRepeat && readableNow(unread, result); *again {
+		return nil
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
@@ -177,6 +188,6 @@ func lostCall(ctx context.Context, err error, accepted bool) error {
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping
 		return errNoHost
 	}
-	return &exitError{exitUnavailable, "the running host was lost during the call: " + s.Message() + "\n" +
+	return &exitError{exitUnavailable, "the running host was lost during the call\n" +
 		"  It is not known whether the call has done its work, or a part: check before you repeat it."}
 }
