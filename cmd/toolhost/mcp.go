@@ -88,8 +88,12 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 		err = s.Run(ctx, g.in, g.out.w)
 		if write, is := errors.AsType[*fs.PathError](err); is && write.Op == "write" {
 			return &exitError{exitLost, "the client does not read anymore: " + write.Err.Error()}
-		} else if errors.Is(err, io.EOF) {
-			err = nil
+		}
+		switch {
+		case errors.Is(err, mcpserver.ErrNotRead):
+			return &exitError{exitLost, err.Error()}
+		case errors.Is(err, io.EOF):
+			return nil
 		}
 		return err
 	}

@@ -291,7 +291,7 @@ func TestClientThatEndsWithoutReading(t *testing.T) {
 		_, _ = io.WriteString(send, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
 		began := time.Now()
 		_ = send.Close()
-		if err := <-ended; !errors.Is(err, errNotRead) {
+		if err := <-ended; !errors.Is(err, ErrNotRead) {
 			t.Errorf("ended with %v", err)
 		}
 		if took := time.Since(began); took > 2*endGrace {

@@ -22,8 +22,8 @@ const (
 	endGrace = 2 * time.Second
 )
 
-// errNotRead means that the client has closed its end and does not read the answers.
-var errNotRead = errors.New("the client has closed its end, and does not read what it was sent")
+// ErrNotRead means that the client has closed its end and does not read the answers.
+var ErrNotRead = errors.New("the client has closed its end, and does not read what it was sent")
 
 // Run serves one client over a pair of streams, such as the standard ones of a process, with one message a line. It
 // ends when in does, or with ctx, and then closes the server. A write to out that still waits is left alone.
@@ -47,7 +47,7 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		case err = <-ended:
 		case <-ctx.Done():
 		case <-time.After(endGrace):
-			err = errNotRead
+			err = ErrNotRead
 		}
 	}
 	return errors.Join(err, s.Close())
