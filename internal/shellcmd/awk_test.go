@@ -1,6 +1,9 @@
 package shellcmd
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAwkPrograms(t *testing.T) {
 	for _, harmless := range []string{`{print $1}`, `{print $1, $NF}`, `NR>=10 && NR<=20`, `$3 > 100 {print $1}`,
@@ -14,7 +17,8 @@ func TestAwkPrograms(t *testing.T) {
 		`function f(x) { return x / 2 } {print f($1)}`, `{print $NF/1024 "M"}`, `{print a[1]/b[2]/c}`, "{print $1\n}",
 		`END{print NR}`,
 		`{split($0, a, ","); print a[2]}`, `tolower($0) ~ /x/`, `$2 == "system" {print}`, `/system/`, `{printf("%s\n", $1)}`,
-		`{ if ($1 > max) max = $1 } END { print max }`, "{ print $1\n if ($2 > 3) n++ }"} {
+		`{ if ($1 > max) max = $1 } END { print max }`, "{ print $1\n if ($2 > 3) n++ }", `{print $1/1024/1024/1024 " GB"}`,
+		`{printf "%.1f%%\n", $3/$2*100; print "x"}`, `/[[:space:]]+"/ {print}`, `{ if (NF) print "a/b" }`} {
 		if why := awkDoubt(harmless); why != "" {
 			t.Errorf("%s: %s", harmless, why)
 		}
@@ -29,6 +33,11 @@ func TestAwkPrograms(t *testing.T) {
 		`{ print -1 > "f" }`, `"unterminated`, `/unterminated`, `{print $1 > "f" ; }`, `BEGIN{x++ /1; system("a") /1}`,
 		"{print /a/ > \"f\"}", `{print ++i > "f"}`, `{ print i++ > "f" }`, `{ print 1 | "cat" }`,
 		`BEGIN { (x) / 1; print 1 > "f" / 1 }`, `BEGIN { printf("%s") > "f" }`, `BEGIN{"id"|getline}`,
+		// a slash that divides for one awk and begins an expression for another
+		`BEGIN{exit /"/} END{system("id")} #"`, `{x++ /"/; system("id")} #"`, `{x = length /"/; system("id")} #"`,
+		`{if (1) /"/; system("id")} #"`, `{while (0) /"/; print > "f"} #"`, `{print x++ /(/ > y}`,
+		`{x = case / system("id") / 1}`, `{if (1) /a/ && /"/; system("id")} #"`, `$1 ~ /[^]/]"/ {system("id")} #"`,
+		`/[[:alpha:]/]"/ {system("id")} #"`, `/[[.a.]/]"/ {system("id")} #"`, `{x = ` + strings.Repeat("a/b/", 99) + `c}`,
 		"{print a,\nb > \"f\"}", "{print a,  # x\n b > \"f\"}", "{print a &&\n\n b > \"f\"}"} {
 		if awkDoubt(reaches) == "" {
 			t.Errorf("%s counts as harmless", reaches)

@@ -483,8 +483,8 @@ func psFormats(option string) bool { return slices.Contains([]string{"o", "forma
 // changes which files are read, or shows the environment.
 var awkReaches = strings.Fields("system getline ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB")
 
-// awkBeforePattern are words behind which a / begins a regular expression; behind other words it divides.
-var awkBeforePattern = strings.Fields("print printf return in case do else")
+// awkBeforePattern are words behind which a / begins a regular expression for every awk.
+var awkBeforePattern = strings.Fields("print printf return exit in do else")
 
 // awkProgram is the text of an awk command's program, if it is not in a file; false when that is uncertain.
 func awkProgram(args []Word) (string, bool) {
@@ -519,80 +519,120 @@ func plainAwk(c *Command) bool {
 	return ok && awkDoubt(program) == ""
 }
 
-// awkDoubt says why an awk program may do more than print its input, or "". Where awk and this parser could read a
-// slash differently, all text that may be code is checked as code.
+// maxAwkReadings is how often a rest of an awk program is read because of a slash that may be two things.
+const maxAwkReadings = 64
+
+// awkDoubt says why an awk program may do more than print its input, or "".
 func awkDoubt(program string) string {
-	const more = "an awk program that is not known to be harmless"
-	operand := false // the previous token can be divided
-	printing := -1   // the depth of brackets at which a print statement is; -1 outside of one
-	depth := 0
-	for i := 0; i < len(program); {
-		c := program[i]
-		switch {
-		case c == ' ' || c == '\t' || c == '\r':
-			i++
-			continue
-		case c == '\\' && i+1 < len(program) && (program[i+1] == '\n' || program[i+1] == '\r'):
-			i += 2
-			continue
-		case c == '#':
-			for i < len(program) && program[i] != '\n' {
-				i++
-			}
-			continue
-		case c == '"':
-			end := awkEnd(program, i, '"')
-			if end < 0 {
-				return more
-			}
-			i, operand = end, true
-			continue
-		case c == '/' && !operand:
-			end := awkEnd(program, i, '/')
-			if end < 0 {
-				return more
-			}
-			i, operand = end, true
-			continue
-		case isWordByte(c):
-			end := i
-			for end < len(program) && isWordByte(program[end]) {
-				end++
-			}
-			name := program[i:end]
-			if slices.Contains(awkReaches, name) {
-				return more
-			}
-			if name == "print" || name == "printf" {
-				printing = depth
-			}
-			i, operand = end, !slices.Contains(awkBeforePattern, name)
-			continue
-		}
-		switch c {
-		case '@':
-			return more // a function by its name, or another file
-		case '|':
-			if !strings.HasPrefix(program[i:], "||") {
-				return more
-			}
-			i++
-		case '>':
-			if printing >= 0 && depth <= printing || strings.HasPrefix(program[i:], ">>") {
-				return more
-			}
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		}
-		if c == ';' || c == '}' || c == '\n' && operand { // behind a comma or an operator the next line continues
-			printing = -1
-		}
-		operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && i > 0 && program[i-1] == c
-		i++
+	r := awkReader{program: program, readings: maxAwkReadings, printing: -1}
+	if !r.harmless() {
+		return "an awk program that is not known to be harmless"
 	}
 	return ""
+}
+
+// An awkReader reads an awk program from a position on.
+type awkReader struct {
+	program  string
+	at       int
+	operand  bool // the previous token can be divided
+	printing int  // the depth of brackets at which a print statement is; -1 outside of one
+	depth    int
+	readings int
+}
+
+// harmless reports a program that only prints. After what can be divided a slash may still begin a regular expression:
+// each awk decides that in its own way, as after x++ and exit, and what one takes for a string another runs. So both
+// readings must be harmless.
+func (r *awkReader) harmless() bool {
+	for r.at < len(r.program) {
+		c := r.program[r.at]
+		switch {
+		case c == ' ' || c == '\t' || c == '\r':
+			r.at++
+		case c == '\\' && r.at+1 < len(r.program) && (r.program[r.at+1] == '\n' || r.program[r.at+1] == '\r'):
+			r.at += 2
+		case c == '#':
+			for r.at < len(r.program) && r.program[r.at] != '\n' {
+				r.at++
+			}
+		case c == '"', c == '/' && !r.operand:
+			end := awkEnd(r.program, r.at, c)
+			if end < 0 {
+				return false
+			}
+			r.at, r.operand = end, true
+		case c == '/' && !r.harmlessPattern():
+			return false
+		case isWordByte(c):
+			if !r.word() {
+				return false
+			}
+		case !r.sign(c):
+			return false
+		}
+	}
+	return true
+}
+
+// harmlessPattern reads what follows as if the slash here began a regular expression. One that does not end on its line
+// is a mistake to such an awk, which then runs nothing.
+func (r *awkReader) harmlessPattern() bool {
+	line, _, _ := strings.Cut(r.program[r.at+1:], "\n")
+	if !strings.Contains(line, "/") {
+		return true
+	}
+	end := awkEnd(r.program, r.at, '/')
+	if r.readings--; end < 0 || r.readings < 0 {
+		return false
+	}
+	other := *r
+	other.at, other.operand = end, true
+	ok := other.harmless()
+	r.readings = other.readings
+	return ok
+}
+
+// word reads a name or a number.
+func (r *awkReader) word() bool {
+	from := r.at
+	for r.at < len(r.program) && isWordByte(r.program[r.at]) {
+		r.at++
+	}
+	name := r.program[from:r.at]
+	if name == "print" || name == "printf" {
+		r.printing = r.depth
+	}
+	r.operand = !slices.Contains(awkBeforePattern, name)
+	return !slices.Contains(awkReaches, name)
+}
+
+// sign reads any other character.
+func (r *awkReader) sign(c byte) bool {
+	rest := r.program[r.at:]
+	switch c {
+	case '@':
+		return false // a function by its name, or another file
+	case '|':
+		if !strings.HasPrefix(rest, "||") {
+			return false
+		}
+		r.at++
+	case '>':
+		if r.printing >= 0 && r.depth <= r.printing || strings.HasPrefix(rest, ">>") {
+			return false
+		}
+	case '(', '[', '{':
+		r.depth++
+	case ')', ']', '}':
+		r.depth--
+	}
+	if c == ';' || c == '}' || c == '\n' && r.operand { // behind a comma or an operator the next line continues
+		r.printing = -1
+	}
+	r.operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && r.at > 0 && r.program[r.at-1] == c
+	r.at++
+	return true
 }
 
 // awkEnd is the position after the string or the regular expression that begins at i; -1 when it does not end on its
@@ -605,6 +645,14 @@ func awkEnd(program string, i int, mark byte) int {
 			return -1
 		case c == '\\':
 			i++
+		case mark == '/' && bracket && c == '[' && i+1 < len(program) && strings.IndexByte(":.=", program[i+1]) >= 0:
+			n := strings.Index(program[i:], ":]") // of a class such as [:alpha:]
+			if n < 0 || program[i+1] != ':' {
+				return -1
+			}
+			i += n + 1
+		case mark == '/' && bracket && c == ']' && strings.IndexByte("[^", program[i-1]) >= 0:
+			return -1 // it ends the bracket for one awk and not for another
 		case mark == '/' && c == '[':
 			bracket = true
 		case mark == '/' && c == ']':
