@@ -304,11 +304,16 @@ func checkGitConfig(u *invocation) string {
 	return checkSetting(u)
 }
 
+// secretSetting are settings with passwords and tokens, also inside of addresses, in any section.
+var secretSetting = lazy.Regexp(`(?i)extraheader|credential|passw|token|secret|cookie|proxy|^url\.|api-?key|auth[a-z]*$|` +
+	`pass$|\.pat$`)
+
 // checkSetting refuses settings with passwords and tokens.
 func checkSetting(u *invocation) string {
-	if strings.Contains(strings.ToLower(join(u.operands)), "extraheader") ||
-		strings.Contains(strings.ToLower(join(u.operands)), "credential") {
-		return "the setting may hold secrets"
+	for _, o := range u.operands {
+		if secretSetting().MatchString(o.Text) {
+			return "the setting may hold secrets"
+		}
 	}
 	return ""
 }
@@ -355,7 +360,7 @@ func checkUnzip(u *invocation) string {
 // colon in the archive's name is another machine.
 func checkTar(u *invocation) string {
 	const more = "tar does more than list an archive"
-	letters, archive, args := "", Word{}, u.command.Args
+	letters, archive, archives, args := "", Word{}, 0, u.command.Args
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		switch {
@@ -370,18 +375,19 @@ func checkTar(u *invocation) string {
 			letters += given
 			if strings.Contains(given, "f") && i+1 < len(args) {
 				i++
-				archive = args[i]
+				archive, archives = args[i], archives+1
 			}
 		case text == "--list":
 			letters += "t"
 		case text == "--verbose" || text == "--gzip" || text == "--bzip2" || text == "--xz":
 		case strings.HasPrefix(text, "--file="):
-			archive = static(strings.TrimPrefix(text, "--file="))
+			archive, archives = static(strings.TrimPrefix(text, "--file=")), archives+1
 		case strings.HasPrefix(text, "-"):
 			return more
 		}
 	}
-	if !strings.Contains(letters, "t") || archive.Text == "" || !archive.Static || strings.Contains(archive.Text, ":") {
+	if !strings.Contains(letters, "t") || archives != 1 || archive.Text == "" || !archive.Static ||
+		strings.Contains(archive.Text, ":") {
 		return more
 	}
 	return u.workdirs.path(archive)
@@ -403,11 +409,16 @@ func checkPrintenv(u *invocation) string {
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
 var secretVariables = strings.Fields("_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH")
 
+// secretParts are the words of names that hold secrets, wherever they are in the name.
+var secretParts = words("AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK " +
+	"PASSPHRASE APIKEY")
+
 // secretVariable reports names of variables that look like secrets.
 func secretVariable(name string) bool {
 	upper := strings.ToUpper(name)
-	return redact.Name(name) ||
-		slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
+	return redact.Name(name) || slices.ContainsFunc(strings.Split(upper, "_"), func(part string) bool {
+		return secretParts[part] && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
+	}) || slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 // plainOperands requires operands that are names, and neither paths nor addresses of files.

@@ -328,6 +328,12 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 	if why := u.gitFormat(g); why != "" {
 		return n, "the value of the option " + args[0].Text + " " + why
 	}
+	if _, file, _ := strings.Cut(g.value.Text, ":"); u.command.Name == "git" && name == "L" && file != "" {
+		file = file[strings.LastIndexByte(file, ':')+1:] // git log -L 1,9:file
+		if why := u.workdirs.operand(static(file), mixed); why != "" {
+			return n, why
+		}
+	}
 	if s.options[name] == pathValue {
 		return n, u.workdirs.path(g.value)
 	}

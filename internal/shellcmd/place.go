@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
@@ -105,8 +106,12 @@ func (p workdirs) path(x Word) string {
 		return text + " may hold secrets"
 	}
 	for _, d := range p.dirs {
-		if !p.inside(p.real(joined(d, text))) {
+		full := p.real(joined(d, text))
+		if !p.inside(full) {
 			return x.Text + " is outside of the workspace"
+		}
+		if d != p.root && secret(Word{Text: strings.TrimPrefix(full, p.root+"/"), Static: x.Static, kind: x.kind}) {
+			return x.Text + " may hold secrets, where it is" // as in cd config/secrets && cat prod
 		}
 	}
 	return ""
@@ -118,6 +123,13 @@ func (p workdirs) operand(x Word, kind operands) string {
 	case paths:
 		return p.path(x)
 	case mixed:
+		if text, ok := strings.CutPrefix(x.Text, ":("); ok && strings.Contains(text, ")") { // of git
+			_, text, _ = strings.Cut(text, ")")
+			if secretPattern(text) && !p.any {
+				return text + " may hold secrets"
+			}
+			return p.operand(Word{Text: text, Static: x.Static, kind: x.kind}, mixed)
+		}
 		// after = @ : or a comma there may be a path, too
 		for part := range strings.FieldsFuncSeq(x.Text, func(r rune) bool { return strings.ContainsRune("=@:,", r) }) {
 			if why := p.path(Word{Text: part, Static: x.Static, kind: x.kind}); why != "" {
@@ -142,8 +154,12 @@ func secret(x Word) bool {
 		return true
 	}
 	const anything = "/a.go" // which is code, and so secret only where everything is
-	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything)
+	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything) || stateFile().MatchString(x.Text)
 }
+
+// stateFile is a file of Terraform with the passwords it set. The file tools look into such a file, which is not
+// possible before a command runs.
+var stateFile = lazy.Regexp(`(?i)\.(tfstate|tfvars)(\.(backup|bak|old|json))*$`)
 
 // writers are programs that change or create the files in their operands.
 var writers = strings.Fields("cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm " +

@@ -582,7 +582,8 @@ var useRows = []row{
 	{"docker|podman ps", "a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
 	{"docker|podman images", "a f= q all digests filter= format= no-trunc quiet", spec{operands: texts}},
 	{"docker|podman logs", "f n= t details since= tail= timestamps until=", spec{operands: texts}},
-	{"docker|podman top|port|diff|history|version|info", "f= q format= no-trunc quiet", spec{operands: texts}},
+	{"docker|podman top", "", spec{operands: texts, max: 1}}, // what follows the container is for ps, as e is
+	{"docker|podman port|diff|history|version|info", "f= q format= no-trunc quiet", spec{operands: texts}},
 }
 
 var useSpecs = sync.OnceValue(func() map[string]*spec {

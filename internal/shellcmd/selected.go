@@ -139,6 +139,10 @@ func globsOf(option, text string) []string {
 // expressionGlobs are the patterns in an expression: its parts, each also behind the dot that may be before a bracket.
 func expressionGlobs(text string) (out []string) {
 	plain := strings.NewReplacer(".*", "*", ".+", "*", `\`, "")
+	if strings.Contains(text, "(") { // id_(rsa|dsa) is id_{rsa,dsa}
+		grouped := strings.NewReplacer("(?:", "{", "(", "{", "|", ",", ")", "}", "^", "", "$", "").Replace(plain.Replace(text))
+		out = append(out, grouped)
+	}
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("|()^$", r) }) {
 		part = plain.Replace(part)
 		out = append(out, part)

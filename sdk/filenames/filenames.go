@@ -213,4 +213,4 @@ var secretTopics = sync.OnceValue(func() (names []string) {
 var ordinary = strings.Fields(`main.go readme.md readme package.json makefile index.html data.csv app.py src test docs lib build cmd main.c style.css log.txt
 	server.go server.log server.js server.ts my.go my.txt private.go test_main.py main_test.go config.toml a.ex a.el
 	a.erl main.kt a.pl a.php a.proto a.sql a.sh
-	a.tsx .gitignore .github .dockerignore .eslintrc .editorconfig tokens.go credentials.go secrets.go credentials.py secret.go`)
+	a.tsx .gitignore .github .dockerignore .prettierrc .babelrc tokens.go credentials.go secrets.go credentials.py secret.go`)
