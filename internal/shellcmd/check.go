@@ -20,13 +20,14 @@ func join(words []Word) string {
 	return b.String()
 }
 
-// A sed script can write files (w) and run commands (e). These certainly do neither: printing lines by number or by a
-// plain pattern, quitting, deleting, and replacing without the flags that do more.
+// A sed script can write files (w) and run commands (e). These certainly do neither: printing and deleting lines that
+// are named by number or by a plain pattern, quitting, moving text between pattern and hold space, replacing without
+// the flags that do more, and blocks of these.
 const (
-	sedAddress = `(\d+|\$|/([^/\\\n\[\]]|\[[^/\\\n\[\]]+\])+/)`
-	sedEscape  = `\\[.*+?(){}|^$/&0-9swWSbBtn-]`
-	sedClass   = `\[\^?([^/|,#@\\\n\[\]^]|\\t|\[:[a-z]+:\])+\]`
-	sedCommand = `(` + sedAddress + `(,` + sedAddress + `|,\+\d+)?)?!?`
+	sedNumber = `(\d+(~\d+)?|\$)`
+	sedEscape = `\\([.*[\]+?(){}|^$/&0-9swWSbBtn-]|x1[bB])`
+	sedFlags  = `[gpiI0-9]*`
+	sedSimple = `[pdDgGhHxnNPlFz=]|[qQ]\d{0,3}|y/[^\\\n/]+/[^\\\n/]+/`
 )
 
 var sedScript = sync.OnceValue(sedScripts)
@@ -35,14 +36,31 @@ var sedScript = sync.OnceValue(sedScripts)
 func sedScripts() *regexp.Regexp {
 	var replaced []string
 	for _, mark := range strings.Split("/|,#@", "") {
-		plain, escape, quoted := `[^\\\n\[\]`+mark+`]`, sedEscape, regexp.QuoteMeta(mark)
+		quoted := regexp.QuoteMeta(mark)
+		plain, part := `[^\\\n\[\]`+mark+`]`, sedPart(mark)
+		escape := sedEscape
 		if mark == "|" {
-			escape = strings.ReplaceAll(escape, "|", "")
+			escape = strings.ReplaceAll(escape, "|^", "^")
 		}
-		replaced = append(replaced, quoted+`(`+plain+`|`+escape+`|`+sedClass+`)*`+quoted+`(`+plain+`|`+escape+`)*`+quoted)
+		replaced = append(replaced, quoted+part+`*`+quoted+`(`+plain+`|`+escape+`)*`+quoted)
 	}
-	command := sedCommand + ` *([pdq=]|s(` + strings.Join(replaced, "|") + `)[gpiI0-9]*)`
-	return regexp.MustCompile(`^\s*` + command + `\s*([;\n]\s*` + command + `\s*)*;?\s*$`)
+	line := `(` + sedNumber + `|/` + sedPart("/") + `*/I?)`
+	address := `(` + line + `(,(` + line + `|[+~]\d+))?)?\s*!?\s*`
+	command := address + `(` + sedSimple + `|s(` + strings.Join(replaced, "|") + `)` + sedFlags + `)\s*`
+	list := func(one string) string { return `[\s;]*` + one + `([;\n][\s;]*` + one + `)*[\s;]*` }
+	block := address + `\{` + list(command) + `\}\s*`
+	return regexp.MustCompile(`^` + list(`(`+command+`|`+block+`)`) + `$`)
+}
+
+// sedPart is an element of a pattern: a character, an escape or a class. A class has no delimiter in it, since versions
+// of sed differ in whether it ends there.
+func sedPart(mark string) string {
+	escape := sedEscape
+	if mark == "|" {
+		escape = strings.ReplaceAll(escape, "|^", "^")
+	}
+	class := `\[\^?([^` + mark + `\\\n\[\]^]|\\[tns]|\[:[a-z]+:\])+\]`
+	return `([^\\\n\[\]` + mark + `]|` + escape + `|` + class + `)`
 }
 
 func checkSed(u *invocation) string {
