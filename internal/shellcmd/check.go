@@ -315,8 +315,11 @@ func (u *invocation) gitFormat(g given) string {
 	return ""
 }
 
+// settingName is a name with a section, which no sub-command of git config is.
+var settingName = lazy.Regexp(`^[A-Za-z][A-Za-z0-9-]*\.(.+\.)?[A-Za-z][A-Za-z0-9-]*$`)
+
 func checkGitConfig(u *invocation) string {
-	if !u.has("get", "get-all") {
+	if !u.has("get", "get-all") && !(len(u.operands) == 1 && settingName().MatchString(u.operands[0].Text)) {
 		return "it may change settings"
 	}
 	return checkSetting(u)
@@ -366,27 +369,30 @@ func checkUnpacks(u *invocation) string {
 	return ""
 }
 
-// checkUnzip requires it to list.
+// checkUnzip requires it to list, or to print members that are named.
 func checkUnzip(u *invocation) string {
-	if !u.has("l", "v", "Z") {
+	if !u.has("l", "v", "Z") && !(u.has("p") && len(u.operands) > 1) {
 		return "it writes what it unpacks"
 	}
 	return ""
 }
 
-// checkTar accepts listing an archive: the letters t, v, f and those for how it is packed, in one word or several. A
-// colon in the archive's name is another machine.
+// checkTar accepts listing an archive, or printing members that are named: the letters t or x and O, v, f and those for
+// how it is packed, in one word or several. A colon in the archive's name is another machine.
 func checkTar(u *invocation) string {
 	const more = "tar does more than list an archive"
 	letters, archive, archives, args := "", Word{}, 0, u.command.Args
+	var members []Word
+	late := false // an option behind a member, which is a member itself to some
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
+		late = late || len(members) > 0 && strings.HasPrefix(text, "-")
 		switch {
 		case !args[i].Static:
 			return more
 		case i == 0 && text != "" && text[0] != '-', len(text) > 1 && text[0] == '-' && text[1] != '-':
 			given := strings.TrimPrefix(text, "-")
-			if strings.Trim(given, "tvfzjJa") != "" || strings.Count(given, "f") > 1 || text[0] == '-' &&
+			if strings.Trim(given, "tvfzjJaxO") != "" || strings.Count(given, "f") > 1 || text[0] == '-' &&
 				strings.Contains(given, "f") && given[len(given)-1] != 'f' {
 				return more
 			}
@@ -402,9 +408,18 @@ func checkTar(u *invocation) string {
 			archive, archives = static(strings.TrimPrefix(text, "--file=")), archives+1
 		case strings.HasPrefix(text, "-"):
 			return more
+		default:
+			members = append(members, args[i])
 		}
 	}
-	if !strings.Contains(letters, "t") || archives != 1 || archive.Text == "" || !archive.Static ||
+	prints := strings.Contains(letters, "x") && strings.Contains(letters, "O") && len(members) > 0 && !late
+	for _, m := range members {
+		if why := (workdirs{root: "/"}).operand(m, mixed); why != "" && prints {
+			return why
+		}
+	}
+	if strings.Contains(letters, "t") == strings.Contains(letters, "x") || strings.Contains(letters, "x") && !prints ||
+		archives != 1 || archive.Text == "" || !archive.Static ||
 		strings.Contains(archive.Text, ":") {
 		return more
 	}

@@ -384,17 +384,34 @@ func (w *walker) passesFileNames(at int, words []Word) bool {
 	if w.names == "" || !quietRedirects(&c) || len(words) == 0 {
 		return false
 	}
-	for _, a := range c.Args[:len(c.Args)-len(words)] {
-		long := strings.HasPrefix(a.Text, "--")
-		if long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
-			strings.ContainsAny(a.Text, "apo") {
-			return false // it may read names elsewhere, or ask
-		}
+	if w.readsElsewhere(at, words) {
+		return false
 	}
 	inner := Command{}
 	w.fill(&inner, words)
 	s := inner.spec()
 	return s != nil && s.read && s.globs != noGlob && len(inner.Doubts) == 0
+}
+
+// readsElsewhere reports an xargs that may read its words from a file, or ask.
+func (w *walker) readsElsewhere(at int, words []Word) bool {
+	args := w.all.commands[at].Args
+	return slices.ContainsFunc(args[:len(args)-len(words)], func(a Word) bool {
+		long := strings.HasPrefix(a.Text, "--")
+		return long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
+			strings.ContainsAny(a.Text, "apo")
+	})
+}
+
+// textsOnly reports an xargs with a program that prints its words, whatever they are.
+func (w *walker) textsOnly(at int, words []Word) bool {
+	if w.readsElsewhere(at, words) {
+		return false
+	}
+	inner := Command{}
+	w.fill(&inner, words)
+	s := inner.spec()
+	return s != nil && s.read && s.operands == texts && s.says && !s.first && inner.Name != "true" && len(inner.Doubts) == 0
 }
 
 // doubtNames doubts a command that is given names of files with secrets.

@@ -198,6 +198,7 @@ func plumbing(c *Command) string {
 
 // onlyReads says why a command may do more than read.
 func onlyReads(c *Command, p workdirs) string {
+	c, p.reads = c.subFirst(), true
 	s, n := c.reading()
 	switch {
 	case c.Program.Text != c.Name || c.built:
@@ -225,7 +226,11 @@ var versioned = map[string]string{"node": "--version -v", "npm": "--version -v",
 	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
 	"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
 	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
-	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version"}
+	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version", "protoc": "--version",
+	"sed": "--version", "awk": "--version", "gawk": "--version", "find": "--version", "sort": "--version",
+	"diff": "--version", "less": "--version", "ldd": "--version", "ld": "--version", "rsync": "--version",
+	"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",
+	"shellcheck": "--version", "unzip": "-v", "zip": "-v", "xxd": "--version -v", "dig": "-v"}
 
 func printsVersion(c *Command) bool {
 	return len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text)

@@ -367,6 +367,9 @@ func hasBraces(x *syntax.Word) bool {
 // braces expands plain lists like a{b,c}d. It gives up on everything that a shell might read differently: sequences,
 // empty elements, lone braces, quotes, or more than maxBraces words.
 func braces(s string) (out []string, ok bool) {
+	if m := numberRange().FindStringSubmatch(s); m != nil {
+		return numbered(m[1], m[2], m[3], m[4])
+	}
 	if strings.Count(s, "{") > 6 || strings.Contains(s, "..") || !braceChars().MatchString(s) {
 		return nil, false
 	}
@@ -388,6 +391,25 @@ func braces(s string) (out []string, ok bool) {
 			return nil, false
 		}
 		out = append(out, combine(s[:open], middles, tails)...)
+	}
+	return out, true
+}
+
+var numberRange = lazy.Regexp(`^([A-Za-z0-9_./=-]*)\{(0|[1-9]\d{0,3})\.\.(0|[1-9]\d{0,3})\}([A-Za-z0-9_./=-]*)$`)
+
+// numbered expands a range of numbers like {1..5}.
+func numbered(head, from, to, tail string) (out []string, ok bool) {
+	i, _ := strconv.Atoi(from)
+	last, _ := strconv.Atoi(to)
+	step := 1
+	if last < i {
+		step = -1
+	}
+	if (last-i)*step >= maxBraces {
+		return nil, false
+	}
+	for ; i != last+step; i += step {
+		out = append(out, head+strconv.Itoa(i)+tail)
 	}
 	return out, true
 }

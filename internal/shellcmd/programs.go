@@ -253,7 +253,7 @@ var fileRows = []row{
 	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero",
 		spec{operands: paths, globs: anyGlob}},
 	{"md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum", "b t z tag binary text zero",
-		spec{operands: paths}},
+		spec{operands: paths, globs: anyGlob}},
 	{"diff", "a b B c C= d E i I= N p q r s t T u U= w W= y Z brief recursive text unified? context? new-file " +
 		"ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-trailing-space ignore-matching-lines= " +
 		"report-identical-files side-by-side suppress-common-lines color? width= minimal show-c-function exclude= " +
@@ -297,13 +297,15 @@ const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name
 	"ignore-space-change ignore-blank-lines ignore-space-at-eol full-index abbrev? binary check exit-code quiet " +
 	"no-ext-diff no-textconv relative? src-prefix= dst-prefix= no-prefix text z find-renames? find-copies? " +
 	"compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= color-moved? no-color-moved " +
-	"color-moved-ws= "
+	"color-moved-ws= I= ignore-matching-lines= ignore-cr-at-eol no-relative no-indent-heuristic anchored= stat-width= " +
+	"stat-count= find-object= break-rewrites? irreversible-delete "
 
 const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? tags? remotes? max-count= skip= " +
 	"since= after= until= before= author= committer= grep= i E F P all-match invert-grep merges no-merges first-parent " +
 	"reverse topo-order date-order author-date-order date= pretty? format= abbrev-commit no-abbrev-commit follow L= c " +
 	"cc m full-history simplify-by-decoration ancestry-path cherry-pick left-right boundary no-walk? regexp-ignore-case " +
-	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= g walk-reflogs "
+	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= g walk-reflogs max-parents= " +
+	"min-parents= left-only right-only cherry cherry-mark sparse dense no-expand-tabs "
 
 // changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
 var changeRows = []row{
@@ -320,7 +322,7 @@ var gitRows = []row{
 		"ignore-submodules? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames?", gitMixed},
 	{"git log|show|reflog show", gitLog, gitPretty},
 	{"git reflog", gitLog, spec{max: -1, count: true, pretty: true}},
-	{"git diff", gitShow + " cached staged merge-base 0 1 2 3 base ours theirs", gitMixed},
+	{"git diff", gitShow + " cached staged merge-base no-index 0 1 2 3 base ours theirs", gitMixed},
 	{"git diff-tree|diff-index|diff-files", gitShow + " r t cached root no-commit-id m", gitPretty},
 	{"git branch", "a r v q i l vv all remotes verbose list show-current contains= no-contains= merged? no-merged? " +
 		"points-at= sort= format= color? no-color column? no-column ignore-case abbrev? no-abbrev",
@@ -337,6 +339,15 @@ var gitRows = []row{
 	{"git blame|annotate", "b c e f l L= n p s t w M C root show-stats line-porcelain porcelain show-name show-number " +
 		"show-email date= since= abbrev? first-parent reverse", gitMixed},
 	{"git remote", "v verbose", spec{max: -1, first: true}},
+	{"git remote show", "", spec{max: -1}}, // with a name it asks the other machine
+	{"git bisect log", "", spec{max: -1}},
+	{"git notes list", "", gitMixed},
+	{"git cherry", "v abbrev?", gitMixed},
+	{"git range-diff", gitShow + " creation-factor= left-only right-only", gitMixed},
+	{"git fsck", "full no-full unreachable dangling no-dangling strict progress no-progress connectivity-only root tags " +
+		"no-reflogs", spec{max: -1}},
+	{"git archive", "l list", spec{max: -1, check: needs("it makes an archive", "l", "list")}},
+	{"git var", "", spec{operands: texts, max: 1}},
 	{"git remote get-url", "all push", spec{operands: texts, max: 1}},
 	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent dirty? " +
 		"broken? debug", gitMixed},
@@ -354,7 +365,7 @@ var gitRows = []row{
 			"color? no-color", gitMixed},
 	{"git check-attr", "a all z cached", gitMixed},
 	{"git hash-object", "t= no-filters", gitMixed},
-	{"git cat-file", "t s e p", gitMixed},
+	{"git cat-file", "t s e p batch-check? batch-all-objects unordered", gitMixed},
 	{"git rev-list", gitLog + " count objects", gitPretty},
 	{"git merge-base", "a all is-ancestor fork-point octopus independent", gitMixed},
 	{"git name-rev", "name-only tags refs= always no-undefined", gitMixed},
@@ -563,11 +574,11 @@ var useRows = []row{
 		spec{operands: paths, check: checkUnpacks}},
 	{"bc", "i l q s w interactive mathlib quiet standard warn", spec{operands: paths}},
 	{"tar", "", spec{raw: true, operands: texts, check: checkTar}},
-	{"unzip", "h l q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
+	{"unzip", "h l p q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
 	{"zipinfo", "1 2 h l m s t v z", spec{operands: mixed}},
 	{"tokei", "f files s= t= sort= type= no-ignore hidden", spec{operands: paths}},
 	{"printenv", "0 null", spec{operands: texts, check: checkPrintenv}},
-	{"lsof", "a b i l n P R t w c= d= g= p= s= u=", spec{operands: texts, check: plainOperands}},
+	{"lsof", "a b i? l n P R t w c= d= g= p= s? u=", spec{operands: texts, check: plainOperands}},
 	{"ss", "0 4 6 a b e E H i l m n o O p r s t u w x all extended info ipv4 ipv6 listening memory no-header numeric " +
 		"oneline options processes resolve summary tcp udp unix", spec{operands: texts}},
 	{"netstat", "a e g i l n o p r s t u w x all extend groups interfaces listening numeric program route statistics " +
@@ -579,16 +590,13 @@ var useRows = []row{
 	{"npm root|prefix|bin", "g global", spec{max: -1}},
 	{"npm ls|list|ll", "a g l p all global long parseable json depth= omit= include= prod",
 		spec{operands: texts, check: plainOperands}},
-	{"docker|podman ps", "a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
-	{"docker|podman images", "a f= q all digests filter= format= no-trunc quiet", spec{operands: texts}},
-	{"docker|podman logs", "f n= t details since= tail= timestamps until=", spec{operands: texts}},
-	{"docker|podman top", "", spec{operands: texts, max: 1}}, // what follows the container is for ps, as e is
-	{"docker|podman port|diff|history|version|info", "f= q format= no-trunc quiet", spec{operands: texts}},
 }
 
 var useSpecs = sync.OnceValue(func() map[string]*spec {
 	m := map[string]*spec{}
-	addRows(m, useRows, true)
+	for _, list := range append([][]row{useRows}, inspectRows...) {
+		addRows(m, list, true)
+	}
 	return m
 })
 

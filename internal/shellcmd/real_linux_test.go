@@ -22,8 +22,11 @@ import (
 // program may run.
 
 // untried are left out: if their judgement were wrong, they would change this machine and not the folder, or wait.
-// Git has a test in the shell plugin, which turns off what a repository's settings name.
-var untried = strings.Fields("date hostname sleep git")
+// Git has a test in the shell plugin, which turns off what a repository's settings name. Others have their effects on
+// other machines and on services, wait for them, or keep caches in the home folder, which is the folder here.
+var untried = strings.Fields("date hostname sleep git docker podman kubectl helm terraform tofu gh aws systemctl " +
+	"journalctl timedatectl hostnamectl localectl apt apt-cache dpkg brew conda pyenv gem npm mpstat iostat vmstat top " +
+	"dmesg")
 
 // traps are words that make some program write or run.
 var traps = strings.Fields("-o -O -i -w -e -f -r -R -s -S -x -X -p -d -D -m -T -k -u -ok ./-x -- - + -o=out " +

@@ -105,7 +105,7 @@ func harm(c *Command, p workdirs) string {
 	if c.severe {
 		return strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
 	}
-	if why := harmful[c.Name]; why != "" {
+	if why := harmful[c.Name]; why != "" && onlyReads(c, p) != "" {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {

@@ -283,7 +283,7 @@ func (w *walker) interpreted(at int) {
 		}
 		return
 	}
-	if plainAwk(&c) {
+	if plainAwk(&c) || literalProgram(&c) {
 		return
 	}
 	if why := asText(r.text, c.Args); why != "" {

@@ -200,11 +200,18 @@ func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	name := w.all.commands[at].Name
 	var assigns []string
+	from, shows := len(w.all.commands), true
 	for r.assigns && len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
-		assigns = append(assigns, rest[0].Text[:strings.IndexByte(rest[0].Text, '=')])
-		rest = rest[1:]
+		variable, value, _ := strings.Cut(rest[0].Text, "=")
+		shows = shows && rest[0].Static && slices.Contains(showing, variable) && shown().MatchString(value)
+		assigns, rest = append(assigns, variable), rest[1:]
 	}
 	switch {
+	case shows && len(assigns) > 0 && len(rest) > 0 && r.added == "":
+		w.inner(at, name, rest, "", depth)
+		w.all.commands[from].Assigns = assigns
+	case len(rest) > 0 && name == "xargs" && w.textsOnly(at, rest):
+		w.inner(at, name, rest, "", depth)
 	case len(rest) > 0 && name == "xargs" && w.passesFileNames(at, rest):
 		from := len(w.all.commands)
 		w.inner(at, name, rest, "", depth)

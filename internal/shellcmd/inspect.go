@@ -1,0 +1,438 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// inspectRows are read-only uses of programs that manage containers, clusters, services, packages and accounts. Like
+// useRows they count for reading alone. None of them lets the workspace name a program or a server, and none shows
+// secrets as such: what only one of these keeps apart (docker inspect without a format, kubectl get secret) is asked about.
+var inspectRows = [][]row{containerRows, clusterRows, serviceRows, packageRows, accountRows, binaryRows}
+
+var containerRows = []row{
+	{"docker|podman ps|container ls|container list|container ps",
+		"a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
+	{"docker|podman images|image ls|image list", "a f= q all digests filter= format= no-trunc quiet",
+		spec{operands: texts}},
+	{"docker|podman logs|container logs", "f n= t follow details since= tail= timestamps until=", spec{operands: texts}},
+	{"docker|podman top|container top", "", spec{operands: texts, max: 1}}, // what follows is for ps, as e is
+	{"docker|podman port|diff|history|image history|container port|container diff|version|info",
+		"f= q format= no-trunc quiet", spec{operands: texts}},
+	{"docker|podman network ls|network list|volume ls|volume list|context ls|system df|image df|plugin ls|buildx ls",
+		"f= q v filter= format= no-trunc quiet verbose", spec{max: -1}},
+	{"docker|podman network inspect|volume inspect", "f= format=", spec{operands: texts}},
+	{"docker|podman inspect|container inspect|image inspect", "f= format= s size type=",
+		spec{operands: texts, check: checkInspect}},
+	{"docker|podman stats|container stats", "a all format= no-stream no-trunc",
+		spec{operands: texts, check: needs("it does not end", "no-stream")}},
+}
+
+const kubectlCommon = " n= namespace= context= o= output= no-headers l= selector= "
+
+var clusterRows = []row{
+	{"kubectl get", kubectlCommon + "A L= w all-namespaces sort-by= show-labels watch? field-selector= chunk-size= " +
+		"ignore-not-found show-kind label-columns=", spec{operands: texts, check: checkKubectl}},
+	{"kubectl describe", kubectlCommon + "A all-namespaces show-events?", spec{operands: texts, check: checkKubectl}},
+	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers prefix " +
+		"follow limit-bytes=", spec{operands: texts, check: plainName}},
+	{"kubectl top", kubectlCommon + "A all-namespaces containers sort-by=", spec{operands: texts, check: plainName}},
+	{"kubectl version", "client output= o= short", spec{max: -1}},
+	{"kubectl config current-context|config get-contexts|config get-clusters|config get-users", "o= no-headers output=",
+		spec{max: -1}},
+	{"kubectl api-resources|api-versions|cluster-info", "o= output= namespaced? api-group= verbs= no-headers context=",
+		spec{max: -1}},
+	{"kubectl explain", "recursive api-version= output= context=", spec{operands: texts, check: plainName}},
+	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? q quiet " +
+		"A all-namespaces list", spec{operands: texts, check: checkKubectl}},
+	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed failed " +
+		"pending date reverse", spec{max: -1}},
+	{"helm history|status", "n= namespace= o= output= max= revision=", spec{operands: texts, check: plainName}},
+	{"helm version", "short", spec{max: -1}},
+	{"helm repo list", "o= output=", spec{max: -1}},
+	{"helm search repo", "l versions version= o= output=", spec{operands: texts, check: plainName}},
+	{"terraform|tofu version", "json", spec{max: -1, oneDash: true}},
+	{"terraform|tofu fmt", "check diff recursive", spec{operands: paths, oneDash: true, check: checkFormat}},
+}
+
+var serviceRows = []row{
+	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
+		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
+		"system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
+	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= priority= " +
+		"output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full no-full " +
+		"catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},
+	{"dmesg", "T H x k u l= e t r human ctime level= facility= since= until= nopager color? reltime notime raw kernel",
+		spec{max: -1}},
+	{"timedatectl|hostnamectl|localectl", "no-pager", spec{max: -1}},
+	{"top", "b n= d= u= U= p= o= l= s= c H i S E= e= w? 1", spec{max: -1, check: needs("it waits for keys", "b", "l")}},
+	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count",
+		spec{operands: texts, max: 1}},
+	{"pidof", "s x", spec{operands: texts}},
+	{"pstree", "a c g h l n p s t T u", spec{operands: texts, max: 1}},
+	{"w", "h s f i o u", spec{operands: texts, max: 1}},
+	{"who", "a b d H l m p q r s t T u all boot heading count", spec{max: -1}},
+	{"last", "n= a d F i R w x", spec{operands: texts, count: true}},
+	{"vmstat|iostat|mpstat", "a d D f m s S= t w x h k c y z", spec{operands: texts, max: 2, check: checkRounds}},
+	{"lscpu", "a b c e? p? x J all bytes json extended? parse? hex", spec{max: -1}},
+	{"lsblk", "a b d f i J l m n o= O p P r t x= all bytes fs json list output= paths noheadings nodeps sort= output-all",
+		spec{operands: texts}},
+	{"lsmem|lspci|lsusb", "v k n t m", spec{max: -1}},
+	{"lsmod|arch|sw_vers", "", spec{max: -1}},
+	{"lsb_release", "a c d i r s all short", spec{max: -1}},
+	{"findmnt", "a l D J o= t= n all list df json output= types= noheadings", spec{operands: texts}},
+	{"mount", "l", spec{max: -1}},
+	{"ip", "4 6 0 br brief c color? d details s stats statistics j json p pretty o oneline h human",
+		spec{operands: texts, oneDash: true, check: checkIP}},
+	{"ifconfig", "a s v", spec{operands: texts, max: 1}},
+	{"getconf", "a", spec{operands: texts, max: 2}},
+	{"getent passwd|group|services|protocols", "", spec{operands: texts}},
+	{"ulimit", "a c d f H l m n p q r s S t u v x", spec{max: -1}},
+	{"cal|ncal", "1 3 j y h w b", spec{operands: texts, digits: true, check: checkNumbers}},
+}
+
+var packageRows = []row{
+	{"dpkg", "l L s S p list listfiles status search get-selections print-architecture",
+		spec{operands: texts, check: needs("it shows no package", "l", "L", "s", "S", "p", "list", "listfiles", "status",
+			"search", "get-selections", "print-architecture")}},
+	{"dpkg-query", "l L s S p W f= list listfiles status search show showformat=", spec{operands: texts}},
+	{"apt list|show|policy|search|depends|rdepends", "installed upgradable a all-versions names-only",
+		spec{operands: texts, check: plainOperands}},
+	{"apt-cache policy|show|search|depends|rdepends|madison|showpkg|stats", "n names-only installed",
+		spec{operands: texts, check: plainOperands}},
+	{"rpm", "-qa -qi -ql -qf -qR -qc -qd -qs", spec{operands: texts, check: checkRPM}},
+	{"brew list|ls|leaves", "1 versions cask formula", spec{operands: texts, check: plainOperands}},
+	{"gem list", "l i local", spec{operands: texts, check: plainOperands}},
+	{"conda list|info|env list", "e n= envs json export name=", spec{operands: texts, check: plainOperands}},
+	{"pyenv version|versions", "bare", spec{max: -1}},
+	{"npm config get", "g location=", spec{operands: texts, max: 1, check: checkNPMSetting}},
+}
+
+const ghCommon = " json= q= jq= R= repo= L= limit= "
+
+// The options of gh that open a browser, fetch files or show tokens are left out, and so is gh api.
+var accountRows = []row{
+	{"gh pr list|issue list|run list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= w= b= e= u= " +
+		"state= label= assignee= author= base= head= search= draft workflow= branch= event= user= status= all",
+		spec{operands: texts, max: -1, check: checkGH}},
+	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view",
+		ghCommon + "c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
+		spec{operands: texts, max: 1, check: checkGH}},
+	{"gh repo view", "json= q= jq= b= branch=", spec{operands: texts, max: 1, check: checkGH}},
+	{"gh auth status", "h= hostname= a active", spec{max: -1}},
+	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= cluster= " +
+		"cluster-name= name= names= services= stack-name= repository-name= db-instance-identifier= vpc-ids= group-ids= " +
+		"image-ids= owners= role-name= user-name= table-name= log-group-name-prefix= recursive human-readable summarize",
+		spec{operands: texts, oneDash: false, check: checkAWS}},
+}
+
+var binaryRows = []row{
+	{"readelf", "a h l S s r d V W n e A file-header program-headers section-headers sections segments syms symbols dynamic " +
+		"relocs notes version-info wide all headers dyn-syms x= p=", spec{operands: paths, check: noLists}},
+	{"objdump", "d D f h p r R s t T x C w j= M= disassemble disassemble-all file-headers section-headers headers " +
+		"private-headers syms dynamic-syms demangle section= no-show-raw-insn start-address= stop-address=",
+		spec{operands: paths, check: noLists}},
+	{"size", "A B d o x t format= totals", spec{operands: paths, check: noLists}},
+	{"zgrep|zegrep|zfgrep", "c i n v E F h H l L o q w x A= B= C= m= e=", spec{operands: firstText}},
+	{"openssl x509", "noout text subject issuer dates startdate enddate serial fingerprint pubkey modulus purpose sha1 " +
+		"sha256 sha384 sha512 in= inform= ext= email ocsp_uri hash subject_hash issuer_hash alias nameopt= certopt= " +
+		"checkend= checkhost= checkip=", spec{max: -1, oneDash: true, check: checkCertificate}},
+	{"openssl req|crl", "noout text subject issuer verify in/ inform= pubkey modulus lastupdate nextupdate",
+		spec{max: -1, oneDash: true, check: needs("it asks for a new one", "in")}},
+	{"openssl version", "a v d p o b f", spec{max: -1, oneDash: true}},
+	{"openssl dgst|sha256|sha1|sha384|sha512|md5", "sha1 sha256 sha384 sha512 md5 r c hex",
+		spec{operands: paths, oneDash: true}},
+	{"openssl rand", "hex base64", spec{operands: texts, oneDash: true, max: 1, check: checkNumbers}},
+	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
+	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
+	{"node", "p= print=", spec{max: -1, check: checkLiteral}},
+	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color=", spec{operands: paths}},
+	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git", spec{operands: paths}},
+}
+
+// yqOptions are those of both programs of that name. With -s one splits into files.
+const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit-status null-input no-colors prettyPrint " +
+	"no-doc unwrapScalar? output-format= input-format= indent= colors yaml-output"
+
+// globalOptions may be before a sub-command, and mean the same behind it. With = those with a value.
+var globalOptions = map[string][]string{
+	"kubectl":   strings.Fields("-n= --namespace= --context="),
+	"helm":      strings.Fields("-n= --namespace="),
+	"systemctl": strings.Fields("--user --system --no-pager -q --quiet"),
+	"aws":       strings.Fields("--region= --profile= --output= --query= --no-cli-pager"),
+}
+
+// subFirst is the command with such options behind its sub-command.
+func (c *Command) subFirst() *Command {
+	known, moved := globalOptions[c.Name], 0
+	for moved < len(c.Args) && c.Args[moved].Static && strings.HasPrefix(c.Args[moved].Text, "-") {
+		name, _, attached := strings.Cut(c.Args[moved].Text, "=")
+		switch {
+		case slices.Contains(known, name+"=") && attached, slices.Contains(known, c.Args[moved].Text):
+			moved++
+		case slices.Contains(known, name+"=") && moved+1 < len(c.Args):
+			moved += 2
+		default:
+			return c
+		}
+	}
+	sub := moved
+	for sub < len(c.Args) && sub < moved+2 && c.Args[sub].Static && !strings.HasPrefix(c.Args[sub].Text, "-") {
+		sub++
+	}
+	if moved == 0 {
+		return c
+	}
+	out := *c
+	out.Args = slices.Concat(c.Args[moved:sub], c.Args[:moved], c.Args[sub:])
+	return &out
+}
+
+// needs is a check for one of some options.
+func needs(why string, options ...string) func(*invocation) string {
+	return func(u *invocation) string {
+		if !u.has(options...) {
+			return why
+		}
+		return ""
+	}
+}
+
+// plainName requires operands and values that name something by letters.
+func plainName(u *invocation) string {
+	for _, x := range u.plainWords() {
+		if strings.Contains(x, "://") || strings.Contains(x, "..") || strings.HasPrefix(x, "@") || strings.HasPrefix(x, "/") {
+			return shorten(x) + " is more than a name"
+		}
+	}
+	return ""
+}
+
+// plainWords are the operands, and the values of options.
+func (u *invocation) plainWords() (out []string) {
+	for _, o := range u.operands {
+		out = append(out, o.Text)
+	}
+	for _, g := range u.given {
+		out = append(out, g.value.Text)
+	}
+	return out
+}
+
+var (
+	// shownFields are what a format of docker inspect may show: not the environment, and nothing that holds it.
+	shownFields = lazy.Regexp(`^((json|len|println) )?\(?(\.(State|NetworkSettings|HostConfig|Mounts|Name|Id|ID|Created|Image|` +
+		`RestartCount|Driver|Platform|Size|SizeRw|SizeRootFs|Architecture|Os|RepoTags|RepoDigests|RootFS|LogPath)(\.\w+)*|` +
+		`\.Config\.(Image|Labels|ExposedPorts|Hostname|User|WorkingDir|Volumes|Healthcheck)(\.\w+)*)\)?$`)
+	rangeOf     = lazy.Regexp(`^range (\$\w+, ?\$\w+ ?:= ?)?\.(NetworkSettings\.(Networks|Ports)|Mounts|RepoTags|RepoDigests|HostConfig\.\w+)$`)
+	insideRange = lazy.Regexp(`^(json )?(\.[A-Z]\w*(\.\w+)*|\.|\$\w+(\.\w+)*)$`)
+	actions     = lazy.Regexp(`\{\{-?\s*(.*?)\s*-?\}\}`)
+)
+
+// checkInspect requires a format that shows a few fields: all of an object has the container's environment.
+func checkInspect(u *invocation) string {
+	const why = "it may show the environment of a container"
+	if !u.has("f", "format") {
+		return why
+	}
+	for _, g := range u.given {
+		if g.name != "f" && g.name != "format" {
+			continue
+		}
+		text, inRange := g.value.Text, false
+		for _, m := range actions().FindAllStringSubmatch(text, -1) {
+			switch action := m[1]; {
+			case rangeOf().MatchString(action):
+				inRange = true
+			case action == "end":
+				inRange = false
+			case inRange && insideRange().MatchString(action), shownFields().MatchString(action):
+			default:
+				return why
+			}
+		}
+		if rest := actions().ReplaceAllString(text, ""); strings.Contains(rest, "{{") || text == "json" {
+			return why
+		}
+	}
+	return ""
+}
+
+var kubectlOutput = lazy.Regexp(`^=?(wide|name|json|yaml|(jsonpath|jsonpath-as-json|go-template|custom-columns|template)=.*)$`)
+
+// checkKubectl refuses secrets, in any spelling of the type, and formats from files.
+func checkKubectl(u *invocation) string {
+	if len(u.operands) == 0 && u.command.Args[0].Text != "auth" {
+		return "it names nothing to show"
+	}
+	for _, x := range u.plainWords() {
+		if lower := strings.ToLower(x); strings.Contains(lower, "secret") || strings.Contains(lower, "token") {
+			return shorten(x) + " may hold secrets"
+		}
+	}
+	for _, g := range u.given {
+		if (g.name == "o" || g.name == "output") && !kubectlOutput().MatchString(g.value.Text) {
+			return "the format " + shorten(g.value.Text) + " is not known"
+		}
+	}
+	return plainName(u)
+}
+
+// checkFormat requires -check, and not -check=false.
+func checkFormat(u *invocation) string {
+	for _, a := range u.command.Args[1:] {
+		if strings.Contains(a.Text, "=") {
+			return unknownOption(a.Text, u.command.Name)
+		}
+	}
+	return needs("it writes", "check")(u)
+}
+
+// checkRounds requires an end: how often, too, where the time between is given.
+func checkRounds(u *invocation) string {
+	if len(u.operands) == 1 {
+		return "it does not end"
+	}
+	return checkNumbers(u)
+}
+
+var (
+	ipObjects = strings.Fields("a addr address l link r route ru rule n neigh neighbor neighbour maddress")
+	ipShows   = strings.Fields("show list ls get")
+)
+
+// checkIP accepts showing. Verbs may be cut short, and f is flush.
+func checkIP(u *invocation) string {
+	if len(u.operands) == 0 || !slices.Contains(ipObjects, u.operands[0].Text) ||
+		len(u.operands) > 1 && !slices.Contains(ipShows, u.operands[1].Text) {
+		return "ip may change something"
+	}
+	return ""
+}
+
+// checkRPM requires a query of what is installed.
+func checkRPM(u *invocation) string {
+	if len(u.given) != 1 {
+		return "it is no query"
+	}
+	return plainOperands(u)
+}
+
+var npmSettings = lazy.Regexp(`^(registry|prefix|cache|globalconfig|userconfig|node-version|engine-strict|save-exact|init-license)$`)
+
+func checkNPMSetting(u *invocation) string {
+	if len(u.operands) != 1 || !npmSettings().MatchString(u.operands[0].Text) {
+		return "the setting may hold secrets"
+	}
+	return ""
+}
+
+var (
+	ghOperand = lazy.Regexp(`^(#?\d+|[A-Za-z0-9][\w.-]*(/[\w.-]+){0,2})$`)
+	ghRepo    = lazy.Regexp(`^[\w.-]+/[\w.-]+$`)
+)
+
+// checkGH refuses other hosts, and filters that look at the environment.
+func checkGH(u *invocation) string {
+	for _, o := range u.operands {
+		ok := ghOperand().MatchString(o.Text)
+		if u.command.Args[0].Text == "repo" {
+			ok = ghRepo().MatchString(o.Text)
+		}
+		if !ok || !o.Static {
+			return shorten(o.Text) + " may be on another host"
+		}
+	}
+	for _, g := range u.given {
+		switch {
+		case (g.name == "R" || g.name == "repo") && !ghRepo().MatchString(strings.TrimPrefix(g.value.Text, "=")):
+			return shorten(g.value.Text) + " may be on another host"
+		case (g.name == "q" || g.name == "jq") && jqReaches().MatchString(g.value.Text):
+			return "a jq filter that looks at more than its input"
+		}
+	}
+	return ""
+}
+
+// awsReads are the services whose descriptions hold no secrets, with the verbs that are known.
+var awsReads = map[string]string{
+	"sts": "get-caller-identity", "s3": "ls",
+	"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes describe-snapshots " +
+		"describe-images describe-regions describe-availability-zones describe-route-tables describe-addresses " +
+		"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways describe-key-pairs",
+	"ecs": "list-clusters list-services list-tasks describe-clusters describe-services",
+	"eks": "list-clusters list-nodegroups describe-cluster describe-nodegroup",
+	"rds": "describe-db-instances describe-db-clusters describe-db-snapshots",
+	"iam": "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
+	"ecr": "describe-repositories describe-images list-images", "elbv2": "describe-load-balancers describe-target-groups " +
+		"describe-target-health describe-listeners",
+	"logs": "describe-log-groups describe-log-streams", "cloudformation": "list-stacks describe-stacks describe-stack-events",
+	"autoscaling": "describe-auto-scaling-groups", "route53": "list-hosted-zones", "cloudwatch": "describe-alarms list-metrics",
+	"sns": "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
+	"acm": "list-certificates describe-certificate", "lambda": "list-layers", "configure": "list-profiles",
+}
+
+// checkAWS accepts these, without values that name a file or another server.
+func checkAWS(u *invocation) string {
+	if len(u.operands) < 2 || !slices.Contains(strings.Fields(awsReads[u.operands[0].Text]), u.operands[1].Text) {
+		return "it is not known to only read"
+	}
+	for _, x := range u.plainWords() {
+		if strings.Contains(x, "file:") || strings.Contains(x, "fileb:") || strings.Contains(x, "http") {
+			return shorten(x) + " is read from elsewhere"
+		}
+	}
+	return ""
+}
+
+// certificates are names that are secret, since a key may be with a certificate. openssl x509 shows the latter alone.
+var certificates = lazy.Regexp(`(?i)^[^/]*\.(pem|crt|cer|der)$`)
+
+func checkCertificate(u *invocation) string {
+	for _, g := range u.given {
+		if g.name != "in" {
+			continue
+		}
+		if base := path.Base(g.value.Text); certificates().MatchString(base) && !strings.Contains(strings.ToLower(base), "key") {
+			g.value.Text = path.Dir(g.value.Text) + "/x"
+		}
+		if why := u.workdirs.path(g.value); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// yqReaches are the operators of yq by which a filter does more than change its input.
+var yqReaches = lazy.Regexp(`(^|[^.\w])(load\w*|strenv|envsubst|system|eval|exec|filename|file_index|split_doc)\b`)
+
+// checkYq repeats the check of jq. A file in place of a filter is read as one, so it must be no secret either.
+func checkYq(u *invocation) string {
+	if why := checkJq(u); why != "" || len(u.operands) == 0 {
+		return why
+	}
+	if yqReaches().MatchString(u.operands[0].Text) {
+		return "a yq filter that looks at more than its input"
+	}
+	return u.workdirs.path(u.operands[0])
+}
+
+var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w .,:!-]*"|process\.(version|platform|arch|pid)\b|` +
+	`process\.versions\.\w+)*$`)
+
+// checkLiteral accepts a program of node that is a calculation.
+func checkLiteral(u *invocation) string {
+	if !literalProgram(u.command) {
+		return "it runs a program that is given as text"
+	}
+	return ""
+}
+
+// literalProgram reports node -p with a calculation.
+func literalProgram(c *Command) bool {
+	return c.Name == "node" && len(c.Args) == 2 && (c.Args[0].Text == "-p" || c.Args[0].Text == "--print") &&
+		c.Args[1].Static && plainExpression().MatchString(c.Args[1].Text) && !strings.Contains(c.Args[1].Text, "**")
+}
