@@ -85,7 +85,7 @@ func checkSed(u *invocation) string {
 }
 
 // A name after a dot, as in .env, is a field.
-var jqReaches = lazy.Regexp(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
+var jqReaches = lazy.Regexp(`(^|[^.\w]|\.\.)(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *invocation) string {
 	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
@@ -442,7 +442,8 @@ func checkPrintenv(u *invocation) string {
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
 var secretVariables = strings.Fields("_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH")
 
-// secretParts are the words of names that hold secrets, wherever they are in the name.
+// secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names in
+// loops.
 var secretParts = words("AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK " +
 	"PASSPHRASE APIKEY")
 
@@ -450,8 +451,9 @@ var secretParts = words("AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT
 func secretVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return redact.Name(name) || slices.ContainsFunc(strings.Split(upper, "_"), func(part string) bool {
-		return secretParts[part] && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
-	}) || slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
+		return secretParts[part] && name == upper && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
+	}) || strings.Contains(upper, "_KEY_") ||
+		slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 // plainOperands requires operands that are names, and neither paths nor addresses of files.

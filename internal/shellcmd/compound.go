@@ -411,7 +411,7 @@ func (w *walker) textsOnly(at int, words []Word) bool {
 	inner := Command{}
 	w.fill(&inner, words)
 	s := inner.spec()
-	return s != nil && s.read && s.operands == texts && s.says && !s.first && inner.Name != "true" && len(inner.Doubts) == 0
+	return s != nil && s.read && s.operands == texts && s.says && !s.first && len(inner.Doubts) == 0
 }
 
 // doubtNames doubts a command that is given names of files with secrets.

@@ -9,8 +9,8 @@ import (
 )
 
 // inspectRows are read-only uses of programs that manage containers, clusters, services, packages and accounts. Like
-// useRows they count for reading alone. None of them lets the workspace name a program or a server, and none shows
-// secrets as such: what only one of these keeps apart (docker inspect without a format, kubectl get secret) is asked about.
+// useRows they count for reading alone. None of them lets the workspace name a program or a server. Uses that show
+// secrets, such as docker inspect without a format and kubectl get secret, are left out.
 var inspectRows = [][]row{containerRows, clusterRows, serviceRows, packageRows, accountRows, binaryRows}
 
 var containerRows = []row{
@@ -37,8 +37,8 @@ var clusterRows = []row{
 	{"kubectl get", kubectlCommon + "A L= w all-namespaces sort-by= show-labels watch? field-selector= chunk-size= " +
 		"ignore-not-found show-kind label-columns=", spec{operands: texts, check: checkKubectl}},
 	{"kubectl describe", kubectlCommon + "A all-namespaces show-events?", spec{operands: texts, check: checkKubectl}},
-	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers prefix " +
-		"follow limit-bytes=", spec{operands: texts, check: plainName}},
+	{"kubectl logs", kubectlCommon + "f p c= tail= since= since-time= timestamps previous container= all-containers " +
+		"prefix follow limit-bytes=", spec{operands: texts, check: plainName}},
 	{"kubectl top", kubectlCommon + "A all-namespaces containers sort-by=", spec{operands: texts, check: plainName}},
 	{"kubectl version", "client output= o= short", spec{max: -1}},
 	{"kubectl config current-context|config get-contexts|config get-clusters|config get-users", "o= no-headers output=",
@@ -46,8 +46,8 @@ var clusterRows = []row{
 	{"kubectl api-resources|api-versions|cluster-info", "o= output= namespaced? api-group= verbs= no-headers context=",
 		spec{max: -1}},
 	{"kubectl explain", "recursive api-version= output= context=", spec{operands: texts, check: plainName}},
-	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? q quiet " +
-		"A all-namespaces list", spec{operands: texts, check: checkKubectl}},
+	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? " +
+		"q quiet A all-namespaces list", spec{operands: texts, check: checkKubectl}},
 	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed failed " +
 		"pending date reverse", spec{max: -1}},
 	{"helm history|status", "n= namespace= o= output= max= revision=", spec{operands: texts, check: plainName}},
@@ -62,13 +62,14 @@ var serviceRows = []row{
 	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
 		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
 		"system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
-	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= priority= " +
-		"output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full no-full " +
+	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= " +
+		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow " +
+		"full no-full " +
 		"catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},
 	{"dmesg", "T H x k u l= e t r human ctime level= facility= since= until= nopager color? reltime notime raw kernel",
 		spec{max: -1}},
 	{"timedatectl|hostnamectl|localectl", "no-pager", spec{max: -1}},
-	{"top", "b n= d= u= U= p= o= l= s= c H i S E= e= w? 1", spec{max: -1, check: needs("it waits for keys", "b", "l")}},
+	{"top", "b n= d= u= U= p= o= l= s= c H i S E= e= w? 1", spec{max: -1, check: checkTop}},
 	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count",
 		spec{operands: texts, max: 1}},
 	{"pidof", "s x", spec{operands: texts}},
@@ -115,23 +116,24 @@ const ghCommon = " json= q= jq= R= repo= L= limit= "
 
 // The options of gh that open a browser, fetch files or show tokens are left out, and so is gh api.
 var accountRows = []row{
-	{"gh pr list|issue list|run list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= w= b= e= u= " +
-		"state= label= assignee= author= base= head= search= draft workflow= branch= event= user= status= all",
+	{"gh pr list|issue list|run list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= w= b= e= " +
+		"u= state= label= assignee= author= base= head= search= draft workflow= branch= event= user= status= all",
 		spec{operands: texts, max: -1, check: checkGH}},
 	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view",
 		ghCommon + "c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
 		spec{operands: texts, max: 1, check: checkGH}},
 	{"gh repo view", "json= q= jq= b= branch=", spec{operands: texts, max: 1, check: checkGH}},
 	{"gh auth status", "h= hostname= a active", spec{max: -1}},
-	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= cluster= " +
-		"cluster-name= name= names= services= stack-name= repository-name= db-instance-identifier= vpc-ids= group-ids= " +
+	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= " +
+		"cluster= cluster-name= name= names= services= stack-name= repository-name= db-instance-identifier= vpc-ids= " +
+		"group-ids= " +
 		"image-ids= owners= role-name= user-name= table-name= log-group-name-prefix= recursive human-readable summarize",
 		spec{operands: texts, oneDash: false, check: checkAWS}},
 }
 
 var binaryRows = []row{
-	{"readelf", "a h l S s r d V W n e A file-header program-headers section-headers sections segments syms symbols dynamic " +
-		"relocs notes version-info wide all headers dyn-syms x= p=", spec{operands: paths, check: noLists}},
+	{"readelf", "a h l S s r d V W n e A file-header program-headers section-headers sections segments syms symbols " +
+		"dynamic relocs notes version-info wide all headers dyn-syms x= p=", spec{operands: paths, check: noLists}},
 	{"objdump", "d D f h p r R s t T x C w j= M= disassemble disassemble-all file-headers section-headers headers " +
 		"private-headers syms dynamic-syms demangle section= no-show-raw-insn start-address= stop-address=",
 		spec{operands: paths, check: noLists}},
@@ -154,8 +156,8 @@ var binaryRows = []row{
 }
 
 // yqOptions are those of both programs of that name. With -s one splits into files.
-const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit-status null-input no-colors prettyPrint " +
-	"no-doc unwrapScalar? output-format= input-format= indent= colors yaml-output"
+const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit-status null-input no-colors " +
+	"prettyPrint no-doc unwrapScalar? output-format= input-format= indent= colors yaml-output"
 
 // globalOptions may be before a sub-command, and mean the same behind it. With = those with a value.
 var globalOptions = map[string][]string{
@@ -199,6 +201,14 @@ func needs(why string, options ...string) func(*invocation) string {
 		}
 		return ""
 	}
+}
+
+// checkTop requires that it does not wait for keys, and no field with the variables of processes.
+func checkTop(u *invocation) string {
+	if strings.Contains(strings.ToUpper(strings.Join(u.plainWords(), " ")), "ENV") {
+		return "top may show the variables of processes"
+	}
+	return needs("it waits for keys", "b", "l")(u)
 }
 
 // plainName requires operands and values that name something by letters.
@@ -360,18 +370,23 @@ func checkGH(u *invocation) string {
 // awsReads are the services whose descriptions hold no secrets, with the verbs that are known.
 var awsReads = map[string]string{
 	"sts": "get-caller-identity", "s3": "ls",
-	"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes describe-snapshots " +
-		"describe-images describe-regions describe-availability-zones describe-route-tables describe-addresses " +
-		"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways describe-key-pairs",
+	"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
+		"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
+		"describe-addresses " +
+		"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways " +
+		"describe-key-pairs",
 	"ecs": "list-clusters list-services list-tasks describe-clusters describe-services",
 	"eks": "list-clusters list-nodegroups describe-cluster describe-nodegroup",
 	"rds": "describe-db-instances describe-db-clusters describe-db-snapshots",
 	"iam": "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
-	"ecr": "describe-repositories describe-images list-images", "elbv2": "describe-load-balancers describe-target-groups " +
+	"ecr": "describe-repositories describe-images list-images",
+	"elbv2": "describe-load-balancers describe-target-groups " +
 		"describe-target-health describe-listeners",
-	"logs": "describe-log-groups describe-log-streams", "cloudformation": "list-stacks describe-stacks describe-stack-events",
-	"autoscaling": "describe-auto-scaling-groups", "route53": "list-hosted-zones", "cloudwatch": "describe-alarms list-metrics",
-	"sns": "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
+	"logs":           "describe-log-groups describe-log-streams",
+	"cloudformation": "list-stacks describe-stacks describe-stack-events",
+	"autoscaling":    "describe-auto-scaling-groups", "route53": "list-hosted-zones",
+	"cloudwatch": "describe-alarms list-metrics",
+	"sns":        "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
 	"acm": "list-certificates describe-certificate", "lambda": "list-layers", "configure": "list-profiles",
 }
 
@@ -396,7 +411,8 @@ func checkCertificate(u *invocation) string {
 		if g.name != "in" {
 			continue
 		}
-		if base := path.Base(g.value.Text); certificates().MatchString(base) && !strings.Contains(strings.ToLower(base), "key") {
+		base := path.Base(g.value.Text)
+		if certificates().MatchString(base) && !strings.Contains(strings.ToLower(base), "key") {
 			g.value.Text = path.Dir(g.value.Text) + "/x"
 		}
 		if why := u.workdirs.path(g.value); why != "" {
@@ -407,7 +423,7 @@ func checkCertificate(u *invocation) string {
 }
 
 // yqReaches are the operators of yq by which a filter does more than change its input.
-var yqReaches = lazy.Regexp(`(^|[^.\w])(load\w*|strenv|envsubst|system|eval|exec|filename|file_index|split_doc)\b`)
+var yqReaches = lazy.Regexp(`(^|[^.\w]|\.\.)(load\w*|strenv|envsubst|system|eval|exec|filename|file_index|split_doc)\b`)
 
 // checkYq repeats the check of jq. A file in place of a filter is read as one, so it must be no secret either.
 func checkYq(u *invocation) string {
@@ -420,7 +436,8 @@ func checkYq(u *invocation) string {
 	return u.workdirs.path(u.operands[0])
 }
 
-var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w .,:!-]*"|process\.(version|platform|arch|pid)\b|` +
+var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w " +
+".,:!-]*"|process\.(version|platform|arch|pid)\b|` +
 	`process\.versions\.\w+)*$`)
 
 // checkLiteral accepts a program of node that is a calculation.

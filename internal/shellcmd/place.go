@@ -32,8 +32,9 @@ type workdirs struct {
 }
 
 // machineFiles describe the machine, alike for all users, and hold nothing that anyone would hide.
-var machineFiles = words("/etc/os-release /etc/lsb-release /etc/debian_version /etc/redhat-release /etc/alpine-release " +
-	"/etc/issue /usr/lib/os-release /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime")
+var machineFiles = words("/etc/os-release /etc/lsb-release /etc/debian_version /etc/redhat-release " +
+	"/etc/alpine-release /etc/issue /usr/lib/os-release /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg " +
+	"/proc/uptime")
 
 func (c Context) workdirs(dirs []string) workdirs {
 	root, dir := c.Root, c.Dir
