@@ -121,12 +121,12 @@ func (d *draft) marked() (Case, bool) {
 		came := false
 		for i := 0; i < len(d.cells); i++ {
 			c := d.cells[i]
-			switch {
-			case c.kind == deleted:
+			switch c.kind {
+			case deleted:
 				d.cells[i] = cell{kind: inserted, at: -1, new: "-" + c.old}
 				d.cells = slices.Insert(d.cells, i, c)
 				i++
-			case c.kind == kept:
+			case kept:
 				d.cells[i].new = " " + c.new
 			default:
 				d.cells[i].new, came = "+"+c.new, came || letters(c.new) > 0

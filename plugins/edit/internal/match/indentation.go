@@ -323,7 +323,7 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return r
 	}
-	other := byte(' ' + '\t' - char)
+	other := ' ' + '\t' - char
 	fresh := newSource(toLF([]byte(r.new)), nil)
 	was := make([]string, len(r.old.lines))
 	for i := range was {
