@@ -17,7 +17,7 @@ var blockHomes = map[string]string{ //nolint:gosec // "token" is a name
 const atTop = "at the top level of config.hcl"
 
 // attributeHomes say where attributes belong that are often written elsewhere.
-var attributeHomes = map[string]string{
+var attributeHomes = map[string]string{ //nolint:gosec // names of keys
 	"plugin_dirs": atTop, "floor": atTop, "lock": atTop, "default_timeout": atTop, "max_concurrency": atTop,
 	"error_message_limit": atTop,
 

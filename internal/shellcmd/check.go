@@ -12,14 +12,6 @@ import (
 
 // The checks examine what options and paths do not show: operands that are small programs, or that set things.
 
-func join(words []Word) string {
-	var b strings.Builder
-	for _, x := range words {
-		b.WriteString(x.Text + "\n")
-	}
-	return b.String()
-}
-
 // A sed script can write files (w) and run commands (e). These certainly do neither: printing and deleting lines that
 // are named by number or by a plain pattern, quitting, moving text between pattern and hold space, replacing without
 // the flags that do more, and blocks of these.

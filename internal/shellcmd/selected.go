@@ -140,8 +140,8 @@ func globsOf(option, text string) []string {
 func expressionGlobs(text string) (out []string) {
 	plain := strings.NewReplacer(".*", "*", ".+", "*", `\`, "")
 	if strings.Contains(text, "(") { // id_(rsa|dsa) is id_{rsa,dsa}
-		grouped := strings.NewReplacer("(?:", "{", "(", "{", "|", ",", ")", "}", "^", "", "$", "").Replace(plain.Replace(text))
-		out = append(out, grouped)
+		groups := strings.NewReplacer("(?:", "{", "(", "{", "|", ",", ")", "}", "^", "", "$", "")
+		out = append(out, groups.Replace(plain.Replace(text)))
 	}
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("|()^$", r) }) {
 		part = plain.Replace(part)
