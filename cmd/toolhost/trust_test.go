@@ -94,7 +94,7 @@ func TestProgramsThatWouldRun(t *testing.T) {
 		"a record": {"audit {\n  path = \"/var/log/r\"\n}", []string{"  record: writes to /var/log/r"}},
 		"rules": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
 			[]string{"Its rules may also allow calls without asking you."}},
-		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  plugin folder ", "gone cannot be read"}},
+		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  config.hcl:1: plugin folder ", "gone cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			writeConfig(t, "config.hcl", c.config)
