@@ -47,7 +47,7 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		limited.Init(ctx, time.Now().Add(timeout-c.previewTime))
 		defer limited.Cancel()
 		result, err := next(limited, c)
-		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !deadlinePassed(limited) || ctx.Err() != nil {
+		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil {
 			return result, err
 		}
 		e, shown := sdk.EndedError(limited), shownLimit(timeout)
@@ -68,12 +68,6 @@ func shownLimit(limit time.Duration) time.Duration {
 		digit *= 10
 	}
 	return limit.Round(digit)
-}
-
-// deadlinePassed tolerates a plugin that notices the deadline a moment before the host's timer does.
-func deadlinePassed(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < 10*time.Millisecond
 }
 
 // dispatch is the end of the chain: it calls the plugin.

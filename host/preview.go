@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -70,7 +71,7 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 		return &sdk.Preview{}, nil
 	case e == nil:
 		return shown, nil
-	case e.Code == sdk.CodeTimeout && deadlinePassed(limited) && ctx.Err() == nil:
+	case e.Code == sdk.CodeTimeout && callctx.DeadlinePassed(limited) && ctx.Err() == nil:
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool,
 			shownLimit(limit))
 	case e.Code == sdk.CodeTimeout && ctx.Err() == nil: // a timeout of the plugin's own

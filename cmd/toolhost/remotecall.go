@@ -51,10 +51,9 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 			g.explain("a host of its own, since --approve does not change the approval mode of the running one, " + r.info.Mode)
 			return errNoHost
 		}
-		again := true
-		err = g.callOn(ctx, r, args, arguments, timeout, person, f, &again)
-		if again {
-			err = g.callOn(ctx, r, args, arguments, timeout, person, f, new(bool))
+		err = g.callOn(ctx, r, args, arguments, timeout, person, f, false)
+		if errors.Is(err, errReadable) {
+			err = g.callOn(ctx, r, args, arguments, timeout, person, f, true)
 		}
 		r.close()
 		if !errors.Is(err, errNoHost) {
@@ -67,12 +66,13 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 	}
 }
 
-// callOn makes the call on a host. It sets again where the call is to be made once more, if that is asked for: see
-// readableNow.
+// errReadable means that the call is to be made once more, see readableNow.
+var errReadable = errors.New("the arguments can be read now")
+
+// callOn makes the call on a host. It returns errReadable for the first call alone.
 func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
-	timeout time.Duration, person io.Reader, f callFlags, again *bool) error {
-	mayRepeat, unread := *again, false
-	*again = false
+	timeout time.Duration, person io.Reader, f callFlags, again bool) error {
+	unread := false
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
 		switch {
@@ -117,8 +117,8 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	if e := result.Error; e != nil && e.Name == approvals.StoppedName {
 		return errNoHost // another host asks
 	}
-	if *again = mayRepeat && readableNow(unread, result); *again {
-		return nil
+	if !again && readableNow(unread, result) {
+		return errReadable
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})

@@ -36,7 +36,7 @@ func (r *reader) policies(top *hclfile.Body) {
 			layers[name], names[name] = &policy.Layer{Name: name}, hclfile.Names{}
 		}
 		in := top.Open(b, fmt.Sprintf("policy %q", hclfile.Brief(name)))
-		layers[name].Rules = append(layers[name].Rules, r.rules(in, names[name], layers[name].Rules)...)
+		layers[name].Rules = r.rules(in, names[name], layers[name].Rules)
 		in.Done()
 	}
 	for _, name := range layerNames {
@@ -46,20 +46,20 @@ func (r *reader) policies(top *hclfile.Body) {
 	}
 }
 
-// rules reads the rule blocks in a policy or a profile. Names and earlier are the layer's so far.
+// rules reads the rule blocks in a policy or a profile, and adds them to earlier. Names and earlier are the layer's so
+// far.
 func (r *reader) rules(in *hclfile.Body, names hclfile.Names, earlier []policy.Rule) []policy.Rule {
-	var out []policy.Rule
+	all := slices.Clone(earlier)
 	for _, b := range in.Blocks("rule") {
 		one := r.rule(in, b, names)
-		before := slices.Concat(earlier, out)
-		i := slices.IndexFunc(before, func(e policy.Rule) bool { return covers(e, one) })
-		if i >= 0 && one.Effect != before[i].Effect { // of a commands block it is ""
+		i := slices.IndexFunc(all, func(e policy.Rule) bool { return covers(e, one) })
+		if i >= 0 && one.Effect != all[i].Effect { // of a commands block it is ""
 			in.Warn(b.DefRange(), "rule %q decides nothing: rule %q at %s comes first, and matches all of its calls",
-				one.Name, before[i].Name, before[i].Source).WithHint("put it before that one, or remove it")
+				one.Name, all[i].Name, all[i].Source).WithHint("put it before that one, or remove it")
 		}
-		out = append(out, one)
+		all = append(all, one)
 	}
-	return out
+	return all
 }
 
 // covers reports whether the earlier rule matches whatever the other one does. It may miss some such rules, and finds

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -55,7 +56,8 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		case e == nil:
 		case e.Code == sdk.CodeCanceled && c.stopped(): // the plugin answered before the host abandoned the call
 			result.Error = withOutcome(p.lost(g, r, &client.BrokenError{Delivered: true, Err: errStopping}), e.Outcome)
-		case e.Code == sdk.CodeCanceled && outOfTime(ctx): // a plugin without a kit knows only that it was canceled
+		case e.Code == sdk.CodeCanceled && callctx.DeadlinePassed(ctx) && !errors.Is(ctx.Err(), context.Canceled):
+			// a plugin without a kit knows only that it was canceled
 			e.Code = sdk.CodeTimeout
 		case e.Code == sdk.CodeTool && e.Suggestion == "":
 			e.Suggestion = g.sandboxAdvice(e.Message)
@@ -79,15 +81,6 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 		outcome = sdk.OutcomeUnknown
 	}
 	return nil, died, withOutcome(p.lost(g, r, broken), outcome)
-}
-
-// outOfTime reports whether ctx has ended by its deadline, or is about to: a plugin may notice that first.
-func outOfTime(ctx context.Context) bool {
-	if err := ctx.Err(); err != nil {
-		return errors.Is(err, context.DeadlineExceeded)
-	}
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < 10*time.Millisecond
 }
 
 // Preview asks the plugin what a call would do.

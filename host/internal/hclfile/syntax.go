@@ -2,13 +2,14 @@ package hclfile
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Summaries of HCL's diagnostics.
@@ -86,9 +87,9 @@ func (r *Report) reword(d *hcl.Diagnostic, at *hcl.Range) (w wording) {
 }
 
 var (
-	colonAfter  = regexp.MustCompile(`^[A-Za-z_][\w-]*:`)
-	tomlHeading = regexp.MustCompile(`^\[+[\w."-]+\]`)
-	mergeMark   = regexp.MustCompile(`^(<{7}|={7}|>{7})`)
+	colonAfter  = lazy.Regexp(`^[A-Za-z_][\w-]*:`)
+	tomlHeading = lazy.Regexp(`^\[+[\w."-]+\]`)
+	mergeMark   = lazy.Regexp(`^(<{7}|={7}|>{7})`)
 )
 
 var openComment = wording{"this comment has no end", "add */"}
@@ -99,14 +100,14 @@ func otherFormat(before, after string) wording {
 	switch {
 	case strings.HasPrefix(after, "/*"):
 		return openComment
-	case mergeMark.MatchString(after):
+	case mergeMark().MatchString(after):
 		return wording{"this is a mark of an unfinished merge", "keep one version of the lines, and remove the marks"}
 	case strings.HasPrefix(after, "{") && strings.TrimSpace(before) == "":
 		return wording{"this is JSON, and the file has to be HCL",
 			form + ", without braces around the whole; `toolhost mcp import FILE` converts the MCP servers of a JSON file"}
-	case strings.HasPrefix(after, "---"), colonAfter.MatchString(after):
+	case strings.HasPrefix(after, "---"), colonAfter().MatchString(after):
 		return wording{"", form + ", with no colon: the file is HCL, not YAML"}
-	case tomlHeading.MatchString(after):
+	case tomlHeading().MatchString(after):
 		return wording{"", form + `, such as plugin "shell" { … }: the file is HCL, not TOML`}
 	}
 	return wording{}
