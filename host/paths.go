@@ -40,16 +40,22 @@ func (o *Options) checkRoots() error {
 	return nil
 }
 
-// maxProbes bounds the files and folders that are decided on for one call.
-const maxProbes = 20_000
+const (
+	// maxProbes bounds the files and folders that are decided on for one call.
+	maxProbes = 20_000
+	// maxEntries bounds those that are looked at to find links, for tools that are not PathAware: this takes a tenth of a
+	// decision.
+	maxEntries = 200_000
+)
 
 // decidePaths makes the decision on a call that names files and folders as strict as the decisions on what the paths
 // lead to: roots, targets of links, and the content of folders. If rules deny or ask about a part of a folder, a tool
 // that is PathAware leaves that part out; for other tools the strictest part decides.
 func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
 	c.leaveOut, c.roots = nil, nil
-	p := &pathDecider{snapshot: h, q: q, own: d.Effect, left: maxProbes,
-		aware: c.Definition.declared.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints}
+	p := &pathDecider{snapshot: h, q: q, own: d.Effect, left: maxProbes, entries: maxEntries,
+		linked: map[string]policy.Decision{},
+		aware:  c.Definition.declared.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints}
 	rules, able := h.options.Policy.(interface {
 		LooksAtPaths(q *policy.Query) bool
 	})
@@ -78,10 +84,12 @@ type pathDecider struct {
 	rules     bool   // there are rules about paths
 	workdir   string // without links
 	left      int    // of maxProbes
+	entries   int    // of maxEntries
 	roots     []string
 	leaveOut  []string
-	strictest policy.Decision // of the parts that are left out
-	tooManyIn string          // a folder with more parts than can be decided on
+	strictest policy.Decision            // of the parts that are left out
+	tooManyIn string                     // a folder with more parts than can be decided on
+	linked    map[string]policy.Decision // on the folders that links in folders lead to
 }
 
 // namedPaths are the paths in the arguments, by the names that file tools use; a tool that is PathAware defaults to
@@ -108,66 +116,147 @@ func (p *pathDecider) namedPaths() (out []string) {
 }
 
 func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision {
-	full := name
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(p.q.Workdir, name)
+	opened := filepath.FromSlash(name)
+	if !filepath.IsAbs(opened) {
+		opened = p.q.Workdir + string(filepath.Separator) + opened
 	}
-	full = filepath.Clean(full)
-	if p.aware && !isIn(full, p.q.Workdir) && !isIn(full, p.workdir) { // other tools do not use roots
-		d = p.decideRoot(d, full)
+	full := filepath.Clean(opened)
+	// Our tools clean a path before they follow its links; the system follows a link before the ".." behind it.
+	target := resolveLinks(full)
+	places := []string{full, target}
+	if other := resolveLinks(opened); other != target {
+		places = append(places, other)
+	}
+	if p.aware && p.isOutside(full) { // other tools do not use roots
+		for _, at := range places {
+			d = p.decideRoot(d, at)
+		}
 	}
 	if !p.rules {
 		return d
 	}
-	target := resolveLinks(full)
-	at := p.relative(target)
-	if at != p.relative(full) {
-		d = p.tighten(d, p.decide(policy.Path{Name: at}), name+" leads to "+at)
+	seen := shownIn(full, p.q.Workdir) // by the rules, in the arguments
+	for i, place := range places {
+		at := p.relative(place)
+		if at != seen && !slices.ContainsFunc(places[:i], func(other string) bool { return p.relative(other) == at }) {
+			d = p.tighten(d, p.decide(policy.Path{Name: at}), name+" leads to "+at)
+		}
 	}
-	info, err := os.Lstat(target)
-	if err != nil || !info.IsDir() {
-		return d
-	}
-	if all, sure := p.decideBelow(at); sure {
-		return p.tighten(d, all, "all that is in "+at)
-	}
-	before := len(p.leaveOut)
-	p.scan(target)
-	switch {
-	case p.tooManyIn != "":
-		return d.Tighten(policy.Step{Layer: "paths", Rule: "too_many", Matched: true, Effect: policy.Ask,
-			Reason: fmt.Sprintf("there are rules about paths, and more than %d files and folders in %s to look at; name a "+
-				"smaller folder", maxProbes, p.tooManyIn)})
-	case len(p.leaveOut) > before && !p.aware:
-		return p.tighten(d, p.strictest, at+" holds "+firstNames(p.leaveOut[before:]))
+	for _, folder := range places[1:] {
+		if info, err := os.Lstat(folder); err == nil && info.IsDir() {
+			d = p.decideFolder(d, folder)
+		}
 	}
 	return d
 }
 
-// scan finds the parts of a folder to leave out. It reads only folders for whose parts the rules decide differently.
-func (p *pathDecider) scan(full string) {
-	entries, err := os.ReadDir(full)
-	if err != nil {
-		return // the tool cannot read it either
+// decideFolder makes a decision as strict as those on what is in a folder.
+func (p *pathDecider) decideFolder(d policy.Decision, full string) policy.Decision {
+	at, before := p.relative(full), len(p.leaveOut)
+	all, sure := p.decideBelow(at)
+	switch {
+	case !sure:
+		p.scan(full)
+	case all.Effect.Stricter(p.own):
+		return p.tighten(d, all, "all that is in "+at)
+	case !p.aware:
+		p.findLinks(full)
 	}
-	for _, e := range entries {
-		if p.left--; p.left < 0 || len(p.leaveOut) >= wire.MaxPaths {
-			p.tooManyIn = p.relative(full)
-			return
-		}
+	if len(p.leaveOut) > before && !p.aware {
+		d = p.tighten(d, p.strictest, at+" holds "+firstNames(p.leaveOut[before:]))
+	}
+	if p.tooManyIn != "" {
+		// An answer for later calls, and --approve always, must not stand for what was not looked at.
+		return d.Tighten(policy.Step{Layer: "paths", Rule: "too_many", Matched: true, Effect: policy.AlwaysAsk,
+			Reason: fmt.Sprintf("there are rules about paths, and too many files and folders in %s to look at; name a smaller "+
+				"folder", p.tooManyIn)})
+	}
+	return d
+}
+
+// scan finds the parts of a folder to leave out. It decides only on what is in folders for whose parts the rules decide
+// differently.
+func (p *pathDecider) scan(full string) {
+	for _, e := range p.list(full, &p.left) {
 		child := filepath.Join(full, e.Name())
 		at := p.relative(child)
-		if p.leavesOut(at, p.decide(policy.Path{Name: at})) || !e.IsDir() {
-			continue
+		switch {
+		case p.leavesOut(at, p.decide(policy.Path{Name: at})):
+		case e.Type()&os.ModeSymlink != 0:
+			p.leavesOut(at, p.decideTarget(resolveLinks(child)))
+		case e.IsDir():
+			switch all, sure := p.decideBelow(at); {
+			case !sure:
+				p.scan(child)
+			case !p.leavesOut(at, all) && !p.aware:
+				p.findLinks(child)
+			}
 		}
-		if all, sure := p.decideBelow(at); sure {
-			p.leavesOut(at, all)
-			continue
-		}
-		if p.scan(child); p.tooManyIn != "" {
+		if p.tooManyIn != "" {
 			return
 		}
 	}
+}
+
+// findLinks finds the links in a folder to leave out, on whose own parts the rules decide as on the call. Tools that
+// are PathAware follow no links.
+func (p *pathDecider) findLinks(full string) {
+	for _, e := range p.list(full, &p.entries) {
+		child := filepath.Join(full, e.Name())
+		switch {
+		case e.Type()&os.ModeSymlink != 0:
+			p.leavesOut(p.relative(child), p.decideTarget(resolveLinks(child)))
+		case e.IsDir():
+			p.findLinks(child)
+		}
+		if p.tooManyIn != "" {
+			return
+		}
+	}
+}
+
+// list reads a folder, and takes its entries from what is left of a limit.
+func (p *pathDecider) list(full string, left *int) []os.DirEntry {
+	entries, err := os.ReadDir(full)
+	if err != nil {
+		return nil // the tool cannot read it either
+	}
+	if *left -= len(entries); *left < 0 || len(p.leaveOut) >= wire.MaxPaths {
+		p.tooManyIn = p.relative(full)
+		return nil
+	}
+	return entries
+}
+
+// decideTarget is the strictest decision on what a link in a folder leads to, and on what is in it. Tools that are
+// PathAware follow no links: for them it looks into no other folder.
+func (p *pathDecider) decideTarget(target string) policy.Decision {
+	if d, known := p.linked[target]; known {
+		return d
+	}
+	if p.left--; p.left < 0 {
+		p.tooManyIn = p.relative(filepath.Dir(target))
+		return policy.Decision{}
+	}
+	at := p.relative(target)
+	d := p.decide(policy.Path{Name: at})
+	p.linked[target] = d // for links in it that lead back
+	if info, err := os.Lstat(target); err != nil || !info.IsDir() {
+		return d
+	}
+	below, sure := p.decideBelow(at)
+	if !sure && !p.aware {
+		parts := *p
+		parts.leaveOut, parts.strictest = nil, policy.Decision{}
+		parts.scan(target)
+		p.left, p.entries, p.tooManyIn = parts.left, parts.entries, parts.tooManyIn
+		below = parts.strictest
+	}
+	if (sure || !p.aware) && below.Effect.Stricter(d.Effect) {
+		d = below
+	}
+	p.linked[target] = d
+	return d
 }
 
 // leavesOut adds a path to leave out if the rules are stricter about it than about the call.
@@ -202,13 +291,18 @@ func (p *pathDecider) tighten(d, by policy.Decision, what string) policy.Decisio
 		Reason: what + ": " + by.Why()})
 }
 
+// isOutside reports whether a path is outside of the work folder.
+func (p *pathDecider) isOutside(full string) bool {
+	return !isIn(full, p.q.Workdir) && !isIn(full, p.workdir)
+}
+
 // decideRoot makes a decision as strict as those on the roots that contain the path.
 func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision {
 	inmost := ""
 	var effect policy.Effect
 	for _, r := range p.options.Roots {
 		folder := filepath.Clean(r.Path)
-		if !isIn(full, folder) {
+		if !isIn(full, folder) && !isIn(full, resolveLinks(folder)) {
 			continue
 		}
 		if effect = policy.Strictest(effect, r.effect()); len(folder) > len(inmost) {
@@ -222,36 +316,65 @@ func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision
 		p.roots = append(p.roots, inmost)
 	}
 	for _, r := range p.options.Roots {
-		folder := filepath.Clean(r.Path)
-		if folder != full && isIn(folder, full) && r.effect().Stricter(effect) &&
-			!slices.Contains(p.leaveOut, filepath.ToSlash(folder)) {
-			p.leaveOut = append(p.leaveOut, filepath.ToSlash(folder))
+		if !r.effect().Stricter(effect) {
+			continue
+		}
+		for _, folder := range []string{filepath.Clean(r.Path), resolveLinks(r.Path)} {
+			name := filepath.ToSlash(folder)
+			if folder != full && isIn(folder, full) && !slices.Contains(p.leaveOut, name) {
+				p.leaveOut = append(p.leaveOut, name)
+			}
 		}
 	}
 	return d.Tighten(policy.Step{Layer: "roots", Rule: inmost, Effect: effect, Matched: true, Reason: full +
 		" lies outside of the work folder"})
 }
 
-// relative is a path in the form that rules match.
+// relative is a path in the form that rules match, also one in the work folder's own target.
 func (p *pathDecider) relative(full string) string {
-	for _, folder := range []string{p.q.Workdir, p.workdir} {
-		if isIn(full, folder) {
-			rel, _ := filepath.Rel(folder, full)
-			return filepath.ToSlash(rel)
-		}
+	if isIn(full, p.q.Workdir) {
+		return shownIn(full, p.q.Workdir)
+	}
+	return shownIn(full, p.workdir)
+}
+
+// shownIn is a path relative to a folder that it is in, or else as it is, with slashes.
+func shownIn(full, folder string) string {
+	if isIn(full, folder) {
+		full, _ = filepath.Rel(folder, full)
 	}
 	return filepath.ToSlash(full)
 }
 
-// resolveLinks returns a path without links, as far as it exists.
+// maxLinks is how many links resolveLinks follows, as the kernel does.
+const maxLinks = 40
+
+// resolveLinks returns a path without links, as the system opens it: a ".." is that of a link's target. What does not
+// exist is kept as it is, and a link that leads nowhere leads to what a program would make there.
 func resolveLinks(full string) string {
+	left := maxLinks
+	return resolveUpTo(full, &left)
+}
+
+func resolveUpTo(full string, left *int) string {
 	if target, err := filepath.EvalSymlinks(full); err == nil {
 		return target
 	}
-	if parent := filepath.Dir(full); parent != full {
-		return filepath.Join(resolveLinks(parent), filepath.Base(full))
+	trimmed := strings.TrimRight(full, string(filepath.Separator))
+	cut := strings.LastIndexByte(trimmed, filepath.Separator)
+	if cut < 0 || len(trimmed) <= len(filepath.VolumeName(full))+1 {
+		return filepath.Clean(full)
 	}
-	return full
+	parent := resolveUpTo(trimmed[:cut+1], left)
+	at := filepath.Join(parent, trimmed[cut+1:])
+	if link, err := os.Readlink(at); err == nil && *left > 0 {
+		*left--
+		if !filepath.IsAbs(link) {
+			link = parent + string(filepath.Separator) + link
+		}
+		return resolveUpTo(link, left)
+	}
+	return at
 }
 
 func isIn(full, folder string) bool {

@@ -85,9 +85,9 @@ func TestRulesAboutPathsApplyInFolders(t *testing.T) {
 		code      sdk.Code
 		leaveOut  []string
 	}{
-		"a folder":                   {inPrivate, true, `{"path":"."}`, "", []string{"private"}},
-		"none named":                 {inPrivate, true, `{}`, "", []string{"private"}},
-		"by its absolute path":       {inPrivate, true, fmt.Sprintf(`{"path":%q}`, dir), "", []string{"private"}},
+		"a folder":                   {inPrivate, true, `{"path":"."}`, "", []string{"alias", "private"}},
+		"none named":                 {inPrivate, true, `{}`, "", []string{"alias", "private"}},
+		"by its absolute path":       {inPrivate, true, fmt.Sprintf(`{"path":%q}`, dir), "", []string{"alias", "private"}},
 		"one without any":            {inPrivate, true, `{"path":"src"}`, "", nil},
 		"the part itself":            {inPrivate, true, `{"path":"private"}`, sdk.CodeDenied, nil},
 		"by a link":                  {inPrivate, true, `{"path":"alias"}`, sdk.CodeDenied, nil},
@@ -120,7 +120,66 @@ func TestRulesAboutPathsApplyInFolders(t *testing.T) {
 	}
 }
 
-// Where there are too many files to decide on, a person is asked.
+func linkTo(t *testing.T, target, link string) {
+	t.Helper()
+	if err := os.Symlink(filepath.FromSlash(target), link); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Links hide nothing from rules about paths: neither those on the way to the work folder or behind a "..", nor those in
+// a folder that a tool gets which may follow them.
+func TestRulesAboutPathsBehindLinks(t *testing.T) {
+	t.Parallel()
+	base := treeOf(t, "real/db/private/1.sql", "real/db/private/sub/x", "real/a/x", "real/b/c/y", "real/free/x", "real/s/t.key")
+	dir := filepath.Join(base, "real")
+	for link, target := range map[string]string{"../work": "real", "a/file": "../db/private/1.sql", "b/c/folder": "../../db/private",
+		"up": "db/private/sub", "new": "db/private/new/2.sql", "loop": "loop", "free/self": ".", "free/back": "..",
+		"s/other": "t.key"} {
+		linkTo(t, target, filepath.Join(dir, link))
+	}
+	private := pathRule(policy.Deny, func(name string) bool { return strings.HasPrefix(name, "db/private/") }, "db/private/")
+	keys := pathRule(policy.Deny, func(name string) bool { return strings.HasSuffix(name, ".key") }, "")
+	none := pathRule(policy.Deny, func(string) bool { return false }, "")
+	for name, c := range map[string]struct {
+		rule    policy.Rule
+		aware   bool
+		workdir string
+		path    string
+		denied  bool
+	}{
+		"the work folder's own target":   {private, true, "work", dir + "/db/private/1.sql", true},
+		"the same by dots":               {private, true, "work", "../real/db/private/1.sql", true},
+		"a folder by that target":        {private, true, "work", dir + "/db/private", true},
+		"another file by that target":    {private, true, "work", dir + "/a/x", false},
+		"behind a link and dots":         {private, false, "real", "up/../1.sql", true},
+		"the same, a new file":           {private, false, "real", "up/../3.sql", true},
+		"a link to a file to be made":    {private, false, "real", "new", true},
+		"a folder with a link to a file": {private, false, "real", "a", true},
+		"one with a link to a folder":    {private, false, "real", "b", true},
+		"for a tool that follows none":   {private, true, "real", "b", false},
+		"a link in a folder with others": {keys, false, "real", "s", true},
+		"a link to itself":               {private, false, "real", "loop", false},
+		"below it":                       {private, false, "real", "loop/loop/x", false},
+		"links to their own folder":      {none, false, "real", ".", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{c.rule}}))
+			_, p := pathAware(t, c.aware)
+			r := single(t, p, host.Options{Policy: rules}).Call(t.Context(), host.Call{Tool: "test__look",
+				Arguments: fmt.Appendf(nil, `{"path":%q}`, c.path), Workdir: filepath.Join(base, c.workdir)})
+			if c.denied {
+				failed(t, r, sdk.CodeDenied)
+			} else {
+				succeeded(t, r)
+			}
+		})
+	}
+}
+
+// Where there are too many files to decide on, a person is asked each time, and a tool that leaves nothing out is denied
+// what was found to be denied.
 func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,6 +206,16 @@ func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 		t.Error(e.Message)
 	}
 	succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{"path":"7"}`), Workdir: dir}))
+
+	d := must(h.Explain(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{}`), Workdir: dir}))
+	if d.Effect != policy.AlwaysAsk {
+		t.Errorf("the effect is %s", d.Effect)
+	}
+	first := must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{pathRule(policy.Deny, func(name string) bool { return name == "0/0" }, "")}}))
+	_, plain := pathAware(t, false)
+	failed(t, single(t, plain, host.Options{Policy: first}).Call(t.Context(),
+		host.Call{Tool: "test__look", Arguments: []byte(`{"path":"."}`), Workdir: dir}), sdk.CodeDenied)
 }
 
 // Roots are for tools that know of them, each with its effect, and the strictest of those that contain a path
@@ -156,6 +225,9 @@ func TestRoots(t *testing.T) {
 	work, data := t.TempDir(), treeOf(t, "a", "nested/b", "fresh/c")
 	roots := []host.Root{{Path: data, Effect: policy.Allow}, {Path: filepath.Join(data, "nested")},
 		{Path: filepath.Join(data, "fresh"), Effect: policy.AlwaysAsk}}
+	linkTo(t, "fresh/c", filepath.Join(data, "link"))
+	linkTo(t, "fresh", filepath.Join(data, "folder"))
+	linkTo(t, data, filepath.Join(work, "other"))
 	for name, c := range map[string]struct {
 		path     string
 		aware    bool
@@ -169,6 +241,8 @@ func TestRoots(t *testing.T) {
 			nil},
 		"nested":             {data + "/nested/b", true, policy.Ask, []string{data + "/nested"}, nil},
 		"asked about always": {data + "/fresh", true, policy.AlwaysAsk, []string{data + "/fresh"}, nil},
+		"by a link":          {data + "/link", true, policy.AlwaysAsk, []string{data, data + "/fresh"}, nil},
+		"in a linked folder": {data + "/folder/c", true, policy.AlwaysAsk, []string{data, data + "/fresh"}, nil},
 		"beside it":          {data + "x/a", true, policy.Allow, nil, nil},
 		"the work folder":    {work + "/a", true, policy.Allow, nil, nil},
 		"another tool":       {data + "/nested/b", false, policy.Allow, nil, nil},

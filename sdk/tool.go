@@ -55,8 +55,8 @@ type Tool struct {
 	// back reference, instead of refusing the tool.
 	ForeignSchema bool `json:"foreign_schema,omitempty"`
 	// PathAware is true for a tool that takes files and folders as the arguments path or paths, the work folder by
-	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part
-	// of a folder, the host refuses calls of other tools for that folder.
+	// default, that leaves out what Request.LeaveOut names, that follows no links in a folder, and that reads in
+	// Request.Roots. Where a rule denies a part of a folder, the host refuses calls of other tools for that folder.
 	PathAware bool `json:"path_aware,omitempty"`
 	// Extra is a JSON object of those members of the source's definition that no other field has, such as icons and
 	// _meta of an MCP server; at most 64 KiB.

@@ -112,11 +112,11 @@ type globResults struct {
 // hidden.
 func (f *globResults) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput,
 	filter walk.Filter) (left walk.LeftOut, err error) {
-	p, err := w.Find(cmp.Or(in.Path, "."))
+	named, err := w.Find(cmp.Or(in.Path, "."))
 	if err != nil {
 		return left, err
 	}
-	top, err := walk.Enter(w, p, filter)
+	top, err := walk.Enter(w, named, filter)
 	if err != nil {
 		return left, err
 	}
@@ -124,8 +124,14 @@ func (f *globResults) findIn(ctx context.Context, w *workspace.Root, pattern *na
 		return f.find(ctx, top, pattern)
 	}
 	top.Close()
-	if p, err = w.Find(path.Join(p.Path, pattern.folder)); err != nil || p.Info == nil || !p.Info.IsDir() {
+	p, err := w.Find(path.Join(named.Path, pattern.folder))
+	if err != nil || p.Info == nil || !p.Info.IsDir() {
 		return left, err
+	}
+	if within := named.Resolved(); within != "." && !strings.HasPrefix(p.Resolved()+"/", within+"/") {
+		// The host has decided on what path names, and on no other folder.
+		return left, badPattern("pattern", in.Pattern, "it follows a link out of the directory",
+			fmt.Sprintf("To look there, give path: %q.", p.Path))
 	}
 	if filter.Denies(p.Resolved()) {
 		return walk.LeftOut{Denied: 1}, nil

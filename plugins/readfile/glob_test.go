@@ -120,9 +120,11 @@ func TestGlobOfMany(t *testing.T) {
 }
 
 func TestGlobFailures(t *testing.T) {
-	f := start(t, "file", "")
+	f := start(t, "file", "", "a/b", "", "c/d", "")
+	check(t, os.Symlink("../c", filepath.Join(f.dir, "a", "link")))
 	f.Plugin = f.Unchecked()
 	tests := []struct{ name, arguments, want, message string }{
+		{"out by a link", `{"pattern":"link/**","path":"a"}`, "InvalidPattern", "follows a link out of the directory"},
 		{"no pattern", `{"pattern":""}`, "InvalidPattern", "it is empty"},
 		{"upwards", `{"pattern":"../*.go"}`, "InvalidPattern", "leads out of the directory"},
 		{"upwards in the middle", `{"pattern":"src/../x"}`, "InvalidPattern", "leads out of the directory"},
