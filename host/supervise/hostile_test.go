@@ -34,10 +34,10 @@ func TestBadStarts(t *testing.T) {
 	}
 	for role, words := range map[string][]string{
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
-		"half":        {"no handshake in time"},
+		"half":        {"not ready within 1s: no handshake;"},
 		"long":        {"no toolhost plugin"},
-		"silent":      {"no handshake in time", "sdk.Serve"},
-		"stopped":     {"no handshake in time"},
+		"silent":      {"not ready within 1s: no handshake;", "sdk.Serve"},
+		"stopped":     {"not ready within 1s: no handshake;"},
 		"exits":       {"before the handshake", "exited with code 3", "I cannot go on"},
 		"panics":      {"exited with code 2", "panic: no good"},
 		"tcp":         {"must listen on a Unix socket"},

@@ -344,7 +344,9 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	switch noHandshake := errors.Is(err, errNoHandshake); {
 	case ctx.Err() == nil && noHandshake: // only the end of the process ends the reading early
 		err = errEnded
-	case ctx.Err() != nil && !noHandshake:
+	case noHandshake:
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), errNoHandshake)
+	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	if g.child == nil {
@@ -516,9 +518,8 @@ const maxHandshake = 4 << 10
 
 var (
 	errEnded       = errors.New("ended before the handshake")
-	errNoHandshake = errors.New("no handshake in time; is it a toolhost plugin, and does main call sdk.Serve before all " +
-		"slow work?")
-	errConnecting = errors.New("connecting to it") // after a good handshake
+	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does main call sdk.Serve before all slow work?")
+	errConnecting  = errors.New("connecting to it") // after a good handshake
 )
 
 // readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would

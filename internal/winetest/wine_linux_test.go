@@ -271,7 +271,7 @@ func TestNoHandshakeOnWindows(t *testing.T) {
 	m := newMachine(t, "")
 	m.write("config.hcl", fmt.Sprintf("plugin \"slow\" {\n  command       = [%q, \"sleep\"]\n  start_timeout = \"2s\"\n}\n",
 		windows(filepath.Join(bin, "toolhost-plugin-probe.exe"))))
-	m.want(4, []string{"no handshake in time"}, "call", "slow__any")
+	m.want(4, []string{": no handshake;"}, "call", "slow__any")
 }
 
 // What a plugin has started ends with it, and its folder for temporary files is not the user's.
