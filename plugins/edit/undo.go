@@ -89,17 +89,25 @@ func (in undoInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 				Suggestion: "Call undo with dry_run=true to see what is left."}
 		}
 		for _, r := range e.files {
+			if back.isGone(r, entries) {
+				continue
+			}
 			if err := back.take(r); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return in.outcome(back.order, s.taken, entries[len(s.taken):]), nil
+	return in.outcome(&back, s.taken, entries[len(s.taken):]), nil
 }
 
-func (in undoInput) outcome(changes []*change, taken, left []*historyEntry) *outcome {
+func (in undoInput) outcome(back *undoPlan, taken, left []*historyEntry) *outcome {
 	out := undoOutput{Applied: !in.DryRun, DryRun: in.DryRun, Left: len(left)}
+	changes := back.order
 	var files []string
+	for _, path := range back.gone {
+		out.Files = append(out.Files, undoFile{Path: path, Removed: true})
+		files = append(files, pathText(path)+" (which was removed already)")
+	}
 	for _, c := range changes {
 		out.Files = append(out.Files, undoFile{Path: c.place.Path, Removed: c.remove, Etag: c.etagNow(in.DryRun)})
 		if c.remove {
@@ -150,6 +158,22 @@ type undoPlan struct {
 	*toolCall
 	files map[string]*change // by real path
 	order []*change
+	gone  []string // files that the session has made and someone has removed
+}
+
+// isGone reports a file that an edit of the session has made and that is not there any more: nothing is left to undo.
+func (b *undoPlan) isGone(r fileRecord, entries []*historyEntry) bool {
+	p, err := b.find(r.real)
+	if err != nil || p.Info != nil || b.files[r.real] != nil {
+		return false
+	}
+	made := slices.ContainsFunc(entries, func(e *historyEntry) bool {
+		return slices.ContainsFunc(e.files, func(f fileRecord) bool { return f.real == r.real && f.before == nil })
+	})
+	if made && !slices.Contains(b.gone, p.Path) {
+		b.gone = append(b.gone, p.Path)
+	}
+	return made
 }
 
 // take undoes what one call did to one file, which must have the content that the call left.

@@ -73,12 +73,29 @@ func TestUndoFailures(t *testing.T) {
 	f.holds(t, "a", "two\n") // all or nothing
 	f.holds(t, "new", "text\n")
 
+	check(t, os.Remove(f.path("b")))
+	contains(t, f.fails(t, "FileChanged", "undo", args{}).Message, `"b" is not there any more`)
 	f.put(t, "b", "y\n")
-	check(t, os.Remove(f.path("new")))
-	contains(t, f.fails(t, "FileChanged", "undo", args{}).Message, `"new" is not there any more`)
-	f.put(t, "new", "text\n")
 	f.run(t, "undo", args{})
 	f.holds(t, "a", "one\n")
+}
+
+// A file that the session has made, and that was removed since, stands in the way of no older edit.
+func TestUndoOfFilesThatAreGone(t *testing.T) {
+	f := start(t, "a", "one\n", "b", "x\n")
+	f.run(t, "replace", args{"path": "b", "old_string": "x", "new_string": "y"})
+	f.run(t, "multi", edits(one("a", "one", "two"), one("new", "", "text\n")))
+	f.run(t, "replace", args{"path": "new", "old_string": "text", "new_string": "words"})
+	check(t, os.Remove(f.path("new")))
+	const gone = "new (which was removed already)"
+	contains(t, f.run(t, "undo", args{}).Content[0].Text, "1 edit in 1 file: "+gone)
+	contains(t, f.run(t, "undo", args{}).Content[0].Text, gone, "a [etag")
+	f.run(t, "undo", args{})
+	f.holds(t, "a", "one\n")
+	f.holds(t, "b", "x\n")
+	if _, err := os.Stat(f.path("new")); err == nil {
+		t.Error("the file is made again")
+	}
 }
 
 // Between two edits of ours someone else changed the file: that is not taken back with them.
