@@ -38,8 +38,12 @@ func explainWrite(path string, err error) error {
 	name := failure(err)
 	e := &sdk.Error{Name: name, Message: Explain(path, err).Error() + "; nothing was written",
 		Suggestion: systemAdvice[name]}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		e.Suggestion = "The disk, or what of it may be used, is full: have room made, then repeat the call."
+	case errors.Is(err, syscall.EBUSY):
+		e.Suggestion = "Something is mounted on it, so that it cannot be replaced: write to it in place, such as with a shell " +
+			"tool."
 	}
 	return e
 }

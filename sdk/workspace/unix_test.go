@@ -371,3 +371,25 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// From its check to its rename a writer has the file for itself: writers in other processes check after it.
+func TestWritersCheckInTurn(t *testing.T) {
+	f := start(t, "file", "old")
+	isLocked := func() bool {
+		other, err := os.Open(f.path("file"))
+		check(t, err)
+		defer func() { _ = other.Close() }()
+		return !tryLock(other)
+	}
+	whileChecked := func() error {
+		if !isLocked() {
+			t.Error("another writer may check meanwhile")
+		}
+		return nil
+	}
+	check(t, f.find(t, "file").Write([]byte("new"), whileChecked))
+	if isLocked() {
+		t.Error("it is still locked")
+	}
+	check(t, f.find(t, "file").Remove(whileChecked))
+}

@@ -63,6 +63,11 @@ func (p *Place) Prepare(data []byte) (*Draft, error) {
 	}
 	p.root.sweep(filepath.Dir(p.name))
 	temp, file, err := p.writeTemp(data)
+	if p.Info != nil && errors.Is(err, fs.ErrPermission) {
+		return nil, &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s cannot be replaced, as no file may be made in "+
+			"its folder: %v; nothing was written", quote(p.Path), Explain(filepath.ToSlash(filepath.Dir(p.Path)), err)),
+			Suggestion: "Have the permissions of the folder changed first, or write to the file in place, such as with a shell tool."}
+	}
 	if err != nil {
 		return nil, explainWrite(p.Path, err)
 	}
@@ -93,6 +98,7 @@ func (p *Place) Remove(check func() error) error {
 	if err := p.Regular(); err != nil {
 		return err
 	}
+	defer p.lock()()
 	if check != nil {
 		if err := check(); err != nil {
 			return err
@@ -159,6 +165,9 @@ func (p *Place) keepAttributes(to *os.File) error {
 
 // publish renames temp to the file's name, unless a new file has appeared there.
 func (p *Place) publish(temp string, check func() error) error {
+	if p.Info != nil {
+		defer p.lock()()
+	}
 	if check != nil {
 		if err := check(); err != nil {
 			return err
