@@ -273,11 +273,15 @@ func utf16Without(head []byte) string {
 	return ""
 }
 
-// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII. Since a character
-// without a high byte is swapped into one that seldom is any, it does not hold for both orders.
+// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII; almost all, where
+// each byte by itself is ASCII or zero, as in a list whose items end in zeros. Since a character without a high byte is
+// swapped into one that seldom is any, it does not hold for both orders.
 func isUTF16(units []byte, order binary.ByteOrder) bool {
 	text := make([]uint16, 0, len(units)/2)
-	ascii := 0
+	ascii, least := 0, 10
+	if !slices.ContainsFunc(units, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		least = 80
+	}
 	for ; len(units) > 1; units = units[2:] {
 		u := order.Uint16(units)
 		if u < utf8.RuneSelf {
@@ -289,7 +293,7 @@ func isUTF16(units []byte, order binary.ByteOrder) bool {
 		text = text[:len(text)-1] // its other half may be cut off
 	}
 	runes := utf16.Decode(text)
-	return ascii*10 >= len(text) && !slices.ContainsFunc(runes, func(r rune) bool {
+	return ascii*100 >= least*len(text) && !slices.ContainsFunc(runes, func(r rune) bool {
 		return r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r)
 	})
 }

@@ -144,6 +144,8 @@ func TestNotUTF16(t *testing.T) {
 		"an odd zero":        "text with one zero\x00 in it, and no more of them anywhere",
 		"half pairs":         "a\x00b\x00\x00\xD8c\x00",
 		"one character":      "a\x00",
+		"a list":             "key\x00value\x00other\x00thing\x00",
+		"a line of a list":   "ab\x00cd\n",
 		"hardly any ASCII":   wideBytes(strings.Repeat("한", 20)+"a", binary.LittleEndian),
 	} {
 		if name := utf16Without([]byte(content)); name != "" {

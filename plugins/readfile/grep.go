@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
@@ -348,8 +349,14 @@ func (g *grepCall) emptyNote() string {
 	case g.searched == 0:
 		return "no file was searched"
 	}
-	return "no matches in " + textutil.Count(g.searched, "file")
+	none := "no matches in " + textutil.Count(g.searched, "file")
+	if carriageReturn().MatchString(g.in.Pattern) {
+		none += "; the CR of a line end CRLF is no part of a line: read says which line ends a file has"
+	}
+	return none
 }
+
+var carriageReturn = lazy.Regexp(`\r|\\r|(?i:\\x0d)`)
 
 func (g *grepCall) countNote() string {
 	if g.in.Mode != "count" || g.with == 0 {

@@ -66,6 +66,8 @@ func TestGrep(t *testing.T) {
 		{"counts", `"pattern":"(?i)foo","path":"src","mode":"count"`,
 			"src/b.go:2\nsrc/c_test.go:1\nsrc/deep/d.md:1\n[4 matching lines in 3 files of 3 searched]"},
 		{"nothing", `"pattern":"nowhere","path":"src"`, "[no matches in 3 files]"},
+		{"line ends", `"pattern":"x\\r$","path":"src"`,
+			"[no matches in 3 files; the CR of a line end CRLF is no part of a line: read says which line ends a file has]"},
 		{"nothing in a file", `"pattern":"nowhere","path":"a.txt"`, "[no matches in 1 file]"},
 		{"no file", `"pattern":"foo","path":"src","include":"*.rs"`,
 			"[no file was searched: none has a name that fits include and exclude]"},
