@@ -43,7 +43,11 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 		content = append(content, e.keptLink(path))
 	}
 	if out.Truncated && structured == nil && t.OutputSchema != nil {
-		failed = true // clients refuse a result without what its schema promises
+		if !failed { // clients refuse a result without what its schema promises
+			content = append(content, sdk.TextContent("[The call has succeeded. Its structured result is over the limit and left "+
+				"out, so that the result is marked as an error.]"))
+		}
+		failed = true
 	}
 	to.arrange(extra, []member{{"content", contentJSON(r.known(content))}, {"structuredContent", structured},
 		{"isError", sdk.Encode(failed)}})

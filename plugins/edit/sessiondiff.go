@@ -39,6 +39,7 @@ func addDiff(p *sdk.Plugin, e *editor) {
 			"version control.",
 		Hints:    sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
 		Category: "edit", CostTier: sdk.Free, Stateful: true,
+		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, func(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.Result, error) {
 		return e.diff(ctx, r, in)
 	})

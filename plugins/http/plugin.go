@@ -73,7 +73,7 @@ func (w *webPlugin) plugin() *sdk.Plugin {
 		Name: "post", Title: "Send to a URL", Description: postDescription, Category: "web", CostTier: sdk.Cheap,
 		OutputSchema: json.RawMessage(outputSchema),
 		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.Yes},
-		Timeout:      callTime,
+		Timeout:      callTime, MaxResultBytes: sdk.MaxResult, // likewise
 	}, w.post)
 	sdk.AddPreview(p, "post", w.previewPost)
 	return p

@@ -52,7 +52,7 @@ func (s *shell) plugin() *sdk.Plugin {
 		OutputSchema: json.RawMessage(jobSchema),
 		// It changes only jobs that the session itself was allowed to start.
 		Hints:   sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.No, OpenWorld: sdk.No},
-		Timeout: maxWait + 30*time.Second, Stateful: true,
+		Timeout: maxWait + 30*time.Second, Stateful: true, MaxResultBytes: sdk.MaxResult,
 	}, s.job)
 	p.AtEnd(s.end)
 	return p
@@ -63,6 +63,7 @@ func runs(t sdk.Tool) sdk.Tool {
 	t.Category, t.CostTier, t.OutputSchema = "shell", sdk.Free, json.RawMessage(execSchema)
 	t.Hints = sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.Yes}
 	t.Timeout = maxTimeout + 30*time.Second // the call's own timeout comes first
+	t.MaxResultBytes = sdk.MaxResult        // it holds limits of its own, see maxKeep
 	return t
 }
 
