@@ -4,6 +4,7 @@ package textutil
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Count is a number with what it counts, such as "1 tool", "2 tools" or "3 properties".
@@ -35,3 +36,18 @@ func EscapePointer(name string) string { return pointerEscapes.Replace(name) }
 
 // UnescapePointer returns the name that a reference token of a JSON Pointer means.
 func UnescapePointer(token string) string { return pointerUnescapes.Replace(token) }
+
+// CountUTF8 counts the characters of several bytes that are sound, and the bytes that are no part of any: text in UTF-8
+// with damages has more of the former.
+func CountUTF8(text []byte) (sound, broken int) {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			broken++
+		} else if n > 1 {
+			sound++
+		}
+		text = text[n:]
+	}
+	return sound, broken
+}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -55,20 +56,8 @@ func formOf(data []byte, legacy *form) form {
 
 // mostlyUTF8 is true for text with a few invalid bytes, and false for another encoding.
 func mostlyUTF8(data []byte) bool {
-	good, bad := 0, 0
-	for i := 0; i < len(data); {
-		if data[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(data[i:])
-		if i += n; r == utf8.RuneError && n == 1 {
-			bad++
-		} else {
-			good++
-		}
-	}
-	return good >= bad
+	sound, broken := textutil.CountUTF8(data)
+	return sound >= broken
 }
 
 // decode returns the text of a file. It fails when the file is no text (BinaryFile), and when encoding the text does

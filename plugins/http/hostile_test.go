@@ -262,6 +262,7 @@ func TestCharsets(t *testing.T) {
 		{"UTF-16 by its mark", "text/plain", "\xff\xfea\x00\xe4\x00", "aä", "utf-16le"},
 		{"UTF-16 by the header", "text/plain; charset=utf-16be", "\x00a\x00\xe4", "aä", "utf-16be"},
 		{"Windows-1252", "text/plain", "caf\xe9", "café", "windows-1252"},
+		{"UTF-8 with a damage", "text/plain", "日本語 é \xff", "日本語 é \ufffd", "utf-8"},
 		{"Latin 1 is Windows-1252", "text/plain; charset=iso-8859-1", "\x93caf\xe9\x94", "“café”", "windows-1252"},
 		{"UTF-8 not reported", "text/plain", "ä", "ä", "utf-8"},
 		{"UTF-8 in a page, not reported", "text/html", "<p>ä", "ä", "utf-8"},

@@ -70,10 +70,64 @@ func TestPagesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestTablesStayTables(t *testing.T) {
-	p, err := readPage(t.Context(), "<table><tr><th>a<th>b<tr><td>c<tr><td>longer<td>d</table>", somewhere)
-	if want := "| a | b |\n|---|---|\n| c |  |\n| longer | d |"; err != nil || p.markdown != want {
-		t.Errorf("got %q, error %v; want %q", p.markdown, err, want)
+// No two cells of a table run together, whatever the table holds.
+func TestTables(t *testing.T) {
+	for name, c := range map[string]struct{ source, want string }{
+		"short rows":   {"<tr><th>a<th>b<tr><td>c<tr><td>longer<td>d", "| a | b |\n|---|---|\n| c |  |\n| longer | d |"},
+		"line breaks":  {"<tr><th>a<th>b<tr><td>1<br>2<td>3", "| a | b |\n|---|---|\n| 1  <br />2 | 3 |"},
+		"paragraphs":   {"<tr><th>a<th>b<tr><td><p>1<p>2<td>3", "| a | b |\n|---|---|\n| 1<br />2 | 3 |"},
+		"spans":        {"<tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3", "| a | b |\n|---|---|\n| 1 | 2 |\n|  | 3 |"},
+		"bars":         {"<tr><th>a<th>b<tr><td>1|2<td>3", "| a | b |\n|---|---|\n| 1\\|2 | 3 |"},
+		"a list":       {"<tr><th>a<th>b<tr><td><ul><li>1</ul><td>2", "a\n\nb\n\n- 1\n\n2"},
+		"a heading":    {"<tr><td><h2>1</h2><td>2<tr><td>3<td>4", "## 1\n\n2\n\n3\n\n4"},
+		"a table":      {"<tr><td><table><tr><td>1<td>2</table><td>3", "|  |  |\n|---|---|\n| 1 | 2 |\n\n3"},
+		"for layout":   {`<tbody role=presentation><tr><td>1<td>2`, "|  |  |\n|---|---|\n| 1 | 2 |"},
+		"a thick text": {"</table><b><table><tr><td>1<td>2</table></b><table>", "**1**\n\n**2**"},
+	} {
+		p, err := readPage(t.Context(), "<table>"+c.source+"</table>", somewhere)
+		if err != nil || p.markdown != c.want {
+			t.Errorf("%s: got %q, error %v; want %q", name, p.markdown, err, c.want)
+		}
+	}
+	p, err := readPage(t.Context(), "<table role=presentation><tr><td>1<td>2</table>", somewhere)
+	if want := "1\n\n2"; err != nil || p.markdown != want {
+		t.Errorf("for layout: got %q, error %v; want %q", p.markdown, err, want)
+	}
+}
+
+// Marks that change what a text means are kept, and so are the characters of the text.
+func TestMeaningOfText(t *testing.T) {
+	for source, want := range map[string]string{
+		"2<sup>10</sup>":                         "2^10",
+		"2<sup>n+1</sup> H<sub>2</sub>O":         "2^(n+1) H_2O",
+		"<del>$100</del><ins>$80</ins>":          "~~$100~~$80",
+		"List&lt;T&gt; a < b":                    "List<T> a < b",
+		"&amp;lt; &amp;":                         "&lt; &",
+		"<code>a &lt; b</code>":                  "`a < b`",
+		"<details><summary>s</summary>b":         "s\n\nb",
+		"a\uFDD0b":                               "a\uFFFDb",
+		"<fieldset><legend>l</legend>f":          "l\n\nf",
+		"x<sup></sup>y":                          "xy",
+		"<p>1 &lt; 2</p><table><td>&lt;</table>": "1 < 2\n\n|  |\n|---|\n| < |",
+	} {
+		p, err := readPage(t.Context(), source, somewhere)
+		if err != nil || p.markdown != want {
+			t.Errorf("%s: got %q, error %v; want %q", source, p.markdown, err, want)
+		}
+	}
+}
+
+// A page without text says so, and a page whose text was not asked for does not.
+func TestPageOfScripts(t *testing.T) {
+	url := serve(t, answers("text/html", "<body><script>app()</script><div id=root></div>"))
+	const note = "it has no text but what scripts may make"
+	p := start(t, testHooks{}, open)
+	if text := fetch(t, p, url).Content[0].Text; !strings.Contains(text, note) {
+		t.Errorf("the heading is %q", text)
+	}
+	raw := p.Run(t, "get", args(t, map[string]any{"url": url, "raw": true}))
+	if text := raw.Content[0].Text; strings.Contains(text, note) {
+		t.Errorf("the heading is %q", text)
 	}
 }
 

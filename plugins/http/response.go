@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -114,7 +115,8 @@ func (a *response) encoding() (encoding.Encoding, string) {
 			return known(e, name)
 		}
 	}
-	if utf8.Valid(a.whole()) || strings.HasSuffix(a.mediaType, "json") {
+	sound, broken := textutil.CountUTF8(a.whole())
+	if broken == 0 || sound > broken || strings.HasSuffix(a.mediaType, "json") {
 		return nil, "utf-8"
 	}
 	return guess(a.body)

@@ -9,13 +9,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -144,8 +147,11 @@ func (a *response) heading(out report, converted bool) string {
 	if out.Title != "" {
 		text += fmt.Sprintf("; title %q", out.Title)
 	}
-	if len(a.body) == 0 {
+	switch {
+	case len(a.body) == 0:
 		text += "; the body is empty"
+	case converted && out.TextBytes == 0:
+		text += "; it has no text but what scripts may make (raw=true gives the HTML)"
 	}
 	return text + a.redirectNote() + "]"
 }
@@ -252,6 +258,7 @@ func readPage(ctx context.Context, text string, u *url.URL) (out page, err error
 	if err != nil {
 		return page{}, unreadable(u, err.Error())
 	}
+	flattenTables(doc, false)
 	t := &markdownCleaner{base: u, room: max(leastRoom, roomTimes*len(text))}
 	if t.clean(doc, 0); t.room < 0 {
 		return page{}, unreadable(u, "its links or its lists would make it many times as long")
@@ -263,7 +270,12 @@ func readPage(ctx context.Context, text string, u *url.URL) (out page, err error
 	if err != nil {
 		return page{}, unreadable(u, err.Error())
 	}
-	return page{title: t.title, markdown: string(markdown)}, nil
+	out.title, out.markdown = t.title, string(markdown)
+	for strings.Contains(out.markdown, "<br /><br />") { // between the paragraphs of a cell
+		out.markdown = strings.ReplaceAll(out.markdown, "<br /><br />", "<br />")
+	}
+	out.markdown = showBrackets.Replace(out.markdown)
+	return out, nil
 }
 
 func unreadable(u *url.URL, why string) error {
@@ -276,9 +288,10 @@ func unreadable(u *url.URL, why string) error {
 // the square of the length, and models read the unchanged text better. Nor does it align the columns of tables: one
 // long cell would make as long each row.
 func newConverter(ctx context.Context) *converter.Converter {
-	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
+	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
+		table.WithNewlineBehavior(table.NewlineBehaviorPreserve))
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
-		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), strikethrough.NewStrikethroughPlugin(), tables))
 	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
 			return converter.RenderSuccess
@@ -312,7 +325,18 @@ type markdownCleaner struct {
 	title string
 	based bool
 	room  int // how many bytes more may be added
+	spans int // cells that spans have added
+	cells int // of tables that the node is in
 }
+
+// The converter writes &lt; and &gt; for brackets of the text, which a reader cannot tell from text that has those
+// letters. They pass it as characters that no text has.
+const leftBracket, rightBracket = "\uFDD0", "\uFDD1"
+
+var (
+	hideBrackets = strings.NewReplacer(leftBracket, "\uFFFD", rightBracket, "\uFFFD", "<", leftBracket, ">", rightBracket)
+	showBrackets = strings.NewReplacer(leftBracket, "<", rightBracket, ">")
+)
 
 // clean works on what is in n, which is in depth elements that indent their text.
 func (t *markdownCleaner) clean(n *html.Node, depth int) {
@@ -322,8 +346,16 @@ func (t *markdownCleaner) clean(n *html.Node, depth int) {
 			n.RemoveChild(child)
 		} else {
 			t.room -= lines(child) * min(depth, maxIndent) * perIndent
+			t.text(child)
 			t.element(child)
+			isCell := child.Data == "td" || child.Data == "th"
+			if isCell {
+				t.cells++
+			}
 			t.clean(child, depth+t.indent(child, depth))
+			if isCell {
+				t.cells--
+			}
 		}
 		child = next
 	}
@@ -350,28 +382,10 @@ func (t *markdownCleaner) indent(n *html.Node, depth int) int {
 	if n.Type != html.ElementNode || !slices.Contains(indents, n.Data) {
 		return 0
 	}
-	if depth >= maxIndent || n.Data == "table" && ragged(n) {
-		n.Data = "div"
+	if depth >= maxIndent {
+		flatten(n)
 	}
 	return 1
-}
-
-// ragged reports whether most of a table's cells would be those that its short rows are filled up with.
-func ragged(table *html.Node) bool {
-	rows, cells, widest := 0, 0, 0
-	for n := range table.Descendants() {
-		if n.Type != html.ElementNode || n.Data != "tr" {
-			continue
-		}
-		width := 0
-		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode {
-				width++
-			}
-		}
-		rows, cells, widest = rows+1, cells+width, max(widest, width)
-	}
-	return rows*widest > 10*cells+1000
 }
 
 func hidden(n *html.Node) bool {
@@ -389,11 +403,31 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
+// text keeps the text as it is through the converter, and the bars of a cell out of its table's.
+func (t *markdownCleaner) text(n *html.Node) {
+	if n.Type != html.TextNode {
+		return
+	}
+	n.Data = hideBrackets.Replace(n.Data)
+	if bars := strings.Count(n.Data, "|"); t.cells > 0 && bars > 0 {
+		n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
+		t.room -= bars
+	}
+}
+
 func (t *markdownCleaner) element(n *html.Node) {
 	if n.Type != html.ElementNode {
 		return
 	}
 	switch n.Data {
+	case "sup":
+		raise(n, "^")
+	case "sub":
+		raise(n, "_")
+	case "summary", "legend":
+		n.Data, n.DataAtom = "p", atom.P
+	case "td", "th":
+		t.limitSpans(n)
 	case "title":
 		if t.title == "" && n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
 			t.title = clip(strings.Join(strings.Fields(n.FirstChild.Data), " "), 200)
@@ -402,8 +436,7 @@ func (t *markdownCleaner) element(n *html.Node) {
 		t.rebase(n)
 	}
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
-		return a.Key == "colspan" || a.Key == "rowspan" || // which may ask for a million cells
-			a.Key == "start" && len(a.Val) > 3 // each line of a list is indented by the width of its numbers
+		return a.Key == "start" && len(a.Val) > 3 // each line of a list is indented by the width of its numbers
 	})
 	for i, a := range n.Attr {
 		if a.Key == "href" || a.Key == "src" {
@@ -413,6 +446,23 @@ func (t *markdownCleaner) element(n *html.Node) {
 			n.Data = "span" // its text is all that is left of it
 		}
 	}
+}
+
+// raise writes a sign before what Markdown cannot raise or lower, and puts more than a word in parentheses: 10 to the
+// power of n+1 is not 10n+1.
+func raise(n *html.Node, sign string) {
+	before, after := sign, ""
+	if text := n.FirstChild; text == nil {
+		return
+	} else if text.NextSibling != nil || text.Type != html.TextNode || !isWord(text.Data) {
+		before, after = sign+"(", ")"
+	}
+	n.InsertBefore(&html.Node{Type: html.TextNode, Data: before}, n.FirstChild)
+	n.AppendChild(&html.Node{Type: html.TextNode, Data: after})
+}
+
+func isWord(text string) bool {
+	return !strings.ContainsFunc(strings.TrimSpace(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // rebase takes the first base element; links before it start from the page.

@@ -298,19 +298,9 @@ func isUTF16(units []byte, order binary.ByteOrder) bool {
 	})
 }
 
-// mostlyUTF8 reports whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
-// damages.
+// mostlyUTF8 reports UTF-8 with damages.
 func mostlyUTF8(text []byte) bool {
-	sound, broken := 0, 0
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		if r == utf8.RuneError && n == 1 {
-			broken++
-		} else if n > 1 {
-			sound++
-		}
-		text = text[n:]
-	}
+	sound, broken := textutil.CountUTF8(text)
 	return sound > broken
 }
 

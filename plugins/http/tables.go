@@ -1,0 +1,101 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	maxSpan  = 50      // columns or rows of a cell; pages may ask for a million
+	maxSpans = 100_000 // empty cells that spans add to a page
+)
+
+// Elements that a cell of a Markdown table cannot hold, and those that cannot hold a table.
+var (
+	blocksOfText = []string{"table", "hr", "ul", "ol", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
+	spansOfText  = []string{"a", "strong", "b", "em", "i", "del", "s", "strike"}
+)
+
+// flattenTables makes blocks of the tables in n that Markdown cannot have, and of their cells, whose texts would be
+// written without a space between them. It reports whether n holds what a cell cannot.
+func flattenTables(n *html.Node, inText bool) (hasBlocks bool) {
+	for c := range n.ChildNodes() {
+		if c.Type != html.ElementNode {
+			continue
+		}
+		isTable := c.Data == "table"
+		inner := flattenTables(c, inText || slices.Contains(spansOfText, c.Data))
+		hasBlocks = hasBlocks || inner || slices.Contains(blocksOfText, c.Data)
+		if isTable && (inner || inText || attribute(c, "role") == "presentation" || ragged(c)) {
+			flatten(c)
+		}
+	}
+	return hasBlocks
+}
+
+// flatten makes blocks of a table and its parts down to the cells.
+func flatten(n *html.Node) {
+	isCell := n.Data == "td" || n.Data == "th"
+	n.Data, n.DataAtom = "div", atom.Div
+	if isCell {
+		return
+	}
+	for c := range n.ChildNodes() {
+		if c.Type == html.ElementNode && slices.Contains(partsOfTables, c.Data) {
+			flatten(c)
+		}
+	}
+}
+
+var partsOfTables = []string{"caption", "thead", "tbody", "tfoot", "tr", "td", "th"}
+
+// ragged reports whether most of a table's cells would be those that its short rows are filled up with.
+func ragged(table *html.Node) bool {
+	rows, cells, widest := 0, 0, 0
+	for n := range table.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "tr" {
+			continue
+		}
+		width := 0
+		for c := range n.ChildNodes() {
+			if c.Type == html.ElementNode {
+				width++
+			}
+		}
+		rows, cells, widest = rows+1, cells+width, max(widest, width)
+	}
+	return rows*widest > 10*cells+1000
+}
+
+// limitSpans takes spans from a cell that are over the limits.
+func (t *markdownCleaner) limitSpans(cell *html.Node) {
+	columns, rows := span(cell, "colspan"), span(cell, "rowspan")
+	if columns*rows > 1 && columns <= maxSpan && rows <= maxSpan {
+		t.spans += columns * rows
+		if t.spans <= maxSpans {
+			return
+		}
+	}
+	cell.Attr = slices.DeleteFunc(cell.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+}
+
+// span is how many columns or rows a cell takes, 1 without a number.
+func span(cell *html.Node, key string) int {
+	n, err := strconv.Atoi(attribute(cell, key))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return min(n, maxSpan+1)
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
