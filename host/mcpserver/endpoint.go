@@ -31,14 +31,25 @@ const announcer = "toolhost-list-changed"
 func (e *endpoint) newMCP() *mcp.Server {
 	o := &e.server.options
 	s := mcp.NewServer(&mcp.Implementation{Name: "toolhost", Title: "toolhost", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Instructions, Logger: slog.New(debugHandler{o.Logger.Handler()}),
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, //nolint:staticcheck // clients of all revisions may have logging
-			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
-			Prompts: &mcp.PromptCapabilities{}}, // there are none; clients ask whatever is declared
+		Instructions: o.Instructions, Logger: slog.New(debugHandler{o.Logger.Handler()}), Capabilities: capabilities(),
 	})
 	s.AddReceivingMiddleware(e.receive)
 	s.AddSendingMiddleware(sendExact, e.announceOnly)
 	return s
+}
+
+// capabilities are what clients are told that this server has.
+func capabilities() *mcp.ServerCapabilities {
+	return &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, //nolint:staticcheck // clients of all revisions may have logging
+		Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
+		Prompts: &mcp.PromptCapabilities{}} // there are none; clients ask whatever is declared
+}
+
+// discover answers server/discover. The SDK's own answer would make the session one of revision 2026-07-28, and a
+// client that then falls back to the handshake on the same stream would be refused.
+func (e *endpoint) discover() mcp.Result {
+	return &mcp.DiscoverResult{SupportedVersions: mcp.SupportedProtocolVersions(), Capabilities: capabilities(),
+		Instructions: e.server.options.Instructions, Cacheable: mcp.Cacheable{CacheScope: "public"}}
 }
 
 // listChanged keeps the SDK's list up to date, and notifies clients that have seen another one.
@@ -112,6 +123,8 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 				r.Params.ProtocolVersion >= modern {
 				r.Params.ProtocolVersion = lastOfLegacy
 			}
+		case *mcp.ServerRequest[*mcp.DiscoverParams]:
+			return e.discover(), nil
 		case *mcp.ListToolsRequest:
 			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.CallToolRequest:
