@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -56,6 +57,47 @@ func TestEventsComeInOrderBeforeTheResult(t *testing.T) {
 	if line := w.other[events+1]; !strings.Contains(line, `"data":{"message":"careful","n":5}`) ||
 		!strings.Contains(line, `"level":"warning"`) {
 		t.Errorf("got %s", line)
+	}
+}
+
+// Progress increases with each notification, whatever a tool and those in front of it report, and is never above its
+// total. What is right stays as it is.
+func TestProgressIncreases(t *testing.T) {
+	reported := []struct{ done, total, want, wantTotal float64 }{
+		{0, 0, 0, 0}, // of starting a server
+		{0, 0, 1e-6, 0},
+		{0.1, 1, 0.1, 1},
+		{0.2, 1, 0.2, 1},
+		{0.2, 1, 0.2 + 1e-6, 1},
+		{0.15, 1, 0.2 + 2e-6, 1},
+		{1, 1, 1, 1},
+		{1, 1, 1 + 1e-6, 0},
+		{1e12, 1e12, 1e12, 1e12},
+		{3, 1e13, math.Nextafter(1e12, 2e12), 1e13},
+	}
+	w := calling(t, func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		for _, p := range reported {
+			r.Progress(p.done, p.total, "step")
+		}
+		return sdk.Text("done"), nil
+	})
+	w.handshake("2025-06-18", "{}")
+	w.other = nil
+	w.request("tools/call", `{"name":"p__t","_meta":{"progressToken":1}}`)
+	if len(w.other) != len(reported) {
+		t.Fatalf("%d notifications: %q", len(w.other), w.other)
+	}
+	for i, line := range w.other {
+		var note struct {
+			Params struct{ Progress, Total float64 }
+		}
+		if err := json.Unmarshal([]byte(line), &note); err != nil {
+			t.Fatal(err)
+		}
+		p, want := note.Params, reported[i]
+		if math.Abs(p.Progress-want.want) > 1e-9 || p.Total != want.wantTotal {
+			t.Errorf("%v of %v: %s", want.done, want.total, line)
+		}
 	}
 }
 

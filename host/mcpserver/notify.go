@@ -27,6 +27,7 @@ type notifier struct {
 	tool  string
 	token json.RawMessage // of progress; nil when the client wants none
 	last  float64         // progress that was sent
+	sent  bool            // some was
 
 	mu      sync.Mutex
 	waiting []sdk.Event
@@ -103,19 +104,33 @@ func (n *notifier) sendOne(e sdk.Event) {
 	switch e.Type {
 	case sdk.EventProgress:
 		n.progress(e.Done, e.Total, e.Message)
-	case sdk.EventOutput: // a value must be higher than the one before
+	case sdk.EventOutput:
 		text, _ := textutil.Visible(string(e.Data), -1)
-		n.progress(math.Max(n.last+outputStep, math.Nextafter(n.last, math.Inf(1))), 0, text)
+		n.progress(n.above(), 0, text)
 	case sdk.EventLog:
 		_ = n.r.session.Log(n.ctx, n.logMessage(e)) //nolint:staticcheck // clients of all revisions may have logging
 	}
 }
 
-// outputStep is the progress of a piece of output.
-const outputStep = 1e-6
+// leastStep is the progress of what has none of its own, such as a piece of output. It is small, so that a tool's own
+// scale stays usable behind it.
+const leastStep = 1e-6
 
+// above is a progress that is higher than what was sent.
+func (n *notifier) above() float64 {
+	return math.Max(n.last+leastStep, math.Nextafter(n.last, math.Inf(1)))
+}
+
+// progress sends a value that is higher than the one before, as the protocol wants it: a tool may repeat one, and its
+// server and toolhost report of one call in turn, each in its own unit. A total that it is above is left out.
 func (n *notifier) progress(done, total float64, message string) {
-	n.last = done
+	if n.sent && done <= n.last {
+		done = n.above()
+	}
+	if done > total {
+		total = 0
+	}
+	n.last, n.sent = done, true
 	_ = n.r.session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: n.token, Progress: done,
 		Total: total, Message: message})
 }

@@ -104,13 +104,13 @@ func TestSlowServer(t *testing.T) {
 	go func() {
 		r, _ := f.Call(t.Context(), &sdk.Request{Tool: "echo", Workdir: f.dir, Events: func(e sdk.Event) {
 			if e.Type == sdk.EventProgress {
-				said <- e.Message
+				said <- fmt.Sprint(e.Message, " ", e.Done)
 			}
 		}})
 		done <- r
 	}()
-	if text := <-said; !strings.Contains(text, "starting the MCP server") {
-		t.Error(text)
+	if text := <-said; !strings.Contains(text, "starting the MCP server") || !strings.HasSuffix(text, " 0") {
+		t.Error(text) // with a progress of its own the server's could not follow it
 	}
 	_ = os.Remove(filepath.Join(f.dir, "wait"))
 	if r := <-done; r == nil || r.Error != nil {

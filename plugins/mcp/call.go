@@ -129,7 +129,8 @@ func (q *toolRequest) modern() bool { return q.session.Server().Revision >= clie
 // connect returns a session whose tool is the one that was decided on.
 func (q *toolRequest) connect(ctx context.Context, u *upstream) (*client.Session, error) {
 	session, err := u.connected(ctx, func(since time.Duration) {
-		q.request.Progress(since.Seconds(), 0, "starting %s (%s)", q.bridge.who(), since.Round(time.Second))
+		// The seconds are not its progress: the server's own would then begin below them.
+		q.request.Progress(0, 0, "starting %s (%s)", q.bridge.who(), since.Round(time.Second))
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
