@@ -170,17 +170,12 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	defer end()
 	defer context.AfterFunc(e.ctx, end)() // of an identity that was removed
 	r = r.Clone(ctx)
-	if result := find(message, "result"); result != nil && find(message, "method") == nil {
-		var answer object
-		answer.addMembers(message, "result")
-		answer.add("result", exactAnswer(result))
-		body = answer.bytes()
-	}
-	r.ContentLength = int64(len(body))
 	if id := find(message, "id"); isLossy(id) && find(message, "method") != nil {
 		answerFailure(w, http.StatusBadRequest, id, jsonrpc.CodeInvalidRequest, lossyID)
 		return
 	}
+	body = exactMessage(body, message)
+	r.ContentLength = int64(len(body))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if isObject(params) {
 		r.Header[paramsHeader] = []string{string(params)}

@@ -123,7 +123,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	if w.streams != nil {
 		w.learn(p)
 	}
-	if sent := eventWithCode(p); len(sent) != len(p) {
+	if sent := withNumberIDs(eventWithCode(p)); len(sent) != len(p) {
 		if _, err := w.ResponseWriter.Write(sent); err != nil {
 			return 0, err
 		}

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"net/http"
 	"strconv"
 
@@ -16,18 +15,6 @@ import (
 // withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
 
-// isLossy reports an id that the SDK would answer as another: a number that is not an integer of 64 bits.
-func isLossy(id json.RawMessage) bool {
-	if len(id) == 0 || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
-		return false
-	}
-	if _, err := strconv.ParseInt(string(id), 10, 64); err == nil {
-		return false
-	}
-	f, err := strconv.ParseFloat(string(id), 64)
-	return err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53
-}
-
 // idOf is the id of a message.
 func idOf(message json.RawMessage) json.RawMessage {
 	for m := rawjson.MembersOf(message); m.Next(); {
@@ -38,7 +25,19 @@ func idOf(message json.RawMessage) json.RawMessage {
 	return nil
 }
 
-const lossyID = "the id must be a string or an integer of 64 bits"
+// exactMessage returns a message of HTTP in a form of which the SDK's types lose nothing.
+func exactMessage(raw json.RawMessage, message []member) json.RawMessage {
+	result := find(message, "result")
+	switch method := find(message, "method"); {
+	case method == nil && result != nil:
+		return withValue(raw, "result", exactAnswer(result))
+	case method == nil:
+		return raw
+	case text(method) == cancelled:
+		return withValue(raw, "params", withHiddenRequest(find(message, "params")))
+	}
+	return withHiddenID(raw, find(message, "id"))
+}
 
 // failure is the response with an error to a request; a nil id is null.
 func failure(id json.RawMessage, code int, why string) json.RawMessage {

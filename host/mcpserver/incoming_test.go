@@ -15,7 +15,10 @@ var oddMessages = map[string]struct{ message, want string }{
 	"a fraction as the id": {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","id":1.5,"error":{"code":-32600,"message":"` + lossyID + `"}}`},
 	"a huge id": {`{"jsonrpc":"2.0","method":"ping","id":12345678901234567890}`, `{"jsonrpc":"2.0","id":12345678901234567890,` +
 		`"error":{"code":-32600,"message":"` + lossyID + `"}}`},
-	"an integer with a point": {`{"jsonrpc":"2.0","id":7.0,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+	"an integer over 2^53":      {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`},
+	"the least integer":         {`{"jsonrpc":"2.0","id":-9223372036854775808,"method":"ping"}`, `{"jsonrpc":"2.0","id":-9223372036854775808,"result":{}}`},
+	"an unknown method of such": {`{"jsonrpc":"2.0","id":9007199254740993,"method":"no/such"}`, `{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32601,"message":"method not found: \"no/such\""}}`},
+	"an integer with a point":   {`{"jsonrpc":"2.0","id":7.0,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
 }
 
 func TestOddMessagesOverStreams(t *testing.T) {

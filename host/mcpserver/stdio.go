@@ -153,7 +153,8 @@ func (c *stdioConnection) accept(line []byte) {
 	}
 	var messages []jsonrpc.Message
 	for _, part := range parts {
-		m, err := jsonrpc.DecodeMessage(part)
+		id := idOf(part)
+		m, err := jsonrpc.DecodeMessage(withHiddenID(part, id))
 		if err != nil {
 			c.refuse(nil, jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
 			continue
@@ -163,14 +164,15 @@ func (c *stdioConnection) accept(line []byte) {
 			r.Result = exactAnswer(r.Result)
 		case *jsonrpc.Request:
 			r.Extra = &mcp.RequestExtra{Header: http.Header{paramsHeader: {string(r.Params)}}}
-			if id := idOf(part); isLossy(id) {
+			if isLossy(id) {
 				c.refuse(id, jsonrpc.CodeInvalidRequest, lossyID)
 				continue
 			}
 			switch {
 			case r.IsCall():
 				c.begin(r.ID, batch)
-			case r.Method == "notifications/cancelled":
+			case r.Method == cancelled:
+				r.Params = withHiddenRequest(r.Params)
 				c.cancel(r.Params)
 			}
 		}
@@ -292,7 +294,7 @@ func (c *stdioConnection) Write(_ context.Context, m jsonrpc.Message) error {
 func (c *stdioConnection) writeLine(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.out.Write(append(line, '\n'))
+	_, err := c.out.Write(append(withNumberIDs(line), '\n'))
 	return err
 }
 
