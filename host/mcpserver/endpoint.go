@@ -125,6 +125,10 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		case *mcp.ServerRequest[*mcp.DiscoverParams]:
 			return e.discover(), nil
+		case *mcp.ServerRequest[*mcp.PingParams]:
+			if err := refusedAs(r.Params); err != nil {
+				return nil, err
+			}
 		case *mcp.ListToolsRequest:
 			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.CallToolRequest:

@@ -174,7 +174,11 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		answerFailure(w, http.StatusBadRequest, id, jsonrpc.CodeInvalidRequest, lossyID)
 		return
 	}
-	body = exactMessage(body, message)
+	if isBatch(body) {
+		body = exactBatch(body)
+	} else {
+		body = exactMessage(body, message)
+	}
 	r.ContentLength = int64(len(body))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if isObject(params) {
