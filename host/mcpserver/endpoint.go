@@ -116,6 +116,7 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		if e.ctx.Err() != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this server no longer serves the client"}
 		}
+		e.streams.serving(req.GetExtra())
 		switch r := req.(type) {
 		case *mcp.ServerRequest[*mcp.InitializeParams]:
 			// The SDK takes what a client asks for, not what is agreed, for the session's revision.

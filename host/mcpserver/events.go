@@ -140,20 +140,14 @@ func (e *identityEvents) dropOldest() {
 
 // After returns the events of a stream after an index. It fails if one of them is gone; the stream that belongs to no
 // call then has those that are left, as its events only say that a list has changed.
-func (e *identityEvents) After(_ context.Context, session, id string, index int) iter.Seq2[[]byte, error] {
-	e.store.mu.Lock()
-	defer e.store.mu.Unlock()
-	s := e.streams[streamKey{session, id}]
-	if s == nil || index >= s.first+len(s.data) {
+func (e *identityEvents) After(ctx context.Context, session, id string, index int) iter.Seq2[[]byte, error] {
+	rest, ok := e.rest(session, id, index)
+	if !ok {
 		return failedEvents
 	}
-	if id == "" && (index < 0 || index+1 < s.first) {
-		e.renumber(s, index)
+	if w, resuming := ctx.Value(resumingKey{}).(*streamWriter); resuming {
+		w.resume()
 	}
-	if index+1 < s.first {
-		return failedEvents
-	}
-	rest := slices.Clone(s.data[index+1-s.first:])
 	return func(yield func([]byte, error) bool) {
 		for _, data := range rest {
 			if !yield(data, nil) {
@@ -161,6 +155,22 @@ func (e *identityEvents) After(_ context.Context, session, id string, index int)
 			}
 		}
 	}
+}
+
+func (e *identityEvents) rest(session, id string, index int) (rest [][]byte, ok bool) {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	s := e.streams[streamKey{session, id}]
+	if s == nil || index >= s.first+len(s.data) {
+		return nil, false
+	}
+	if id == "" && (index < 0 || index+1 < s.first) {
+		e.renumber(s, index)
+	}
+	if index+1 < s.first {
+		return nil, false
+	}
+	return slices.Clone(s.data[index+1-s.first:]), true
 }
 
 func failedEvents(yield func([]byte, error) bool) { yield(nil, errEventsGone) }

@@ -80,7 +80,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer taken.End()
-	out := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: s.limits.write}
+	out := newStreamWriter(w, s.limits.write)
+	defer out.close()
 	body, err := io.ReadAll(http.MaxBytesReader(w, taken.Reader(r.Body), maxBody))
 	switch {
 	case errors.Is(err, netlimit.ErrBodies):
@@ -184,6 +185,9 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	if isObject(params) {
 		r.Header[paramsHeader] = []string{string(params)}
 	}
+	number, forget := e.streams.number(w)
+	defer forget()
+	r.Header[responseHeader] = []string{number}
 	switch {
 	case e.server.options.Stateless, isModern(r, params):
 		if r.Method == http.MethodGet || text(find(message, "method")) == "subscriptions/listen" {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,15 +27,20 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message []memb
 	if r.Method == http.MethodGet && !e.streams.takeOver(ctx, streamKey{session, stream}, w) {
 		return // the client is gone
 	}
+	if stream != "" {
+		ctx = context.WithValue(ctx, resumingKey{}, w)
+	}
 	out := &unhandledWriter{streamWriter: w, message: message}
 	e.http.stateful.ServeHTTP(out, r.WithContext(ctx))
 	out.finish()
 }
 
-// openStreams are the streams of sessions that are being sent.
+// openStreams are the responses that are being sent, and of those of sessions, which streams they are.
 type openStreams struct {
-	mu  sync.Mutex
-	all map[streamKey]*streamWriter
+	mu        sync.Mutex
+	all       map[streamKey]*streamWriter
+	responses map[string]*streamWriter // by number
+	last      int                      // number
 }
 
 // takeOver ends what is being sent of a stream, waits until it has ended, and makes w its writer; ok is false if ctx
@@ -66,12 +73,13 @@ func (o *openStreams) put(key streamKey, w *streamWriter) {
 	o.all[key], w.key, w.known = w, key, true
 }
 
-// A streamWriter is a response that gives up on a client that does not read. Of a stream of events it knows which it
-// is, and another connection can take that over.
+// A streamWriter is a response that gives up on a client that does not read, and keeps a connection alive on which
+// nothing happens. Of a stream of events it knows which it is, and another connection can take that over.
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	limit   time.Duration // for each write
+	header  http.Header   // what is set; it is the response's once that begins
 
 	streams  *openStreams // nil outside sessions
 	session  string
@@ -84,6 +92,18 @@ type streamWriter struct {
 
 	mu      sync.Mutex // held to set the deadline of writes
 	stopped bool
+
+	writing  sync.Mutex  // held while something is written, and for the fields below
+	begun    bool        // the header was sent
+	events   bool        // it is a stream of events
+	promised http.Header // the header with which a comment may begin it; nil when none may
+	wrote    time.Time
+	timer    *time.Timer // of the next comment
+	over     bool
+}
+
+func newStreamWriter(w http.ResponseWriter, limit time.Duration) *streamWriter {
+	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: limit, header: http.Header{}}
 }
 
 // begin makes it the response to a request of a session, which end ends.
@@ -112,24 +132,67 @@ func (w *streamWriter) cut() {
 
 var errTakenOver = errors.New("another connection has the stream now")
 
+// Header is the response's own only once that begins: a comment may begin it while the SDK sets another.
+func (w *streamWriter) Header() http.Header { return w.header }
+
+func (w *streamWriter) WriteHeader(status int) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	w.sendHeader(status, w.header)
+}
+
+// sendHeader sends the header, unless it was sent. The caller holds the lock.
+func (w *streamWriter) sendHeader(status int, header http.Header) {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	maps.Copy(w.ResponseWriter.Header(), header)
+	w.ResponseWriter.WriteHeader(status)
+	if status == http.StatusOK && isEvents(header) {
+		w.events = true
+		w.wrote = time.Now()
+		w.comment(commentEvery)
+	}
+}
+
 func (w *streamWriter) Write(p []byte) (int, error) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	w.sendHeader(http.StatusOK, w.header)
+	sent := withNumberIDs(eventWithCode(p))
+	if w.events && !isEvents(w.header) { // an error with a status, for which it is too late
+		sent = slices.Concat([]byte("event: message\ndata: "), sent, []byte("\n\n"))
+	}
+	if err := w.send(sent, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// send writes what an event became, or a comment, for which event is nil. The caller holds the lock.
+func (w *streamWriter) send(sent, event []byte) error {
 	w.mu.Lock()
 	if w.stopped {
 		w.mu.Unlock()
-		return 0, errTakenOver
+		return errTakenOver
 	}
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) // likewise
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) // a writer of a test may have none
 	w.mu.Unlock()
-	if w.streams != nil {
-		w.learn(p)
+	if w.streams != nil && event != nil {
+		w.learn(event)
 	}
-	if sent := withNumberIDs(eventWithCode(p)); len(sent) != len(p) {
-		if _, err := w.ResponseWriter.Write(sent); err != nil {
-			return 0, err
-		}
-		return len(p), nil
-	}
-	return w.ResponseWriter.Write(p)
+	w.wrote = time.Now()
+	_, err := w.ResponseWriter.Write(sent)
+	return err
+}
+
+// FlushError is for http.ResponseController.
+func (w *streamWriter) FlushError() error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	w.sendHeader(http.StatusOK, w.header)
+	return w.control.Flush()
 }
 
 // learn notes which stream it is from the ID of its first event: a client that has not got that cannot resume it.
