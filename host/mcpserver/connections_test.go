@@ -128,7 +128,7 @@ func TestReaderThatDoesNotRead(t *testing.T) {
 			return sdk.Text(strings.Repeat("y", 1<<20)), nil
 		}}
 	s := &setup{plugins: map[string]*fake{"p": p}}
-	w, server, address := s.serveLimited(t, func(l *limits) { l.write = 50 * time.Millisecond })
+	w, server, address := s.serveLimited(t, func(l *limits) { l.write = time.Second })
 	w.handshake()
 	c := dial(t, address)
 	_ = c.SetReadBuffer(4 << 10)
