@@ -3,6 +3,7 @@ import "./trust.js";
 import { announce, button, h, replace, setText } from "./dom.js";
 import { explain, host, Role, signedOut, unreachable } from "./api.js";
 import { hasToken, key, signIn, signOut, takeToken } from "./session.js";
+import { holdOnce, isShortcut } from "./keys.js";
 import { begin, follow, waiting } from "./waiting.js";
 
 const pages = [
@@ -111,7 +112,8 @@ function frame() {
     main,
     announcements,
   );
-  document.addEventListener("keydown", shortcut);
+  document.addEventListener("keydown", holdOnce, true);
+  document.addEventListener("keydown", shortcut, true); // before those of pages
 }
 
 let pageTitle = "";
@@ -216,23 +218,27 @@ function watchApprovals() {
   begin();
 }
 
-let prefix = false;
+let prefix = 0; // the timer of a "g" that waits for its second key; 0 for none
 
+function endPrefix() {
+  clearTimeout(prefix);
+  prefix = 0;
+}
+
+// shortcut consumes the keys that it acts on, and the one after a "g" whatever it is: a page has keys of its own.
 function shortcut(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input,textarea,select,[contenteditable]"))
-    return;
-  if (prefix) {
-    prefix = false;
+  if (["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"].includes(event.key)) return;
+  if (!isShortcut(event)) return endPrefix();
+  if (event.key === "g") {
+    endPrefix(); // it begins again
+    prefix = setTimeout(endPrefix, 1500);
+    event.preventDefault();
+  } else if (prefix) {
+    endPrefix();
+    if (event.key.length > 1) return; // Tab, Enter and arrows do what they always do
+    event.preventDefault();
     const page = pages.find(([, , keys]) => keys === `g ${event.key}`);
-    if (page) {
-      event.preventDefault();
-      location.hash = `#/${page[0]}`;
-    }
-  } else if (event.key === "g") {
-    prefix = true;
-    setTimeout(() => {
-      prefix = false;
-    }, 1500);
+    if (page) location.hash = `#/${page[0]}`;
   } else if (event.key === "/") {
     const search = main.querySelector("input[type=search]");
     if (search) {

@@ -66,6 +66,7 @@ export function virtualList({ label, rowHeight, render, open, more, key: keyOf }
       Home: 0,
       End: items.length - 1,
     }[event.key];
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" && items[active]) {
       event.preventDefault();
       open(items[active]);

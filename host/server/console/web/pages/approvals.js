@@ -5,6 +5,7 @@ import { code, renderPreview } from "../content.js";
 import { renderDecision } from "../decision.js";
 import { ago, clock, duration, millis } from "../format.js";
 import { makeForm } from "../form.js";
+import { isShortcut } from "../keys.js";
 import { end, follow, name, waiting } from "../waiting.js";
 
 // guardMs is how long the buttons of a question that has just come up do nothing: what was meant for the one before it
@@ -287,7 +288,8 @@ export async function show({ body, args, signal, approver, operator }) {
   }
 
   const key = (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input,textarea,select")) return;
+    if (!isShortcut(e)) return;
+    if (e.key.startsWith("Arrow") && e.target.closest(".scroll")) return; // they scroll a long preview
     const ids = [...waiting.keys()],
       at = ids.indexOf(selected);
     if (!ids.length) return;
