@@ -53,6 +53,7 @@ type fake struct {
 	output    []string // what a call prints, in parts
 	busy      bool
 
+	reloading     func()       // called by a reload of a plugin; may be nil
 	reloadFailure atomic.Value // string
 	queued        atomic.Int32
 	untrusted     atomic.Bool // whether the file on the disk is to be trusted
@@ -429,6 +430,14 @@ func (f pluginFake) Watch(ctx context.Context, _ *connect.Request[apiv1.WatchPlu
 	s *connect.ServerStream[apiv1.WatchPluginsResponse]) error {
 	_ = s.Send(&apiv1.WatchPluginsResponse{Snapshot: true, Plugins: f.plugins()})
 	return f.watch(ctx)
+}
+
+func (f pluginFake) Reload(context.Context, *connect.Request[apiv1.ReloadPluginsRequest]) (
+	*connect.Response[apiv1.ReloadPluginsResponse], error) {
+	if f.reloading != nil {
+		f.reloading()
+	}
+	return answer(&apiv1.ReloadPluginsResponse{})
 }
 
 func (f pluginFake) Logs(ctx context.Context, r *connect.Request[apiv1.LogsRequest],

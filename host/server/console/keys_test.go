@@ -3,9 +3,24 @@ package console_test
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
+
+// holdEnter presses Enter and keeps it down until it has been repeated n times. Each press is one event, as those of a
+// keyboard are: chromedp.KeyEvent sends the character even if the page has prevented the key.
+func (b *browser) holdEnter(n int, modifiers chromedp.Modifier) {
+	b.t.Helper()
+	key := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter",
+		WindowsVirtualKeyCode: 13, Text: "\r", UnmodifiedText: "\r", Modifiers: int64(modifiers)}
+	for i := range n + 1 {
+		key.AutoRepeat = new(i > 0)
+		b.do(command(input.DispatchKeyEvent, key))
+	}
+	key.Type, key.Text, key.AutoRepeat = input.DispatchKeyEventTypeKeyUp, "", nil
+	b.do(command(input.DispatchKeyEvent, key))
+}
 
 // Keys that lead to another page answer no question, and neither do keys with modifiers, of an input method, and those
 // that are held.
@@ -64,4 +79,52 @@ func TestBrowserScrollsAPreviewByKeyboard(t *testing.T) {
 	eval[bool](b, `document.activeElement.blur(), true`)
 	b.do(chromedp.KeyEvent(kb.ArrowDown))
 	b.see("h2", "demo__hostile")
+}
+
+// A key that is held makes one call, the key of the page as well as Enter on the button.
+func TestBrowserCallsOnceWhileAKeyIsHeld(t *testing.T) {
+	f := newFake(2, 2)
+	f.busy = true // calls end at once
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "tools/demo__loop")
+	b.wait(`!!document.querySelector(".form")`)
+	for name, c := range map[string]struct {
+		focus     string
+		modifiers chromedp.Modifier
+	}{
+		"Ctrl+Enter": {".tabs [role=tab]", chromedp.ModifierCtrl},
+		"Enter":      {".run button", 0},
+	} {
+		before := len(f.answers())
+		eval[bool](b, `document.querySelector(`+quote(c.focus)+`).focus(), true`)
+		b.holdEnter(5, c.modifiers)
+		b.wait(`document.querySelector(".call .status")?.textContent.startsWith("Done") && !document.querySelector(".list .pill")`)
+		if n := len(f.answers()) - before; n != 1 {
+			t.Errorf("%s, held, made %d calls", name, n)
+		}
+	}
+}
+
+// A button does nothing while what it has begun goes on.
+func TestBrowserButtonsActOnce(t *testing.T) {
+	f := newFake(2, 2)
+	begun, release := make(chan struct{}, 10), make(chan struct{})
+	f.reloading = func() { begun <- struct{}{}; <-release }
+	server := f.serve(t)
+	b := openBrowser(t, 1200, 900)
+	b.signIn(server.URL, token)
+	b.open(server.URL, "plugins")
+	for range 5 {
+		b.press("Reload")
+	}
+	<-begun
+	close(release)
+	b.see("#announcements", "demo was reloaded")
+	b.press("Reload")
+	<-begun
+	if n := len(begun); n != 0 {
+		t.Errorf("the plugin was reloaded %d times more", n)
+	}
 }

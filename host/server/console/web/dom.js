@@ -162,8 +162,19 @@ export function linkTo(page, id) {
   return `#/${page}/${encodeURIComponent(id)}`;
 }
 
+// button makes a button that does nothing while what it began last, a promise, has not ended.
 export function button(label, onclick, options = {}) {
-  return h("button", { type: "button", onclick, ...options }, label);
+  let busy = false;
+  const press = async (event) => {
+    if (busy) return;
+    busy = true;
+    try {
+      await onclick(event);
+    } finally {
+      busy = false;
+    }
+  };
+  return h("button", { type: "button", onclick: press, ...options }, label);
 }
 
 // printout is a box of lines that come one after another. change has work add and take away lines: the end stays in

@@ -96,12 +96,17 @@ async function showTool(detail, name, signal, operator) {
     reveal(element);
   };
   const run = button("Run", call, { class: "primary", title: "Ctrl+Enter", disabled: !operator });
-  const preview = button("Preview", () => showPreview(previewed, tool, arguments_, signal), { disabled: !operator });
+  let asking = within(signal);
+  const ask = () => {
+    asking.abort(); // a preview is of the arguments as they are now
+    asking = within(signal);
+    showPreview(previewed, tool, arguments_, asking.signal);
+  };
+  const preview = button("Preview", ask, { disabled: !operator });
   detail.onkeydown = (e) => {
-    if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
-      e.preventDefault();
-      run.click();
-    }
+    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.isComposing) return;
+    e.preventDefault();
+    if (!e.repeat) run.click(); // one that is held makes one call
   };
   replace(
     detail,
@@ -193,6 +198,7 @@ async function editor(place, tool, schema, signal) {
       class: "tabs",
       "aria-label": "Arguments",
       onkeydown: (e) => {
+        if (e.ctrlKey || e.metaKey || e.altKey) return; // Alt and an arrow is the browser's
         if (e.key === "ArrowLeft" || e.key === "ArrowRight") select(mode === "form" ? "json" : "form", true);
       },
     },
