@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -149,8 +150,7 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 }
 
 func isObject(text string) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &object) == nil && object != nil
+	return rawjson.Kind(json.RawMessage(text)) == "an object" && json.Valid([]byte(text))
 }
 
 func optional(text string) json.RawMessage {

@@ -24,6 +24,7 @@ var serviceNames = []string{apiv1connect.HostServiceName, apiv1connect.ApprovalS
 // mountGRPC adds what tools for gRPC expect of a server: its health, for all, as at /readyz, and reflection, by which
 // grpcurl and its like need no copy of the proto, for viewers.
 func (s *Server) mountGRPC(mount func(path string, h http.Handler), o ...connect.HandlerOption) {
+	o = append(o, connect.WithReadMaxBytes(maxOpenBody))
 	mount(grpchealth.NewHandler(health{s}, o...))
 	reflector := grpcreflect.NewStaticReflector(append(slices.Clone(serviceNames), grpchealth.HealthV1ServiceName)...)
 	for _, version := range []func(*grpcreflect.Reflector, ...connect.HandlerOption) (string, http.Handler){

@@ -52,6 +52,35 @@ func needed(path string) Role {
 	return ""
 }
 
+// The bytes that the body of a request may have: of one for which no token is required, and of one that has neither
+// arguments nor answers. Others have the limit of the server.
+const (
+	maxOpenBody  = 4 << 10
+	maxSmallBody = 64 << 10
+)
+
+// large are the paths of requests whose bodies have arguments or answers.
+var large = map[string]bool{
+	apiv1connect.HostServiceCallProcedure:       true,
+	apiv1connect.HostServiceCallBatchProcedure:  true,
+	apiv1connect.HostServiceCallOnceProcedure:   true,
+	apiv1connect.HostServicePreviewProcedure:    true,
+	apiv1connect.ApprovalServiceAnswerProcedure: true,
+	apiv1connect.PolicyServiceExplainProcedure:  true,
+	mcpPath: true,
+}
+
+// maxBody is how many bytes the body of a request has at most.
+func (s *Server) maxBody(path string) int64 {
+	switch {
+	case needed(path) == "":
+		return maxOpenBody
+	case large[path], strings.HasPrefix(path, reflectionPrefix): // a stream of small messages
+		return s.limits.maxBody
+	}
+	return min(maxSmallBody, s.limits.maxBody)
+}
+
 // A principal is who makes a request.
 type principal struct {
 	role  Role
@@ -144,12 +173,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		defer taken.End()
-		if r.ContentLength > s.limits.maxBody {
+		most := s.maxBody(r.URL.Path)
+		if r.ContentLength > most {
 			refuse(http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted,
-				fmt.Sprintf("the request body has %d bytes; the limit is %d bytes", r.ContentLength, s.limits.maxBody), "")
+				fmt.Sprintf("the request body has %d bytes; the limit is %d bytes", r.ContentLength, most), "")
 			return
 		}
-		r.Body = w.Body(taken.Reader(http.MaxBytesReader(w, r.Body, s.limits.maxBody)))
+		r.Body = w.Body(taken.Reader(http.MaxBytesReader(w, r.Body, most)))
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -57,81 +58,122 @@ func (jsonCodec) Unmarshal(text []byte, message any) error {
 	if !is {
 		return fmt.Errorf("a %T is no message", message)
 	}
-	err := protojson.Unmarshal(text, m)
-	if err == nil {
-		return nil
+	of := m.ProtoReflect().Descriptor()
+	if text = bytes.Trim(text, " \t\r\n"); len(text) == 0 {
+		return misread("the body is empty", fmt.Sprintf("Send a %s as a JSON object; {} has no fields.", of.Name()))
 	}
-	if quoted, changed := quoteObjects(m.ProtoReflect().Descriptor(), text); changed {
-		proto.Reset(m)
-		if err = protojson.Unmarshal(quoted, m); err == nil {
-			return nil
-		}
+	r := jsonReader{}
+	quoted, _, err := r.quoteObjects(of, text)
+	switch {
+	case errors.Is(err, errElements):
+		return err
+	case err != nil:
+		return misread("the body is not valid JSON: "+err.Error(), fmt.Sprintf("Send a %s as a JSON object.", of.Name()))
+	case text[0] != '{':
+		return misread("the body is JSON, but not an object", fmt.Sprintf("Send a %s as a JSON object.", of.Name()))
 	}
-	return errors.New(unreadable(m.ProtoReflect().Descriptor(), text, err))
+	if err := protojson.Unmarshal(quoted, m); err != nil {
+		return errors.New(unreadable(of, err))
+	}
+	return nil
 }
+
+// misread is the error of a body that cannot be read; errorWriter finds the hint on its second line.
+func misread(what, hint string) error { return errors.New(what + "\n" + hint) }
 
 // jsonFields are the names of fields that hold a JSON object as a text.
 var jsonFields = map[protoreflect.Name]bool{"arguments": true, "meta": true, "capabilities": true}
 
-// quoteObjects writes the objects of jsonFields as texts with the same bytes, also in messages within a message.
-func quoteObjects(of protoreflect.MessageDescriptor, text []byte) (out []byte, changed bool) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return text, false
-	}
+// A jsonReader looks at a message before it is decoded. It keeps nothing of it: a tree of a text takes many times as
+// much memory as the text.
+type jsonReader struct{ elements elements }
+
+// quoteObjects writes the objects of jsonFields as texts with the same bytes, also in messages within a message. The
+// error says what is not JSON, or is errElements.
+func (r *jsonReader) quoteObjects(of protoreflect.MessageDescriptor, text []byte) (out []byte, changed bool, err error) {
 	done := 0 // bytes of text that are in out
-	for d.More() {
-		key, err := d.Token()
-		name, is := key.(string)
-		if err != nil || !is {
-			return text, false
-		}
-		var raw json.RawMessage
-		if d.Decode(&raw) != nil {
-			return text, false
+	members := rawjson.DeepMembersOf(text)
+	for members.Next() {
+		name, raw := protoreflect.Name(members.Name), members.Value
+		field := of.Fields().ByJSONName(string(name))
+		if field == nil {
+			field = of.Fields().ByTextName(string(name))
 		}
 		value := raw
-		field := of.Fields().ByJSONName(name)
-		if field == nil {
-			field = of.Fields().ByTextName(name)
-		}
 		switch {
-		case field == nil || field.IsMap():
+		case field == nil:
+		case field.IsMap():
+			err = r.countMembers(raw)
+		case field.IsList():
+			value, err = r.quoteInList(field, raw)
 		case field.Kind() == protoreflect.StringKind && jsonFields[field.Name()] && raw[0] == '{':
-			value, _ = json.Marshal(string(raw)) // a text can be written
-		case field.Kind() == protoreflect.MessageKind && field.IsList():
-			value = quoteInList(field.Message(), raw)
-		case field.Kind() == protoreflect.MessageKind:
-			value, _ = quoteObjects(field.Message(), raw)
+			value = asString(raw)
+		case field.Kind() == protoreflect.MessageKind && raw[0] == '{':
+			value, _, err = r.quoteObjects(field.Message(), raw)
 		}
-		if !bytes.Equal(value, raw) {
-			end := int(d.InputOffset())
-			out = append(append(out, text[done:end-len(raw)]...), value...)
-			done, changed = end, true
+		if err != nil {
+			return nil, false, err
+		}
+		if len(value) != len(raw) { // what is quoted is longer
+			out = append(append(out, text[done:members.End-len(raw)]...), value...)
+			done, changed = members.End, true
 		}
 	}
-	return append(out, text[done:]...), changed
+	if members.Err != nil {
+		return nil, false, members.Err
+	}
+	if !changed {
+		return text, false, nil
+	}
+	return append(out, text[done:]...), true, nil
+}
+
+func (r *jsonReader) countMembers(text []byte) error {
+	members := rawjson.DeepMembersOf(text)
+	for members.Next() {
+		if err := r.elements.add(1); err != nil {
+			return err
+		}
+	}
+	return members.Err
 }
 
 // quoteInList is quoteObjects for each message of a list.
-func quoteInList(of protoreflect.MessageDescriptor, text json.RawMessage) json.RawMessage {
-	var all []json.RawMessage
-	if json.Unmarshal(text, &all) != nil || all == nil {
-		return text
+func (r *jsonReader) quoteInList(field protoreflect.FieldDescriptor, text []byte) ([]byte, error) {
+	if text[0] != '[' {
+		return text, nil // protojson says what is wrong
+	}
+	all, more, err := rawjson.Elements(text, maxElements)
+	if err == nil {
+		err = r.elements.add(len(all))
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case more:
+		return nil, errElements
+	case field.Kind() != protoreflect.MessageKind:
+		return text, nil
 	}
 	quotes := false
 	for i, one := range all {
-		quoted, changed := quoteObjects(of, one)
+		if one[0] != '{' {
+			continue
+		}
+		quoted, changed, err := r.quoteObjects(field.Message(), one)
+		if err != nil {
+			return nil, err
+		}
 		all[i], quotes = quoted, quotes || changed
 	}
 	if !quotes {
-		return text
+		return text, nil
 	}
-	return listOf(all)
+	return listOf(all), nil
 }
 
-func listOf(all []json.RawMessage) json.RawMessage {
-	out := json.RawMessage{'['}
+func listOf(all []json.RawMessage) []byte {
+	out := []byte{'['}
 	for i, one := range all {
 		if i > 0 {
 			out = append(out, ',')
@@ -141,26 +183,42 @@ func listOf(all []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
+// asString writes a JSON text as a JSON string. Control characters are in such a text as white space alone.
+func asString(raw []byte) []byte {
+	out := append(make([]byte, 0, len(raw)+len(raw)/8+2), '"')
+	for _, c := range raw {
+		switch c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		case '\n':
+			out = append(out, `\n`...)
+		case '\r':
+			out = append(out, `\r`...)
+		case '\t':
+			out = append(out, `\t`...)
+		default:
+			out = append(out, c)
+		}
+	}
+	return append(out, '"')
+}
+
 var (
 	protoPrefix  = regexp.MustCompile(`^proto:[\s\x{a0}]*`)
 	unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
 	wrongValue   = regexp.MustCompile(`invalid value for \S+ field (\S+):`)
 )
 
-// unreadable says why a text is not a message, and on a second line what to do.
-func unreadable(of protoreflect.MessageDescriptor, text []byte, err error) string {
-	text = bytes.TrimSpace(text)
-	var value any
-	syntax := json.Unmarshal(text, &value)
-	switch {
-	case len(text) == 0:
-		return fmt.Sprintf("the body is empty\nSend a %s as a JSON object; {} has no fields.", of.Name())
-	case syntax != nil:
-		return fmt.Sprintf("the body is not valid JSON: %s\nSend a %s as a JSON object.", syntax, of.Name())
-	case text[0] != '{':
-		return fmt.Sprintf("the body is JSON, but not an object\nSend a %s as a JSON object.", of.Name())
+// maxReason is how many bytes of what protojson says are passed on: it says the value that is wrong, whatever its size.
+const maxReason = 500
+
+// unreadable says why a JSON object is not a message, and on a second line what to do.
+func unreadable(of protoreflect.MessageDescriptor, err error) string {
+	plain := err.Error()
+	if len(plain) > maxReason {
+		plain = strings.ToValidUTF8(textutil.Cut(plain, maxReason), "") + "\u2026"
 	}
-	plain := protoPrefix.ReplaceAllString(err.Error(), "")
+	plain = protoPrefix.ReplaceAllString(plain, "")
 	if m := unknownField.FindStringSubmatch(plain); m != nil {
 		return fmt.Sprintf("%s: there is no such field%s\nThe fields of %s: %s.", plain,
 			textutil.DidYouMean(m[1], fieldNames(of)), of.Name(), strings.Join(fieldNames(of), ", "))

@@ -169,14 +169,19 @@ func TestQuoteObjects(t *testing.T) {
 	of := (&apiv1.CallRequest{}).ProtoReflect().Descriptor()
 	for in, want := range map[string]string{
 		`{"arguments":{"a":1}}`:                     `{"arguments":"{\"a\":1}"}`,
-		` { "meta" : {} , "arguments":{"a": [ ]}}x`: ` { "meta" : "{}" , "arguments":"{\"a\": [ ]}"}x`,
+		` { "meta" : {} , "arguments":{"a": [ ]}} `: ` { "meta" : "{}" , "arguments":"{\"a\": [ ]}"} `,
+		"{\"meta\":{\n\t\"<\u2028\\u0001\":\r1}}":   "{\"meta\":\"{\\n\\t\\\"<\u2028\\\\u0001\\\":\\r1}\"}",
+		`{"meta":{}}x`:                              ``,
 		`{"arguments":"{}","tool":{"a":1}}`:         `{"arguments":"{}","tool":{"a":1}}`,
 		`{"arguments":null}`:                        `{"arguments":null}`,
-		`{"arguments":{"a":`:                        `{"arguments":{"a":`,
+		`{"arguments":{"a":`:                        ``,
 		`[{"arguments":{}}]`:                        `[{"arguments":{}}]`,
 	} {
-		got, changed := quoteObjects(of, []byte(in))
-		if !bytes.Equal(got, []byte(want)) || changed != (in != want) {
+		got, changed, err := new(jsonReader).quoteObjects(of, []byte(in))
+		if want == "" && err != nil {
+			continue
+		}
+		if !bytes.Equal(got, []byte(want)) || changed != (in != want) || err != nil {
 			t.Errorf("%s gives %s, want %s", in, got, want)
 		}
 	}

@@ -148,6 +148,7 @@ func (s *Server) routes() http.Handler {
 	o := []connect.HandlerOption{connect.WithCompression("gzip", nil, nil),
 		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}),
 		connect.WithRecover(s.recovered)}
+	o = append(o, connect.WithCodec(protoCodec{}))
 	for _, c := range jsonCodecs {
 		o = append(o, connect.WithCodec(c))
 	}
