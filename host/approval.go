@@ -65,7 +65,7 @@ type Answer struct {
 	// Arguments, when not nil, replace those of the call. They are validated, decided on and, if necessary, approved
 	// again.
 	Arguments json.RawMessage
-	// Reason explains a rejection to the model.
+	// Reason explains a rejection to the model; 4096 characters of it are kept.
 	Reason string
 	// CancelRest cancels the later calls of the batch when this one is rejected.
 	CancelRest bool

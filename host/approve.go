@@ -21,6 +21,7 @@ const (
 	approvalLife           = 2 * time.Minute // from the approval to the run: a call may have to wait for its slot
 	maxEdits               = 20              // changes of the arguments of one call
 	maxAnsweredBy          = 100             // characters of Answer.By
+	maxRejectionReason     = 4 << 10         // characters of Answer.Reason
 )
 
 // approve asks for approval of calls that the policy wants approved, unless an earlier approval covers them.
@@ -285,6 +286,7 @@ func (c *Call) noteAnswer(a Answer, err error) {
 }
 
 func rejected(c *Call, a Answer) *sdk.Error {
+	a.Reason = cutText(a.Reason, maxRejectionReason)
 	e := fail(sdk.CodeRejected, "Rejected", "the user rejected %s; nothing was run", c.Tool)
 	if a.Reason != "" {
 		e.Message = fmt.Sprintf("the user rejected %s: %s; nothing was run", c.Tool, a.Reason)

@@ -182,3 +182,12 @@ func TestShownLimits(t *testing.T) {
 		}
 	}
 }
+
+// The reason of a rejection goes to the model twice: what an approver gives is cut in both places.
+func TestRejectionIsShort(t *testing.T) {
+	t.Parallel()
+	e := rejected(&Call{Tool: "p__t"}, No(strings.Repeat("r", 1<<20)))
+	if most := maxRejectionReason + 200; len(e.Message) > most || len(e.Details) > most {
+		t.Errorf("the message has %d bytes, the details %d", len(e.Message), len(e.Details))
+	}
+}

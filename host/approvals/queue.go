@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/internal/feed"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -84,7 +85,7 @@ type Outcome struct {
 type Answer struct {
 	// ID and Hash are those of the question as the person saw it.
 	ID, Hash string
-	// By is where the person answered, such as "console".
+	// By is where the person answered, such as "console"; 200 characters of it are kept.
 	By string
 	// Call answers a question of KindCall.
 	Call host.Answer
@@ -94,7 +95,8 @@ type Answer struct {
 
 // outcome is what the answer makes of a question.
 func (a *Answer) outcome(kind Kind) *Outcome {
-	o := &Outcome{Result: Rejected, By: a.By, Reason: a.Call.Reason, Time: time.Now()}
+	o := &Outcome{Result: Rejected, By: textutil.CutRunes(a.By, maxBy, ""), Reason: textutil.Cut(a.Call.Reason, maxReason),
+		Time: time.Now()}
 	switch {
 	case kind == KindInput:
 		o.Result, o.Reason = Answered, ""
@@ -146,7 +148,9 @@ type Options struct {
 const (
 	defaultWaiting = 1000
 	defaultBytes   = 64 << 20
-	maxEnded       = 1000 // questions whose outcome is remembered
+	maxEnded       = 1000    // questions whose outcome is remembered
+	maxReason      = 4 << 10 // bytes of the reason of an answer, which is kept and shown to all who watch
+	maxBy          = 200     // characters of Answer.By
 )
 
 // A Queue holds the questions that wait. It is safe for concurrent use.
@@ -322,6 +326,10 @@ func (q *Question) check(a *Answer) error {
 	}
 	c := &a.Call
 	switch {
+	case len(c.Reason) > maxReason:
+		return fmt.Errorf("the reason has %d bytes; the limit is %d bytes. Give a shorter one", len(c.Reason), maxReason)
+	case len(c.Arguments) > sdk.MaxArguments:
+		return fmt.Errorf("the changed arguments have %d bytes; the limit is %d bytes", len(c.Arguments), sdk.MaxArguments)
 	case c.Arguments != nil && !json.Valid(c.Arguments):
 		return errors.New("the changed arguments are not JSON")
 	case c.Scope == host.ScopePrefix && q.Call.Prefix == nil:

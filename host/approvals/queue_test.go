@@ -100,6 +100,38 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	})
 }
 
+// What an answer says is kept, shown to all who watch and given to the model: it is short.
+func TestAnswersAreShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		got := ask(t.Context(), q, request("c"))
+		synctest.Wait()
+		w := q.List()[0]
+		for name, a := range map[string]host.Answer{
+			"reason":    host.No(strings.Repeat("r", maxReason+1)),
+			"arguments": {Arguments: json.RawMessage(`"` + strings.Repeat("a", sdk.MaxArguments) + `"`)},
+		} {
+			if _, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, Call: a}); err == nil || !strings.Contains(err.Error(), "limit") {
+				t.Errorf("an answer with a long %s: %v", name, err)
+			}
+		}
+		if len(q.List()) != 1 {
+			t.Fatal("the question no longer waits")
+		}
+		reason := strings.Repeat("r", maxReason)
+		o, err := q.Answer(Answer{ID: w.ID, Hash: w.Hash, By: strings.Repeat("b", 1<<20), Call: host.No(reason)})
+		if err != nil || len(o.By) != maxBy || o.Reason != reason {
+			t.Errorf("by has %d characters, the reason %d bytes: %v", len(o.By), len(o.Reason), err)
+		}
+		if r := <-got; r.Reason != reason {
+			t.Errorf("the reason has %d bytes", len(r.Reason))
+		}
+	})
+	if o := Elsewhere(KindCall, Answer{Call: host.No(strings.Repeat("\u00e9", maxReason))}).Outcome; len(o.Reason) != maxReason {
+		t.Errorf("the reason of an answer elsewhere has %d bytes", len(o.Reason))
+	}
+}
+
 // What a person decides on is in the hash, and a repeat of the same question has the same one.
 func TestHash(t *testing.T) {
 	hash := func(change func(*host.ApprovalRequest)) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -63,6 +64,10 @@ const maxBy = 64
 func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.AnswerApprovalRequest]) (
 	*connect.Response[apiv1.AnswerApprovalResponse], error) {
 	m := r.Msg
+	if strings.ContainsFunc(strings.TrimSpace(m.By), hidden) {
+		return nil, fail(connect.CodeInvalidArgument, "", fmt.Sprintf("by has characters that cannot be seen: %.100q", m.By),
+			"Name the place of the answer in plain text, such as console.")
+	}
 	a := approvals.Answer{ID: m.Id, Hash: m.Hash, By: answeredBy(who(ctx), m.By), Call: host.Answer{Approved: m.Approved,
 		Scope: host.Scope(m.Scope), Saved: m.Saved, Reason: m.Reason, CancelRest: m.CancelRest},
 		Input: convert.ToRaws(m.InputResponses)}
@@ -124,7 +129,7 @@ func (s *ApprovalService) Forget(_ context.Context, r *connect.Request[apiv1.For
 		found = found || saved
 	}
 	if !found {
-		return nil, fail(connect.CodeNotFound, "", "there is no remembered approval "+r.Msg.Id, "")
+		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("there is no remembered approval %.100q", r.Msg.Id), "")
 	}
 	return connect.NewResponse(&apiv1.ForgetResponse{}), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -104,9 +105,9 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
 				"a name in the request is longer than 256 bytes; nothing was run", "")
 		}
-		if strings.ContainsFunc(text, unicode.IsControl) {
-			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
-				fmt.Sprintf("the name %q in the request has control characters; nothing was run", text), "")
+		if strings.ContainsFunc(text, hidden) {
+			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
+				"the name %q in the request has characters that cannot be seen; nothing was run", text), "")
 		}
 	}
 	for _, text := range []string{in.Meta, in.Capabilities} {
@@ -148,6 +149,9 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 		Capabilities: optional(in.Capabilities), ReturnInput: in.ReturnInput,
 		InputResponses: convert.ToRaws(in.InputResponses), RequestState: in.RequestState}, nil
 }
+
+// hidden reports characters that no name has: people decide by what they see.
+func hidden(r rune) bool { return unicode.IsControl(r) || textutil.Invisible(r) }
 
 func isObject(text string) bool {
 	return rawjson.Kind(json.RawMessage(text)) == "an object" && json.Valid([]byte(text))

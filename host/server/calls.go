@@ -30,6 +30,7 @@ const (
 	maxKept      = 16 << 10 // bytes of the arguments, the events and the result of one call, each
 	maxSessions  = 1000
 	maxArguments = 2 << 10 // bytes of a summary
+	maxErrorText = 4 << 10 // bytes of each text of an error
 )
 
 // Calls is the register of the calls that run and of those that have just ended, with their sessions. Its Middleware
@@ -184,12 +185,12 @@ func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
 	case e == nil:
 		t.status = string(host.Done)
 	case e.Code == sdk.CodeCanceled:
-		t.status, t.err = string(host.Canceled), e
+		t.status, t.err = string(host.Canceled), keptError(e)
 	default:
-		t.status, t.err = string(host.Errored), e
+		t.status, t.err = string(host.Errored), keptError(e)
 	}
 	if r != nil && size(r) <= maxKept {
-		t.result = r
+		t.result = &sdk.Result{Content: r.Content, Structured: r.Structured, Truncated: r.Truncated}
 	}
 	failed := t.err != nil
 	t.mu.Unlock()
@@ -221,6 +222,19 @@ func failure(r *sdk.Result, err error) *sdk.Error {
 		return r.Error
 	}
 	return nil
+}
+
+// keptError is a copy of an error with as much of its texts as is kept. They are not cut yet: the host does that for
+// the caller, outside of all middleware.
+func keptError(e *sdk.Error) *sdk.Error {
+	out := *e
+	for _, text := range []*string{&out.Name, &out.Message, &out.Suggestion, &out.HelpURL} {
+		*text = strings.Clone(textutil.Cut(*text, maxErrorText))
+	}
+	if out.Details = nil; len(e.Details) <= maxErrorText {
+		out.Details = slices.Clone(e.Details)
+	}
+	return &out
 }
 
 // size is how many bytes of a result are kept.

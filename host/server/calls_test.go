@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -56,6 +57,34 @@ func TestCallsAreShownWithoutSecrets(t *testing.T) {
 		}
 		if string(call.Arguments) != string(object) || r.Error == nil && r.Content[0].Text != secret {
 			t.Errorf("%s: the call itself has changed", name)
+		}
+	}
+}
+
+// What is kept of an error, and sent to all who watch, is short, however much a plugin or a person wrote.
+func TestErrorsThatAreKeptAreShort(t *testing.T) {
+	long := strings.Repeat("\u00e9", 1<<20)
+	failure := &sdk.Error{Code: sdk.CodeRejected, Name: long, Message: long, Suggestion: long, HelpURL: long,
+		Details: json.RawMessage(`"` + long + `"`)}
+	for name, c := range map[string]struct {
+		result *sdk.Result
+		err    error
+	}{"of the host": {nil, failure}, "of the tool": {&sdk.Result{Error: failure}, nil}} {
+		calls := NewCalls(nil)
+		call := host.Call{ID: "id", Tool: "p__t"}
+		_, _ = calls.Middleware(func(context.Context, *host.Call) (*sdk.Result, error) { return c.result, c.err })(t.Context(), &call)
+		var out apiv1.GetCallResponse
+		if !calls.Describe("id", &out) || out.Result.GetError().GetMessage() == "" {
+			t.Fatal(name, "is not known")
+		}
+		if n := len(protojson.Format(&out)); n > 8*maxErrorText {
+			t.Errorf("%s: %d bytes are shown", name, n)
+		}
+		if r := calls.recent[0].result; r != nil && r.Error != nil {
+			t.Errorf("%s: the result keeps the whole error", name)
+		}
+		if failure.Message != long {
+			t.Errorf("%s: the error itself has changed", name)
 		}
 	}
 }
@@ -117,6 +146,27 @@ func TestCompressedRequestsAreRefused(t *testing.T) {
 		}
 	}
 	s.unharmed()
+}
+
+// Names that people decide by have no characters that they cannot see.
+func TestNamesAreVisible(t *testing.T) {
+	s := new(setup).start(t)
+	for _, hidden := range []string{"\u202e", "\u200b", "\n", "\x1b"} {
+		for name, r := range map[string]*apiv1.CallRequest{"id": {CallId: "a" + hidden}, "session": {SessionId: "a" + hidden},
+			"caller": {Caller: "api:" + hidden}} {
+			r.Tool = "p__echo"
+			_, err := s.client(operatorToken).CallOnce(t.Context(), connect.NewRequest(r))
+			if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "cannot be seen") {
+				t.Errorf("%s with %q: %v", name, hidden, err)
+			}
+		}
+		ctx := context.WithValue(t.Context(), principalKey{}, principal{role: Operator})
+		_, err := NewApprovals(approvals.New(approvals.Options{}), nil, nil).Answer(ctx,
+			connect.NewRequest(&apiv1.AnswerApprovalRequest{Id: "x", By: "console" + hidden + "x"}))
+		if connect.CodeOf(err) != connect.CodeInvalidArgument {
+			t.Errorf("by with %q: %v", hidden, err)
+		}
+	}
 }
 
 // A batch that is too large costs nothing but its message.

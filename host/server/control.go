@@ -72,7 +72,7 @@ func (s *hostService) EndSession(ctx context.Context, r *connect.Request[apiv1.E
 		}
 	}
 	if key.id != "" && !known && out.Forgotten == 0 {
-		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("no session %q has made calls here", key.id),
+		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("no session %.100q has made calls here", key.id),
 			"ListSessions has those that have.")
 	}
 	return connect.NewResponse(out), nil

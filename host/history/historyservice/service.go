@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/history"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // Options configure the service.
@@ -86,7 +87,7 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 	out := &apiv1.GetCallResponse{}
 	known := s.options.Recent != nil && s.options.Recent(id, out)
 	if len(calls) == 0 && !known {
-		return nil, s.fail(connect.CodeNotFound, "the record has no call "+convert.Text(id),
+		return nil, s.fail(connect.CodeNotFound, "the record has no call "+convert.Text(textutil.Cut(id, 300)),
 			"Search for it: the id may be another one, or its host keeps no record.")
 	}
 	if len(calls) > 0 {
