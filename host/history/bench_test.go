@@ -188,7 +188,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	b.Run("call", func(b *testing.B) {
 		measure(b, func() error {
-			_, _, err := i.Lines(context.Background(), found.Calls[0].CallID)
+			_, err := i.Lines(context.Background(), found.Calls[0].CallID)
 			return err
 		})
 	})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,33 +78,42 @@ func (i *Index) Search(ctx context.Context, f Filter, page Page) (*Result, error
 	return out, nil
 }
 
-// Lines returns the lines of the record that are of one call, oldest first, and the calls that they make up: one,
-// unless an id was used again. It returns at most 1000 lines of 4 MiB.
-func (i *Index) Lines(ctx context.Context, callID string) (calls []Call, lines [][]byte, err error) {
+// A CallLines is a call with its lines of the record, the oldest first.
+type CallLines struct {
+	Call
+	Lines [][]byte
+}
+
+// Lines returns the calls of an id with their lines, the oldest first: one, unless the id was used again. Of many it
+// returns the newest 100, and at most 1000 lines of 4 MiB.
+func (i *Index) Lines(ctx context.Context, callID string) (calls []CallLines, err error) {
 	err = i.onSnapshot(ctx, func(v *view) error {
-		calls, lines = nil, nil
-		read := 0
-		rows, _, _, err := v.page(ctx, &Filter{CallID: callID}, Page{Size: defaultPage, OldestFirst: true})
+		calls = nil
+		lines, read := 0, 0
+		rows, _, _, err := v.page(ctx, &Filter{CallID: callID}, Page{Size: defaultPage})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			c, err := v.call(r, func(line []byte, _ *audit.Record) {
-				if read += len(line); len(lines) < maxPage && (read <= maxRead || len(lines) == 0) {
-					lines = append(lines, line)
+			var one CallLines
+			one.Call, err = v.call(r, func(line []byte, _ *audit.Record) {
+				if read += len(line); lines < maxPage && (read <= maxRead || lines == 0) {
+					one.Lines = append(one.Lines, line)
+					lines++
 				}
 			})
 			if err != nil {
 				return err
 			}
-			calls = append(calls, c)
+			calls = append(calls, one)
 			if read > maxRead {
-				return nil
+				break
 			}
 		}
+		slices.Reverse(calls)
 		return nil
 	})
-	return calls, lines, err
+	return calls, err
 }
 
 // A view is the index and the record at one moment.

@@ -73,14 +73,14 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 // maxNested is how many calls of a call's plugin GetCall returns.
 const maxNested = 100
 
-// GetCall returns one call with its lines, arguments and result.
+// GetCall returns the newest call of an id with its arguments and result, and the lines of all calls of the id.
 func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallRequest]) (
 	*connect.Response[apiv1.GetCallResponse], error) {
 	id := r.Msg.GetCallId()
 	if id == "" {
 		return nil, s.fail(connect.CodeInvalidArgument, "no call is named", "Set call_id.")
 	}
-	calls, lines, err := s.index.Lines(ctx, id)
+	calls, err := s.index.Lines(ctx, id)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -90,16 +90,33 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 		return nil, s.fail(connect.CodeNotFound, "the record has no call "+convert.Text(textutil.Cut(id, 300)),
 			"Search for it: the id may be another one, or its host keeps no record.")
 	}
-	if len(calls) > 0 {
-		out.Call = recordedCall(&calls[len(calls)-1])
-	}
-	for _, line := range lines {
-		out.Records = append(out.Records, convert.Text(line))
-		if r, ok := audit.Parse(line); ok {
-			addContent(out.Call, &r)
+	of := history.Filter{ViaCallID: id}
+	if n := len(calls); n > 0 { // an id may be used again: the answer is about its newest call
+		last := &calls[n-1]
+		if ended := out.GetSummary().GetEnded(); ended != nil && last.Decided.After(ended.AsTime()) {
+			out = &apiv1.GetCallResponse{} // the host knows a call before, and another host has recorded this one
+		}
+		began := out.GetSummary().GetBegan()
+		newest := began == nil || !last.Time().Before(began.AsTime())
+		if newest {
+			out.Call = recordedCall(&last.Call)
+		}
+		for i := range calls {
+			for _, line := range calls[i].Lines {
+				out.Records = append(out.Records, convert.Text(line))
+				if r, ok := audit.Parse(line); ok && newest && i == n-1 {
+					addContent(out.Call, &r)
+				}
+			}
+		}
+		switch {
+		case !newest:
+			of.Since = began.AsTime()
+		case n > 1:
+			of.Since = last.Decided
 		}
 	}
-	nested, err := s.index.Search(ctx, history.Filter{ViaCallID: id}, history.Page{Size: maxNested, OldestFirst: true})
+	nested, err := s.index.Search(ctx, of, history.Page{Size: maxNested, OldestFirst: true})
 	if err != nil {
 		return nil, s.failed(err)
 	}

@@ -99,6 +99,71 @@ func TestACallOverTheAPI(t *testing.T) {
 	}
 }
 
+// An id may be used again: what is shown is of the newest call, and of no other.
+func TestCallsWithOneID(t *testing.T) {
+	var all []audit.Record
+	const uses = 150
+	for n := range uses {
+		again := call(n + 1)
+		nested := audit.Record{Time: again[0].Time, Kind: audit.KindDecision, CallID: fmt.Sprint("inner", n), ViaCallID: "c",
+			ViaTool: "shell__exec"}
+		for i := range again {
+			again[i].CallID = "c"
+		}
+		again[0].Arguments = fmt.Appendf(nil, `{"use":%d}`, n)
+		again[1].Arguments, again[1].Result = nil, fmt.Appendf(nil, `{"of":%d}`, n)
+		if n == uses-1 { // it is denied: without arguments and a result
+			again[0].Arguments, again[1].Result, again[1].Status = nil, nil, "error"
+		}
+		all = append(all, again[0], nested, again[1])
+	}
+	get := func(recent *apiv1.CallSummary) *apiv1.GetCallResponse {
+		t.Helper()
+		o := historyservice.Options{Recent: func(_ string, out *apiv1.GetCallResponse) bool {
+			if out.Summary = recent; recent != nil {
+				out.Result = &apiv1.CallResult{Text: "of the recent call"}
+			}
+			return recent != nil
+		}}
+		r, err := served(t, o, all...).GetCall(t.Context(), connect.NewRequest(&apiv1.GetCallRequest{CallId: "c"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Msg
+	}
+	newest := day.Add(uses * time.Minute)
+	at := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(newest.Add(d)) }
+	for name, c := range map[string]struct {
+		recent       *apiv1.CallSummary
+		call, result bool
+		nested       string
+	}{
+		"only the record":      {nil, true, false, fmt.Sprint("inner", uses-1)},
+		"the newest is recent": {&apiv1.CallSummary{Began: at(-time.Millisecond), Ended: at(time.Millisecond)}, true, true, fmt.Sprint("inner", uses-1)},
+		"one before is recent": {&apiv1.CallSummary{Began: at(-time.Hour), Ended: at(-time.Minute)}, true, false, fmt.Sprint("inner", uses-1)},
+		"one after it runs":    {&apiv1.CallSummary{Began: at(time.Minute)}, false, true, ""},
+	} {
+		r := get(c.recent)
+		if (r.Call != nil) != c.call || r.Call != nil && (!r.Call.Decided.AsTime().Equal(newest) || r.Call.Arguments != "" ||
+			r.Call.Result != "") {
+			t.Errorf("%s: the call is %v", name, r.Call)
+		}
+		if (r.Result != nil) != c.result || (r.Summary != nil) != c.result {
+			t.Errorf("%s: the recent call is %v, %v", name, r.Summary, r.Result)
+		}
+		var nested []string
+		for _, n := range r.Nested {
+			nested = append(nested, n.CallId)
+		}
+		if got := strings.Join(nested, " "); got != c.nested {
+			t.Errorf("%s: the nested calls are %s", name, got)
+		}
+		if last := r.Records[len(r.Records)-1]; len(r.Records) != 200 || !strings.Contains(last, `"seq":450,`) {
+			t.Errorf("%s: %d lines, the last is %s", name, len(r.Records), last)
+		}
+	}
+}
+
 func TestPagesAndCountsOverTheAPI(t *testing.T) {
 	var all []audit.Record
 	for n := range 30 {
