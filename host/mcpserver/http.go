@@ -67,7 +67,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseToken(w)
 		return
 	}
-	done, ok := netlimit.Serving(r.Context())
+	done, ok := netlimit.Serving(r.Context(), who.Name, s.limits.connections) // it has fewer requests
 	if !ok {
 		refuseFor(w, retryBusy, fmt.Sprintf("too many active connections; the limit is %d", s.limits.connections))
 		return

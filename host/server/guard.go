@@ -107,6 +107,27 @@ func (p principal) key() string {
 	return "token:" + p.name
 }
 
+// A share is what one principal may take of the server at once.
+type share struct {
+	connections int // of a listener, that serve requests
+	load        netlimit.Limits
+}
+
+// share returns what a principal may take: no one can shut all others out of a listener, and who has no token takes
+// little. The Unix socket has one principal alone.
+func (s *Server) share(p principal) share {
+	out := share{s.limits.connections, s.limits.load}
+	switch {
+	case p.local:
+	case p.role == "":
+		out.connections = max(s.limits.connections/20, 1)
+		out.load.Requests = min(out.load.Requests, out.connections)
+	default:
+		out.connections = max(s.limits.connections/2, 1)
+	}
+	return out
+}
+
 // caller is who calls are made for.
 func (p principal) caller() string {
 	if p.name == "" {
@@ -123,7 +144,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if r.ProtoMajor == 2 && !watches[r.URL.Path] {
 			growStack(0)
 		}
-		w := netlimit.NewWriter(plain, r, s.limits.body, s.limits.write)
+		body := s.limits.body
+		if needed(r.URL.Path) == "" { // it is as small as a header, and may be anyone's
+			body = min(body, s.limits.header)
+		}
+		w := netlimit.NewWriter(plain, r, body, s.limits.write)
 		defer w.End()
 		refuse := func(status int, rpc connect.Code, message, hint string) {
 			w.Header().Set("Connection", "close")
@@ -159,17 +184,19 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				fmt.Sprintf("this needs the role %s, and the token has the role %s", need, p.role), "")
 			return
 		}
-		done, ok := netlimit.Serving(r.Context())
+		share := s.share(p)
+		done, ok := netlimit.Serving(r.Context(), p.key(), share.connections)
 		if !ok {
 			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
-				fmt.Sprintf("too many active connections; the limit is %d", s.limits.connections), "Retry later.")
+				fmt.Sprintf("too many active connections; the limit is %d, and %d for one client", s.limits.connections,
+					share.connections), "Retry later.")
 			return
 		}
 		defer done()
-		taken, ok := s.load.Begin(p.key(), &s.limits.load)
+		taken, ok := s.load.Begin(p.key(), &share.load)
 		if !ok {
 			refuse(http.StatusServiceUnavailable, connect.CodeResourceExhausted,
-				fmt.Sprintf("too many requests of this client at once; the limit is %d", s.limits.load.Requests), "Retry later.")
+				fmt.Sprintf("too many requests of this client at once; the limit is %d", share.load.Requests), "Retry later.")
 			return
 		}
 		defer taken.End()

@@ -348,6 +348,53 @@ func TestManyIdleConnectionsDoNotShutOthersOut(t *testing.T) {
 	s.unharmed()
 }
 
+// Requests that are half sent shut no one out, whoever sends them: who has no token holds a twentieth of the connections,
+// one token a half.
+func TestHalfRequestsDoNotShutOthersOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		head string
+		held int
+	}{
+		"of anyone":  {"POST " + sessionPath + " HTTP/1.1\r\n", 2},
+		"of a token": {"POST " + apiv1connect.HostServiceGetInfoProcedure + " HTTP/1.1\r\nAuthorization: Bearer " + viewerToken + "\r\n", 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &setup{limits: func(l *limits) { l.connections, l.header, l.body = 40, patience, patience }}
+			s.start(t)
+			const all = 100
+			refused := make(chan struct{}, all)
+			for range all {
+				conn := s.dial()
+				if _, err := io.WriteString(conn, c.head+"Host: "+s.address+"\r\nContent-Type: application/json\r\nContent-Length: "+
+					"50\r\n\r\n{"); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					var first [12]byte // a connection that has served nothing may end without an answer
+					if n, _ := io.ReadFull(conn, first[:]); n == 0 || string(first[:]) == "HTTP/1.1 429" {
+						refused <- struct{}{}
+					}
+				}()
+			}
+			for n := range all - c.held {
+				select {
+				case <-refused:
+				case <-time.After(patience):
+					t.Fatalf("%d requests are held, not %d", all-n, c.held)
+				}
+			}
+			if status, body := s.post(apiv1connect.HostServiceGetInfoProcedure, "{}",
+				map[string]string{"Authorization": "Bearer " + operatorToken}); status != http.StatusOK {
+				t.Errorf("a client with a token: %d %s", status, body)
+			}
+			s.unharmed()
+			if len(refused) > 0 {
+				t.Errorf("fewer than %d requests are held", c.held)
+			}
+		})
+	}
+}
+
 func TestTooManyRequestsOfOneToken(t *testing.T) {
 	begun := make(chan struct{}, 10)
 	s := &setup{limits: func(l *limits) { l.load.Requests = 3 }, plugin: fake{tools: map[string]func(context.Context,

@@ -20,7 +20,8 @@ type Listener struct {
 	mu      sync.Mutex
 	open    int
 	serving int
-	idle    list.List // of *connection, the one that has been idle for longest first
+	of      map[string]int // those that serve, by identity
+	idle    list.List      // of *connection, the one that has been idle for longest first
 }
 
 // New returns a listener with a limit of connections that serve requests.
@@ -31,6 +32,7 @@ type connection struct {
 	net.Conn
 	of       *Listener
 	requests int           // being served
+	identity string        // for which it counts while it serves requests: that of the first of them
 	place    *list.Element // among the idle ones; nil while it serves a request
 	closed   bool
 }
@@ -54,20 +56,26 @@ func Of(ctx context.Context) net.Conn {
 	return nil
 }
 
-// Serving notes that a connection serves a request whose client may make it, until done is called; ok is false if too
-// many do. Before that, and between requests, it is idle.
-func Serving(ctx context.Context) (done func(), ok bool) {
+// Serving notes that a connection serves a request of an identity whose client may make it, until done is called; ok is
+// false if too many do, or as many as most for this identity. Before that, and between requests, it is idle.
+func Serving(ctx context.Context, identity string, most int) (done func(), ok bool) {
 	c, is := ctx.Value(connectionKey{}).(*connection)
 	if !is {
 		return func() {}, true
 	}
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
+	l := c.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if c.requests == 0 {
-		if c.of.serving >= c.of.limit {
+		if l.serving >= l.limit || l.of[identity] >= most {
 			return nil, false
 		}
-		c.of.serving++
+		if l.of == nil {
+			l.of = map[string]int{}
+		}
+		l.serving++
+		l.of[identity]++
+		c.identity = identity
 		c.leaveIdle()
 	}
 	c.requests++
@@ -75,12 +83,17 @@ func Serving(ctx context.Context) (done func(), ok bool) {
 }
 
 func (c *connection) done() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	if c.requests--; c.requests == 0 {
-		c.of.serving--
-		c.becomeIdle()
+	l := c.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.requests--; c.requests > 0 {
+		return
 	}
+	l.serving--
+	if l.of[c.identity]--; l.of[c.identity] == 0 {
+		delete(l.of, c.identity)
+	}
+	c.becomeIdle()
 }
 
 // becomeIdle puts the connection behind the idle ones. The caller holds the lock.
