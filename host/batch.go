@@ -28,6 +28,9 @@ type BatchOptions struct {
 	// gets an equal share of what is left when it begins, so that later calls get more after a short result. Notes
 	// about what was cut are not counted.
 	MaxResultBytes int64
+	// Context returns the context of a call, by its place in the batch, derived from the batch's: with its end the call is
+	// canceled, and the others go on. Nil uses the batch's for all.
+	Context func(ctx context.Context, i int) context.Context
 	// Ended is called once for each call as it ends, also for one that does not run, with its place in the batch and its
 	// result. One call of it has returned before the next begins, and all before CallAll returns; while it runs, calls
 	// that wait for this one do not begin.
@@ -120,6 +123,9 @@ type batchItem struct {
 // start waits for the call's turn and runs it. A read-only call may still be running when start returns.
 func (i *batchItem) start(ctx context.Context) {
 	b := i.batch
+	if b.options.Context != nil {
+		ctx = b.options.Context(ctx, i.index)
+	}
 	if !b.host.now.Load().onlyReads(ctx, i) {
 		b.running.Wait()
 		i.share = b.budget.take()

@@ -33,7 +33,7 @@ const (
 // CallOnce runs one call without events.
 func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.CallRequest]) (
 	*connect.Response[apiv1.CallResult], error) {
-	c, err := s.newCall(ctx, r.Msg)
+	c, err := newCall(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -41,16 +41,29 @@ func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.Cal
 		return nil, err
 	}
 	defer s.inFlight.Done()
-	result := s.options.Backend.Catalog().Call(ctx, c)
+	calls := []host.Call{c}
+	entries, err := s.enter(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	defer endAll(entries)
+	result := s.run(entries[0], calls[0])
 	out := convert.Result(result)
 	out.Text = convert.Text(result.Text())
 	return connect.NewResponse(out), nil
 }
 
+// run runs a call that is registered.
+func (s *hostService) run(e *entry, c host.Call) *host.Result {
+	result := s.options.Backend.Catalog().Call(e.ctx, c)
+	e.end(result)
+	return result
+}
+
 // Call runs one call with its events.
 func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
 	stream *connect.ServerStream[apiv1.CallResponse]) error {
-	c, err := s.newCall(ctx, r.Msg)
+	c, err := newCall(ctx, r.Msg)
 	if err != nil {
 		return err
 	}
@@ -58,33 +71,38 @@ func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallReq
 		return err
 	}
 	defer s.inFlight.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	calls := []host.Call{c}
+	entries, err := s.enter(ctx, calls)
+	if err != nil {
+		return err
+	}
+	defer endAll(entries)
+	c, e := calls[0], entries[0]
 	err = stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Accepted{Accepted: accepted(c.ID)}})
 	if err != nil {
 		return err
 	}
 	if r.Msg.WithoutEvents {
-		result := convert.Result(s.options.Backend.Catalog().Call(ctx, c))
+		result := convert.Result(s.run(e, c))
 		return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: result}})
 	}
 	q := newEventQueue()
 	c.Events = func(e sdk.Event) { q.add(0, &e) }
 	done := make(chan *host.Result, 1)
-	go func() { done <- s.options.Backend.Catalog().Call(ctx, c) }()
+	go func() { done <- s.run(e, c) }()
 	for {
 		select {
 		case <-q.ready:
-			for _, e := range q.take() {
-				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e.event}}); err != nil {
-					cancel()
+			for _, one := range q.take() {
+				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: one.event}}); err != nil {
+					e.cancel()
 					<-done // so that no call outlives its stream
 					return err
 				}
 			}
 		case result := <-done:
-			for _, e := range q.take() {
-				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: e.event}}); err != nil {
+			for _, one := range q.take() {
+				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: one.event}}); err != nil {
 					return err
 				}
 			}
@@ -97,8 +115,8 @@ func accepted(id string) *apiv1.CallAccepted {
 	return &apiv1.CallAccepted{CallId: id, Time: timestamppb.New(time.Now())}
 }
 
-// newCall checks the request, and returns its call.
-func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.Call, error) {
+// newCall checks the request, and returns its call, whose tool may be an address.
+func newCall(ctx context.Context, in *apiv1.CallRequest) (host.Call, error) {
 	p := who(ctx)
 	for _, text := range []string{in.Tool, in.CallId, in.SessionId, in.Caller, in.StopReason} {
 		if len(text) > maxID {
@@ -134,16 +152,7 @@ func (s *hostService) newCall(ctx context.Context, in *apiv1.CallRequest) (host.
 		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
 			"the timeout is %s; the limit is %s; nothing was run", in.Timeout.AsDuration(), host.MaxTimeout), "")
 	}
-	if in.CallId != "" && s.calls.runs(in.CallId) {
-		return host.Call{}, fail(connect.CodeAlreadyExists, sdk.CodeInvalidArgs,
-			fmt.Sprintf("a call with the id %q is running; nothing was run", in.CallId),
-			"Give each call an id of its own, or none.")
-	}
-	tool, err := s.resolve(ctx, in.Tool)
-	if err != nil {
-		return host.Call{}, err
-	}
-	return host.Call{ID: cmp.Or(in.CallId, rand.Text()), Tool: tool, Arguments: json.RawMessage(in.Arguments),
+	return host.Call{ID: cmp.Or(in.CallId, rand.Text()), Tool: in.Tool, Arguments: json.RawMessage(in.Arguments),
 		TextArguments: in.TextArguments, StopReason: in.StopReason, Caller: cmp.Or(in.Caller, p.caller()),
 		SessionID: in.SessionId, Timeout: in.Timeout.AsDuration(), Meta: optional(in.Meta),
 		Capabilities: optional(in.Capabilities), ReturnInput: in.ReturnInput,

@@ -34,13 +34,15 @@ const (
 )
 
 // Calls is the register of the calls that run and of those that have just ended, with their sessions. Its Middleware
-// sees the calls of a host. It is safe for concurrent use; make one with NewCalls.
+// sees the calls of a host; those of the API are there from their request on. It is safe for concurrent use; make one
+// with NewCalls.
 type Calls struct {
 	feed   feed.Feed[*apiv1.CallSummary]
 	redact func(text string) string
 
 	mu       sync.Mutex
 	running  map[*tracked]struct{}
+	ids      map[string]int      // how many running calls have the ID: callers of MCP may use one twice
 	recent   [maxRecent]*tracked // a ring
 	next     int                 // place of the next in the ring
 	sessions map[sessionKey]*session
@@ -52,8 +54,8 @@ func NewCalls(redacted func(text string) string) *Calls {
 	if redacted == nil {
 		redacted = redact.New().Text
 	}
-	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, sessions: map[sessionKey]*session{},
-		active: time.Now()}
+	return &Calls{redact: redacted, running: map[*tracked]struct{}{}, ids: map[string]int{},
+		sessions: map[sessionKey]*session{}, active: time.Now()}
 }
 
 // A tracked call is one that runs or has ended.
@@ -61,14 +63,15 @@ type tracked struct {
 	of     *Calls
 	cancel context.CancelFunc
 	id     string
-	tool   string
-	plugin string
-	caller string
-	sess   string
-	via    *host.Via
 	began  time.Time
+	taken  bool // by the middleware, or ended without it; guarded by the lock of the register
 
 	mu        sync.Mutex
+	tool      string
+	plugin    string
+	caller    string // changed under the lock of the register, too, as sess
+	sess      string
+	via       *host.Via
 	arguments string // cut
 	status    string
 	progress  string
@@ -106,16 +109,18 @@ type session struct {
 	running       int
 }
 
-// Middleware belongs into the host's options. It registers each call that the host begins.
+// Middleware belongs into the host's options. It follows each call that the host begins, and registers those that did
+// not come through the API, such as those of plugins and of MCP clients.
 func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
 	return func(ctx context.Context, call *host.Call) (*sdk.Result, error) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		t := &tracked{of: c, cancel: cancel, id: call.ID, tool: call.Tool, caller: call.Caller, sess: call.SessionID,
-			via: call.Via(), began: time.Now(), arguments: cut(call.Arguments, maxKept),
-			status: string(host.Generated)}
-		if call.Definition != nil {
-			t.plugin = call.Definition.Plugin
+		t := c.take(ctx, call)
+		if t == nil {
+			own, cancel := context.WithCancel(ctx)
+			defer cancel()
+			ctx = own
+			t = &tracked{of: c, cancel: cancel, id: call.ID, began: time.Now(), status: string(host.Generated)}
+			t.describe(call)
+			c.begin(t)
 		}
 		receive := call.Events
 		call.Events = func(e sdk.Event) {
@@ -124,12 +129,20 @@ func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
 				receive(e)
 			}
 		}
-		c.begin(t)
 		var result *sdk.Result
 		var err error = errPanicked
 		defer func() { c.end(t, call, result, err) }()
 		result, err = next(ctx, call)
 		return result, err
+	}
+}
+
+// describe notes what is known of the call. The caller holds the lock, if others know the call.
+func (t *tracked) describe(call *host.Call) {
+	t.tool, t.caller, t.sess, t.via = call.Tool, call.Caller, call.SessionID, call.Via()
+	t.arguments = cut(call.Arguments, maxKept)
+	if call.Definition != nil {
+		t.plugin = call.Definition.Plugin
 	}
 }
 
@@ -143,8 +156,22 @@ var errPanicked = &sdk.Error{Code: sdk.CodeInternal, Name: "Panic", Message: "a 
 
 func (c *Calls) begin(t *tracked) {
 	c.mu.Lock()
+	t.taken = true
+	c.add(t)
+	c.mu.Unlock()
+	c.feed.Publish(t.summary)
+}
+
+// add adds a running call. The caller holds the lock.
+func (c *Calls) add(t *tracked) {
 	c.active = t.began
 	c.running[t] = struct{}{}
+	c.ids[t.id]++
+	c.join(t)
+}
+
+// join counts a running call for its session. The caller holds the lock.
+func (c *Calls) join(t *tracked) {
 	s := c.sessions[t.session()]
 	if s == nil {
 		if len(c.sessions) >= maxSessions {
@@ -156,8 +183,6 @@ func (c *Calls) begin(t *tracked) {
 	s.caller, s.last = t.caller, t.began
 	s.calls++
 	s.running++
-	c.mu.Unlock()
-	c.feed.Publish(t.summary)
 }
 
 // dropSession forgets the session that has not called for longest, unless it has running calls. The caller holds the
@@ -197,6 +222,9 @@ func (c *Calls) end(t *tracked, call *host.Call, r *sdk.Result, err error) {
 	c.mu.Lock()
 	c.active = t.ended
 	delete(c.running, t)
+	if c.ids[t.id]--; c.ids[t.id] == 0 {
+		delete(c.ids, t.id)
+	}
 	t.cancel = nil // it holds the contexts of the caller
 	c.recent[c.next] = t
 	c.next = (c.next + 1) % maxRecent
@@ -417,18 +445,6 @@ func (c *Calls) redactMessage(m protoreflect.Message) {
 		}
 		return true
 	})
-}
-
-// runs reports whether a call with the id runs.
-func (c *Calls) runs(id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t := range c.running {
-		if t.id == id {
-			return true
-		}
-	}
-	return false
 }
 
 // find returns the newest call with the id.

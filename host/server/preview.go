@@ -15,9 +15,12 @@ import (
 // Preview describes what a call would do.
 func (s *hostService) Preview(ctx context.Context, r *connect.Request[apiv1.PreviewRequest]) (
 	*connect.Response[apiv1.PreviewResponse], error) {
-	c, err := s.newCall(ctx, &apiv1.CallRequest{Tool: r.Msg.Tool, Arguments: r.Msg.Arguments, Caller: r.Msg.Caller,
+	c, err := newCall(ctx, &apiv1.CallRequest{Tool: r.Msg.Tool, Arguments: r.Msg.Arguments, Caller: r.Msg.Caller,
 		SessionId: r.Msg.SessionId})
 	if err != nil {
+		return nil, err
+	}
+	if c.Tool, err = s.resolve(ctx, c.Tool); err != nil {
 		return nil, err
 	}
 	if err := s.begin(); err != nil {
@@ -45,7 +48,7 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 	var calls []host.Call
 	q := newEventQueue()
 	for i, in := range r.Msg.Calls {
-		c, err := s.newCall(ctx, in)
+		c, err := newCall(ctx, in)
 		if err != nil {
 			return err
 		}
@@ -60,6 +63,11 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 	defer s.inFlight.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	entries, err := s.enter(ctx, calls)
+	if err != nil {
+		return err
+	}
+	defer endAll(entries)
 	for i, c := range calls {
 		err := stream.Send(&apiv1.CallBatchResponse{Index: int32(i),
 			Message: &apiv1.CallBatchResponse_Accepted{Accepted: accepted(c.ID)}})
@@ -72,7 +80,9 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 		defer close(done)
 		s.options.Backend.Catalog().CallAll(ctx, calls, host.BatchOptions{Parallel: int(r.Msg.Parallel),
 			StopOnRejection: r.Msg.StopOnRejection, MaxResultBytes: r.Msg.MaxResultBytes,
+			Context: func(_ context.Context, i int) context.Context { return entries[i].ctx },
 			Ended: func(i int, result *host.Result) {
+				entries[i].end(result)
 				q.reply(&apiv1.CallBatchResponse{Index: int32(i),
 					Message: &apiv1.CallBatchResponse_Result{Result: convert.Result(result)}})
 			}})

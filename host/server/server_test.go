@@ -46,10 +46,16 @@ const (
 
 // fake is a plugin in the memory of the test.
 type fake struct {
-	tools map[string]func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
+	tools  map[string]func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
+	starts func(ctx context.Context) error // before it lists its tools; nil does nothing
 }
 
-func (f *fake) Tools(context.Context) (out []sdk.Tool, _ error) {
+func (f *fake) Tools(ctx context.Context) (out []sdk.Tool, _ error) {
+	if f.starts != nil {
+		if err := f.starts(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for name := range f.tools {
 		out = append(out, sdk.Tool{Name: name, Description: "Tool " + name,
 			InputSchema: json.RawMessage(`{"type":"object"}`), Hints: sdk.Hints{ReadOnly: sdk.Yes}})
