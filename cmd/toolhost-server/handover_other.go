@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 )
@@ -13,6 +14,7 @@ import (
 type inherited struct {
 	lock         *os.File
 	listeners    []net.Listener
+	files        []fs.FileInfo
 	predecessors []string
 }
 

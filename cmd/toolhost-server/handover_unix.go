@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ import (
 
 const (
 	// inheritVar lists what is handed over by an earlier host: the networks of its listeners, whose files come after
-	// that of the lock, which is the number before the colon. After a blank come that host and those before it.
+	// that of the lock, which is the number before the colon. After "unix@" comes the identity of the socket's file.
+	// After a blank come that host and those before it.
 	inheritVar = "TOOLHOST_INHERIT"
 	// startTime is how long a successor may take to serve.
 	startTime = time.Minute
@@ -35,6 +37,7 @@ const (
 type inherited struct {
 	lock         *os.File
 	listeners    []net.Listener
+	files        []fs.FileInfo // of Unix sockets, by listener; nil where another process has put one in its place
 	predecessors []string
 }
 
@@ -55,7 +58,7 @@ func inherit() (*inherited, error) {
 	}
 	syscall.CloseOnExec(fd)
 	in := &inherited{lock: os.NewFile(uintptr(fd), "lock"), predecessors: strings.Fields(predecessors)}
-	for range strings.Split(networks, ",") {
+	for network := range strings.SplitSeq(networks, ",") {
 		fd++
 		file := os.NewFile(uintptr(fd), "listener")
 		l, err := net.FileListener(file)
@@ -63,10 +66,14 @@ func inherit() (*inherited, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a listener was not handed over: %w", err)
 		}
-		if u, is := l.(*net.UnixListener); is {
-			u.SetUnlinkOnClose(true)
+		var socket fs.FileInfo
+		if _, is := l.(*net.UnixListener); is {
+			socket, _ = os.Lstat(l.Addr().String())
+			if _, was, told := strings.Cut(network, "@"); told && was != identity(socket) {
+				socket = nil
+			}
 		}
-		in.listeners = append(in.listeners, l)
+		in.listeners, in.files = append(in.listeners, l), append(in.files, socket)
 	}
 	return in, nil
 }
@@ -139,7 +146,11 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("the listener at %s cannot be handed over: %w", l.Addr(), err)
 		}
-		files, networks = append(files, f), append(networks, l.Addr().Network())
+		network := l.Addr().Network()
+		if s, is := l.Listener.(*socket); is {
+			network += "@" + s.identity()
+		}
+		files, networks = append(files, f), append(networks, network)
 	}
 	if pid, err = p.start(ctx, files, networks); err != nil {
 		return 0, err
@@ -154,6 +165,22 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.server.Leave()
 	p.questions.Stop() // people answer at the successor from now on, where waiting calls are made again
 	return pid, nil
+}
+
+// identity tells a file from all others that there are; "" for none.
+func identity(info fs.FileInfo) string {
+	if info == nil {
+		return ""
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("%d.%d", stat.Dev, stat.Ino)
+}
+
+// identity is that of the file that the socket has made.
+func (s *socket) identity() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return identity(s.file)
 }
 
 // fileOf returns a copy of a listener's file for another process. That of its own File method would not do: to start a

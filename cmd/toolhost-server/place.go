@@ -24,15 +24,25 @@ type socket struct {
 
 	mu     sync.Mutex
 	l      *net.UnixListener
+	file   fs.FileInfo // of the listener; nil once it is another process's to remove
 	closed bool
 }
 
 func listenSocket(ctx context.Context, path string) (*socket, error) {
-	l, err := server.ListenUnix(ctx, path)
+	s := &socket{path: path}
+	return s, s.listen(ctx)
+}
+
+// listen makes the file. No other process can make one with the same identity while this one listens.
+func (s *socket) listen(ctx context.Context) error {
+	l, err := server.ListenUnix(ctx, s.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &socket{path: path, l: l.(*net.UnixListener)}, nil
+	s.l = l.(*net.UnixListener)
+	s.l.SetUnlinkOnClose(false)
+	s.file, _ = os.Lstat(s.path) // a file that is gone is not removed
+	return nil
 }
 
 func (s *socket) current() *net.UnixListener {
@@ -58,11 +68,15 @@ func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.path, Net: "unix
 // SyscallConn leads to the open file.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.current().SyscallConn() }
 
-// Close ends it, and removes the file unless keep was called.
+// Close ends it, and removes its file unless keep was called; a file that another process has put there stays.
 func (s *socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	if now, err := os.Lstat(s.path); err == nil && s.file != nil && os.SameFile(s.file, now) {
+		_ = os.Remove(s.path) // the next host replaces it
+	}
+	s.file = nil
 	return s.l.Close()
 }
 
@@ -71,7 +85,7 @@ func (s *socket) keep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.l.SetUnlinkOnClose(false)
+	s.file = nil
 }
 
 // restore makes the file again if it is gone, and reports whether it was.
@@ -81,13 +95,10 @@ func (s *socket) restore(ctx context.Context) (bool, error) {
 	if _, err := os.Lstat(s.path); s.closed || !errors.Is(err, fs.ErrNotExist) {
 		return false, nil // what another process has put there is not ours
 	}
-	l, err := server.ListenUnix(ctx, s.path)
-	if err != nil {
+	old := s.l
+	if err := s.listen(ctx); err != nil {
 		return true, err
 	}
-	old := s.l
-	s.l = l.(*net.UnixListener)
-	old.SetUnlinkOnClose(false)
 	return true, old.Close() // Accept goes on with the new one
 }
 

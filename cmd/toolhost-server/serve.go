@@ -342,10 +342,10 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 		return nil, err
 	}
 	if given != nil {
-		for _, l := range given.listeners {
+		for i, l := range given.listeners {
 			one := server.Listener{Listener: l, TLS: secure}
 			if u, is := l.(*net.UnixListener); is {
-				one = server.Listener{Listener: &socket{path: l.Addr().String(), l: u}}
+				one = server.Listener{Listener: &socket{path: l.Addr().String(), l: u, file: given.files[i]}}
 			}
 			all = append(all, one)
 		}
@@ -358,13 +358,16 @@ func (p *program) listen(ctx context.Context, given *inherited) (all []server.Li
 			}
 		}
 	}()
-	for _, path := range []string{p.place.Socket(), p.block().Socket} {
-		if path == "" {
+	for i, path := range []string{p.place.Socket(), p.block().Socket} {
+		if path == "" || i > 0 && path == p.place.Socket() {
 			continue
 		}
 		l, err := listenSocket(ctx, path)
+		if err != nil && path != p.place.Socket() {
+			err = fmt.Errorf("socket of the serve block, %s: %w", p.block().Source, err)
+		}
 		if err != nil {
-			return all, fmt.Errorf("the socket %s cannot be made: %w", path, err)
+			return all, err
 		}
 		all = append(all, server.Listener{Listener: l})
 	}

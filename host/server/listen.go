@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/loopback"
@@ -25,22 +28,79 @@ func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Lis
 		"give the serve block tls_cert and tls_key")
 }
 
+// maxSocket is how many bytes the path of a Unix socket may have on this system.
+const maxSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
+
 // ListenUnix listens on a socket that only the user can reach, for Serve. A socket that a process has left is replaced;
-// the caller makes sure that none serves it. Its folder must be the user's own.
+// one that is served, and a file of another kind, are not. Its folder must be the user's own.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
+	if len(path) > maxSocket {
+		return nil, fmt.Errorf("the path of the socket has %d bytes, and the limit is %d: %s; name a shorter one", len(path),
+			maxSocket, path)
+	}
+	l, err := listenUnix(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("the socket %s %w", path, err)
+	}
+	return l, nil
+}
+
+// listenUnix words errors as what is true of the socket.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if err := removeLeft(ctx, path); err != nil {
+		return nil, err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot be made: %w", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
+		return nil, errors.Join(fmt.Errorf("cannot be made: %w", err), l.Close())
 	}
 	return l, nil
+}
+
+// probeTimeout is how long a socket may take to say whether a process serves it: it does so at once.
+const probeTimeout = 2 * time.Second
+
+// removeLeft removes a socket that a process has left, which refuses connections.
+func removeLeft(ctx context.Context, path string) error {
+	there, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot be made: %w", err)
+	case there.IsDir():
+		return errors.New("cannot be made: a folder is there; name another one")
+	case there.Mode().Type() != fs.ModeSocket:
+		return errors.New("cannot be made: a file is there that is no socket; name another one, or move the file")
+	}
+	probe, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "unix", path)
+	switch {
+	case err == nil:
+		_ = probe.Close()
+		return errServed
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EPROTOTYPE): // it is busy, or one for datagrams
+		return errServed
+	case !isRefused(err):
+		return fmt.Errorf("cannot be made: %w", err)
+	}
+	if now, err := os.Lstat(path); err == nil && !os.SameFile(there, now) {
+		return errServed // since a moment ago
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot be made: %w", err)
+	}
+	return nil
+}
+
+var errServed = errors.New("is served by another process; name another one, or end it")
+
+// isRefused reports whether no process serves a socket.
+func isRefused(err error) bool {
+	const onWindows = syscall.Errno(10061) // which package syscall does not name
+	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, onWindows)
 }
 
 // A localConn is a connection over a Unix socket, whose other end is a process of this user.
