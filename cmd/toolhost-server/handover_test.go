@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -82,6 +83,23 @@ func TestFailedUpgradeSaysWhy(t *testing.T) {
 	expect(t, h.run(t, "serve", "--upgrade"), "unknown flag: --unknown", "\n4")
 	h.install(t, "exit 3")
 	expect(t, h.run(t, "serve", "--upgrade"), "ended before it served (exit status 3)", "\n4")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
+// After a failed upgrade commands find the host that goes on, whatever the successor has done before it failed.
+func TestFailedUpgradeKeepsThePlace(t *testing.T) {
+	h := newHome(t).ownPrograms(t).withPlugin(t, "")
+	_, _, ended := h.serving(t)
+	running := fmt.Sprintf("is running already, process %d;", h.process(t))
+	h.withPlugin(t, "serve {\n  tls_cert = \"none\"\n  tls_key  = \"none\"\n}\n") // which is read once the lock is taken over
+	expect(t, h.run(t, "serve", "--upgrade"), "tls_cert", "This host keeps running", "\n4")
+	expect(t, h.run(t, "serve"), running, "\n1")
+	h.withPlugin(t, "")
+	h.install(t, `[ "$TOOLHOST_INHERIT" ] || exec "${0%/*}/real" "$@"`+"\n"+
+		`printf '%31s\n' >&3; exit 3`) // it writes into the lock that its host has ended
+	expect(t, h.run(t, "serve", "--upgrade"), "exit status 3", "\n4")
+	expect(t, h.run(t, "serve"), running, "\n1")
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	waitFor(t, ended)
 }

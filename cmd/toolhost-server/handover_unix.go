@@ -153,6 +153,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 		files, networks = append(files, f), append(networks, network)
 	}
 	if pid, err = p.start(ctx, files, networks); err != nil {
+		p.holdAgain()
 		return 0, err
 	}
 	p.replaced.Store(true)

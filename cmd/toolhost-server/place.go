@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -161,6 +160,6 @@ func (p *program) lockAgain() error {
 	old := p.lockFile
 	p.lockFile = f
 	p.lockMu.Unlock()
-	p.hold(local.Serves)
+	p.holdAgain()
 	return old.Close()
 }

@@ -60,6 +60,7 @@ type program struct {
 	path      string // of this program, where a newer one may be installed
 	lockMu    sync.Mutex
 	lockFile  *os.File
+	held      local.State // that commands are told; "" before, so that of the host that this one is to replace
 	listeners []server.Listener
 	// predecessors are the hosts whose sockets these were.
 	predecessors []string
@@ -284,21 +285,30 @@ func (p *program) lock(given *inherited) error {
 
 // hold tells commands what this process does, unless another one has taken over.
 func (p *program) hold(s local.State) {
-	if p.replaced.Load() {
-		return
-	}
+	p.lockMu.Lock()
+	p.held = s
+	p.lockMu.Unlock()
+	p.holdAgain()
+}
+
+// holdAgain tells it again, such as after a successor that has failed may have written something else.
+func (p *program) holdAgain() {
 	p.lockMu.Lock()
 	defer p.lockMu.Unlock()
-	if err := local.Hold(p.lockFile, s); err != nil {
+	if p.replaced.Load() || p.held == "" {
+		return
+	}
+	if err := local.Hold(p.lockFile, p.held); err != nil {
 		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
 	}
 }
 
-// release releases the lock, and tells commands that this process has ended, unless another one has taken over.
+// release releases the lock, and tells commands that this process has ended, unless another one has taken over, or the
+// one before it goes on.
 func (p *program) release() {
 	p.lockMu.Lock()
 	defer p.lockMu.Unlock()
-	if !p.replaced.Load() {
+	if !p.replaced.Load() && p.held != "" {
 		_ = local.Release(p.lockFile) // the end of the lock tells, too
 	}
 	_ = p.lockFile.Close() // nothing is lost
