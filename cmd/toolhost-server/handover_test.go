@@ -214,3 +214,59 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 	_ = call.Wait() // its host was lost
 }
+
+// A host that waits for its calls is not ended by signals that ask a running one for something.
+func TestSignalsWhileTheHostStops(t *testing.T) {
+	h := newHome(t).withPlugin(t, allowShell)
+	log := &logBuffer{}
+	h.log = log
+	_, _, ended := h.serving(t, "--drain", "1h")
+	pid := h.process(t)
+	call := make(chan string, 1)
+	go func() {
+		call <- h.run(t, "call", "shell__exec", "command=touch begun; until [ -e go ]; do sleep 0.1; done; echo fine")
+	}()
+	h.begun(t, "the call does not run")
+	socket := h.socket(t)
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, socket)
+	for name, s := range map[string]syscall.Signal{"hangup": syscall.SIGHUP, "user defined signal 2": syscall.SIGUSR2} {
+		if err := syscall.Kill(pid, s); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, name+" is not received", func() bool { return strings.Contains(log.String(), name) })
+	}
+	h.write(t, "go", "")
+	expect(t, <-call, "fine", "\n0")
+	waitFor(t, ended)
+}
+
+// A signal that comes while a host starts is not lost, and does not end it. It is the discovery command that sends it.
+func TestSignalWhileTheHostStarts(t *testing.T) {
+	h := newHome(t).withPlugin(t, `plugin_discovery "team" {
+  command = ["sh", "-c", "[ -e begun ] || { touch begun; kill -HUP $(cut -d ' ' -f 1 toolhost/*.lock); }; echo '[]'"]
+}
+`)
+	log := &logBuffer{}
+	h.log = log
+	_, _, ended := h.serving(t)
+	eventually(t, "it is not reloaded", func() bool { return strings.Contains(log.String(), "configuration reloaded") })
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
+// A stop without time for the calls ends them at once, whatever the host was started with.
+func TestStopWithoutDrain(t *testing.T) {
+	h := newHome(t).withPlugin(t, allowShell)
+	_, _, ended := h.serving(t, "--drain", "1h")
+	call := h.call(t, "touch begun; sleep 600")
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h.begun(t, "the call does not run")
+	expect(t, h.run(t, "serve", "--stop", "--drain", "0s"), "1 call runs", "\n0")
+	waitFor(t, ended)
+	_ = call.Wait() // it was canceled
+}

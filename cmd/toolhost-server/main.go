@@ -51,6 +51,7 @@ type settings struct {
 	logLevel, logFormat      string
 	background               bool
 	starter                  *starter
+	received                 <-chan os.Signal // that ask a running host for something
 }
 
 // run is main without the process; it returns the exit code.
@@ -58,7 +59,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "history" {
 		return historyCommand(args[1:], os.Stdin, stdout, stderr)
 	}
-	o := settings{starter: openStarter()}
+	o := settings{received: openSignals(), starter: openStarter()}
 	f := pflag.NewFlagSet("toolhost-server", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.config, "config", "", "configuration `file`")

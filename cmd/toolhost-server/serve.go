@@ -199,9 +199,9 @@ func (p *program) serverOptions() server.Options {
 		Plugins: p.services.Plugins(), Policy: p.services.Policy(), Configuration: p.services.Configuration(),
 		Metrics: p.telemetry.Handler(), MCP: p.mcp.Handler(),
 		Approvals:    server.NewApprovals(p.questions, p.instance, bootstrap.RevokeAnswer),
-		Predecessors: p.predecessors, Upgrade: p.upgrade, Stop: func(drain time.Duration) {
+		Predecessors: p.predecessors, Upgrade: p.upgrade, Stop: func(drain *time.Duration) {
 			p.hold(local.Stops)
-			p.stopping.Store(&drain)
+			p.stopping.Store(drain)
 			p.stop()
 		}}
 	if p.history != nil {
@@ -336,7 +336,7 @@ func (p *program) saveToken(token string) error {
 
 // drainTime is how long running calls may take to end.
 func (p *program) drainTime() time.Duration {
-	if asked := p.stopping.Load(); asked != nil && *asked > 0 {
+	if asked := p.stopping.Load(); asked != nil {
 		return *asked
 	}
 	return p.drain

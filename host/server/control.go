@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // CancelCall cancels the running calls with an id: usually one.
@@ -84,8 +86,16 @@ func (s *hostService) Stop(_ context.Context, r *connect.Request[apiv1.StopReque
 	if s.options.Stop == nil {
 		return nil, connect.NewError(connect.CodeUnimplemented, nil)
 	}
+	var drain *time.Duration
+	if in := r.Msg.Drain; in != nil {
+		if in.CheckValid() != nil || in.AsDuration() < 0 {
+			return nil, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+				"drain must be a time that is not negative; the host serves on", "")
+		}
+		drain = new(in.AsDuration())
+	}
 	running, _ := s.calls.Running()
-	s.options.Stop(r.Msg.Drain.AsDuration())
+	s.options.Stop(drain)
 	return connect.NewResponse(&apiv1.StopResponse{RunningCalls: int32(running)}), nil
 }
 

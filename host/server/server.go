@@ -57,9 +57,10 @@ type Options struct {
 	// pages are public, what they show comes from the API.
 	MCP, Metrics, Console http.Handler
 
-	// Stop is called when a client asks the server to stop, Upgrade when one asks for the program that is installed now;
-	// Upgrade returns the process that serves from then on. Nil refuses both.
-	Stop    func(drain time.Duration)
+	// Stop is called when a client asks the server to stop, with how long calls may take to end, nil if it did not say;
+	// Upgrade when one asks for the program that is installed now: it returns the process that serves from then on. Nil
+	// refuses both.
+	Stop    func(drain *time.Duration)
 	Upgrade func(ctx context.Context) (pid int, err error)
 
 	// Predecessors are the processes that have handed their listeners over to this one, as Self has named them. What they

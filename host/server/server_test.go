@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
@@ -790,5 +791,33 @@ func TestCallersAreNamedOnTheSocketOnly(t *testing.T) {
 	}
 	if len(callers) != 1 || callers[0] != "cli" {
 		t.Error(callers)
+	}
+}
+
+// A client that stops the server may say how long calls have, also no time, and not less than that.
+func TestDrainOfAStop(t *testing.T) {
+	s := new(setup).start(t)
+	var stopped []string
+	s.server.options.Stop = func(drain *time.Duration) {
+		if drain == nil {
+			stopped = append(stopped, "unset")
+			return
+		}
+		stopped = append(stopped, drain.String())
+	}
+	c := s.client(operatorToken)
+	for _, drain := range []*durationpb.Duration{nil, {}, durationpb.New(time.Minute)} {
+		if _, err := c.Stop(t.Context(), connect.NewRequest(&apiv1.StopRequest{Drain: drain})); err != nil {
+			t.Error(drain, err)
+		}
+	}
+	for _, drain := range []*durationpb.Duration{durationpb.New(-1), {Nanos: -1, Seconds: 1}} {
+		_, err := c.Stop(t.Context(), connect.NewRequest(&apiv1.StopRequest{Drain: drain}))
+		if connect.CodeOf(err) != connect.CodeInvalidArgument {
+			t.Error(drain, err)
+		}
+	}
+	if got := strings.Join(stopped, " "); got != "unset 0s 1m0s" {
+		t.Error(got)
 	}
 }

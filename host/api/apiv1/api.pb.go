@@ -3157,7 +3157,7 @@ func (x *WatchCallsResponse) GetLost() int32 {
 
 type StopRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How long running calls may take to end; unset is 30 seconds. Then they are canceled.
+	// How long running calls may take to end; unset is what the host was started with. Then they are canceled.
 	Drain         *durationpb.Duration `protobuf:"bytes,1,opt,name=drain,proto3" json:"drain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
