@@ -19,22 +19,33 @@ func (p *program) idleTime() time.Duration {
 
 // endWhenIdle stops the host once it has been idle for as long as it may.
 func (p *program) endWhenIdle(ctx context.Context) {
-	limit := p.idleTime()
-	if limit == 0 {
-		return
+	idle, is := awaitIdle(ctx, p.idleTime, p.server.Idle, p.limitChanged)
+	if is {
+		p.log.Info("ends, since it was idle", "for", idle.Round(time.Second).String())
+		p.stop()
 	}
-	for wait := limit; ; {
+}
+
+// minIdleWait bounds how often a host is looked at.
+const minIdleWait = 100 * time.Millisecond
+
+// awaitIdle returns once the host has been idle for the limit, and for how long, or when ctx ends. The limit, of which
+// zero is none, may be another one after each change.
+func awaitIdle(ctx context.Context, limit, idle func() time.Duration, changed <-chan struct{}) (time.Duration, bool) {
+	for {
+		var timer <-chan time.Time
+		if limit := limit(); limit > 0 {
+			now := idle()
+			if now >= limit {
+				return now, true
+			}
+			timer = time.After(max(limit-now, minIdleWait))
+		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-time.After(wait):
+			return 0, false
+		case <-timer:
+		case <-changed:
 		}
-		idle := p.server.Idle()
-		if idle >= limit {
-			p.log.Info("ends, since it was idle", "for", idle.Round(time.Second).String())
-			p.stop()
-			return
-		}
-		wait = max(limit-idle, time.Second)
 	}
 }

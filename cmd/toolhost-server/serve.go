@@ -45,23 +45,25 @@ type program struct {
 	questions *approvals.Queue
 	notifier  atomic.Pointer[approvals.Notifier]
 	reloading sync.Mutex
-	targets   []config.Notify // of the notifier in use
-	instance  *bootstrap.Instance
-	telemetry *telemetry.Telemetry
-	exports   struct{ used, logged config.Telemetry } // in use; of the last log line about it
-	served    *config.Serve                           // the serve block at the start
-	waiting   string                                  // of the last log line about its changes
-	history   *history.Index                          // nil without a record
-	server    *server.Server
-	stop      context.CancelFunc
-	stopping  atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
-	mcp       *mcpserver.Server
-	clients   mcpClients
-	path      string // of this program, where a newer one may be installed
-	lockMu    sync.Mutex
-	lockFile  *os.File
-	held      local.State // that commands are told; "" before, so that of the host that this one is to replace
-	listeners []server.Listener
+	// limitChanged has a token after a reload, which may have changed the idle_timeout.
+	limitChanged chan struct{}
+	targets      []config.Notify // of the notifier in use
+	instance     *bootstrap.Instance
+	telemetry    *telemetry.Telemetry
+	exports      struct{ used, logged config.Telemetry } // in use; of the last log line about it
+	served       *config.Serve                           // the serve block at the start
+	waiting      string                                  // of the last log line about its changes
+	history      *history.Index                          // nil without a record
+	server       *server.Server
+	stop         context.CancelFunc
+	stopping     atomic.Pointer[time.Duration] // how long calls may take to end, if a client said it
+	mcp          *mcpserver.Server
+	clients      mcpClients
+	path         string // of this program, where a newer one may be installed
+	lockMu       sync.Mutex
+	lockFile     *os.File
+	held         local.State // that commands are told; "" before, so that of the host that this one is to replace
+	listeners    []server.Listener
 	// predecessors are the hosts whose sockets these were.
 	predecessors []string
 	handover     sync.Mutex  // a successor is started by one request at a time
@@ -76,7 +78,7 @@ func (e *startError) Unwrap() error { return e.error }
 
 // serve opens the configuration and serves it until ctx ends, a client asks it to stop, or it has been idle for long.
 func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) (err error) {
-	p := &program{settings: o, log: log}
+	p := &program{settings: o, log: log, limitChanged: make(chan struct{}, 1)}
 	serves := false
 	defer func() {
 		if err != nil && !serves {
@@ -189,6 +191,10 @@ func (p *program) reloaded() {
 	}
 	p.toolsChanged("") // by the current profile
 	p.setTargets()
+	select {
+	case p.limitChanged <- struct{}{}:
+	default:
+	}
 	p.logTelemetryChange()
 	p.logWaitingChanges()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
@@ -346,6 +348,44 @@ func TestHostOnDemandEndsWhenItIsIdle(t *testing.T) {
 		t.Errorf("the calls used %v:\n%s", hosts, strings.Join(said, "\n"))
 	}
 	h.awaitNone(t)
+}
+
+// An idle_timeout that has changed counts from the reload on.
+func TestIdleTimeoutIsReloaded(t *testing.T) {
+	const serve = "serve {\n  on_demand    = true\n  idle_timeout = %q\n}\n"
+	h := newHome(t).withPlugin(t, fmt.Sprintf(serve, "1h"))
+	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "started in the background", "a note", "\n0")
+	h.withPlugin(t, fmt.Sprintf(serve, "1s"))
+	h.awaitNone(t)
+}
+
+// A host ends by the limit that holds then: a shorter one, a longer one, or none.
+func TestLimitOfIdleTimeChanges(t *testing.T) {
+	for name, c := range map[string]struct{ first, second, want time.Duration }{
+		"unchanged": {time.Hour, time.Hour, time.Hour},
+		"shorter":   {time.Hour, time.Minute, 10 * time.Minute},
+		"longer":    {time.Hour, 2 * time.Hour, 2 * time.Hour},
+		"from none": {0, time.Hour, time.Hour},
+		"to none":   {time.Hour, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, changed := time.Now(), make(chan struct{}, 1)
+				limit := c.first
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
+				defer cancel()
+				time.AfterFunc(10*time.Minute, func() {
+					limit = c.second
+					changed <- struct{}{}
+				})
+				idle, is := awaitIdle(ctx, func() time.Duration { return limit },
+					func() time.Duration { return time.Since(began) }, changed)
+				if idle != c.want || is != (c.want > 0) {
+					t.Errorf("idle %v %v, want %v", idle, is, c.want)
+				}
+			})
+		})
+	}
 }
 
 // A command that cannot start the host says so, and goes on without it.
