@@ -333,7 +333,15 @@ func (p *program) token() (string, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	return strings.TrimSpace(string(text)), err
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < server.MinToken {
+		return "", fmt.Errorf("the file of the user's token, %s, has a token of %d characters; %d are the least; remove the "+
+			"file: the host makes it again with a new token", p.place.Token(), len(token), server.MinToken)
+	}
+	return token, nil
 }
 
 func (p *program) saveToken(token string) error {

@@ -504,6 +504,27 @@ func TestServeThatCannotStart(t *testing.T) {
 	}
 }
 
+// A token that lets no one in is an error that names its file and what to do, which helps.
+func TestTokenThatIsEmpty(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	_, _, ended := h.serving(t)
+	file := strings.TrimSuffix(h.socket(t), ".sock") + ".token"
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+	for _, text := range []string{"", "\n", "short\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, h.run(t, "serve", "--address", "127.0.0.1:0"), file, "remove the file", "\n2")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	_, _, ended = h.serving(t)
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
 // While a host ends its calls, commands say so, and --stop waits for the end.
 func TestStopWaitsForTheEnd(t *testing.T) {
 	h := newHome(t).withPlugin(t, allowShell)

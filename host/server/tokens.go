@@ -33,8 +33,8 @@ func (r Role) may(need Role) bool { return slices.Index(roles, r) >= slices.Inde
 // Message is the role in the API.
 func (r Role) Message() apiv1.Role { return apiv1.Role(max(slices.Index(roles, r), 0)) }
 
-// minToken is how many characters a token has at least.
-const minToken = 16
+// MinToken is how many characters a token has at least.
+const MinToken = 16
 
 // A Token lets a client use the server over TCP.
 type Token struct {
@@ -92,9 +92,9 @@ func (s *Server) SetTokens(all []Token) error {
 // check says why a token cannot join the list.
 func (l *tokenList) check(t Token) error {
 	switch {
-	case len(t.Value) < minToken:
+	case len(t.Value) < MinToken:
 		return fmt.Errorf("server: the token %q has %d characters; it needs %d at least, such as those that `openssl rand "+
-			"-hex 32` prints", t.Name, len(t.Value), minToken)
+			"-hex 32` prints", t.Name, len(t.Value), MinToken)
 	case t.Role == "" || !slices.Contains(roles, t.Role):
 		return fmt.Errorf("server: the token %q has the role %q; it must be viewer, approver or operator", t.Name, t.Role)
 	case slices.ContainsFunc(l.all, func(o validToken) bool { return o.Name == t.Name }):
