@@ -80,8 +80,11 @@ func (f *Filter) check(ctx context.Context, q querier) error {
 			}
 		}
 	}
-	if f.AtLeast < 0 {
+	switch {
+	case f.AtLeast < 0:
 		return &FilterError{fmt.Sprintf("calls cannot take at least %v; choose a time above zero", f.AtLeast)}
+	case f.AtLeast > maxAtLeast:
+		return &FilterError{fmt.Sprintf("no call takes at least %v; choose a time of %v at most", f.AtLeast, maxAtLeast)}
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return &FilterError{fmt.Sprintf("no call is from %s on and before %s; choose an end after the beginning",
@@ -167,6 +170,9 @@ func (f *Filter) compile(ctx context.Context, q querier) (*query, error) {
 	}
 	return out, nil
 }
+
+// maxAtLeast is the longest AtLeast: a century, which leaves room to round up.
+const maxAtLeast = 100 * 365 * 24 * time.Hour
 
 const minTime, maxTime = -1 << 62, 1 << 62
 

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -69,6 +70,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		`the error code "E_BOGUS"`:   {Codes: []string{"E_TOOL", "E_BOGUS"}},
 		`the error code "tool"`:      {Codes: []string{"tool"}},
 		"at least -5s":               {AtLeast: -5 * time.Second},
+		"choose a time of 876000h":   {AtLeast: math.MaxInt64}, // which overflows when it is rounded up
 		"no call is from 2026-11-20": {Since: day, Until: day.Add(-time.Hour)},
 		"after the beginning":        {Since: day, Until: day},
 	} {
@@ -77,6 +79,9 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 				t.Errorf("%+v, %d: %v", f, n, err)
 			}
 		}
+	}
+	if found, _ := all(t.Context(), t, i, Filter{AtLeast: maxAtLeast}, 10); len(found) > 0 {
+		t.Errorf("calls that took a century: %+v", found)
 	}
 	for id, f := range map[string]Filter{"a": {Codes: []string{"e_tool", "E_limit"}}, "b": {Codes: []string{"own_code"}},
 		"": {Codes: []string{"E_LIMIT"}}} {
