@@ -66,6 +66,28 @@ func TestStandbyServesTheCallAfterADeath(t *testing.T) {
 	mustCall(t, p, "echo", "")
 }
 
+// A process that the host kills is replaced as one that dies by itself: no call waits for its launcher, and none is said
+// to have been broken by the plugin.
+func TestStandbyTakesOverFromAProcessThatTheHostKills(t *testing.T) {
+	t.Parallel()
+	p, _ := withStandby(t)
+	second, g := p.Status().Standby, p.running()
+	_ = syscall.Kill(g.child.pid, syscall.SIGSTOP)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Call(ctx, request("echo", "")); sdk.CodeOf(err) != sdk.CodeCanceled {
+		t.Fatal(err)
+	}
+	<-g.checkHealth() // the call has begun it, or this does
+	if pid := mustCall(t, p, "pid", ""); pid != strconv.Itoa(second) {
+		t.Errorf("process %s served the call, not the standby %d", pid, second)
+	}
+	<-g.child.reaped
+	if exit, lost := g.child.exit, g.child.lost; lost != nil || exit.Signal != syscall.SIGKILL {
+		t.Errorf("the process ended with %v, %v", exit, lost)
+	}
+}
+
 func TestStandbyThatDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	p, _ := withStandby(t)

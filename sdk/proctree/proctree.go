@@ -80,8 +80,8 @@ type Cmd struct {
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if that cannot be found out. The
 	// id is not reused before Started returns, which must not take long.
 	Started func(pid int)
-	// Exited, if not nil, is called when the program itself has ended, as far as that is seen, and before the other
-	// processes of its tree are killed. It must not take long.
+	// Exited, if not nil, is called once when the program itself has ended, as far as that is seen: before the other
+	// processes of its tree are killed, unless ctx has ended, and always before Ended. It must not take long.
 	Exited func(Exit)
 	// Ended, if not nil, is called when no process of the tree is left, where a launcher has seen that. Run reaps the
 	// launcher after it. With the launcher end its namespaces, for which the kernel has whoever reaps it wait busily.

@@ -429,3 +429,30 @@ func TestExitedComesBeforeTheSweep(t *testing.T) {
 		t.Errorf("reported %+v, then %+v", exits, exit)
 	}
 }
+
+// A program that is killed because the context ends is reported as one that ends by itself: those who wait for its exit
+// must not depend on the end of Run, which may wait for them.
+func TestExitedComesBeforeTheEndOfAKilledTree(t *testing.T) {
+	ctx, kill := context.WithCancel(bounded(t))
+	var exits []Exit
+	c := Command("/bin/sh", "-c", "sleep 1000 & exec sleep 1000")
+	c.Grace = -1
+	c.Started = func(int) { kill() }
+	c.Exited = func(e Exit) { exits = append(exits, e) }
+	ended := 0
+	c.Ended = func() {
+		if ended++; len(exits) != 1 {
+			t.Errorf("%d exits were reported before the end of the tree", len(exits))
+		}
+	}
+	exit, err := c.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[bool]int{true: 1}[containment == inTree]; ended != want {
+		t.Errorf("the end of the tree was reported %d times, not %d", ended, want)
+	}
+	if len(exits) != 1 || exits[0].Signal != syscall.SIGKILL || exits[0].Duration != exit.Duration {
+		t.Errorf("reported %+v, then %+v", exits, exit)
+	}
+}

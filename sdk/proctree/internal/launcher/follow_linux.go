@@ -66,9 +66,6 @@ func (l *launcher) runCommand() bool {
 // that and continues.
 func (l *launcher) sweep() {
 	l.sweeping = true
-	if l.ended { // calls that wait for the program need not wait for the rest of its tree
-		l.report(exitedLine, l.wait, l.took)
-	}
 	l.report(sweepLine)
 	limit, done := time.Now().Add(SweepLimit), false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -135,9 +132,12 @@ func (l *launcher) reap() (reaped int, left bool) {
 	}
 }
 
+// note records the end of a child. That of the program is reported at once: calls that wait for it need not wait for
+// the rest of its tree. It may come during the sweep, since a parent that kills the program ends the control pipe too.
 func (l *launcher) note(pid int, w syscall.WaitStatus) {
 	if pid == l.pid {
 		l.ended, l.wait, l.took = true, w, time.Since(l.started)
+		l.report(exitedLine, l.wait, l.took)
 	} else if l.sweeping && w.Signaled() && w.Signal() == syscall.SIGKILL {
 		l.killed++
 	}

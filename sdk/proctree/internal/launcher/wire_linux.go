@@ -199,11 +199,12 @@ const (
 )
 
 // The status pipe carries lines to the parent: either one "failed", or "started", "sweeping" and, if the program
-// could be followed to its end, "ended"; "left" follows if there are processes that do not die.
+// could be followed to its end, "exited", before or after that, and "ended"; "left" follows if there are processes
+// that do not die.
 const (
 	failedLine  = "failed %s %d %s\n"       // step, errno, the system call
 	startedLine = "started %d\n"            // pid, as the launcher sees it
-	exitedLine  = "exited %d %d\n"          // wait status, nanoseconds; comes before the sweep
+	exitedLine  = "exited %d %d\n"          // wait status, nanoseconds; once, as soon as the program has ended
 	sweepLine   = "sweeping\n"              // the program has ended, or is being killed
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
