@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -586,5 +587,26 @@ func TestRecalledForAnotherSpec(t *testing.T) {
 	}
 	if got := toolNames(t, p); len(got) != 4 || got[3] != "new" {
 		t.Errorf("the tools are %v", got)
+	}
+}
+
+// A host that cannot open a session, because it has no file left, does not take that for the plugin's fault.
+func TestPluginSurvivesASessionThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), fixture("good", "good"))
+	g, err := p.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries := make(chan struct{}, 1)
+	g.client.UseSessions(func(context.Context) (net.Conn, error) {
+		tries <- struct{}{}
+		return nil, os.NewSyscallError("socket", syscall.EMFILE)
+	}, "")
+	if pid := mustCall(t, p, "pid", ""); pid != strconv.Itoa(g.child.pid) || len(tries) != 1 {
+		t.Errorf("process %s served the call, not %d, after %d tries to open a session", pid, g.child.pid, len(tries))
+	}
+	if s := p.Status(); s.Crashes != 0 || s.State != Ready {
+		t.Errorf("it is %s after %d crashes", s.State, s.Crashes)
 	}
 }

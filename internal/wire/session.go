@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -36,9 +38,18 @@ func OpenSession(conn net.Conn, token string) (*Frames, error) {
 	case err != nil:
 		return nil, fmt.Errorf("beginning a session: %w", err)
 	case answer[0] != sessionAnswer:
-		return nil, errors.New("beginning a session: the plugin gave another answer than it should")
+		return nil, errWrongAnswer
 	}
 	return NewFrames(conn), conn.SetDeadline(time.Time{})
+}
+
+var errWrongAnswer = errors.New("beginning a session: the plugin gave another answer than it should")
+
+// RefusedSession reports whether a session could not be opened because of the plugin: it has ended, closed the
+// connection, or broke the protocol. Otherwise the host may be out of files, or the plugin was stopped for a while.
+func RefusedSession(err error) bool {
+	return slices.ContainsFunc([]error{errWrongAnswer, io.EOF, net.ErrClosed, syscall.ECONNREFUSED, syscall.ECONNRESET,
+		syscall.EPIPE}, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // WithSessions are credentials of a server that also accepts sessions of hosts that have the token; an empty one admits

@@ -160,14 +160,20 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	}
 	if c.dial != nil && c.sessions.Load() {
 		if m := (&wire.SessionCall{Call: request}); m.Size() <= maxSessionRequest {
-			return c.callSession(ctx, r, m)
+			s, err := c.session(ctx)
+			switch {
+			case err != nil:
+				return nil, notSent(ctx, err)
+			case s != nil:
+				return c.callSession(ctx, s, r, m)
+			}
 		}
 	}
 	ctx, cancel := c.withLife(ctx)
 	defer cancel() // ends the stream however the call ends
 	stream, err := c.wire.Call(ctx, request)
 	if err != nil { // gRPC fails here only while no part of the request has been queued for the socket
-		return nil, withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
+		return nil, notSent(ctx, err)
 	}
 	in, out := newReceiver(r), receiver{client: c, ctx: ctx, request: r}
 	defer in.Close()

@@ -27,10 +27,14 @@ const (
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
 // receives, and never waits for a caller. A caller waits for one channel alone: what ends its call otherwise wakes it.
 type session struct {
+	again  bool          // calls went over gRPC without one: none waits for this one
 	opened chan struct{} // closed when it is open, or has ended
 	ended  chan struct{} // closed when err is set
 	err    error
-	frames *wire.Frames
+	frames *wire.Frames // nil: it could not be opened
+
+	refused bool      // by the plugin
+	retryAt time.Time // when the next may be opened, if this one could not
 
 	mu     sync.Mutex
 	last   uint64
@@ -68,27 +72,36 @@ func (c *Client) OpenSession() {
 func (c *Client) openSession() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current == nil || isClosed(c.current.ended) {
-		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{}}
+	if s := c.current; s == nil || isClosed(s.ended) && !time.Now().Before(s.retryAt) {
+		c.current = &session{opened: make(chan struct{}), ended: make(chan struct{}), calls: map[uint64]*sessionCall{},
+			again: s != nil && s.frames == nil && !s.refused}
 		go c.current.run(c.dial, c.token, c.life) // it is not the first call's, and outlives it
 	}
 	return c.current
 }
 
-// session returns the session, which is opened at the first call at the latest.
+// session returns the session, which is opened at the first call at the latest. It is nil when it could not be opened
+// and the plugin need not be the cause: the call then goes over gRPC, as nothing of it was sent.
 func (c *Client) session(ctx context.Context) (*session, error) {
 	s := c.openSession()
-	if isClosed(s.opened) {
-		return s, nil
+	if !isClosed(s.opened) && !s.again {
+		select {
+		case <-s.opened:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.life.Done():
+			return nil, c.life.Err()
+		}
 	}
-	select {
-	case <-s.opened:
+	switch {
+	case !isClosed(s.opened):
+		return nil, nil
+	case s.frames != nil:
 		return s, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-c.life.Done():
-		return nil, c.life.Err()
+	case s.refused:
+		return nil, s.err
 	}
+	return nil, nil
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -100,8 +113,12 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// openTime is how long the plugin may take to accept a session.
-const openTime = 10 * time.Second
+const (
+	// openTime is how long the plugin may take to accept a session.
+	openTime = 10 * time.Second
+	// openPause is how long none is opened after one that could not be.
+	openPause = time.Second
+)
 
 // run opens the session, and receives until it ends, which is with its connection.
 func (s *session) run(dial Dialer, token string, life context.Context) {
@@ -114,6 +131,9 @@ func (s *session) run(dial Dialer, token string, life context.Context) {
 		s.frames, err = wire.OpenSession(conn, token)
 	}
 	if err != nil {
+		if s.refused = wire.RefusedSession(err); !s.refused {
+			s.retryAt = time.Now().Add(openPause)
+		}
 		s.end(status.Error(codes.Unavailable, err.Error()))
 		close(s.opened)
 		return
@@ -400,16 +420,14 @@ func (s *session) busy() bool {
 	return len(s.calls) > 1
 }
 
-// callSession is Call for a small request to a plugin that has sessions.
-func (c *Client) callSession(ctx context.Context, r *sdk.Request, m *wire.SessionCall) (*sdk.Result, error) {
-	notSent := func(err error) error { return withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent) }
-	s, err := c.session(ctx)
-	if err != nil {
-		return nil, notSent(err)
-	}
-	if s.frames == nil { // it could not be opened
-		return nil, notSent(s.err)
-	}
+// notSent is the error of a call of which nothing was sent.
+func notSent(ctx context.Context, err error) error {
+	return withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
+}
+
+// callSession is Call over a session that was opened.
+func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m *wire.SessionCall) (
+	*sdk.Result, error) {
 	deadline, _ := ctx.Deadline()
 	call := s.add(deadline, r)
 	defer s.remove(call)
@@ -420,7 +438,7 @@ func (c *Client) callSession(ctx context.Context, r *sdk.Request, m *wire.Sessio
 	callerEnded := callctx.Watch(ctx, call)
 	defer callctx.Unwatch(ctx, call)
 	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
-		return nil, notSent(err)
+		return nil, notSent(ctx, err)
 	}
 	out := receiver{client: c, ctx: ctx, request: r}
 	defer out.end()

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -208,5 +212,82 @@ func TestSessionIsOpenedAhead(t *testing.T) {
 	<-opened
 	if _, err := early.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || len(opened) != 0 {
 		t.Errorf("the call opened %d sessions, error %v", len(opened), err)
+	}
+}
+
+// A plugin whose calls say which way they came.
+func twoWays() raw {
+	return raw{sessioned: sessioned{script(nil, last(&pluginv1.Result{
+		Content: []*pluginv1.Content{{Type: "text", Text: []byte("gRPC")}}}))}, serve: func(stream sessionStream) error {
+		for {
+			m, err := stream.Recv()
+			if err == nil {
+				err = stream.Send(result(m.GetId(), "session"))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}}
+}
+
+// answering dials a plugin that takes the beginning of a session, and does with the connection what f says.
+func answering(f func(net.Conn)) Dialer {
+	return func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			_, _ = io.ReadFull(theirs, make([]byte, 25))
+			f(theirs)
+		}()
+		return ours, nil
+	}
+}
+
+// A session that cannot be opened is no reason for a call to fail, unless the plugin has caused that.
+func TestSessionThatCannotBeOpened(t *testing.T) {
+	for name, c := range map[string]struct {
+		dial Dialer
+		want string // of the error; empty: the call goes over gRPC
+	}{
+		"the host is out of files": {dial: func(context.Context) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}},
+		"the plugin is stopped": {dial: answering(func(net.Conn) {})},
+		"no one listens": {dial: func(context.Context) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		}, want: "connection refused"},
+		"the plugin closes it": {dial: answering(func(c net.Conn) { _ = c.Close() }), want: "EOF"},
+		"the plugin gives a wrong answer": {dial: answering(func(c net.Conn) { _, _ = c.Write([]byte("-")) }),
+			want: "another answer than it should"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plugin := sessionClientOf(t, twoWays())
+				working := plugin.dial
+				plugin.UseSessions(c.dial, "")
+				r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"})
+				if c.want != "" {
+					b, _ := errors.AsType[*BrokenError](err)
+					if b == nil || b.Delivered || !strings.Contains(b.Error(), c.want) {
+						t.Errorf("error %v, want %q of a call that was not delivered", err, c.want)
+					}
+					return
+				}
+				if err != nil || r.Content[0].Text != "gRPC" {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				plugin.UseSessions(working, "")
+				began := time.Now()
+				for way := "gRPC"; way == "gRPC"; time.Sleep(openPause / 4) {
+					if r, err = plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil {
+						t.Fatal(err)
+					}
+					way = r.Content[0].Text
+				}
+				if took := time.Since(began); took > 2*openPause {
+					t.Errorf("there is a session after %s only", took)
+				}
+			})
+		})
 	}
 }
