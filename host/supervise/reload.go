@@ -123,8 +123,16 @@ type reload struct {
 	program binaries.Identity // the spec's program
 	forced  bool              // starts a new generation even if nothing has changed
 	problem error             // of Spec.Verify
-	stuck   bool              // replaces a stuck generation; no one asked for it
+	stuck   *generation       // that it replaces; no one asked for it. Nil for a reload that was asked for
 	reply   chan<- error
+}
+
+// stuckGeneration is the one that a start replaces because it is stuck, or nil. R may be nil.
+func (r *reload) stuckGeneration() *generation {
+	if r == nil {
+		return nil
+	}
+	return r.stuck
 }
 
 func (p *Process) verifyAndReload(r reload) error {

@@ -79,6 +79,7 @@ func TestStandbyTakesOverFromAProcessThatTheHostKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-g.checkHealth() // the call has begun it, or this does
+	<-g.done()
 	if pid := mustCall(t, p, "pid", ""); pid != strconv.Itoa(second) {
 		t.Errorf("process %s served the call, not the standby %d", pid, second)
 	}
@@ -216,4 +217,43 @@ func TestStandbysOfAPluginThatAlwaysDies(t *testing.T) {
 			t.Errorf("a quarantined plugin has the standby %d", s.Standby)
 		}
 	})
+}
+
+// A standby that takes over from a stuck process, while that is being replaced, is not stuck itself: it stays, whatever
+// becomes of the replacement.
+func TestStandbyTakesOverFromAStuckProcess(t *testing.T) {
+	for name, third := range map[string]error{"replacement fails": context.DeadlineExceeded, "replacement starts": nil} {
+		t.Run(name, func(t *testing.T) {
+			withFakeStandby(t, []error{nil, nil, third}, func(t *testing.T, p *Process, a *fakeProcess, _ string) {
+				first := p.running()
+				time.Sleep(2 * standbyDelay)
+				synctest.Wait()
+				begun, release := make(chan int, 9), make(chan struct{})
+				a.before = func(number int) { begun <- number; <-release }
+				getStuck(p, first)
+				if number := <-begun; number != 3 {
+					t.Fatalf("start %d replaces the stuck process", number)
+				}
+				first.end()
+				synctest.Wait()
+				second := p.running()
+				if second == nil || second.number != 2 {
+					t.Fatalf("the standby has not taken over: %+v", p.Status())
+				}
+				close(release)
+				synctest.Wait()
+				if s := p.Status(); s.State != Ready || s.Generation != 2 || s.Crashes != 2 || p.running() != second {
+					t.Errorf("after the end of the other start: %+v", s)
+				}
+				if third != nil {
+					return
+				}
+				a.live.end()
+				synctest.Wait()
+				if !isClosed(a.live.released) {
+					t.Error("the replacement, which is not needed, is kept")
+				}
+			})
+		})
+	}
 }

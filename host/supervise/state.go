@@ -233,13 +233,18 @@ func (m *stateMachine) begin(why string, spec Spec, r *reload) {
 func (m *stateMachine) startEnded(r startResult) {
 	a := m.attempt
 	m.attempt = nil
+	replaces := a.reload.stuckGeneration()
 	switch {
+	case replaces != nil && m.current != nil && m.current != replaces:
+		// It died meanwhile, and a standby, which is not stuck, has taken over: the start is not needed.
+		m.background.Go(func() { stopLate(r) })
+		return
 	case r.err == nil:
 		m.becomeReady(a, r.g)
-	case a.reload != nil && a.reload.stuck && m.current != nil:
-		m.markStuck(fmt.Errorf("%s, and another process could not be started: %w", m.current.abandoned.describe(), r.err))
+	case replaces != nil && m.current != nil:
+		m.markStuck(fmt.Errorf("%s, and another process could not be started: %w", replaces.abandoned.describe(), r.err))
 		return
-	case a.reload != nil && !a.reload.stuck:
+	case a.reload != nil && replaces == nil:
 		m.reloadFailed(a.reload, r.err)
 		return
 	default:
@@ -257,7 +262,7 @@ func (m *stateMachine) startEnded(r startResult) {
 func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
 	old, why := m.current, "it has started and described itself"
 	switch {
-	case a.reload != nil && a.reload.stuck:
+	case a.reload.stuckGeneration() != nil:
 		why = "it was restarted"
 		if old != nil {
 			why += ": " + old.abandoned.describe()
@@ -368,7 +373,7 @@ func (m *stateMachine) replaceStuck() {
 		m.replaceAt = time.After(time.Second)
 	default:
 		spec := *m.p.spec.Load()
-		m.begin("", spec, &reload{ctx: context.Background(), spec: spec, stuck: true, reply: make(chan error, 1)})
+		m.begin("", spec, &reload{ctx: context.Background(), spec: spec, stuck: m.current, reply: make(chan error, 1)})
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 // its script: nil is a start that works.
 type fakeProcess struct {
 	script   []error
+	before   func(number int) // called by each start; or nil
 	mu       sync.Mutex
 	began    []time.Time
 	live     *generation
@@ -32,6 +33,9 @@ type fakeProcess struct {
 }
 
 func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generation, error) {
+	if a.before != nil {
+		a.before(number)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.began = append(a.began, time.Now())
