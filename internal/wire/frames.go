@@ -244,8 +244,8 @@ func (f *Frames) Next() ([]byte, error) {
 			switch {
 			case size > maxPlausible:
 				return nil, status.Error(codes.Internal, "the session carries data that is not a message")
-			case size > maxMessage:
-				return nil, status.Errorf(codes.ResourceExhausted, "a message of %d bytes; the limit is %d", size, maxMessage)
+			case size > maxMessage: // not ResourceExhausted, which is of one call: it breaks all calls of the session
+				return nil, status.Errorf(codes.Internal, "a message of %d bytes; the limit is %d", size, maxMessage)
 			}
 			if need += int(size); f.end-f.start >= need {
 				frame := f.in[f.start+frameHead : f.start+need]

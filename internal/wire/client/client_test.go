@@ -93,8 +93,6 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 		"a last message over the limit": {script(nil, textPart("ab", 2),
 			last(&pluginv1.Result{Structured: []byte(`"` + strings.Repeat("x", sdk.MaxResult) + `"`)})), "the limit is 4194304",
 			sdk.CodeResultTooLarge},
-		"one message over the limit": {script(nil, last(&pluginv1.Result{Structured: make([]byte, largestMessage)})),
-			"one message that is too large", sdk.CodeResultTooLarge},
 		"parts without end": {endless(textPart(strings.Repeat("x", 256<<10), 256<<10)),
 			"the limit is 4194304", sdk.CodeResultTooLarge},
 		"empty parts without end": {endless(part(nil, 0)), "has 4001 parts; the limit is 4000",
@@ -387,6 +385,28 @@ func TestLimitOfHeaders(t *testing.T) {
 				t.Errorf("the call gives %.5000v, want %.200q", err, c.words)
 			}
 		})
+	}
+}
+
+// A message over the limit ends the call that it is of. In a session, where it cannot be said which that is, it breaks
+// the protocol: no other call is blamed for its result.
+func TestMessageOverTheLimit(t *testing.T) {
+	plugin := script(nil, last(&pluginv1.Result{Structured: make([]byte, largestMessage)}))
+	for name, c := range map[string]struct {
+		client *Client
+		words  string
+		code   sdk.Code
+	}{
+		"call":    {clientOf(t, plugin), "one message that is too large", sdk.CodeResultTooLarge},
+		"session": {sessionClientOf(t, sessioned{plugin}), "the limit is 4456448 (Internal)", sdk.CodeInternal},
+	} {
+		_, err := c.client.Call(t.Context(), &sdk.Request{Tool: "x"})
+		if sdk.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, broken := errors.AsType[*BrokenError](err); broken != (name == "session") || broken && !b.Delivered {
+			t.Errorf("%s: %#v", name, err)
+		}
 	}
 }
 
