@@ -47,6 +47,8 @@ type meter struct {
 	count, size   bucket
 	droppedEvents int
 	droppedBytes  int // of those and of the cut parts of others
+	untaken       int // events that were within the limits, and dropped because their caller was slow
+	untakenBytes  int
 }
 
 // newMeter makes a meter with limits multiplied by times.
@@ -126,14 +128,25 @@ func (m *meter) flooded() *pluginv1.Error {
 	return e
 }
 
+// tooManyRequests is the error of a call with a request to its host that is over the limits: its handler would wait in
+// vain for the answer to one that is dropped.
+func tooManyRequests() *pluginv1.Error {
+	e := TooLarge(0, "the call was ended: it has sent requests to its host faster than that could take them")
+	e.Name, e.Suggestion, e.OutcomeUnknown = "TooManyRequests", "Have it call fewer tools at once.", true
+	return e
+}
+
 // dropped is the log event that reports dropped events, or nil.
 func (m *meter) dropped() *pluginv1.CallEvent {
-	if m.droppedEvents == 0 && m.droppedBytes == 0 {
+	events, size := m.droppedEvents+m.untaken, m.droppedBytes+m.untakenBytes
+	if events == 0 && size == 0 {
 		return nil
 	}
-	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "warn",
-		Message: fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events "+
-			"and %d bytes a second",
-			m.droppedEvents, m.droppedBytes, eventRate, eventBytes),
-		Attributes: details(map[string]int{"events": m.droppedEvents, "bytes": m.droppedBytes})}}}
+	text := fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events and "+
+		"%d bytes a second", events, size, eventRate, eventBytes)
+	if m.untaken > 0 {
+		text += fmt.Sprintf("; %d of the events came while earlier ones were still waiting for their reader", m.untaken)
+	}
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "warn", Message: text,
+		Attributes: details(map[string]int{"events": events, "bytes": size})}}}
 }

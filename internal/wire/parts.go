@@ -98,10 +98,15 @@ func (s *Sender) sendRequest(r *pluginv1.HostRequest) error {
 // Answered ends a request.
 func (s *Sender) Answered() { <-s.requests }
 
-// Withdraw notifies the host that a request is not wanted any more.
+// Withdraw notifies the host that a request is not wanted any more. It is not metered: the request was, and runs on
+// without it.
 func (s *Sender) Withdraw(id uint64) {
-	s.Event(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
-		Request: &pluginv1.HostRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.done {
+		_ = s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
+			Request: &pluginv1.HostRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}})
+	}
 }
 
 // Result sends the result of the call, large parts first, piece by piece. A result over the limits is replaced by the
@@ -262,10 +267,24 @@ func (in *Receiver) Take(e *pluginv1.CallEvent) (event *pluginv1.CallEvent, resu
 		}
 		return in.meter.dropped(), result, nil
 	}
-	if in.meter.pass(e) {
+	switch {
+	case in.meter.pass(e):
 		event = e
+	case e.GetRequest() != nil:
+		return nil, nil, exceeded(tooManyRequests())
 	}
 	return event, nil, exceeded(in.meter.flooded())
+}
+
+// Drop counts an event of so many bytes that Take has returned, and that its caller will not get. One that is a request
+// to the host cannot be dropped: the error ends the call.
+func (in *Receiver) Drop(e *pluginv1.CallEvent, size int) error {
+	if e.GetRequest() != nil {
+		return exceeded(tooManyRequests())
+	}
+	in.meter.untaken++
+	in.meter.untakenBytes += size
+	return nil
 }
 
 func exceeded(failure *pluginv1.Error) error {

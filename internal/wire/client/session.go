@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -20,8 +21,13 @@ import (
 const (
 	// maxSessionRequest is the largest request that goes over the session: while a larger one is sent, others would wait.
 	maxSessionRequest = 128 << 10
-	// maxEvents is how many events of one call may wait for its caller. More are dropped.
-	maxEvents = 16 << 10
+	// maxEvents is how many events of one call may wait for its caller, and maxEventBytes how large they may be together.
+	// More are dropped.
+	maxEvents     = 16 << 10
+	maxEventBytes = 8 << 20
+	// maxRequestBytes is the same for requests to the host: wire.MaxRequests with the largest arguments. There may be
+	// maxRequests, each with its withdrawal. More end the call.
+	maxRequestBytes = 16 << 20
 )
 
 // A session is the host's end of a connection that carries many calls. Callers send by themselves; one goroutine
@@ -272,11 +278,41 @@ type sessionCall struct {
 	closed bool                  // the caller has gone
 	begun  bool                  // a message has come
 	plain  plainAnswer           // that was the first message, and all that the call takes, if it has a result
-	in     *wire.Receiver        // nil before any other message
+	in     *inbox                // nil before any other message
 	events []*pluginv1.CallEvent // not taken yet
 	result *pluginv1.Result
 	failed error // why there is no result: what the plugin has sent
 	ended  error // likewise: the plugin's status
+}
+
+// An inbox is what a call receives with, and how much of that its caller has not handled yet.
+type inbox struct {
+	wire.Receiver
+	waiting held
+}
+
+// held are events that are in memory, with their bytes, and the requests to the host apart from others.
+type held struct{ events, bytes, requests, requestBytes int }
+
+func (h *held) subtract(o held) {
+	h.events -= o.events
+	h.bytes -= o.bytes
+	h.requests -= o.requests
+	h.requestBytes -= o.requestBytes
+}
+
+// admit counts an event if there is room for it.
+func (h *held) admit(e *pluginv1.CallEvent, size int) bool {
+	count, bytes, most, mostBytes := &h.events, &h.bytes, maxEvents, maxEventBytes
+	if e.GetRequest() != nil {
+		count, bytes, most, mostBytes = &h.requests, &h.requestBytes, 2*maxRequests, maxRequestBytes
+	}
+	if *count >= most || *bytes+size > mostBytes {
+		return false
+	}
+	*count++
+	*bytes += size
+	return true
 }
 
 func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
@@ -288,9 +324,14 @@ func (c *sessionCall) deliver(m *pluginv1.SessionEvent) {
 			return
 		}
 		event, result, err := c.in.Take(e)
-		if event != nil && len(c.events) < maxEvents {
-			c.events = append(c.events, event)
-			c.Wake()
+		if event != nil && err == nil {
+			// What comes with the result says how many were dropped before.
+			if size := proto.Size(event); c.in.waiting.admit(event, size) || result != nil {
+				c.events = append(c.events, event)
+				c.Wake()
+			} else {
+				err = c.in.Drop(event, size)
+			}
 		}
 		c.finish(result, err)
 	}
@@ -314,8 +355,7 @@ func (c *sessionCall) deliverPiece(data []byte) {
 
 func (c *sessionCall) begin() {
 	if !c.begun {
-		in := newReceiver(c.request)
-		c.begun, c.in = true, &in
+		c.begun, c.in = true, &inbox{Receiver: newReceiver(c.request)}
 	}
 }
 
@@ -356,6 +396,10 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 	c.mu.Lock()
 	plain, waiting, result, failed, ended := c.plain, c.events, c.result, c.failed, c.ended
 	c.events = nil
+	var handling held
+	if c.in != nil {
+		handling = c.in.waiting
+	}
 	c.mu.Unlock()
 	if plain.result != nil {
 		if plain.started && out.request.Events != nil {
@@ -367,6 +411,11 @@ func (c *sessionCall) take(ctx context.Context, out *receiver) (*sdk.Result, err
 		if err := out.take(e); err != nil {
 			return nil, receiveError(err)
 		}
+	}
+	if len(waiting) > 0 { // a caller that was slow with them had them in memory meanwhile
+		c.mu.Lock()
+		c.in.waiting.subtract(handling)
+		c.mu.Unlock()
 	}
 	switch {
 	case result != nil:

@@ -186,6 +186,93 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
+// What waits for a slow caller is bounded in bytes too, while it handles events as well. What is dropped is reported
+// with the result.
+func TestInboxIsBoundedInBytes(t *testing.T) {
+	const size, sent = 64 << 10, 100
+	c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+	outputs := func() {
+		for range sent {
+			c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{outputEvent("stdout", make([]byte, size))}})
+		}
+	}
+	outputs()
+	got, note := 0, ""
+	out := receiver{request: &sdk.Request{Events: func(e sdk.Event) {
+		if e.Type == sdk.EventLog {
+			note = e.Message
+		} else if got++; got == 1 { // the others of the hundred are in memory
+			outputs()
+		}
+	}}}
+	if r, err := c.take(t.Context(), &out); r != nil || err != nil || got != sent {
+		t.Fatalf("%d events, %+v, %v", got, r, err)
+	}
+	c.deliver(result(1, "the end"))
+	if r, err := c.take(t.Context(), &out); err != nil || r == nil || r.Content[0].Text != "the end" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got >= maxEventBytes/size || got < maxEventBytes/size-2 {
+		t.Errorf("%d events of %d bytes were kept", got, size)
+	}
+	want := fmt.Sprintf("%d of the events came while earlier ones were still waiting", 2*sent-got)
+	if !strings.Contains(note, want) {
+		t.Errorf("the last event says %q, not %q", note, want)
+	}
+}
+
+// A request to the host is kept where events for people are dropped; too many end the call.
+func TestRequestsInTheInbox(t *testing.T) {
+	ask := func(id uint64, arguments int) *pluginv1.CallEvent {
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
+			Request: &pluginv1.HostRequest_Call{Call: &pluginv1.ToolCall{Tool: "x", Arguments: make([]byte, arguments)}}}}}
+	}
+	withdraw := func(id uint64) *pluginv1.CallEvent {
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Request{Request: &pluginv1.HostRequest{Id: id,
+			Request: &pluginv1.HostRequest_Cancel{Cancel: &pluginv1.Cancel{}}}}}
+	}
+	begin := func(events ...*pluginv1.CallEvent) *sessionCall {
+		c := &sessionCall{request: &sdk.Request{}, wake: make(chan struct{}, 1)}
+		for _, e := range events {
+			c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{e}})
+		}
+		return c
+	}
+	synctest.Test(t, func(t *testing.T) { // only there does a minute pass, and no more
+		var events []*pluginv1.CallEvent
+		for range 130 { // more than fits
+			events = append(events, outputEvent("stdout", make([]byte, 64<<10)))
+		}
+		for id := range uint64(maxRequests) {
+			events = append(events, ask(id, 1), withdraw(id))
+		}
+		c, kept := begin(events...), 0
+		for _, e := range c.events {
+			if e.GetRequest() != nil {
+				kept++
+			}
+		}
+		if kept != 2*maxRequests || len(c.events) >= len(events) || c.over() {
+			t.Errorf("%d requests and withdrawals of %d events are kept; the call has ended: %t", kept, len(c.events), c.over())
+		}
+		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{ask(maxRequests, 1)}})
+		large := begin(ask(1, 4<<20), ask(2, 4<<20), ask(3, 4<<20))
+		time.Sleep(time.Minute) // the rate is within the limits
+		large.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{ask(4, 4<<20)}})
+		burst := begin()
+		for id := uint64(0); !burst.over() && id < 100_000; id++ { // their caller is fast, but the rate is too high
+			burst.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{withdraw(id)}})
+			burst.in.waiting = held{}
+		}
+		for what, c := range map[string]*sessionCall{"too many": c, "too large": large, "too fast": burst} {
+			e, _ := errors.AsType[*sdk.Error](receiveError(c.failed))
+			if e == nil || e.Name != "TooManyRequests" || e.Outcome != sdk.OutcomeUnknown {
+				t.Errorf("%s: %v", what, c.failed)
+			}
+		}
+	})
+}
+
 // A session that was opened ahead is that of the first call.
 func TestSessionIsOpenedAhead(t *testing.T) {
 	opened := make(chan struct{}, 9)
