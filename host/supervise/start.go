@@ -233,17 +233,56 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	return nil
 }
 
-// dialer connects to the plugin's socket. The connection ends with the process, even if another process holds the
+// dialer connects to the plugin's socket. The connections end with the process, even if another process holds the
 // socket: go-plugin waits without limit for one that is open and silent.
 func (c *child) dialer(at address) func(context.Context, string) (net.Conn, error) {
+	open := &connections{}
+	go func() { <-c.exited; open.close() }()
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, at.network, at.name)
 		if err == nil {
-			go func() { <-c.exited; _ = conn.Close() }()
+			open.add(conn)
 		}
 		return conn, err
 	}
+}
+
+// connections are those to one process, which end with it. They are not wrapped to find out when one is closed before:
+// whoever asks for the peer of a socket, or writes to it without waiting, needs the connection itself.
+type connections struct {
+	mu     sync.Mutex
+	open   []net.Conn // some may be closed
+	closed bool
+}
+
+// add closes a connection of a process that has ended. It forgets those that have been closed.
+func (c *connections) add(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(slices.DeleteFunc(c.open, isClosedConnection), conn)
+	if c.closed {
+		_ = conn.Close()
+	}
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, conn := range c.open {
+		_ = conn.Close()
+	}
+	c.open = nil
+}
+
+func isClosedConnection(conn net.Conn) bool {
+	s, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	return err != nil || raw.Control(func(uintptr) {}) != nil
 }
 
 // refuseBroker refuses go-plugin's broker, which is not used and keeps everything that a plugin sends to it.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -378,5 +379,42 @@ func TestAdviceAboutTheSandbox(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a plugin's connections take ends with them, and they end with the plugin: it may have its host dial again and
+// again.
+func TestConnectionsOfAProcess(t *testing.T) {
+	lis, err := net.Listen("unix", filepath.Join(shortDir(t), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	c := &child{exited: make(chan struct{})}
+	dial := c.dialer(address{"unix", lis.Addr().String()})
+	before := runtime.NumGoroutine()
+	var last, theirs net.Conn
+	for range 300 {
+		if last != nil {
+			_ = last.Close()
+			_ = theirs.Close()
+		}
+		if last, err = dial(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if theirs, err = lis.Accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer theirs.Close()
+	if n := runtime.NumGoroutine() - before; n > 100 { // those of other tests only end
+		t.Errorf("300 connections, of which one is open, have %d goroutines", n)
+	}
+	close(c.exited)
+	if _, err := last.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a connection to a process that has ended: %v", err)
+	}
+	if late, err := dial(t.Context(), ""); err != nil || !isClosedConnection(late) {
+		t.Errorf("one that comes too late: %v", err)
 	}
 }
