@@ -228,6 +228,61 @@ func TestHandlerEndsAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// A handler that returns while a goroutine of it has a question open leaves no one waiting: neither that goroutine nor
+// the call that brings the answer.
+func TestHandlerReturnsWithAQuestionOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		release, asked := make(chan struct{}), make(chan error, 1)
+		c, _, served := listening(t, ctx, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+			go func() {
+				_, err := sdk.Ask[struct{}](ctx, r, "Go on?")
+				asked <- err
+			}()
+			<-release
+			return sdk.Text("done"), nil
+		}))
+		q, err := c.Call(ctx, &sdk.Request{Tool: "x", Capabilities: formCaller})
+		if err != nil || q.InputRequired == nil {
+			t.Fatalf("%+v, %v", q, err)
+		}
+		close(release)
+		synctest.Wait()
+		r := answer(q, `{"action":"accept"}`)
+		r.Tool, r.RunID, r.Capabilities = "x", "second", formCaller
+		if got, err := c.Call(ctx, r); err != nil || got.Error == nil || got.Error.Name != "QuestionExpired" {
+			t.Errorf("the call with the answer gives %+v, %v", got, err)
+		}
+		if err := <-asked; sdk.CodeOf(err) != sdk.CodeCanceled {
+			t.Errorf("the goroutine that asks has %v", err)
+		}
+		stop()
+		<-served
+	})
+}
+
+// The same, when the answer comes at the moment at which the handler returns: its result, or that it is too late.
+func TestAnswerWhileTheHandlerReturns(t *testing.T) {
+	release := make(chan struct{})
+	_, call := asker(t, func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		go func() { _, _ = sdk.Ask[struct{}](ctx, r, "Go on?") }()
+		<-release
+		return sdk.Text("done"), nil
+	})
+	for range 300 {
+		q, err := call(&sdk.Request{})
+		if err != nil || q.InputRequired == nil {
+			t.Fatalf("%+v, %v", q, err)
+		}
+		go func() { release <- struct{}{} }()
+		r, err := call(answer(q, `{"action":"accept"}`))
+		if err != nil || r.Error == nil && r.Content[0].Text != "done" ||
+			r.Error != nil && r.Error.Name != "QuestionExpired" {
+			t.Fatalf("the call with the answer gives %+v, %v", r, err)
+		}
+	}
+}
+
 // Questions are bounded: in number, in size, and in how many wait.
 func TestQuestionsAreBounded(t *testing.T) {
 	_, call := asker(t, func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {

@@ -39,7 +39,8 @@ type suspension struct {
 	asking  chan struct{} // has a token while a question is open; made by the first, like resumed
 	resumed chan *leg     // has room for one
 
-	leg   *leg          // nil while the handler is suspended
+	leg   *leg          // nil while the handler is suspended, and after it has returned
+	over  bool          // it has returned, perhaps while a goroutine of it asks
 	open  int           // requests to the host that run
 	idle  chan struct{} // closed when there are none; nil when no question waits for that
 	again chan struct{} // closed when the handler continues; nil when it is not about to be suspended
@@ -147,8 +148,11 @@ func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.Ra
 		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
 			Message: "too many calls of this plugin wait for answers"}
 	}
-	s.detach(&pluginv1.Result{InputRequired: &pluginv1.InputRequired{
-		Requests: map[string][]byte{questionKey: question}, State: []byte(questionState + id)}})
+	if !s.detach(&pluginv1.Result{InputRequired: &pluginv1.InputRequired{
+		Requests: map[string][]byte{questionKey: question}, State: []byte(questionState + id)}}) {
+		s.server.suspended.take(id)
+		return nil, EndedError(&s.ctx)
+	}
 	timer := time.NewTimer(suspendedTime)
 	defer timer.Stop()
 	var next *leg
@@ -172,8 +176,15 @@ func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.Ra
 			suspendedTime.String()}
 	}
 	s.mu.Lock()
-	s.leg = next
+	over := s.over
+	if !over {
+		s.leg = next
+	}
 	s.mu.Unlock()
+	if over { // no result would end the leg
+		_ = next.end(questionExpired()) // a broken connection ends the host's call
+		return nil, EndedError(&s.ctx)
+	}
 	s.ctx.attach(next.ctx)
 	return next.answers[questionKey], nil
 }
@@ -198,24 +209,41 @@ func (s *suspension) release() {
 	s.again, s.idle = nil, nil
 }
 
-// detach ends the leg with a result. Its context ends with it, and is not the handler's any more.
-func (s *suspension) detach(r *pluginv1.Result) {
+// detach ends the leg with a result. Its context ends with it, and is not the handler's any more. It reports false if
+// the handler has returned.
+func (s *suspension) detach(r *pluginv1.Result) bool {
 	s.mu.Lock()
 	of := s.leg
 	s.leg = nil
 	s.mu.Unlock()
+	if of == nil {
+		return false
+	}
 	s.ctx.detach()
 	s.server.overdue.release(of.ctx)
 	_ = of.end(r) // a broken connection ends the host's call, and no answer comes
+	return true
 }
 
-// finish ends the last leg with the handler's result, if there is one.
+// finish ends the last leg with the handler's result, if there is one. A question that a goroutine of the handler has
+// left open ends with the handler's context: no result would follow its answer.
 func (s *suspension) finish(r *pluginv1.Result) error {
-	of := s.current()
+	s.mu.Lock()
+	of := s.leg
+	s.leg, s.over = nil, true
+	s.mu.Unlock()
+	s.ctx.end(context.Canceled)
 	if of == nil {
 		return nil // no one waits for it any more
 	}
 	return of.end(r)
+}
+
+// questionExpired is the result of a call that brings an answer for which no handler waits.
+func questionExpired() *pluginv1.Result {
+	return &pluginv1.Result{Error: &pluginv1.Error{Name: "QuestionExpired", OutcomeUnknown: true,
+		Message: "the call that asked no longer waits: it was answered before, waited for too long, or has ended, or its " +
+			"plugin has", Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}}
 }
 
 // continues reports whether a call continues a suspended handler. If it does, it is the handler's until its end, or the
@@ -231,9 +259,7 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 	of := s.suspended.get(id)
 	switch {
 	case of == nil:
-		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Name: "QuestionExpired", OutcomeUnknown: true,
-			Message: "the call that asked no longer waits: it was answered before, waited for too long, or its plugin has " +
-				"ended", Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}})
+		return true, out.Result(questionExpired())
 	case !of.sameCall(r):
 		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Code: string(CodeInvalidArgs), Name: "UnknownState",
 			Message: "the state that came with the answers belongs to another call; nothing was run"}})
