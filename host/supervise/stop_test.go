@@ -407,3 +407,24 @@ func TestClosingStopsAllAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A cache on a file system that hangs does not keep the host from ending.
+func TestCloseDoesNotWaitForTheCache(t *testing.T) {
+	dir := shortDir(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{RunDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hangs := make(chan struct{})
+		defer close(hangs)
+		s.storing.Go(func() { <-hangs })
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != storeTime {
+			t.Errorf("closing took %s", took)
+		}
+	})
+}

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
@@ -184,8 +185,8 @@ func (s *Supervisor) Processes() []*Process {
 }
 
 // Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It spends at most
-// two seconds on removing files that plugins have left; an error reports that some are left for the next host to
-// remove. Closing again does nothing.
+// two seconds on storing what it knows of plugins in the cache, and as long on removing files that plugins have left;
+// an error reports that some are left for the next host to remove. Closing again does nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.removing)), s.closed
@@ -201,13 +202,21 @@ func (s *Supervisor) Close() error {
 	wg.Wait()
 	s.events.close()
 	s.binaries.Close()
-	s.storing.Wait()
-	s.cache.Close()
+	stored := make(chan struct{})
+	go func() { // the cache may be on a file system that hangs
+		defer close(stored)
+		s.storing.Wait()
+		s.cache.Close()
+	}()
+	within(storeTime, stored)
 	if s.tempDir != s.runDir {
 		_ = s.tempDir.remove()
 	}
 	return s.runDir.remove()
 }
+
+// storeTime is how long Close waits for the cache, which costs a later start when it is not written.
+const storeTime = 2 * time.Second
 
 // recall returns the description of a plugin from the cache, or nil.
 func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
