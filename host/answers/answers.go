@@ -27,8 +27,8 @@ type Error = hclfile.Error
 // maxSize bounds the file, in bytes.
 const maxSize = 1 << 20
 
-// Load reads the approvals in a file, in order, all of them with Saved set. A missing file has none; one that other
-// users can write to is refused. The error is an *Error when the file has mistakes.
+// Load reads the approvals in a file, in order, all of them with Saved set. A missing file has none; one that
+// another user owns or can write to is refused. The error is an *Error when the file has mistakes.
 func Load(path string) ([]host.Remembered, error) {
 	src, err := read(path)
 	if err != nil || src == nil {
@@ -46,11 +46,14 @@ func read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("answers: %w", err)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("answers: %s is not a regular file; remove it", path)
-	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("answers: other users can write to %s, so what it allows may not be what you have allowed; "+
-			"look through it, then run: chmod 600 %[1]s", path)
 	}
-	return hclfile.ReadStart(path, maxSize)
+	return hclfile.ReadStart(path, maxSize, func(open fs.FileInfo) error {
+		if err := fsutil.CheckWriters(path, open, fsutil.OurOwnFile); err != nil {
+			return fmt.Errorf("answers: what %s allows may not be what you have allowed, so look through it first: %w", path,
+				err)
+		}
+		return nil
+	})
 }
 
 var naming = hclfile.Naming{

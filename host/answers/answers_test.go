@@ -91,8 +91,17 @@ func TestAnswersAreForTheOwner(t *testing.T) {
 	if err := os.Chmod(path, 0o620); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "other users can write") {
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "other users can write to it. Fix: chmod go-w") {
 		t.Errorf("the error is %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if os.Chown(path, 12345, -1) != nil { // which only root can do
+		return
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "its owner is another user") {
+		t.Errorf("the file of another user gives the error %v", err)
 	}
 }
 

@@ -48,8 +48,11 @@ func Load(o Options) (*Configuration, error) {
 
 func (c *Configuration) read(path string) (err error) {
 	absolute, _ := filepath.Abs(path) // config.Load says what fails
-	asRead := stateOf(absolute)
-	if c.Config, err = config.Load(path); err != nil {
+	asRead, load := stateOf(absolute), config.Load
+	if c.isNamed() {
+		load = config.LoadNamed
+	}
+	if c.Config, err = load(path); err != nil {
 		return err
 	}
 	c.asRead = map[string]string{absolute: asRead}

@@ -57,7 +57,7 @@ func (s *snapshot) rules(profile *config.Profile) ([]policy.Layer, error) {
 
 // standingRules are those of the machine and the user, which apply beside every configuration.
 func standingRules() ([]policy.Layer, error) {
-	system, err := policyFile(systemPolicy, true)
+	system, err := policyFile(systemPolicy, config.LoadSystemPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -65,26 +65,25 @@ func standingRules() ([]policy.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := policyFile(own, false)
+	if err := fsutil.CheckFolderWriters(filepath.Dir(own)); err != nil { // also if there are no rules any more
+		return nil, fmt.Errorf("nothing runs, because rules may be missing from %s: %w", filepath.Dir(own), err)
+	}
+	user, err := policyFile(own, config.LoadPolicy)
 	return slices.Concat(system, user), err
 }
 
-// policyFile reads a file of rules, if it exists and no other user can have written it.
-func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
+// policyFile reads a file of rules, if it exists.
+func policyFile(path string, load func(string) (*config.PolicyFile, error)) ([]policy.Layer, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	info, err := os.Stat(path) // fails for a dangling link: its rules must not be silently missing
-	if err != nil {
-		if !byRoot {
+	if _, err := os.Stat(path); err != nil { // such as a dangling link: its rules must not be silently missing
+		if path != systemPolicy {
 			err = fsutil.FolderError(err, filepath.Dir(path), otherConfig)
 		}
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)
 	}
-	if why := forged(path, info, byRoot); why != "" {
-		return nil, fmt.Errorf("nothing runs, because the rules in %s cannot be trusted: %s", path, why)
-	}
-	p, err := config.LoadPolicy(path)
+	p, err := load(path)
 	if err != nil {
 		return nil, err
 	}

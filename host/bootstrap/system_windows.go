@@ -2,11 +2,8 @@ package bootstrap
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 )
-
-const nonBlocking = 0
 
 // stamp is a text that differs for each state of a file; folders have none.
 func stamp(path string) (state string, folder bool) {
@@ -16,6 +13,3 @@ func stamp(path string) (state string, folder bool) {
 	}
 	return fmt.Sprint(info.Mode(), info.Size(), info.ModTime().UnixNano()), false
 }
-
-// forged is not known: access control lists are not examined.
-func forged(string, fs.FileInfo, bool) string { return "" }

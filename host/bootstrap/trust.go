@@ -53,7 +53,7 @@ func (c *Configuration) NeedsTrust() bool {
 	if !c.options.TrustNamed {
 		return true
 	}
-	if namedConfig(c.options) != "" {
+	if c.isNamed() {
 		return false
 	}
 	if own, err := UserFile("config.hcl"); err == nil && own == c.Path {
@@ -62,6 +62,9 @@ func (c *Configuration) NeedsTrust() bool {
 	here, err := filepath.Abs("config.hcl")
 	return err != nil || here == c.Path
 }
+
+// isNamed reports whether the user has named the file.
+func (c *Configuration) isNamed() bool { return c.options.TrustNamed && namedConfig(c.options) != "" }
 
 // Admit asks for trust if it is needed, and returns an *UntrustedError if it is not given.
 func (c *Configuration) Admit(ctx context.Context) error {
@@ -151,7 +154,7 @@ func isTrusted(path, fingerprint string) bool {
 
 // fingerprint is the checksum of a regular file. It does not wait for the other end of a pipe.
 func fingerprint(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	f, err := fsutil.OpenForReading(path)
 	if err != nil {
 		return "", err
 	}
@@ -184,8 +187,8 @@ func readTrusted() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := forged(path, info, false); why != "" {
-		return nil, fmt.Errorf("the list of trusted files %s cannot be used: %s", path, why)
+	if err := fsutil.CheckWriters(path, info, fsutil.OurOwnFile); err != nil {
+		return nil, fmt.Errorf("the list of trusted files %s cannot be used: %w", path, err)
 	}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {

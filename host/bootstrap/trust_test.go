@@ -114,3 +114,46 @@ func TestTrustAtTheSameTime(t *testing.T) {
 		t.Errorf("%d of 20 are trusted; %v", len(known), err)
 	}
 }
+
+// A file that another user owns or can write to is not read, wherever it was found. Only root can make one of another
+// user.
+func TestConfigurationsOfOthers(t *testing.T) {
+	trusting(t)
+	own, err := UserFile("config.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	here := filepath.Join(dir, "config.hcl")
+	named := filepath.Join(t.TempDir(), "named.hcl")
+	const anyone, another = "other users can write to it. Fix: chmod go-w ", "its owner is another user, with the id 12345"
+	for name, c := range map[string]struct {
+		path   string
+		o      Options
+		refuse map[string]bool
+	}{
+		"the user's":       {own, Options{TrustNamed: true}, map[string]bool{anyone: true, another: true}},
+		"found here":       {here, Options{TrustNamed: true}, map[string]bool{anyone: true, another: true}},
+		"named":            {named, Options{TrustNamed: true, Config: named}, map[string]bool{anyone: true}},
+		"named by no user": {named, Options{Config: named}, map[string]bool{anyone: true, another: true}},
+	} {
+		if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for why, change := range map[string]func() error{
+			anyone:  func() error { return os.Chmod(c.path, 0o666) },
+			another: func() error { return os.Chown(c.path, 12345, -1) },
+		} {
+			writeConfig(t, c.path, "")
+			if err := change(); err != nil {
+				t.Log(name, err)
+			} else if _, err = Load(c.o); (err != nil) != c.refuse[why] || err != nil && !strings.Contains(err.Error(), why) {
+				t.Errorf("%s, %s: %v", name, why, err)
+			}
+			if err := os.Remove(c.path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

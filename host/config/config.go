@@ -30,6 +30,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -105,9 +106,16 @@ type Audit struct {
 }
 
 // Load reads the file and the lock file beside it. The error is an *Error when one of them has mistakes, and wraps
-// fs.ErrNotExist when there is no configuration.
-func Load(path string) (*Config, error) {
-	src, err := readFile(path)
+// fs.ErrNotExist when there is no configuration. A file that another user than this one and root owns or can write to
+// is refused.
+func Load(path string) (*Config, error) { return load(path, fsutil.OurFile) }
+
+// LoadNamed is Load for a file that the user has named, and whose owner the user so believes: that may be any user, but
+// no other may be able to write to it.
+func LoadNamed(path string) (*Config, error) { return load(path, fsutil.NamedFile) }
+
+func load(path string, trust fsutil.Trust) (*Config, error) {
+	src, err := readFile(path, "the configuration", trust)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +129,8 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-func readFile(path string) ([]byte, error) {
+// readFile reads what decides what runs: nothing of it counts if another user can have written it.
+func readFile(path, what string, trust fsutil.Trust) ([]byte, error) {
 	switch info, err := os.Stat(path); {
 	case os.IsNotExist(err):
 		return nil, fmt.Errorf("config file %s: %w", path, fs.ErrNotExist)
@@ -132,7 +141,12 @@ func readFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular(): // reading a pipe or a terminal could block without limit
 		return nil, fmt.Errorf("config file %s is not a regular file; copy its content to one", path)
 	}
-	return hclfile.ReadStart(path, maxSize)
+	return hclfile.ReadStart(path, maxSize, func(open fs.FileInfo) error {
+		if err := fsutil.CheckWriters(path, open, trust); err != nil {
+			return fmt.Errorf("nothing runs, because %s in %s cannot be trusted: %w", what, path, err)
+		}
+		return nil
+	})
 }
 
 // Parse is Load for a file that has been read, without a lock file: path is its location, and need not exist.
@@ -160,8 +174,13 @@ type PolicyFile struct {
 }
 
 // LoadPolicy reads a file that may hold policy and locals blocks only. Its errors are those of Load.
-func LoadPolicy(path string) (*PolicyFile, error) {
-	src, err := readFile(path)
+func LoadPolicy(path string) (*PolicyFile, error) { return loadPolicy(path, fsutil.OurFile) }
+
+// LoadSystemPolicy is LoadPolicy for the rules of the machine, which root alone owns and can write to.
+func LoadSystemPolicy(path string) (*PolicyFile, error) { return loadPolicy(path, fsutil.RootsFile) }
+
+func loadPolicy(path string, trust fsutil.Trust) (*PolicyFile, error) {
+	src, err := readFile(path, "the rules", trust)
 	if err != nil {
 		return nil, err
 	}

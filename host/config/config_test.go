@@ -59,6 +59,46 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// A file that another user owns or can write to is not read. Only root can make one for another user.
+func TestLoadFilesOfOthers(t *testing.T) {
+	load := func(path string) error { _, err := Load(path); return err }
+	named := func(path string) error { _, err := LoadNamed(path); return err }
+	rules := func(path string) error { _, err := LoadPolicy(path); return err }
+	machine := func(path string) error { _, err := LoadSystemPolicy(path); return err }
+	for name, c := range map[string]struct {
+		load  func(path string) error
+		mode  os.FileMode
+		owner int
+		want  string
+	}{
+		"anyone may write": {load, 0o666, 0,
+			"nothing runs, because the configuration in PATH cannot be trusted: other users can write to it. Fix: chmod go-w PATH"},
+		"anyone may write, named": {named, 0o666, 0, "other users can write to it. Fix: chmod go-w PATH"},
+		"rules that anyone may write": {rules, 0o666, 0,
+			"nothing runs, because the rules in PATH cannot be trusted: other users can write to it"},
+		"of another user":                   {load, 0o600, 12345, "its owner is another user, with the id 12345. Fix: chown 0 PATH"},
+		"of another user, named":            {named, 0o600, 12345, ""},
+		"rules of another user":             {rules, 0o600, 12345, "its owner is another user"},
+		"the machine's, of another user":    {machine, 0o600, 12345, "its owner is not root"},
+		"of this user, who alone can write": {load, 0o644, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, t.TempDir(), "config.hcl", "policy \"user\" {\n  rule \"r\" {\n    effect = \"allow\"\n  }\n}\n")
+			if err := os.Chmod(path, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if c.owner != 0 && os.Chown(path, c.owner, -1) != nil {
+				t.Skip("only root can make a file of another user")
+			}
+			err := c.load(path)
+			if want := strings.ReplaceAll(c.want, "PATH", path); (err == nil) != (want == "") ||
+				err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v\nwants %q", err, want)
+			}
+		})
+	}
+}
+
 // The configuration that comes with the project is valid.
 func TestOwnConfig(t *testing.T) {
 	c, err := Load(filepath.Join("..", "..", "config.hcl"))

@@ -89,7 +89,7 @@ func Load(path string) (*File, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("lock file %s is not a regular file; remove it, and lock again", path)
 	}
-	src, err := hclfile.ReadStart(path, maxSize)
+	src, err := hclfile.ReadStart(path, maxSize, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,69 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// A file that decides what runs is another user's if that user owns it or can write to it. Only root can make one.
+func TestCheckWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules")
+	writeProgram(t, path, nil)
+	for _, c := range []struct {
+		mode       os.FileMode
+		uid, gid   int // -1 leaves it
+		trust      Trust
+		want, name string
+	}{
+		{0o644, -1, -1, OurFile, "", "ours"},
+		{0o646, -1, -1, OurFile, "other users can write to it. Fix: chmod go-w " + path, "anyone may write"},
+		{0o646, -1, -1, NamedFile, "other users can write to it. Fix: chmod go-w " + path, "anyone may write, named"},
+		{0o664, -1, 0, OurFile, "", "the owner's private group"},
+		{0o664, -1, 0, OurOwnFile, "Fix: chmod go-w " + path, "a private group, of what toolhost writes"},
+		{0o664, -1, 0, RootsFile, "Fix: chmod go-w " + path, "a private group, of the machine's"},
+		{0o664, -1, 1, OurFile, "other users can write to it. Fix: chmod g-w " + path, "a group of others"},
+		{0o644, 12345, -1, OurFile, "its owner is another user, with the id 12345. Fix: chown 0 " + path, "another's"},
+		{0o600, 12345, -1, OurOwnFile, "its owner is another user", "another's, of what toolhost writes"},
+		{0o600, 12345, -1, RootsFile, "its owner is not root. Fix: chown root " + path, "another's, of the machine's"},
+		{0o644, 12345, -1, NamedFile, "", "another's, named"},
+		{0o664, 12345, 0, NamedFile, "other users can write to it", "another's, named, with a group"},
+	} {
+		if os.Geteuid() != 0 && (c.uid >= 0 || c.gid >= 0 || c.trust == RootsFile) {
+			continue
+		}
+		if err := errors.Join(os.Chmod(path, c.mode), chownAsRoot(path, max(c.uid, 0), max(c.gid, 0))); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = CheckWriters(path, info, c.trust)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func chownAsRoot(path string, uid, gid int) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, uid, gid)
+}
+
+func TestCheckFolderWriters(t *testing.T) {
+	dir := t.TempDir()
+	for mode, want := range map[os.FileMode]string{0o755: "", 0o700: "", 0o777 | os.ModeSticky: "",
+		0o777: "other users can write to it. Fix: chmod go-w " + dir} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckFolderWriters(dir); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", mode, err, want)
+		}
+	}
+	if err := CheckFolderWriters(filepath.Join(dir, "none")); err != nil {
+		t.Error(err)
+	}
+}
+
 // What makes a folder private is said by what is wrong with it: chmod does not help with one of root.
 func TestFoldersThatAreNotPrivate(t *testing.T) {
 	dir := t.TempDir()

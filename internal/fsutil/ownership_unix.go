@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// writable is the mode W_OK of access(2).
+const writable = 2
+
 // maxLinks is how many symbolic links one path may lead through, as in the kernel.
 const maxLinks = 40
 
@@ -74,20 +77,84 @@ func checkEntry(path string) (fs.FileMode, error) {
 			path, stat.Uid, os.Geteuid(), path)}
 	}
 	mode := info.Mode()
-	chmod := ""
-	switch {
-	case mode&fs.ModeSymlink != 0: // a link has no mode of its own
-	case mode.IsDir() && mode&fs.ModeSticky != 0: // users can change only their own files there
-	case mode.Perm()&0o002 != 0:
-		chmod = "chmod go-w"
-	case mode.Perm()&0o020 != 0 && !privateGroup(stat.Uid, stat.Gid):
-		chmod = "chmod g-w"
+	if mode&fs.ModeSymlink != 0 { // a link has no mode of its own
+		return mode, nil
 	}
+	chmod := othersWrite(mode, stat, false)
 	if chmod == "" {
 		return mode, nil
 	}
 	return 0, &OwnershipError{fmt.Errorf("%s is writable by other users (mode %s), who could change what runs. Fix: %s %s",
 		path, mode, chmod, path)}
+}
+
+// Trust says whose files are believed.
+type Trust int
+
+const (
+	OurFile    Trust = iota // of this user or root; a group that its owner is alone in may write to it
+	OurOwnFile              // likewise, but no group may: toolhost has written it
+	RootsFile               // of root alone
+	NamedFile               // of any user: this one has named the file, and so believes its owner
+)
+
+// CheckWriters fails with an [*OwnershipError], which names the fix, if another user than those of t can write to an
+// open file. Path is its path, for the error.
+func CheckWriters(path string, open fs.FileInfo, t Trust) error {
+	stat, ok := open.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("the system does not report its owner")
+	}
+	strict := t == OurOwnFile || t == RootsFile
+	fix := othersWrite(open.Mode(), stat, strict)
+	switch {
+	case fix != "":
+		return &OwnershipError{fmt.Errorf("other users can write to it. Fix: %s %s", fix, path)}
+	case t == RootsFile && stat.Uid != 0:
+		return &OwnershipError{fmt.Errorf("its owner is not root. Fix: chown root %s", path)}
+	case t != NamedFile && !trustedUser(stat.Uid):
+		return &OwnershipError{fmt.Errorf("its owner is another user, with the id %d. Fix: chown %d %s", stat.Uid,
+			os.Geteuid(), path)}
+	}
+	return nil
+}
+
+// CheckFolderWriters fails with an [*OwnershipError] if other users can write to a folder, and so remove files of it.
+// Its owner and the folders above it are not checked. A folder that cannot be examined passes, which whoever reads a
+// file in it notices, and so does one that is mounted read-only: Kubernetes mounts files in folders of mode 0777.
+func CheckFolderWriters(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("the system does not report its owner")
+	}
+	fix := othersWrite(info.Mode(), stat, false)
+	if fix == "" || errors.Is(syscall.Access(dir, writable), syscall.EROFS) {
+		return nil
+	}
+	return &OwnershipError{fmt.Errorf("other users can write to it. Fix: %s %s", fix, dir)}
+}
+
+// othersWrite returns the command that keeps others from writing to a file or folder, "" if they cannot. Strict counts
+// the owner's private group as others.
+func othersWrite(mode fs.FileMode, stat *syscall.Stat_t, strict bool) string {
+	switch {
+	case mode.IsDir() && mode&fs.ModeSticky != 0: // users can change only their own files there
+		return ""
+	case mode.Perm()&0o002 != 0, mode.Perm()&0o020 != 0 && strict:
+		return "chmod go-w"
+	case mode.Perm()&0o020 != 0 && !privateGroup(stat.Uid, stat.Gid):
+		return "chmod g-w"
+	}
+	return ""
+}
+
+// OpenForReading opens a file without waiting for the other end of a pipe.
+func OpenForReading(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // trustedUser is true for this user and for root, who can change everything anyway.

@@ -9,13 +9,15 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // MaxDepth bounds brackets inside brackets: the parser, and all that walks its tree, recurse.
@@ -59,13 +61,25 @@ func display(path, abs string) string {
 	return path
 }
 
-// ReadStart returns the content of a file, up to one byte over the limit, so that New reports a larger one.
-func ReadStart(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+// ReadStart returns the content of a regular file, up to one byte over the limit, so that New reports a larger one. If
+// check is not nil, its error for the open file ends the reading: the path may lead to another file by then.
+func ReadStart(path string, limit int64, check func(open fs.FileInfo) error) ([]byte, error) {
+	f, err := fsutil.OpenForReading(path)
 	if err != nil {
 		return nil, fmt.Errorf("config file: %w", err)
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("config file: %w", err)
+	case !info.Mode().IsRegular(): // a pipe could block without limit
+		return nil, fmt.Errorf("config file %s is not a regular file", path)
+	case check != nil:
+		if err := check(info); err != nil {
+			return nil, err
+		}
+	}
 	src, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("config file: %w", err)
