@@ -207,6 +207,10 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		return nil, err
 	}
 	s.noteFiles()
+	options, shown, err := i.hostOptions(s, rules) // before anything starts, since it refuses rules of others
+	if err != nil {
+		return nil, err
+	}
 	for _, spec := range s.specs {
 		if _, err := i.supervisor.Add(spec); err != nil {
 			return nil, err
@@ -214,10 +218,6 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	}
 	s.processes = i.supervisor.Processes()
 	s.files = s.programs()
-	options, shown, err := i.hostOptions(s, rules)
-	if err != nil {
-		return nil, err
-	}
 	if i.host, err = host.New(hostPlugins(s.processes), options); err != nil {
 		return nil, err
 	}

@@ -131,10 +131,18 @@ type Plugins struct {
 	pins      map[string]map[string]string // see host.Options
 }
 
-// Find looks for the plugins. It runs discovery commands only if the configuration is trusted.
+// Find looks for the plugins. It runs discovery commands only if the configuration is trusted, and so are the rules of
+// the machine and the user.
 func (c *Configuration) Find(ctx context.Context) *Plugins {
 	if !c.Trusted() {
 		return c.find(ctx, nil)
+	}
+	if len(c.Discovery) > 0 {
+		if _, err := standingRules(); err != nil {
+			p := c.find(ctx, nil)
+			p.Problems = append(p.Problems, err)
+			return p
+		}
 	}
 	return c.find(ctx, c.Discoveries())
 }

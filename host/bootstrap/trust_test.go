@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // trusting uses its own list of trusted files.
@@ -154,6 +156,60 @@ func TestConfigurationsOfOthers(t *testing.T) {
 			if err := os.Remove(c.path); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// Nothing starts while other users can change the rules or remove them: neither a discovery command nor a plugin.
+func TestRulesOfOthersStartNothing(t *testing.T) {
+	trusting(t)
+	rules, err := UserFile("policy.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.hcl")
+	writeConfig(t, path, strings.ReplaceAll(`
+plugin "early" {
+  command = ["/bin/sh", "-c", "touch DIR/began"]
+  eager   = true
+}
+plugin_discovery "team" {
+  command = ["/bin/sh", "-c", "touch DIR/found; echo []"]
+}
+`, "DIR", dir))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(rules), 0o700), os.WriteFile(rules, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]struct{ spoil, fix func() error }{
+		"the file": {func() error { return os.Chmod(rules, 0o622) }, func() error { return os.Chmod(rules, 0o600) }},
+		"its folder": {func() error { return os.Chmod(filepath.Dir(rules), 0o777) },
+			func() error { return os.Chmod(filepath.Dir(rules), 0o700) }},
+		"its folder, without rules": {
+			func() error { return errors.Join(os.Remove(rules), os.Chmod(filepath.Dir(rules), 0o777)) },
+			func() error {
+				return errors.Join(os.WriteFile(rules, nil, 0o600), os.Chmod(filepath.Dir(rules), 0o700))
+			}},
+	} {
+		if err := change.spoil(); err != nil {
+			t.Fatal(err)
+		}
+		i, err := Open(t.Context(), Options{Config: path, TrustNamed: true, Workdir: dir,
+			OnState: func(s supervise.Status) { t.Errorf("%s: plugin %s is %s", name, s.Name, s.State) }})
+		if err == nil {
+			err = i.Close()
+			t.Errorf("%s: opened; %v", name, err)
+		} else if !strings.Contains(err.Error(), "nothing runs, because") ||
+			!strings.Contains(err.Error(), "Fix: chmod go-w") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := change.fix(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, trace := range []string{"began", "found"} {
+		if _, err := os.Stat(filepath.Join(dir, trace)); err == nil {
+			t.Errorf("something ran: there is %s", trace)
 		}
 	}
 }
