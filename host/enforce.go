@@ -145,14 +145,17 @@ func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk
 	now := c.host.now.Load()
 	decide := func(next CallFunc) CallFunc {
 		return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-			c.Decision = now.applyApprovals(c, now.decide(c, false))
+			c.Decision = now.decide(c, false)
 			if c.Decision.Effect == policy.Deny {
 				return nil, nil
 			}
 			return next(ctx, c)
 		}
 	}
-	decided := func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }
+	decided := func(_ context.Context, c *Call) (*sdk.Result, error) {
+		c.Decision = now.applyApprovals(c, c.Decision) // after the preview, as for a call
+		return nil, nil
+	}
 	preview := wrap(decided, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
 	_, err := preview(ctx, now.prepare(&call))
 	return call.Decision, call.preview, err

@@ -189,3 +189,23 @@ func TestPreviewUnlessAllowed(t *testing.T) {
 		})
 	}
 }
+
+// Catalog.Preview decides as a call would, also where an approval is remembered.
+func TestPreviewDecidesAsACall(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[host.Scope]policy.Effect{host.ScopeArguments: policy.Allow, host.ScopeTool: policy.Ask} {
+		for _, unlessAllowed := range []bool{false, true} {
+			p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
+				return &sdk.Preview{Effect: "ask", Reason: "it is run by others", UnlessAllowed: unlessAllowed}, nil
+			})
+			a := &asked{answers: []host.Answer{host.Always(scope), host.No("")}}
+			h := single(t, p, host.Options{Approver: a})
+			succeeded(t, h.Call(t.Context(), call("test__run", `{}`)))
+			d, _, err := catalog(t, h, host.Filter{}).Preview(t.Context(), call("test__run", `{}`))
+			if r := h.Call(t.Context(), call("test__run", `{}`)); err != nil || d.Effect != want ||
+				(r.Error == nil) != (want == policy.Allow) {
+				t.Errorf("%s, unless allowed %t: the preview says %s, %v; the call %v", scope, unlessAllowed, d.Effect, err, r.Error)
+			}
+		}
+	}
+}
