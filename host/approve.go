@@ -32,10 +32,12 @@ func (h *snapshot) approve(next CallFunc) CallFunc {
 			c.approved = time.Time{}
 			return next(ctx, c)
 		}
-		asked := question{h.options.Approver, h.options.Mode, c.Definition.hash(), c.preview, c.Decision}
-		if !c.approved.IsZero() && c.checkApprovalAge() == nil && c.question.same(asked) {
+		asked := h.newQuestion(c)
+		if !c.approved.IsZero() && c.checkApprovalAge() == nil && c.question != nil && c.question.same(asked) {
+			c.approval = c.question.answer
 			return next(ctx, c)
 		}
+		c.approved, c.question = time.Time{}, nil // an approval ends with the next question
 		answer, err := h.ask(ctx, c)
 		c.noteAnswer(answer, err)
 		switch {
@@ -46,29 +48,50 @@ func (h *snapshot) approve(next CallFunc) CallFunc {
 		case !answer.Approved:
 			return nil, rejected(c, answer)
 		}
-		c.approved, c.question = time.Now(), question{}
+		c.approved = time.Now()
 		if c.Decision.Effect.Asks() { // otherwise an answer to another question would count for this one
+			asked.answer = c.approval
 			c.question = asked
 		}
 		return next(ctx, c)
 	}
 }
 
-// A question identifies what a person was asked, and by which approver. Its approval still holds when a call is
-// decided on again, such as after a Reload, and the question is the same.
+// A question is what a person was asked, by which approver, and what the approval permits. An approval still holds when
+// a call that has not run is decided on again, such as after a Reload, and the question is the same.
 type question struct {
-	approver   Approver
-	mode       Mode
-	definition string
-	preview    *sdk.Preview
-	decision   policy.Decision
+	approver                 Approver
+	mode                     Mode
+	definition               string
+	caller, session, workdir string
+	arguments                []byte
+	preview                  *sdk.Preview
+	decision                 policy.Decision
+	leaveOut, roots          []string
+	answer                   *audit.Approval // for the record
 }
 
-func (q question) same(other question) bool {
-	a, b := q.decision, other.decision
+// newQuestion is what would be asked about the call now.
+func (h *snapshot) newQuestion(c *Call) *question {
+	return &question{approver: h.options.Approver, mode: h.options.Mode, definition: c.Definition.hash(), caller: c.Caller,
+		session: c.SessionID, workdir: c.Workdir, arguments: c.Arguments, preview: c.preview, decision: c.Decision,
+		leaveOut: c.leaveOut, roots: c.roots}
+}
+
+// same compares all that newRequest shows but what belongs to the call for all of its life, what follows from the rest,
+// and where rules are written.
+func (q *question) same(other *question) bool {
+	a, b := &q.decision, &other.decision
+	steps := func(x, y policy.Step) bool {
+		x.Source, y.Source = "", ""
+		return x == y
+	}
 	return same(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition &&
-		a.Effect == b.Effect &&
-		a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, other.preview)
+		q.caller == other.caller && q.session == other.session && q.workdir == other.workdir &&
+		bytes.Equal(q.arguments, other.arguments) && reflect.DeepEqual(q.preview, other.preview) &&
+		a.Effect == b.Effect && a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason &&
+		slices.EqualFunc(a.Trace, b.Trace, steps) &&
+		slices.Equal(q.leaveOut, other.leaveOut) && slices.Equal(q.roots, other.roots)
 }
 
 // checkApprovalAge refuses to use an approval older than approvalLife.
@@ -264,7 +287,7 @@ func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Resul
 		c.problem = err.Error()
 		return h.edited(ctx, c)
 	}
-	c.Arguments, c.preview, c.previewAsks, c.problem = changed.Arguments, nil, false, ""
+	c.Arguments, c.problem = changed.Arguments, ""
 	return h.edited(ctx, c)
 }
 

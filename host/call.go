@@ -73,7 +73,8 @@ type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 // with IDs over their limits, and calls of a batch that are refused before they start. Fields that a middleware sets
 // before it calls next take effect: another Tool is looked up and is subject to its own catalog, rules and limits;
 // Arguments are checked. A middleware may not set ID, Definition or Decision, nor pass on another Call: such a call
-// is refused. What it sets afterwards changes neither the result nor the record.
+// is refused. What it sets afterwards changes neither the result nor the record. If it calls next again, an approval of
+// the first time holds only if nothing ran and nothing that a person was shown has changed.
 type Middleware func(next CallFunc) CallFunc
 
 // wrap puts the middlewares around f, the first outermost.
@@ -109,7 +110,7 @@ type callState struct {
 	previewTime time.Duration // counts against the call's timeout
 	previewAsks bool          // the preview requests approval
 	approved    time.Time     // when a person approved it
-	question    question      // that was approved
+	question    *question     // that was approved
 	approval    *audit.Approval
 	problem     string       // with the arguments that a person last gave
 	edits       int          // how often a person changed the arguments

@@ -66,6 +66,7 @@ func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 		}
 		own := *c
 		own.Definition, own.Decision = nil, policy.Decision{}
+		c.forgetEarlierRun()
 		own.copyArguments()
 		h.fillIn(&own)
 		defer func() {
@@ -73,6 +74,15 @@ func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 			c.Definition, c.Decision, c.Arguments = own.Definition, own.Decision, bytes.Clone(own.Arguments)
 		}()
 		return next(ctx, &own)
+	}
+}
+
+// forgetEarlierRun drops what belongs to the call as a middleware has passed it on before. An approval lets it run
+// once: if a plugin may have received it, the person is asked again.
+func (c *Call) forgetEarlierRun() {
+	c.approval, c.problem = nil, ""
+	if c.outcome != "" && c.outcome != sdk.OutcomeNotSent {
+		c.question = nil
 	}
 }
 

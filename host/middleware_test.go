@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -86,6 +87,109 @@ func TestChangesByMiddlewareAreChecked(t *testing.T) {
 				t.Errorf("ran %d times; message %q, want %q in it", w.ran.Load(), e.Message, c.problem)
 			}
 		})
+	}
+}
+
+// A second try of a middleware is another call to a person: an approval is of what was shown, and lets it run once.
+func TestApprovalOfASecondTry(t *testing.T) {
+	t.Parallel()
+	notSent := &sdk.Error{Code: sdk.CodePluginUnavailable, Message: "not now"}
+	failed := &sdk.Error{Name: "Failed", Message: "half of it is done"}
+	other := json.RawMessage(`{"a":2}`)
+	cases := map[string]struct {
+		first  *sdk.Error
+		change func(c *host.Call)
+		asked  int
+	}{
+		"the same call, which did not run": {notSent, func(*host.Call) {}, 1},
+		"the same call, which ran":         {failed, func(*host.Call) {}, 2},
+		"other arguments":                  {notSent, func(c *host.Call) { c.Arguments = other }, 2},
+		"other arguments, after a run":     {failed, func(c *host.Call) { c.Arguments = other }, 2},
+		"another folder":                   {notSent, func(c *host.Call) { c.Workdir = "/" }, 2},
+		"another caller":                   {notSent, func(c *host.Call) { c.Caller = "stranger" }, 2},
+		"another session":                  {notSent, func(c *host.Call) { c.SessionID = "other" }, 2},
+		"another tool":                     {notSent, func(c *host.Call) { c.Tool = "test__other" }, 2},
+		"a tool that a rule allows":        {notSent, func(c *host.Call) { c.Tool = "test__free" }, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tries := 0
+			p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				if tries++; tries == 1 {
+					return nil, c.first
+				}
+				return sdk.Text(string(r.Arguments)), nil
+			}, writes("run"), writes("other"), writes("free"))
+			twice := func(next host.CallFunc) host.CallFunc {
+				return func(ctx context.Context, call *host.Call) (*sdk.Result, error) {
+					if r, err := next(ctx, call); err == nil {
+						return r, err
+					}
+					c.change(call)
+					return next(ctx, call)
+				}
+			}
+			free := must(policy.New(policy.Layer{Name: "user",
+				Rules: []policy.Rule{{Name: "free", Tools: []string{"test__free"}, Effect: policy.Allow}}}))
+			a, record := &asked{answers: []host.Answer{{Approved: true, By: "first"}, {Approved: true, By: "second"}}}, &records{}
+			h := single(t, p, host.Options{Approver: a, Policy: free, Audit: record, Workdir: "/tmp",
+				Middleware: []host.Middleware{twice}})
+			r := h.Call(t.Context(), call("test__run", `{"a":1}`))
+			succeeded(t, r)
+			if len(a.questions) != c.asked {
+				t.Fatalf("asked %d times, want %d", len(a.questions), c.asked)
+			}
+			if last := a.questions[c.asked-1]; c.asked == 2 && string(last.Arguments) != r.Text() {
+				t.Errorf("asked about %s, ran %s", last.Arguments, r.Text())
+			}
+			by := ""
+			for _, line := range record.soFar() {
+				by += " "
+				if line.Approval != nil {
+					by += line.Approval.By
+				}
+			}
+			want := map[string]string{"another": " first second second", "a tool that a rule allows": " first  "}
+			if got := want[name]; got != "" && by != got || c.asked == 2 && by != want["another"] ||
+				c.asked == 1 && got == "" && by != " first first first" {
+				t.Errorf("the record says approved by%s", by)
+			}
+		})
+	}
+}
+
+// What a person is shown of a second try is nothing of the first.
+func TestSecondTryShowsNothingOfTheFirst(t *testing.T) {
+	t.Parallel()
+	type in struct{}
+	p := sdk.New("two", "1.0.0")
+	for _, name := range []string{"first", "second"} {
+		sdk.AddTool(p, writes(name), func(context.Context, *sdk.Request, in) (*sdk.Result, error) {
+			return nil, &sdk.Error{Name: "No", Message: "no"}
+		})
+	}
+	sdk.AddPreview(p, "first", func(context.Context, *sdk.Request, in) (*sdk.Preview, error) {
+		return &sdk.Preview{Content: []sdk.Content{sdk.TextContent("it does the first thing")}, Effect: "ask"}, nil
+	})
+	other := func(next host.CallFunc) host.CallFunc {
+		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+			_, _ = next(ctx, c)
+			c.Tool = "test__second"
+			return next(ctx, c)
+		}
+	}
+	a := &asked{answers: []host.Answer{{Arguments: json.RawMessage("[]")}, host.Yes()}}
+	h := single(t, startIn(t, p), host.Options{Approver: a, Middleware: []host.Middleware{other}})
+	failed(t, h.Call(t.Context(), call("test__first", "")), sdk.CodeTool)
+	if len(a.questions) != 3 {
+		t.Fatalf("asked %d times", len(a.questions))
+	}
+	if first := a.questions[1]; first.Preview == nil || first.Problem == "" {
+		t.Errorf("of the first try %+v, %q", first.Preview, first.Problem)
+	}
+	if second := a.questions[2]; second.Tool.Name != "test__second" || second.Preview != nil || second.Problem != "" {
+		t.Errorf("of %s %+v, %q", second.Tool.Name, second.Preview, second.Problem)
 	}
 }
 

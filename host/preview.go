@@ -25,6 +25,7 @@ const (
 // stricter. A call whose preview fails ends here: no person is asked about a call that cannot run.
 func (h *snapshot) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		c.preview, c.previewAsks, c.previewTime = nil, false, 0 // of another tool, or of other arguments
 		p, able := c.Definition.plugin.(Previewer)
 		if !able || !c.Definition.Previews {
 			return next(ctx, c)

@@ -82,7 +82,7 @@ func (h *snapshot) refresh(next CallFunc) CallFunc {
 		if err != errReplaced { //nolint:errorlint // it is never wrapped
 			return result, err
 		}
-		c.preview, c.previewAsks, c.problem = nil, false, ""
+		c.problem = ""
 		return h.now.Load().reloaded(ctx, c)
 	}
 }

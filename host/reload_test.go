@@ -289,6 +289,45 @@ func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 	})
 }
 
+// A oneApprover can be compared, which a function cannot: after a reload it is the same Approver.
+type oneApprover struct{ host.Approver }
+
+// An approval counts for no other arguments: also not when they are decided on as the approved ones were before.
+func TestReloadAndChangedArguments(t *testing.T) {
+	t.Parallel()
+	first := func(q *policy.Query) (policy.Truth, error) {
+		if string(q.Argument("a")) == "1" {
+			return policy.Yes, nil
+		}
+		return policy.No, nil
+	}
+	because := policy.Rule{Name: "all", Effect: policy.Ask, Reason: "because"}
+	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{
+		{Name: "first", Effect: policy.Ask, Reason: "this is production", When: first}, because}}))
+	var h *host.Host
+	var questions []string
+	p := echoing(writes("run"))
+	var o host.Options
+	approver := &oneApprover{approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+		questions = append(questions, fmt.Sprintf("%s %s", r.Arguments, r.Decision.Reason))
+		switch len(questions) {
+		case 1:
+			o.Policy = rules
+			return host.Yes(), h.Reload(test(p), o)
+		case 2:
+			return host.Answer{Arguments: []byte(`{"a":2}`)}, nil
+		}
+		return host.No(""), nil
+	})}
+	o = host.Options{Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{because}})), Approver: approver}
+	h = single(t, p, o)
+	failed(t, h.Call(t.Context(), call("test__run", `{"a":1}`)), sdk.CodeRejected)
+	diff(t, []string{`{"a":1} because`, `{"a":1} this is production`, `{"a":2} because`}, questions)
+	if p.called.Load() != 0 {
+		t.Error("it ran")
+	}
+}
+
 // A session's used budget stays used, whether the budget is for a tool or a plugin.
 func TestReloadKeepsBudgets(t *testing.T) {
 	t.Parallel()
