@@ -22,7 +22,9 @@ func (h *snapshot) lookup(next CallFunc) CallFunc {
 		if e := c.checkNames(); e != nil {
 			return nil, e
 		}
-		if f := c.failedLookup; f.by == h && f.tool == c.Tool {
+		f := c.failedLookup
+		c.failedLookup = failedLookup{} // it may succeed when a middleware tries again
+		if f.by == h && f.tool == c.Tool {
 			return nil, f.err
 		}
 		tool, err := h.registry.find(ctx, c)

@@ -193,6 +193,28 @@ func TestSecondTryShowsNothingOfTheFirst(t *testing.T) {
 	}
 }
 
+// A middleware that waits and tries again finds a plugin that could not be listed at first.
+func TestSecondTryListsAgain(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("done"), nil)
+	list := p.list
+	p.list = func(ctx context.Context) ([]sdk.Tool, error) {
+		if p.listed.Load() == 1 {
+			return nil, errors.New("it starts")
+		}
+		return list(ctx)
+	}
+	again := func(next host.CallFunc) host.CallFunc {
+		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+			if r, err := next(ctx, c); err == nil {
+				return r, err
+			}
+			return next(ctx, c)
+		}
+	}
+	succeeded(t, single(t, p, host.Options{Middleware: []host.Middleware{again}}).Call(t.Context(), call("test__run", "")))
+}
+
 func TestMiddlewareRefuses(t *testing.T) {
 	t.Parallel()
 	denied := &sdk.Error{Code: "E_DENIED", Name: "Denied", Message: "not on a Sunday"}
