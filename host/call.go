@@ -60,6 +60,7 @@ type Call struct {
 
 	catalog *Catalog // restricts the tools of the call; nil allows all
 	slots   slots    // its places in the queues
+	asked   *Call    // whose questions InputResponses answer, once the step input has asked them
 
 	*callState // set by the host
 }

@@ -46,6 +46,9 @@ const maxRounds = 10
 // count against the call's deadline.
 func (h *snapshot) input(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if e := c.checkAsked(); e != nil {
+			return nil, e
+		}
 		for round := 1; ; round++ {
 			result, err := next(ctx, c)
 			if err != nil || result == nil || result.InputRequired == nil || result.Error != nil {
@@ -67,8 +70,23 @@ func (h *snapshot) input(next CallFunc) CallFunc {
 				return nil, err
 			}
 			c.InputResponses, c.RequestState = answers, questions.State
+			c.asked = &Call{Definition: c.Definition, Arguments: c.Arguments, Workdir: c.Workdir}
 		}
 	}
+}
+
+// checkAsked refuses to give a person's answers to another call than the one that asked: a Reload may have replaced the
+// tool since, or a person changed the arguments after it.
+func (c *Call) checkAsked() *sdk.Error {
+	a := c.asked
+	if a == nil || a.Definition.hash() == c.Definition.hash() && bytes.Equal(a.Arguments, c.Arguments) &&
+		a.Workdir == c.Workdir {
+		return nil
+	}
+	e := fail(sdk.CodeTool, "QuestionExpired",
+		"the tool or the arguments of %s have changed since it asked a question, so it did not get the answer", c.Tool)
+	e.Outcome = sdk.OutcomeUnknown
+	return e
 }
 
 // answer asks the handler, and waits as long as for an approval.

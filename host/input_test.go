@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
@@ -58,6 +59,57 @@ func TestQuestionsOfAToolAreAnswered(t *testing.T) {
 	diff(t, []string{"test__ask " + elicitation, "test__ask " + elicitation}, asked)
 	if want := `{"_meta":{"n":9007199254740993}}`; string(r.Extra) != want {
 		t.Errorf("extra %s, want %s", r.Extra, want)
+	}
+}
+
+// A person's answers go to the tool that asked, with the arguments that it asked about.
+func TestAnswersGoToTheToolThatAsked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		definition string
+		edit       bool
+		code       sdk.Code
+	}{
+		"the same":           {"for tests", false, ""},
+		"another definition": {"does something else", false, sdk.CodeTool},
+		"other arguments":    {"for tests", true, sdk.CodeTool},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			plugin := func(description string) host.Plugin {
+				ask := tool("ask")
+				ask.Description = description
+				return calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+					if r.RequestState == "" {
+						return &sdk.Result{InputRequired: &sdk.InputRequired{State: "x",
+							Requests: map[string]json.RawMessage{"q": json.RawMessage(elicitation)}}}, nil
+					}
+					got = append(got, string(r.InputResponses["q"]))
+					return sdk.Text("done"), nil
+				}, ask)
+			}
+			var h *host.Host
+			o := host.Options{Approver: &asked{answers: []host.Answer{{Arguments: json.RawMessage(`{"a":2}`)}, host.Yes()}}}
+			o.Input = inputFunc(func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
+				now := o
+				if c.edit {
+					now.Policy = policyFor(policy.Ask, "")
+				}
+				answers := map[string]json.RawMessage{"q": json.RawMessage(`{"action":"accept"}`)}
+				return answers, h.Reload(test(plugin(c.definition)), now)
+			})
+			h = single(t, plugin("for tests"), o)
+			r := h.Call(t.Context(), call("test__ask", `{"a":1}`))
+			if c.code == "" {
+				succeeded(t, r)
+				diff(t, []string{`{"action":"accept"}`}, got)
+				return
+			}
+			if e := failed(t, r, c.code); e.Name != "QuestionExpired" || e.Outcome != sdk.OutcomeUnknown || got != nil {
+				t.Errorf("%+v; the tool got %v", e, got)
+			}
+		})
 	}
 }
 
