@@ -180,6 +180,7 @@ func TestStateOfAQuestion(t *testing.T) {
 		"QuestionExpired": func(r *sdk.Request) { r.RequestState += "x" },
 		"UnknownState":    func(r *sdk.Request) { r.Arguments = json.RawMessage(`{"a":2}`) },
 		"UnknownState ":   func(r *sdk.Request) { r.SessionID = "other" },
+		"UnknownState  ":  func(r *sdk.Request) { r.Workdir = "/other" },
 	} {
 		r := answer(q, `{"action":"accept"}`)
 		r.Arguments, r.SessionID = json.RawMessage(`{"a":1}`), "s"

@@ -275,7 +275,7 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 // sameCall reports whether a call is the same as that of the handler, but for its answers.
 func (s *suspension) sameCall(r *pluginv1.CallRequest) bool {
 	return s.request.GetTool() == r.GetTool() && s.request.GetSessionId() == r.GetSessionId() &&
-		bytes.Equal(s.request.GetArguments(), r.GetArguments())
+		s.request.GetWorkdir() == r.GetWorkdir() && bytes.Equal(s.request.GetArguments(), r.GetArguments())
 }
 
 // suspensions are those of a plugin whose question is open.

@@ -90,6 +90,7 @@ func TestStateOfAnotherCall(t *testing.T) {
 		"another session":   {Tool: "elicit", SessionID: "other"},
 		"another tool":      {Tool: "echo", SessionID: "mine"},
 		"other arguments":   {Tool: "elicit", SessionID: "mine", Arguments: json.RawMessage(`{"a":1}`)},
+		"another folder":    {Tool: "elicit", SessionID: "mine", Workdir: "/"},
 		"an invented state": {Tool: "elicit", SessionID: "mine", RequestState: "call:x"},
 		"no state of ours":  {Tool: "elicit", SessionID: "mine", RequestState: "x"},
 	} {

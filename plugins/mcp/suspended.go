@@ -230,5 +230,5 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 // sameCall reports whether a repeat is one of this call.
 func (o *serverCall) sameCall(q *toolRequest) bool {
 	return o.method == q.method && string(object(o.params...)) == string(object(q.params...)) &&
-		o.request.SessionID == q.request.SessionID
+		o.request.SessionID == q.request.SessionID && o.request.Workdir == q.request.Workdir
 }
