@@ -95,7 +95,11 @@ func (c *toolCall) answered(r *host.ApprovalRequest) (host.Answer, bool) {
 		return host.Answer{}, false
 	}
 	same := st.Decision == c.decision && (st.Preview == c.preview || st.AnyPreview)
+	used := host.No("this approval was used already, for the same call; make the call again without requestState")
 	if st.Approved {
+		if same && !c.e.seal.use(st) {
+			return used, true
+		}
 		c.approved, c.changed = same, !same
 		return host.Yes(), same
 	}
@@ -110,7 +114,7 @@ func (c *toolCall) answered(r *host.ApprovalRequest) (host.Answer, bool) {
 		c.changed = true
 		return host.Answer{}, false
 	case !c.e.seal.use(st):
-		return host.No("this approval was used already, for the same call; make the call again without requestState"), true
+		return used, true
 	}
 	c.approved = answer.Approved
 	return answer, true
@@ -252,10 +256,11 @@ func previewHash(r *host.ApprovalRequest) string {
 	return hashOf(raw)
 }
 
-// decisionHash identifies the decision that asks, without its words.
+// decisionHash identifies the decision that asks, without its words, and for whom and where the call would run: another
+// server with the same key may have another work folder.
 func decisionHash(r *host.ApprovalRequest) string {
 	d := r.Decision
-	return hashOf(sdk.Encode([]any{d.Effect, d.Rule, d.Layer, r.Fresh()}))
+	return hashOf(sdk.Encode([]any{d.Effect, d.Rule, d.Layer, r.Fresh(), r.Caller, r.Workdir}))
 }
 
 // newState is the state of the next question of the call.

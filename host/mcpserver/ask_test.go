@@ -131,6 +131,13 @@ func TestApprovalByInputRequired(t *testing.T) {
 	changed(call, "eyJ0IjoicF9fd3JpdGUifQ.")
 	changed(`"name":"p__write","arguments":{"path":"y"}`, state)
 	changed(`"name":"p__other","arguments":{"path":"x"}`, state)
+	elsewhere := s // has the same key, too
+	elsewhere.host.Workdir = t.TempDir()
+	requests, _ = required(t, elsewhere.stdio(t).request("tools/call",
+		modernParams(answered(call, approvalKey, yes, state), canElicit)))
+	if requests[approvalKey] == nil || p.made() > 0 {
+		t.Errorf("in another folder: asked %s", requests)
+	}
 	r := replica.request("tools/call", modernParams(answered(call, approvalKey, yes, state), canElicit))
 	if !strings.Contains(string(r.Result), "write") || p.made() != 1 {
 		t.Errorf("got %s, %d calls", r.Result, p.made())
@@ -188,6 +195,10 @@ func TestQuestionsOfATool(t *testing.T) {
 	if got := string(r.Result); !strings.Contains(got,
 		`hello {\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}} upstream-state`) {
 		t.Errorf("got %s", got)
+	}
+	r = w.request("tools/call", modernParams(answered(call, "who", answer, state), canElicit))
+	if got := string(r.Result); !strings.Contains(got, "used already") {
+		t.Errorf("the approval counted twice: %s", got)
 	}
 }
 
