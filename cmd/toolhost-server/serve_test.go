@@ -354,6 +354,11 @@ func TestHostOnDemandEndsWhenItIsIdle(t *testing.T) {
 func TestIdleTimeoutIsReloaded(t *testing.T) {
 	const serve = "serve {\n  on_demand    = true\n  idle_timeout = %q\n}\n"
 	h := newHome(t).withPlugin(t, fmt.Sprintf(serve, "1h"))
+	t.Cleanup(func() { // it has ended, unless the test failed
+		if t.Failed() {
+			h.run(t, "serve", "--stop", "--drain", "1ms")
+		}
+	})
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "started in the background", "a note", "\n0")
 	h.withPlugin(t, fmt.Sprintf(serve, "1s"))
 	h.awaitNone(t)
