@@ -124,7 +124,7 @@ func TestApprovalOfASecondTry(t *testing.T) {
 			twice := func(next host.CallFunc) host.CallFunc {
 				return func(ctx context.Context, call *host.Call) (*sdk.Result, error) {
 					if r, err := next(ctx, call); err == nil {
-						return r, err
+						return r, nil
 					}
 					c.change(call)
 					return next(ctx, call)
@@ -207,7 +207,7 @@ func TestSecondTryListsAgain(t *testing.T) {
 	again := func(next host.CallFunc) host.CallFunc {
 		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
 			if r, err := next(ctx, c); err == nil {
-				return r, err
+				return r, nil
 			}
 			return next(ctx, c)
 		}

@@ -91,6 +91,7 @@ func checkEntry(path string) (fs.FileMode, error) {
 // Trust says whose files are believed.
 type Trust int
 
+// The files that are believed; others than their writers cannot write to them.
 const (
 	OurFile    Trust = iota // of this user or root; a group that its owner is alone in may write to it
 	OurOwnFile              // likewise, but no group may: toolhost has written it
