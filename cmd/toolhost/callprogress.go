@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,15 +15,16 @@ import (
 // on a terminal, and otherwise not at all. It keeps the output for a call that ends without a result.
 type eventPrinter struct {
 	g      *globals
+	screen *screen // nil if standard error is none
 	stream bool
 	live   bool // show the lines
+	full   bool // events are left out
 
-	mu    sync.Mutex
-	kept  []byte // the last part of the tool's output
-	cut   bool   // kept is incomplete
-	word  string // the newest progress message or log line
-	drawn int    // lines drawn on the terminal
-	over  bool
+	mu   sync.Mutex
+	kept []byte // the last part of the tool's output
+	cut  bool   // kept is incomplete
+	word string // the newest progress message or log line
+	over bool
 }
 
 const (
@@ -31,12 +33,13 @@ const (
 )
 
 func (g *globals) eventPrinter(f callFlags) *eventPrinter {
-	return &eventPrinter{g: g, stream: f.stream, live: !f.stream && isTerminal(g.err)}
+	s, is := g.err.(*screen)
+	return &eventPrinter{g: g, screen: s, stream: f.stream, live: is && !f.stream && isTerminal(s)}
 }
 
 func (w *eventPrinter) event(e sdk.Event) {
 	if w.stream {
-		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers write errors
+		w.print(e)
 		return
 	}
 	w.mu.Lock()
@@ -54,6 +57,20 @@ func (w *eventPrinter) event(e sdk.Event) {
 	if w.live {
 		w.draw()
 	}
+}
+
+// print prints an event as a line of JSON. Of those that wait for the answer to a question, not all are kept.
+func (w *eventPrinter) print(e sdk.Event) {
+	if full := w.screen != nil && w.screen.full(); !full {
+		w.full = false
+	} else if e.Type != sdk.EventStatus {
+		if w.full {
+			return
+		}
+		w.full, e = true, sdk.Event{Type: sdk.EventLog, Level: slog.LevelWarn,
+			Message: "events are left out until the question at the terminal is answered"}
+	}
+	_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers write errors
 }
 
 func (w *eventPrinter) keep(data []byte) {
@@ -100,44 +117,27 @@ func streamed(e sdk.Event) streamedEvent {
 	return out
 }
 
-// draw replaces the drawn lines by the last lines and the newest message of the call.
+// draw shows the last lines and the newest message of the call.
 func (w *eventPrinter) draw() {
 	lines := lastLines(string(w.kept[max(0, len(w.kept)-liveLines*1000):]), liveLines)
 	if w.word != "" {
 		lines = append(lines, w.word)
 	}
-	if len(lines) == 0 {
-		return
-	}
-	var out strings.Builder
-	out.WriteString(w.wipe())
 	for i, line := range lines {
-		if i > 0 {
-			out.WriteString("\r\n")
-		}
-		out.WriteString(w.g.paint(dim, fit(visible(strings.TrimRight(line, "\r")), width(w.g.err)-1)))
+		lines[i] = w.g.paint(dim, fit(visible(strings.TrimRight(line, "\r")), width(w.g.err)-1))
 	}
-	w.drawn = len(lines)
-	fmt.Fprint(w.g.err, out.String())
-}
-
-// wipe clears the drawn lines.
-func (w *eventPrinter) wipe() string {
-	switch w.drawn {
-	case 0:
-		return ""
-	case 1:
-		return "\r\x1b[K"
+	if len(lines) > 0 {
+		w.screen.draw(lines)
 	}
-	return fmt.Sprintf("\r\x1b[%dA\x1b[J", w.drawn-1)
 }
 
 // end removes the lines. Later events are not shown.
 func (w *eventPrinter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fmt.Fprint(w.g.err, w.wipe())
-	w.drawn, w.over = 0, true
+	if w.over = true; w.live {
+		w.screen.draw(nil)
+	}
 }
 
 // lastLines are the last lines of a text that are not blank.

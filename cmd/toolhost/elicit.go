@@ -23,8 +23,11 @@ func (p *prompter) Capabilities() json.RawMessage {
 
 // AnswerInput asks the person the questions of a tool, one after the other.
 func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
-	p.asking.Lock()
-	defer p.asking.Unlock()
+	answered, err := p.screen.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer answered()
 	answers := map[string]json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
 		var request struct {
@@ -66,7 +69,7 @@ type elicitationAnswer struct {
 }
 
 func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitation) (*elicitationAnswer, error) {
-	fmt.Fprintf(p.g.err, "\n%s asks you something; your answer goes to plugin %s, and approves nothing.\n",
+	fmt.Fprintf(p.out, "\n%s asks you something; your answer goes to plugin %s, and approves nothing.\n",
 		p.g.paint(bold, visible(r.Tool.Name)), visible(r.Tool.Plugin))
 	if r.Via != nil {
 		p.field("called by", "plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
@@ -83,7 +86,7 @@ func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitat
 	if len(fields) == 0 {
 		question = "Yes? [y/N] "
 	}
-	if yes, err := p.sure(ctx, question); !yes {
+	if yes, err := p.yes(ctx, question); !yes {
 		return &elicitationAnswer{Action: "decline"}, err
 	}
 	answer := &elicitationAnswer{Action: "accept", Content: map[string]json.RawMessage{}}
@@ -107,7 +110,7 @@ func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationA
 	}
 	p.field("address", e.URL)
 	p.field("its host", u.Host)
-	yes, err := p.sure(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
+	yes, err := p.yes(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
 	if !yes {
 		return &elicitationAnswer{Action: "decline"}, err
 	}
@@ -183,7 +186,10 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	p.field(visible(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
-		text, err := p.askLine(ctx, "> ")
+		text, err := p.line(ctx, "> ")
+		if ctx.Err() != nil {
+			fmt.Fprintln(p.out)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -195,37 +201,17 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 			case !f.required:
 				return nil, nil
 			}
-			fmt.Fprintln(p.g.err, "An answer is needed here.")
+			fmt.Fprintln(p.out, "An answer is needed here.")
 			continue
 		}
 		value := f.parse(text)
 		if err := check.Validate(value); err != nil {
-			fmt.Fprintln(p.g.err, indentRest(visible(err.Error())))
+			fmt.Fprintln(p.out, indentRest(visible(err.Error())))
 			continue
 		}
 		return value, nil
 	}
 	return nil, errors.New("no valid answer after ten attempts")
-}
-
-// askLine reads one line, and returns when ctx ends.
-func (p *prompter) askLine(ctx context.Context, question string) (string, error) {
-	type reply struct {
-		text string
-		err  error
-	}
-	replied := make(chan reply, 1)
-	go func() { // reading a terminal cannot be canceled; it ends with the process
-		text, err := p.line(ctx, question)
-		replied <- reply{text, err}
-	}()
-	select {
-	case r := <-replied:
-		return r.text, r.err
-	case <-ctx.Done():
-		fmt.Fprintln(p.g.err)
-		return "", ctx.Err()
-	}
 }
 
 // options are the values to choose from, with their titles; nil for any value.

@@ -343,7 +343,7 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
 		}
 		cmd := exec.CommandContext(ctx, program, append(args, r.method)...)
-		cmd.Stderr = g.err
+		cmd.Stderr = g.programErr()
 		if r.message != nil {
 			var request bytes.Buffer
 			if _, err := protodelim.MarshalTo(&request, r.message); err != nil {

@@ -35,6 +35,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
 	err := cmp.Or(cmd.ExecuteContext(ctx), *t.late)
+	t.out.screen.settle()
 	t.printError(err)
 	lost := t.out.failed()
 	t.printError(lost)

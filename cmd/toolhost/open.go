@@ -69,9 +69,15 @@ func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.Tr
 		return nil
 	}
 	return func(ctx context.Context, r *bootstrap.TrustRequest) (bool, error) {
-		fmt.Fprintf(g.err, "%s was found here, in %s, and is not trusted.\n", filepath.Base(r.Path), visible(r.Dir))
-		showWhatRuns(g.err, r)
-		return newPrompter(g, person).sure(ctx, "Trust it until it changes? [y/N] ")
+		p := newPrompter(g, person)
+		answered, err := p.screen.ask(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer answered()
+		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", filepath.Base(r.Path), visible(r.Dir))
+		showWhatRuns(p.out, r)
+		return p.yes(ctx, "Trust it until it changes? [y/N] ")
 	}
 }
 

@@ -197,7 +197,7 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	if err != nil {
 		return err
 	}
-	from := plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.err}
+	from := plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.programErr()}
 	staged, err := plugininstall.Stage(ctx, from)
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -32,11 +31,16 @@ type prompter struct {
 	// over.
 	typed chan typedLine
 
-	asking sync.Mutex // held while a tool's questions are asked
+	screen *screen
+	out    io.Writer // the terminal, for the open question
 }
 
 func newPrompter(g *globals, from io.Reader) *prompter {
-	return &prompter{g: g, from: from, in: bufio.NewReader(from)}
+	s, is := g.err.(*screen)
+	if !is {
+		s = newScreen(g.err)
+	}
+	return &prompter{g: g, from: from, in: bufio.NewReader(from), screen: s, out: s.w}
 }
 
 // prompterAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
@@ -59,10 +63,15 @@ func (g *globals) prompterAt(argumentsWerePiped bool) io.Reader {
 
 // Approve shows the whole call and asks until it has an answer, or ctx ends.
 func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	answered, err := p.screen.ask(ctx)
+	if err != nil {
+		return host.Answer{}, err
+	}
+	defer answered()
 	p.show(r)
 	a, err := p.ask(ctx, r)
 	if ctx.Err() != nil {
-		fmt.Fprintln(p.g.err)
+		fmt.Fprintln(p.out)
 		return host.Answer{}, ctx.Err()
 	}
 	a.By = terminalName
@@ -98,7 +107,7 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 		lines = append(lines, "t  always, for "+r.Tool.Name+" in this folder, whatever its arguments")
 	}
 	for _, l := range lines {
-		fmt.Fprintln(p.g.err, "  "+l)
+		fmt.Fprintln(p.out, "  "+l)
 	}
 }
 
@@ -115,10 +124,10 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 		reason, err := p.line(ctx, "Why not? The model gets the reason (or just press Enter): ")
 		return host.No(strings.TrimSpace(reason)), true, err
 	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
-		fmt.Fprintln(p.g.err, "A rule requires approval of every such call, so the answer cannot be remembered.")
+		fmt.Fprintln(p.out, "A rule requires approval of every such call, so the answer cannot be remembered.")
 		return host.Answer{}, false, nil
 	case r.Once() && (word == "a" || word == "t" || word == "p"):
-		fmt.Fprintln(p.g.err, "This call is made by a plugin, so the answer cannot be remembered. Use a rule to allow "+
+		fmt.Fprintln(p.out, "This call is made by a plugin, so the answer cannot be remembered. Use a rule to allow "+
 			"such calls.")
 		return host.Answer{}, false, nil
 	case word == "a":
@@ -130,7 +139,7 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	case word == "e":
 		return p.change(ctx, r)
 	}
-	fmt.Fprintf(p.g.err, "%s is not an answer; type one of the letters above.\n", visible(fit(word, 20)))
+	fmt.Fprintf(p.out, "%s is not an answer; type one of the letters above.\n", visible(fit(word, 20)))
 	return host.Answer{}, false, nil
 }
 
@@ -139,10 +148,10 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	changed, err := p.edited(ctx, r.Arguments)
 	switch {
 	case err != nil:
-		fmt.Fprintln(p.g.err, "The arguments stay as they are:", indentRest(visible(err.Error())))
+		fmt.Fprintln(p.out, "The arguments stay as they are:", indentRest(visible(err.Error())))
 		return host.Answer{}, false, nil
 	case len(changed) == 0:
-		fmt.Fprintln(p.g.err, "The arguments stay as they are.")
+		fmt.Fprintln(p.out, "The arguments stay as they are.")
 		return host.Answer{}, false, nil
 	}
 	return host.Answer{Arguments: changed}, true, nil
@@ -155,7 +164,7 @@ type typedLine struct {
 
 // line reads one line, unless ctx ends. The end of the input is an error.
 func (p *prompter) line(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(p.g.err, question)
+	fmt.Fprint(p.out, question)
 	if p.typed == nil {
 		typed := make(chan typedLine, 1)
 		go func() {
@@ -186,12 +195,22 @@ func (p *prompter) forgetTyped() {
 	}
 }
 
-// sure asks a yes-or-no question. Anything but a plain yes is a no.
+// sure asks a yes-or-no question of toolhost's own.
 func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
+	answered, err := p.screen.ask(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer answered()
+	return p.yes(ctx, question)
+}
+
+// yes asks for the answer of an open yes-or-no question. Anything but a plain yes is a no.
+func (p *prompter) yes(ctx context.Context, question string) (bool, error) {
 	p.forgetTyped()
 	word, err := p.line(ctx, p.g.paint(bold, question))
 	if ctx.Err() != nil {
-		fmt.Fprintln(p.g.err)
+		fmt.Fprintln(p.out)
 		return false, ctx.Err()
 	}
 	word = strings.TrimSpace(word)
@@ -201,7 +220,7 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 // show prints everything that the person decides on. No part of it can move the cursor, hide, or change direction:
 // special characters are shown as their numbers.
 func (p *prompter) show(r *host.ApprovalRequest) {
-	w := p.g.err
+	w := p.out
 	if r.Problem != "" {
 		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", indentRest(visible(r.Problem)))
 	}
@@ -258,7 +277,7 @@ func (p *prompter) field(name, text string) {
 	if strings.Contains(text, "\n") {
 		text = "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 	}
-	fmt.Fprintf(p.g.err, "  %s %s\n", p.g.paint(dim, name+":"), text)
+	fmt.Fprintf(p.out, "  %s %s\n", p.g.paint(dim, name+":"), text)
 }
 
 // preview prints what the call would do, a diff in colours.
@@ -268,7 +287,7 @@ func (p *prompter) preview(c sdk.Content) {
 		text = fmt.Sprintf("[%s]", join(c.Type, c.MIMEType, c.URI, size(c.Data)))
 	}
 	lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(text, "\n")), "\n"))
-	fmt.Fprintf(p.g.err, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
+	fmt.Fprintf(p.out, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 }
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
@@ -381,7 +400,7 @@ func (p *prompter) inEditor(ctx context.Context, editor []string, path string,
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.from, p.g.err, p.g.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.from, p.g.programErr(), p.g.programErr()
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
 	}

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == spoofWord {
 		serveSpoof(os.Args[2])
 	}
+	if len(os.Args) == 3 && os.Args[1] == floodWord {
+		serveFlood(os.Args[2])
+	}
 	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 

@@ -30,22 +30,9 @@ type terminal struct {
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
-	if _, isFile := err.(*os.File); !isFile {
-		err = &lockedWriter{w: err} // the log and the progress of a call write at once, as a file allows
-	}
-	return &terminal{in: in, out: &stdoutWriter{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
-}
-
-// A lockedWriter can be written by several goroutines.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+	s := newScreen(err)
+	return &terminal{in: in, out: &stdoutWriter{w: out, screen: s}, err: s, hidden: &atomic.Pointer[concealed]{},
+		late: new(error)}
 }
 
 // concealed are values by reference, and the function that removes them from a text.
@@ -94,13 +81,26 @@ func (t *terminal) paint(c color, text string) string {
 }
 
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(stream)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// fileOf is the file behind a stream, or nil.
+func fileOf(stream any) *os.File {
+	switch s := stream.(type) {
+	case *os.File:
+		return s
+	case *screen:
+		return fileOf(s.w)
+	case *stdoutWriter:
+		return fileOf(s.w)
+	}
+	return nil
 }
 
 // width is the number of columns of w, or a default if it is no terminal.
 func width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f := fileOf(w); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 40 {
 			return columns
 		}
@@ -111,13 +111,22 @@ func width(w io.Writer) int {
 // A stdoutWriter is standard output. Writing to it never fails, so that every command ends in order; failed returns the
 // first failed write at the end. A terminal gets no characters that could move its cursor.
 type stdoutWriter struct {
-	w io.Writer
+	w      io.Writer
+	screen *screen // may be nil
 
 	mu  sync.Mutex
 	err error
 }
 
 func (a *stdoutWriter) Write(p []byte) (int, error) {
+	if a.screen == nil {
+		return a.write(p)
+	}
+	a.screen.output(a, p)
+	return len(p), nil
+}
+
+func (a *stdoutWriter) write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil {
@@ -143,6 +152,14 @@ func (a *stdoutWriter) failed() error {
 		err = e.Err // without the name of standard output
 	}
 	return &exitError{exitLost, fmt.Sprintf("the answer could not be written: %v", err)}
+}
+
+// programErr is what a program that is run gets as its standard error: the file itself, if it is one.
+func (t *terminal) programErr() io.Writer {
+	if f := fileOf(t.err); f != nil {
+		return f
+	}
+	return t.err
 }
 
 // clean makes text safe for a terminal: lines and tabs stay; characters that could move the cursor, change colours,
