@@ -23,7 +23,7 @@ func (p *prompter) Capabilities() json.RawMessage {
 
 // AnswerInput asks the person the questions of a tool, one after the other.
 func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
-	answered, err := p.screen.ask(ctx)
+	answered, err := p.open(ctx, subjectOf(r.Tool, r.Via))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	p.field(visible(blanks.Replace(label)), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
-		text, err := p.line(ctx, "> ")
+		text, err := p.line(ctx, p.last("> "))
 		if ctx.Err() != nil {
 			fmt.Fprintln(p.out)
 		}

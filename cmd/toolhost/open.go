@@ -70,12 +70,13 @@ func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.Tr
 	}
 	return func(ctx context.Context, r *bootstrap.TrustRequest) (bool, error) {
 		p := newPrompter(g, person)
-		answered, err := p.screen.ask(ctx)
+		answered, err := p.open(ctx, "")
 		if err != nil {
 			return false, err
 		}
 		defer answered()
-		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", filepath.Base(r.Path), visible(r.Dir))
+		fmt.Fprintf(p.out, "%s was found here, in %s, and is not trusted.\n", oneLine(visible(filepath.Base(r.Path))),
+			oneLine(visible(r.Dir)))
 		showWhatRuns(p.out, r)
 		return p.yes(ctx, "Trust it until it changes? [y/N] ")
 	}
@@ -106,13 +107,16 @@ func showWhatRuns(w io.Writer, r *bootstrap.TrustRequest) {
 
 // cutText makes a text one line of at most n characters, and says how much is left out.
 func cutText(text string, n int) string {
-	text = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text)
+	text = oneLine(text)
 	length := utf8.RuneCountInString(text)
 	if length <= n {
 		return text
 	}
 	return fmt.Sprintf("%s … and %d more characters, see the file", string([]rune(text)[:n]), length-n)
 }
+
+// oneLine shows line breaks and tabs as \n and \t.
+func oneLine(text string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text) }
 
 // printErrors prints problems on standard error.
 func (g *globals) printErrors(problems ...error) {

@@ -252,8 +252,9 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 		return err
 	}
 	now := i.Entry()
-	show := func(what, text string) { fmt.Fprintf(g.err, "  %-9s %s\n", what+":", visible(blanks.Replace(text))) }
-	fmt.Fprintf(g.err, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
+	out := &rowWriter{w: g.err}
+	show := func(what, text string) { fmt.Fprintf(out, "  %-9s %s\n", what+":", visible(blanks.Replace(text))) }
+	fmt.Fprintf(out, "plugin %s\n", strings.TrimSpace(staged.Name+" "+visible(staged.Version)))
 	show("source", staged.Source)
 	show("program", fmt.Sprintf("%s, goes to %s", sizeOf(info.Size()), fsutil.Shortened(i.Path())))
 	for platform, sum := range now.SHA256 {

@@ -117,10 +117,11 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f 
 	if f.check || f.yes || len(others) == 0 || person == nil { // without a person, writeLock refuses
 		return f.yes && !f.check, nil
 	}
+	out := &rowWriter{w: g.err}
 	for _, p := range others {
-		fmt.Fprintf(g.err, "%s is not what was locked, and was not started yet:\n  program: %s\n", p.Name, visible(p.Program))
+		fmt.Fprintf(out, "%s is not what was locked, and was not started yet:\n  program: %s\n", p.Name, visible(p.Program))
 		for _, d := range p.Differences() {
-			fmt.Fprintf(g.err, "  %s: %s\n    -> %s\n", d.Part, orNone(d.Old), orNone(d.Now))
+			fmt.Fprintf(out, "  %s: %s\n    -> %s\n", d.Part, orNone(d.Old), orNone(d.Now))
 		}
 	}
 	them := "it"
@@ -139,28 +140,29 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f 
 
 // showLock prints how a plugin differs from what was locked.
 func (g *globals) showLock(p *bootstrap.LockedPlugin) {
+	out := &rowWriter{w: g.out}
 	switch {
 	case p.Problem != nil: // lockFailures prints it at the end
 		return
 	case p.Gone:
-		fmt.Fprintf(g.out, "%s: removed, since there is no such plugin any more\n", p.Name)
+		fmt.Fprintf(out, "%s: removed, since there is no such plugin any more\n", p.Name)
 		return
 	case !p.Differs():
-		fmt.Fprintf(g.out, "%s: unchanged\n", p.Name)
+		fmt.Fprintf(out, "%s: unchanged\n", p.Name)
 		return
 	case p.Added:
-		fmt.Fprintf(g.out, "%s: added\n", p.Name)
+		fmt.Fprintf(out, "%s: added\n", p.Name)
 	default:
-		fmt.Fprintf(g.out, "%s: changed\n", p.Name)
+		fmt.Fprintf(out, "%s: changed\n", p.Name)
 	}
 	for _, d := range p.Differences() {
 		if d.Old == "" {
-			fmt.Fprintf(g.out, "  %s: %s\n", d.Part, visible(d.Now))
+			fmt.Fprintf(out, "  %s: %s\n", d.Part, visible(d.Now))
 		} else {
-			fmt.Fprintf(g.out, "  %s: %s -> %s\n", d.Part, visible(d.Old), orNone(d.Now))
+			fmt.Fprintf(out, "  %s: %s -> %s\n", d.Part, visible(d.Old), orNone(d.Now))
 		}
 	}
-	note := func(format string, a ...any) { fmt.Fprintln(g.out, "  note: "+fmt.Sprintf(format, a...)) }
+	note := func(format string, a ...any) { fmt.Fprintln(out, "  note: "+fmt.Sprintf(format, a...)) }
 	if len(p.Kept) > 0 && p.OtherProgram() {
 		note("the checksums of other platforms stay as they were: %s", strings.Join(p.Kept, " "))
 	}
@@ -189,20 +191,20 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 	for _, d := range p.ToolDifferences() {
 		switch {
 		case d.Now == nil:
-			fmt.Fprintf(g.out, "  tool %s: removed\n", d.Name)
+			fmt.Fprintf(out, "  tool %s: removed\n", d.Name)
 		case p.Added:
-			fmt.Fprintf(g.out, "  tool %s: %s\n", d.Name, summary(d.Now))
+			fmt.Fprintf(out, "  tool %s: %s\n", d.Name, summary(d.Now))
 		case d.Old == "":
-			fmt.Fprintf(g.out, "  tool %s: added: %s\n", d.Name, summary(d.Now))
+			fmt.Fprintf(out, "  tool %s: added: %s\n", d.Name, summary(d.Now))
 		default:
-			fmt.Fprintf(g.out, "  tool %s: changed\n", d.Name)
+			fmt.Fprintf(out, "  tool %s: changed\n", d.Name)
 			if d.OldDefinition == nil {
 				note("the old definition, %s…, was not kept on this machine; this is the new one", d.Old[:12])
 			}
 			for _, c := range d.Changes() {
-				fmt.Fprintf(g.out, "    %s\n", c.Part)
+				fmt.Fprintf(out, "    %s\n", c.Part)
 				for _, line := range c.Lines {
-					fmt.Fprintf(g.out, "      %s\n", line)
+					fmt.Fprintf(out, "      %s\n", line)
 				}
 			}
 		}

@@ -32,7 +32,9 @@ type prompter struct {
 	typed chan typedLine
 
 	screen *screen
-	out    io.Writer // the terminal, for the open question
+	// Those of the open question:
+	out     *rowWriter // the terminal
+	subject string     // the tool and the plugins; "" if the question is toolhost's own
 }
 
 func newPrompter(g *globals, from io.Reader) *prompter {
@@ -40,7 +42,28 @@ func newPrompter(g *globals, from io.Reader) *prompter {
 	if !is {
 		s = newScreen(g.err)
 	}
-	return &prompter{g: g, from: from, in: bufio.NewReader(from), screen: s, out: s.w}
+	return &prompter{g: g, from: from, in: bufio.NewReader(from), screen: s}
+}
+
+// open begins a question once no other is open, and returns what ends it.
+func (p *prompter) open(ctx context.Context, subject string) (answered func(), err error) {
+	answered, err = p.screen.ask(ctx)
+	if err == nil {
+		p.out, p.subject = &rowWriter{w: p.screen.w}, visible(subject)
+	}
+	return answered, err
+}
+
+// subjectOf names the tool that a question is about, its plugin, and the one that calls it.
+func subjectOf(t *host.Tool, via *host.Via) string {
+	subject := t.Name
+	if t.Plugin != "" {
+		subject += " of plugin " + t.Plugin
+	}
+	if via != nil {
+		subject += ", called by plugin " + via.Plugin
+	}
+	return subject
 }
 
 // prompterAt returns the terminal to ask at, or nil: standard input, unless that has the arguments; otherwise the
@@ -63,7 +86,7 @@ func (g *globals) prompterAt(argumentsWerePiped bool) io.Reader {
 
 // Approve shows the whole call and asks until it has an answer, or ctx ends.
 func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	answered, err := p.screen.ask(ctx)
+	answered, err := p.open(ctx, subjectOf(r.Tool, r.Via))
 	if err != nil {
 		return host.Answer{}, err
 	}
@@ -82,7 +105,7 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 	p.menu(r)
 	p.forgetTyped()
 	for range 10 {
-		word, err := p.line(ctx, p.g.paint(bold, "Run it? [y/N] "))
+		word, err := p.line(ctx, p.last("Run it? [y/N] "))
 		if err != nil {
 			return host.Answer{}, err
 		}
@@ -101,8 +124,8 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 	if !r.Once() {
 		lines = append(lines, "a  always, for exactly these arguments in this folder")
 		if r.Prefix != nil {
-			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix,
-				" "))+", in this folder")
+			lines = append(lines, "p  always, for commands that begin with "+oneLine(visible(strings.Join(r.Prefix,
+				" ")))+", in this folder")
 		}
 		lines = append(lines, "t  always, for "+r.Tool.Name+" in this folder, whatever its arguments")
 	}
@@ -162,9 +185,18 @@ type typedLine struct {
 	err  error
 }
 
+// last is the last line of a question. It names the tool if what does so above may have left the terminal.
+func (p *prompter) last(question string) string {
+	if p.subject != "" && p.out.scrolled() {
+		question = p.subject + ": " + question
+	}
+	return p.g.paint(bold, question)
+}
+
 // line reads one line, unless ctx ends. The end of the input is an error.
 func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.out, question)
+	p.out.rows++ // the line ends with what is typed
 	if p.typed == nil {
 		typed := make(chan typedLine, 1)
 		go func() {
@@ -197,7 +229,7 @@ func (p *prompter) forgetTyped() {
 
 // sure asks a yes-or-no question of toolhost's own.
 func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
-	answered, err := p.screen.ask(ctx)
+	answered, err := p.open(ctx, "")
 	if err != nil {
 		return false, err
 	}
@@ -208,7 +240,7 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 // yes asks for the answer of an open yes-or-no question. Anything but a plain yes is a no.
 func (p *prompter) yes(ctx context.Context, question string) (bool, error) {
 	p.forgetTyped()
-	word, err := p.line(ctx, p.g.paint(bold, question))
+	word, err := p.line(ctx, p.last(question))
 	if ctx.Err() != nil {
 		fmt.Fprintln(p.out)
 		return false, ctx.Err()

@@ -98,12 +98,23 @@ func fileOf(stream any) *os.File {
 	return nil
 }
 
+// terminalSize is that of w; zeros if it is none, or does not know.
+func terminalSize(w io.Writer) (columns, rows int) {
+	f := fileOf(w)
+	if f == nil {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}
+
 // width is the number of columns of w, or a default if it is no terminal.
 func width(w io.Writer) int {
-	if f := fileOf(w); f != nil {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 40 {
-			return columns
-		}
+	if columns, _ := terminalSize(w); columns > 40 {
+		return columns
 	}
 	return 120
 }

@@ -53,7 +53,7 @@ func (g *globals) trustFile(ctx context.Context, path string) error {
 	} else if err != nil {
 		return err
 	}
-	showWhatRuns(g.out, c.TrustRequest(ctx))
+	showWhatRuns(&rowWriter{w: g.out}, c.TrustRequest(ctx))
 	if err := c.Trust(); err != nil {
 		return err
 	}
