@@ -83,25 +83,29 @@ func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.Tr
 }
 
 const (
-	maxRuns    = 20  // programs that are shown of those that a file would run
-	maxRunning = 300 // characters of one of them
+	maxRuns    = 20  // lines that are shown of what a file would run, and of what it loosens
+	maxRunning = 300 // characters of a line
 )
 
-// showWhatRuns prints what the configuration would run and write.
+// showWhatRuns prints what the configuration would run and write, and what it loosens.
 func showWhatRuns(w io.Writer, r *bootstrap.TrustRequest) {
 	if len(r.Runs) == 0 {
 		fmt.Fprintln(w, "It would run nothing.")
+	}
+	showLines(w, "It would run, as you:", r.Runs)
+	showLines(w, "It would loosen what protects you:", r.Loosens)
+}
+
+func showLines(w io.Writer, title string, lines []string) {
+	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "It would run, as you:")
-	for _, l := range r.Runs[:min(len(r.Runs), maxRuns)] {
+	fmt.Fprintln(w, title)
+	for _, l := range lines[:min(len(lines), maxRuns)] {
 		fmt.Fprintln(w, "  "+cutText(visible(l), maxRunning))
 	}
-	if more := len(r.Runs) - maxRuns; more > 0 {
+	if more := len(lines) - maxRuns; more > 0 {
 		fmt.Fprintf(w, "  and %d more, see the file\n", more)
-	}
-	if r.Rules {
-		fmt.Fprintln(w, "Its rules may also allow calls without asking you.")
 	}
 }
 

@@ -20,9 +20,10 @@ func newTrust(g *globals) *cobra.Command {
 		Short: "Let a project's configuration run its programs",
 		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current\n" +
 			"folder may be another person's: until it is trusted, nothing that it names is started, and its\n" +
-			"rules allow nothing. What it would run is listed first. Trust ends when the file changes. A file\n" +
-			"named with --config or $TOOLHOST_CONFIG is always trusted, and so is the one in the user's own\n" +
-			"folder. Without FILE, it trusts the file of --config, otherwise config.hcl in the current folder.\n" +
+			"rules allow nothing. What it would run, and what it loosens, is listed first. Trust ends when the\n" +
+			"file changes. A file named with --config or $TOOLHOST_CONFIG is always trusted, and so is the one in\n" +
+			"the user's own folder. Without FILE, it trusts the file of --config, otherwise config.hcl in the\n" +
+			"current folder.\n" +
 			"\n" +
 			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still\n" +
 			"run. Name its checksum in the file (sha256) to have it covered too.",
@@ -43,7 +44,7 @@ func newTrust(g *globals) *cobra.Command {
 	return cmd
 }
 
-// trustFile trusts a file that a person chose, after printing what it would run.
+// trustFile trusts a file that a person chose, after printing what it would run and loosen.
 func (g *globals) trustFile(ctx context.Context, path string) error {
 	o := g.options()
 	o.Config = path

@@ -92,8 +92,11 @@ func TestProgramsThatWouldRun(t *testing.T) {
 			[]string{"… and 114 more characters, see the file"}},
 		"many":     {many.String(), []string{"  plugin p0: ./p0", "  and 10 more, see the file"}},
 		"a record": {"audit {\n  path = \"/var/log/r\"\n}", []string{"  record: writes to /var/log/r"}},
-		"rules": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
-			[]string{"Its rules may also allow calls without asking you."}},
+		"nothing that runs": {"floor = false\nroot \"home\" {\n  path   = \"/root\"\n  effect = \"allow\"\n}",
+			[]string{"It would run nothing.\nIt would loosen what protects you:\n  floor: off, so rules may allow commands that " +
+				"destroy the machine, a home folder or a disk\n  roots: tools may read /root without asking you\n"}},
+		"nothing loosened": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
+			[]string{"It would run, as you:\n  plugin p: ./p\n$"}},
 		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  config.hcl:1: plugin folder ", "gone cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +108,7 @@ func TestProgramsThatWouldRun(t *testing.T) {
 			var out strings.Builder
 			showWhatRuns(&out, read.TrustRequest(t.Context()))
 			for _, want := range c.want {
-				if !strings.Contains(out.String(), want) {
+				if !strings.Contains(out.String()+"$", want) {
 					t.Errorf("%q is not shown, but:\n%s", want, out.String())
 				}
 			}

@@ -27,8 +27,8 @@ type TrustRequest struct {
 	Path, Dir string
 	// Runs has a line for each program that the configuration would run, and for the record that it writes.
 	Runs []string
-	// Rules means that the configuration has rules, which may allow calls without asking.
-	Rules bool
+	// Loosens has a line for each of its settings that lets more happen, or happen without a question. Show them too.
+	Loosens []string
 }
 
 // An UntrustedError means that a configuration was found but is not trusted, so nothing in it was run.
@@ -84,11 +84,14 @@ func (c *Configuration) Admit(ctx context.Context) error {
 	return c.Trust()
 }
 
-// TrustRequest lists what the configuration would run. Nothing is started for it.
+// TrustRequest lists what the configuration would run, and what it loosens. Nothing is started for it.
 func (c *Configuration) TrustRequest(ctx context.Context) *TrustRequest {
-	r := &TrustRequest{Path: c.Path, Dir: c.Dir, Rules: len(c.Policies)+len(c.Profiles) > 0}
+	r := &TrustRequest{Path: c.Path, Dir: c.Dir}
 	for _, line := range c.wouldRun(ctx) {
 		r.Runs = append(r.Runs, c.References.Hide(line))
+	}
+	for _, line := range c.loosens() {
+		r.Loosens = append(r.Loosens, c.References.Hide(line))
 	}
 	return r
 }
@@ -244,9 +247,14 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	}
 	found := c.find(ctx, nil)
 	for _, s := range found.Specs {
-		if !found.installed[s.Name] {
+		_, configured := c.Host.Plugins[s.Name] // an installed one gets its variables and its config block from the file
+		if configured || !found.installed[s.Name] {
 			lines = append(lines, pluginLine(s))
 		}
+	}
+	if len(found.installed) > 0 {
+		lines = append(lines, "installed plugins, under its rules: "+
+			strings.Join(slices.Sorted(maps.Keys(found.installed)), ", "))
 	}
 	for _, p := range found.Problems {
 		lines = append(lines, p.Error())
