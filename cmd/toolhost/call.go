@@ -132,6 +132,9 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	defer g.close(s)
+	if s.Config().Path == "" {
+		g.reportNoConfiguration(true)
+	}
 	finding, stop, began := ctx, func() {}, time.Now()
 	if timeout > 0 {
 		finding, stop = context.WithTimeout(ctx, timeout)

@@ -134,12 +134,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	left := s.Plugins().Problems
 	g.printErrors(slices.Concat(left, problems, notices(s, f.plugins...))...)
-	if s.Config().Path == "" && f.format == "table" {
-		from := "that are installed"
-		if dirs := s.Config().PluginDirs; len(dirs) > 0 {
-			from = "of " + strings.Join(dirs, ", ") + ", and those that are installed"
-		}
-		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins %s\n", from)
+	if s.Config().Path == "" {
+		g.reportNoConfiguration(!forGemini)
 	}
 	g.printErrors(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {

@@ -57,6 +57,7 @@ type globals struct {
 	checkTrust          bool
 	standalone, verbose bool
 	late                *error // of a help text, for which cobra has no errors
+	saidNoConfiguration bool   // see reportNoConfiguration
 }
 
 func newRoot(t *terminal) *cobra.Command {

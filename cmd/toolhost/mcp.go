@@ -73,6 +73,9 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return err
 	}
+	if c.Path == "" {
+		g.reportNoConfiguration(true)
+	}
 	o := g.mcpOptions(f)
 	if o.Identities, err = f.identities(c); err != nil {
 		return err

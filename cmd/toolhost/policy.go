@@ -59,6 +59,9 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if err != nil {
 		return err
 	}
+	if c.Path == "" {
+		g.reportNoConfiguration(true)
+	}
 	o.Offline = !c.Trusted()
 	s, err := g.open(ctx, o)
 	if err != nil {

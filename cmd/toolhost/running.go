@@ -69,6 +69,9 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 	}
 	g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
 		cmp.Or(r.info.Configuration, "the plugins beside this program"), r.info.Workdir))
+	if r.info.Configuration == "" {
+		g.reportNoConfiguration(true)
+	}
 	if why := r.info.ReloadFailure; why != "" {
 		fmt.Fprintf(g.err, "toolhost: the configuration has changed, and the running host uses it as it was:\n  %s\n",
 			clean(why))

@@ -44,6 +44,9 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 		return err
 	}
 	defer g.close(s)
+	if s.Config().Path == "" {
+		g.reportNoConfiguration(true)
+	}
 	_, problems := s.Host().Tools(ctx)
 	if ctx.Err() != nil {
 		return errInterrupted

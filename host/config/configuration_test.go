@@ -423,8 +423,9 @@ Every block and key of ~config.hcl~. A test of ~host/config~ writes this page fr
 not edit it.
 
 The file is the one named with ~--config~, else by ~$TOOLHOST_CONFIG~, else ~./config.hcl~, else ~toolhost/config.hcl~
-in the user's configuration folder. Relative paths start in the folder of the file. ~toolhost validate~ reports all
-mistakes with their lines.
+in the user's configuration folder. With none of them, the plugins beside the program and the installed ones are used,
+without a project's rules and without a record. Parent folders and ~--workdir~ are not searched. Relative paths start in
+the folder of the file. ~toolhost validate~ reports all mistakes with their lines.
 
 Values are strings, numbers, ~true~, ~false~, lists and objects. ~local.NAME~ is a value from a locals block,
 ~env.NAME~ a variable of the environment, which must be set, and ~env("NAME", "default")~ one that need not be. A
