@@ -141,11 +141,15 @@ func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, pr
 	return tools, problems, nil
 }
 
-// Tool returns the tool with a full name, for a caller who is about to call it: it lists the tool's plugin if
-// necessary, waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The
+// Tool returns the tool with a full name or an alias, for a caller who is about to call it: it lists the tool's plugin
+// if necessary, waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The
 // tool belongs to the host: do not change it.
 func (c *Catalog) Tool(ctx context.Context, name string) (*Tool, error) {
-	return c.host.now.Load().registry.find(ctx, &Call{Tool: name, catalog: c, callState: &callState{}})
+	now := c.host.now.Load()
+	if tool, ok := now.aliases[name]; ok {
+		name = tool
+	}
+	return now.registry.find(ctx, &Call{Tool: name, catalog: c, callState: &callState{}})
 }
 
 func byName(a, b *Tool) int { return strings.Compare(a.Name, b.Name) }

@@ -195,6 +195,13 @@ func TestAliases(t *testing.T) {
 		t.Errorf("limits do not hold for both names: %+v", e)
 	}
 	diff(t, []string{"test__one", "test__one"}, decided)
+	all, err := h.Catalog(host.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tool, err := all.Tool(t.Context(), "read_file"); err != nil || tool.Name != "test__one" {
+		t.Errorf("%+v, %v", tool, err)
+	}
 	c, err := h.Catalog(host.Filter{Exclude: []string{"test__one"}})
 	if err != nil {
 		t.Fatal(err)

@@ -163,13 +163,17 @@ func waitFor(t *testing.T, ended <-chan error) {
 }
 
 func TestCommandsUseTheRunningHost(t *testing.T) {
-	h := newHome(t).withPlugin(t, "")
+	h := newHome(t).withPlugin(t, `plugin "readfile" {
+  tool "read" { aliases = ["look"] }
+}`)
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "none is running", "\n0")
 	expect(t, h.run(t, "serve", "--stop"), "no host is running", "\n4")
 	url, token, ended := h.serving(t)
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
 	expect(t, h.run(t, "call", "--verbose", "--standalone", "readfile__read", "path=note.txt"), "a note", "--standalone asks")
 	expect(t, h.run(t, "call", "--timeout", "2h", "readfile__read", "path=note.txt"), "a note", "\n0")
+	expect(t, h.run(t, "call", "look", "path=note.txt"), "a note", "\n0")
+	expect(t, h.run(t, "call", "look", "--help"), "toolhost call readfile__read path=", "\n0")
 	expect(t, h.run(t, "call", "readfile__raed", "path=note.txt"), "Did you mean readfile__read", "\n2")
 	expect(t, h.run(t, "call", "readfile__read", "path=none.txt", "--format", "json"), `"status":"error"`, "FileNotFound")
 	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +148,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	if i := strings.IndexAny(line, " \t{"); i >= 0 {
 		tool, arguments = line[:i], strings.TrimSpace(line[i:])
 	}
-	if !strings.Contains(tool, "__") {
+	if !strings.Contains(tool, "__") && !r.isAlias(tool) {
 		tool = r.name + "__" + tool
 	}
 	if isArgWord(arguments) {
@@ -170,6 +171,22 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 		defer r.background.Delete(c.ID)
 		r.answer(r.instance.Catalog().Call(ctx, c))
 	})
+}
+
+// isAlias reports whether the configuration has the word as another name of a tool. A tool's own name comes first.
+func (r *pluginRun) isAlias(word string) bool {
+	r.reloading.Lock()
+	own := slices.ContainsFunc(r.known, func(t sdk.Tool) bool { return t.Name == word })
+	r.reloading.Unlock()
+	if own {
+		return false
+	}
+	for _, o := range r.instance.Config().Host.Tools {
+		if slices.Contains(o.Aliases, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // lineWord is a word without blanks, or KEY="a value with blanks".
