@@ -50,6 +50,11 @@ type ApprovalRequest struct {
 // answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
+// PluginAsks reports whether the plugin's own preview asks about the call, also where a rule allows it.
+func (r *ApprovalRequest) PluginAsks() bool {
+	return r.Preview != nil && policy.Effect(r.Preview.Effect).Asks() && !r.Preview.UnlessAllowed
+}
+
 // Once reports whether a Scope in the answer counts as ScopeOnce: the approval is Fresh, or of a call that a plugin
 // makes.
 func (r *ApprovalRequest) Once() bool { return r.Fresh() || r.Via != nil }

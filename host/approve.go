@@ -323,9 +323,13 @@ func unavailable(c *Call, why string) *sdk.Error {
 	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable",
 		"%s needs a person's approval (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
 	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
-	if c.Decision.Effect == policy.AlwaysAsk {
+	switch {
+	case c.Decision.Effect == policy.AlwaysAsk:
 		e.Suggestion = "Each such call needs a person's approval: ask the user to make it at a terminal, or reach the goal " +
 			"another way."
+	case c.previewAsks && !c.preview.UnlessAllowed: // a rule would be written in vain
+		e.Suggestion = "Use another tool, or ask the user. The plugin itself asks, and a rule does not change that: see its " +
+			"README (http: hosts in its config block)."
 	}
 	e.Details = decisionDetails(c.Decision)
 	return e

@@ -117,6 +117,22 @@ func TestNoApprover(t *testing.T) {
 	}
 }
 
+// Where the plugin itself asks, no one is advised to write a rule, which would not help.
+func TestNoApproverForAPreview(t *testing.T) {
+	t.Parallel()
+	allows := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: policy.Allow}}}))
+	for rule, p := range map[bool]host.Policy{true: nil, false: allows} {
+		plugin := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
+			return &sdk.Preview{Effect: "ask", Reason: "it is far away", UnlessAllowed: rule}, nil
+		})
+		e := failed(t, single(t, plugin, host.Options{Policy: p}).Call(t.Context(), call("test__run", "")),
+			sdk.CodeApprovalUnavailable)
+		if strings.Contains(e.Suggestion, "by a rule") != rule || strings.Contains(e.Suggestion, "its README") == rule {
+			t.Errorf("unless allowed %t: %s", rule, e.Suggestion)
+		}
+	}
+}
+
 func TestApproverSeesWhatRuns(t *testing.T) {
 	t.Parallel()
 	a := &asked{answers: []host.Answer{host.Yes()}}

@@ -34,8 +34,8 @@ func newExplain(g *globals) *cobra.Command {
 		Short: "Show the decision on a call, and the rules that made it",
 		Long: "Show the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is\n" +
 			"started for the definition of the tool, unless that is known from an earlier start. For a\n" +
-			"configuration that is not trusted nothing is started at all. What the plugin's own preview would\n" +
-			"say is not asked.",
+			"configuration that is not trusted nothing is started at all. The plugin's own preview, which may\n" +
+			"make the decision stricter, is not asked: a line says so if the tool has one.",
 		Example:           `  toolhost policy explain shell__exec '{"command": "git push --force"}'`,
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
@@ -88,19 +88,40 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if !s.Trusted() && slices.ContainsFunc(d.Trace, policy.Step.Silenced) {
 		fmt.Fprintf(g.err, "%s may not allow calls, since it is not trusted. Fix: toolhost trust\n", s.Config().Path)
 	}
-	return g.printDecision(d, format)
+	note := ""
+	if t, err := s.Catalog().Tool(ctx, tool); err == nil && t.Previews {
+		note = previewNote(d.Effect)
+	}
+	return g.printDecision(d, note, format)
+}
+
+// previewNote says what the preview of a tool, which is not asked, may change about a decision; "" if nothing.
+func previewNote(e policy.Effect) string {
+	may := "ask or deny"
+	switch {
+	case e == policy.Deny:
+		return ""
+	case e.Asks():
+		may = "deny"
+	}
+	return "the plugin's preview of the arguments was not asked; it may still " + may
 }
 
 // printDecision prints the decision, and then every rule that was consulted.
-func (g *globals) printDecision(d policy.Decision, format string) error {
+func (g *globals) printDecision(d policy.Decision, note, format string) error {
 	if format == "json" {
 		e := json.NewEncoder(g.out)
 		e.SetEscapeHTML(false)
-		return e.Encode(d)
+		return e.Encode(struct {
+			policy.Decision
+			Note string `json:"note,omitempty"`
+		}{d, note})
 	}
 	fmt.Fprintf(g.out, "%s, by %s\n", d.Effect, d.By())
-	if d.Reason != "" {
-		fmt.Fprintf(g.out, "  %s\n", d.Reason)
+	for _, line := range []string{d.Reason, note} {
+		if line != "" {
+			fmt.Fprintf(g.out, "  %s\n", line)
+		}
 	}
 	rows := [][]string{{"LAYER", "RULE", "SAYS", "WHERE", "WHY"}}
 	for _, s := range d.Trace {

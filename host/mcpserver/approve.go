@@ -126,9 +126,14 @@ func cannotAsk(r *host.ApprovalRequest) error {
 			"elicitation; nothing was run", r.Tool.Name, r.Decision.Why()),
 		Suggestion: "Use a tool that only reads, or ask the user to allow this call with a rule. If the client asks its " +
 			"user before each call, the user can start the server with: toolhost mcp --approve client"}
-	if r.Fresh() {
+	switch {
+	case r.Fresh():
 		e.Suggestion = "Only a person can approve this call, each time: ask the user to make it at a terminal with " +
 			"toolhost call, or reach the goal another way."
+	case r.PluginAsks(): // a rule would be written in vain
+		e.Suggestion = "Use another tool. The plugin itself asks, and a rule does not change that: see its README (http: hosts " +
+			"in its config block). If the client asks its user before each call, the user can start the server with: " +
+			"toolhost mcp --approve client"
 	}
 	return e
 }
