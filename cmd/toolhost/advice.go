@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -26,6 +28,9 @@ func adviceFor(err error) string {
 		return fmt.Sprintf("\n  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this "+
 			"once.",
 			filepath.Base(e.Path))
+	}
+	if e, ok := errors.AsType[*bootstrap.UnknownPluginError](err); ok {
+		return shippedAdvice(e.Name)
 	}
 	if _, ok := errors.AsType[*bootstrap.TrustListError](err); ok {
 		return "\n  --config FILE uses a file that is not in the list."
@@ -52,6 +57,19 @@ func shippedFolder() string {
 		return ""
 	}
 	return dir
+}
+
+// shippedAdvice says how to get a plugin that ships with toolhost and is not in use: a configuration has only the
+// plugins that it names. "" for other plugins, and where the program is not beside this one.
+func shippedAdvice(plugin string) string {
+	dir := shippedFolder()
+	if dir == "" || !slices.Contains(config.ShippedPlugins, plugin) {
+		return ""
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-"+plugin+"*")); len(found) == 0 {
+		return ""
+	}
+	return "\n  " + exampleDirs() + " in the configuration adds the plugins that ship with toolhost."
 }
 
 // exampleDirs is a line of configuration to suggest: the plugins beside this program, if there are any.

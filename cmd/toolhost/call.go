@@ -189,23 +189,26 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), listed(r.Error)}
+	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool)}
 }
 
 // resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.
 func resolved(ctx context.Context, s *bootstrap.Instance, name string) (string, error) {
 	tool, err := s.Catalog().Resolve(ctx, name)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		return "", &exitError{codeFor(e), listed(e)}
+		return "", &exitError{codeFor(e), listed(e, name)}
 	}
 	return tool, err
 }
 
-// listed is describe with a hint at the names of tools.
-func listed(e *sdk.Error) string {
+// listed is describe with a hint at the names of tools. The tool is the called one.
+func listed(e *sdk.Error, tool string) string {
 	text := describe(e)
 	switch {
 	case e.Code == sdk.CodeToolNotFound:
+		if plugin, _, _ := strings.Cut(tool, "__"); !strings.Contains(e.Suggestion, plugin+"__") { // no tool of it is there
+			text += shippedAdvice(plugin)
+		}
 		text += "\n  `toolhost discover` lists the tools."
 	case e.Name == "BudgetSpent":
 		text += "\n" +

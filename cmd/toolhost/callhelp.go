@@ -68,7 +68,7 @@ func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
 	}
 	t, err := s.Catalog().Tool(ctx, tool)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		return &exitError{codeFor(e), listed(e)}
+		return &exitError{codeFor(e), listed(e, tool)}
 	} else if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (g *globals) admitted(ctx context.Context, name string) (supervise.Spec, er
 	specs := c.Find(ctx).Specs
 	i := slices.IndexFunc(specs, func(s supervise.Spec) bool { return s.Name == name })
 	if i < 0 {
-		return supervise.Spec{}, fmt.Errorf("there is no plugin %q; `toolhost status` lists them", name)
+		return supervise.Spec{}, fmt.Errorf("%w; `toolhost status` lists them", &bootstrap.UnknownPluginError{Name: name})
 	}
 	return specs[i], nil
 }

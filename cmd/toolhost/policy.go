@@ -81,7 +81,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return &bootstrap.UntrustedError{Path: s.Config().Path} // so the tool's definition is not known
 	} else if coded {
-		return &exitError{codeFor(e), listed(e)}
+		return &exitError{codeFor(e), listed(e, tool)}
 	} else if err != nil {
 		return err
 	}

@@ -233,13 +233,23 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	for _, name := range only {
 		if !slices.Contains(p.names(), name) {
-			missing := fmt.Errorf("there is no plugin %q%s", name, suggestName(name, p.names()))
-			return nil, errors.Join(missing, errors.Join(p.Problems...))
+			return nil, errors.Join(p.unknown(name), errors.Join(p.Problems...))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(p.Specs), func(s supervise.Spec) bool {
 		return len(only) > 0 && !slices.Contains(only, s.Name)
 	}), nil
+}
+
+// An UnknownPluginError means that no plugin has the name that someone gave.
+type UnknownPluginError struct{ Name, hint string }
+
+func (e *UnknownPluginError) Error() string {
+	return fmt.Sprintf("there is no plugin %q%s", e.Name, e.hint)
+}
+
+func (p *Plugins) unknown(name string) error {
+	return &UnknownPluginError{name, suggestName(name, p.names())}
 }
 
 // Host returns the host. Unlike Catalog it is not limited to the profile's tools.

@@ -134,7 +134,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 	}
 	for _, n := range named {
 		if !slices.Contains(p.names(), n) {
-			return nil, fmt.Errorf("there is no plugin %q%s", n, suggestName(n, p.names()))
+			return nil, p.unknown(n)
 		}
 	}
 	r := &LockPlan{from: p}
