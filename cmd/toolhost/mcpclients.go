@@ -76,10 +76,35 @@ func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reach
 	if file := client.ProjectFile(); file != "" {
 		fmt.Fprintf(g.err, "  for one project: %s in its folder\n", file)
 	}
-	fmt.Fprintf(g.err, "`toolhost mcp add-to %s` puts it there, after showing the change. See %s\n", client.Name,
-		client.Docs)
+	fmt.Fprintf(g.err, "`%s` puts it there, after showing the change. See %s\n",
+		shellWords(g.addToWords(mcp, client, entry)), client.Docs)
 	g.clientNotes(client, entry)
 	return nil
+}
+
+// addToWords are the command that puts the same entry there.
+func (g *globals) addToWords(mcp *cobra.Command, client *mcpclients.Client, e mcpclients.Entry) []string {
+	words := []string{"toolhost", "mcp", "add-to", client.Name}
+	for _, f := range [][2]string{{"--config", g.config}, {"--workdir", g.workdir}, {"--url", e.URL},
+		{"--token-env", e.TokenVar}} {
+		if f[1] != "" {
+			words = append(words, f[:]...)
+		}
+	}
+	if g.checkTrust {
+		words = append(words, "--check-trust")
+	}
+	flags := serverFlags(mcp)
+	if e.URL != "" { // the client starts nothing
+		flags = nil
+		if name := mcp.Flags().Lookup("server-name"); name != nil && name.Changed {
+			flags = []string{"--server-name", name.Value.String()}
+		}
+	}
+	if len(flags) > 0 {
+		words = append(append(words, "--"), flags...)
+	}
+	return words
 }
 
 // clientNotes are notes for the person about an entry.
@@ -198,6 +223,11 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 		}
 		args = append(args, "--workdir", dir)
 	}
+	return append(args, serverFlags(mcp)...), nil
+}
+
+// serverFlags are the given flags of the command mcp that are meant for the server, as arguments.
+func serverFlags(mcp *cobra.Command) (args []string) {
 	own := []string{"config", "check-trust", "workdir", "print-config", "url", "token-env", "no-color", "help"}
 	mcp.Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
@@ -212,7 +242,7 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 			args = append(args, "--"+f.Name, f.Value.String())
 		}
 	})
-	return args, nil
+	return args
 }
 
 // listOf are the values of a repeatable flag.
@@ -262,6 +292,13 @@ func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
 			return g.addToClient(cmd.Context(), mcp, args[0], f)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil && mcp.Flags().Lookup(m[1]) != nil {
+			return fmt.Errorf("--%s is a flag of the server that the client starts: such flags come after --, as in `%s CLIENT "+
+				"-- --%s …`", m[1], cmd.CommandPath(), m[1])
+		}
+		return flagMistake(cmd, err)
+	})
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the file is changed")
 	cmd.Flags().BoolVar(&f.project, "project", false, "change the file in the current folder, for this project alone")
 	cmd.Flags().StringVar(&f.file, "file", "", "change this `file` instead of the usual one")

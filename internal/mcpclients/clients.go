@@ -98,11 +98,11 @@ func (c *Client) change(e Entry) (document.Change, error) {
 	case e.URL == "":
 		out.Value = c.stdio(e)
 	case c.http == nil:
-		return out, fmt.Errorf("%s takes no address in its file; %s. Without --http the block runs toolhost itself",
+		return out, fmt.Errorf("%s takes no address in its file; %s. Without --url and --http the block runs toolhost itself",
 			c.Title, c.noHTTP)
 	case e.TokenVar != "" && c.token == nil && c.Name != "codex":
 		return out, fmt.Errorf("%s cannot refer to a variable in its file, and a token is not written into it; "+
-			"without --http the block runs toolhost itself, which needs no token", c.Title)
+			"without --url and --http the block runs toolhost itself, which needs no token", c.Title)
 	default:
 		out.Value = c.http(c, e)
 	}
