@@ -114,6 +114,9 @@ func (v *validation) check(ctx context.Context) error {
 	if subject == "" {
 		subject, checked = "there is no configuration", "to check; the installed plugins are valid"
 	}
+	if c.Serve != nil && c.Serve.Refused { // a warning has said why; all other commands work
+		checked += ", except for toolhost serve"
+	}
 	if !v.Trusted {
 		checked += ", as far as it was checked"
 		text := filepath.Base(c.Path) + " was found here and is not trusted, so nothing of it was started"

@@ -61,6 +61,8 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
 	out.checkPlaces(c)
+	refused := aliasesOfTools(c.Config, p.names())
+	out.Problems = append(out.Problems, refused...)
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
 	// otherwise a rule may be about a plugin that was not found
 	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
@@ -93,7 +95,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 		for _, name := range asked {
 			out.Unchecked = append(out.Unchecked, fmt.Sprintf("the settings and rules of plugin %q", name))
 		}
-	case len(asked) > 0:
+	case len(asked) > 0 && len(refused) == 0: // no host would be made
 		out.start(ctx, p, asked, rules)
 	}
 	return out, nil
@@ -109,10 +111,24 @@ func (out *Check) checkPlaces(c *Configuration) {
 	}
 	for _, r := range c.Host.Roots {
 		if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-			out.Warnings = append(out.Warnings, fmt.Errorf("path of a root block: %s is not a folder, so nothing can be read "+
-				"there", r.Path))
+			out.Problems = append(out.Problems, fmt.Errorf("%s: path of a root block: %s is not a folder, so nothing can be "+
+				"read there", c.RootSources[r.Path], r.Path))
 		}
 	}
+}
+
+// aliasesOfTools finds aliases that a tool of one of the plugins may have as its name: a host refuses them.
+func aliasesOfTools(c *config.Config, plugins []string) (problems []error) {
+	for _, tool := range slices.Sorted(maps.Keys(c.Host.Tools)) {
+		for _, alias := range c.Host.Tools[tool].Aliases {
+			plugin, _, full := strings.Cut(strings.ToLower(alias), "__")
+			if full && slices.Contains(plugins, plugin) {
+				problems = append(problems, fmt.Errorf("%s: the alias %q of %s is the name that a tool of plugin %q may have; give "+
+					"%s another one", c.ToolSources[tool], alias, tool, plugin, tool))
+			}
+		}
+	}
+	return problems
 }
 
 // start starts the plugins whose config blocks, or whose tools' arguments in rules, have to be checked.

@@ -125,8 +125,9 @@ root "here" {
 	var out Check
 	out.checkPlaces(&Configuration{Config: c})
 	got := fmt.Sprint(out.Problems, out.Warnings)
-	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place] "+
-		"[path of a root block: %s is not a folder, so nothing can be read there]", dir, filepath.Join(dir, "gone"))
+	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place "+
+		"%s:5: path of a root block: %s is not a folder, so nothing can be read there] []", dir,
+		filepath.Join(dir, "config.hcl"), filepath.Join(dir, "gone"))
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

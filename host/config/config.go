@@ -88,6 +88,8 @@ type Config struct {
 	FreeTools map[string]bool
 	// ToolSources says where the tool blocks are, such as "config.hcl:12", by full tool name.
 	ToolSources map[string]string
+	// RootSources says where the root blocks are, by path.
+	RootSources map[string]string
 	// References has the values by reference of the whole file, as its Texts.
 	References supervise.References
 	// Warnings are about settings that are valid, but probably not meant, by position.
@@ -224,7 +226,7 @@ func newReader(path string, src []byte) (*reader, error) {
 	return &reader{File: file, conditions: when.NewCompiler(file.Scope), config: &Config{
 		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, report: file.Report, positions: map[string]position{},
 		Host:      host.Options{Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{}},
-		FreeTools: map[string]bool{}, ToolSources: map[string]string{},
+		FreeTools: map[string]bool{}, ToolSources: map[string]string{}, RootSources: map[string]string{},
 	}}, nil
 }
 
@@ -330,7 +332,7 @@ func (r *reader) roots(top *hclfile.Body) {
 			in.Wrong(in.ExprOf("path").Range(), "%s is the path of root %q too", root.Path, other).
 				WithHint("remove one of them")
 		default:
-			paths[root.Path] = name
+			paths[root.Path], r.config.RootSources[root.Path] = name, in.Where()
 		}
 		in.Done()
 		r.config.Host.Roots = append(r.config.Host.Roots, root)

@@ -25,7 +25,9 @@ type Serve struct {
 	IdleTimeout time.Duration
 	// Tokens are who may use the address beside the user.
 	Tokens []ServeToken
-	Source string // of the block, such as "config.hcl:12"
+	// Refused means that `toolhost serve` refuses the address, about which there is a warning.
+	Refused bool
+	Source  string // of the block, such as "config.hcl:12"
 }
 
 // A ServeToken is someone who may use the API with a token.
@@ -53,8 +55,10 @@ func warnAddress(in *hclfile.Body, s *Serve) {
 	switch {
 	case err != nil:
 		problem, hint, _ := strings.Cut(err.Error(), "; ")
+		s.Refused = true
 		in.Warn(at, "address %s", problem).Hint = hint
 	case !loopback.Is(host) && !in.Given("tls_cert"):
+		s.Refused = true
 		in.Warn(at, "address can be reached from other machines, and is not served without TLS").
 			WithHint("add tls_cert and tls_key, or listen on 127.0.0.1:%s", port)
 	}
