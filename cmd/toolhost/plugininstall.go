@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,11 +210,12 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	if err != nil {
 		return err
 	}
+	other := g.otherPlugin(ctx, staged.Name, i.Path())
 	if i.Unchanged() {
-		fmt.Fprintf(g.out, "%s is installed already, with this program\n", staged.Name)
+		fmt.Fprintf(g.out, "%s is installed already, with this program%s\n", staged.Name, other)
 		return nil
 	}
-	if err := g.agreeToInstall(ctx, there, i, staged, f); err != nil {
+	if err := g.agreeToInstall(ctx, there, i, staged, other, f); err != nil {
 		return err
 	}
 	if !f.noStart {
@@ -231,8 +233,28 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	if err := i.Install(); err != nil {
 		return fmt.Errorf("nothing was installed: %w", err)
 	}
+	if other != "" {
+		fmt.Fprintf(g.out, "%s is installed%s\n", staged.Name, other)
+		return nil
+	}
 	fmt.Fprintf(g.out, "%s is installed; `toolhost discover` lists its tools\n", staged.Name)
 	return nil
+}
+
+// otherPlugin says that a plugin of the same name comes before the installed program here, "" if none does.
+func (g *globals) otherPlugin(ctx context.Context, name, program string) string {
+	c, err := bootstrap.Load(g.options())
+	if err != nil {
+		return ""
+	}
+	for _, s := range c.FindOffline(ctx).Specs {
+		if s.Name != name || len(s.Command) == 0 || s.Command[0] == program {
+			continue
+		}
+		where := cmp.Or(c.Path, shippedFolder(), "the configuration")
+		return fmt.Sprintf(", but not used here: %s has a plugin %q; --name installs it under another name", where, name)
+	}
+	return ""
 }
 
 // notInstalled says why a program does not start, and what to do.
@@ -246,7 +268,7 @@ func notInstalled(problem error) string {
 
 // agreeToInstall shows what is going to be installed and locked, and asks.
 func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, i *bootstrap.Installation,
-	staged *plugininstall.Staged, f installFlags) error {
+	staged *plugininstall.Staged, other string, f installFlags) error {
 	info, err := os.Stat(staged.Path)
 	if err != nil {
 		return err
@@ -267,6 +289,9 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	got, err := there.Confinement(spec, proctree.DetectCapabilities())
 	if err != nil {
 		return err
+	}
+	if other != "" {
+		show("note", strings.TrimPrefix(other, ", but "))
 	}
 	if f.noStart {
 		show("note", "it is not started, so nothing shows that it is a plugin")

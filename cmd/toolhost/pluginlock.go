@@ -64,7 +64,7 @@ func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) 
 	if err != nil {
 		return err
 	}
-	if c.Path == "" && len(names) == 0 {
+	if c.Path == "" { // a lock file would be written here, where nothing reads it
 		fmt.Fprintln(g.err, "there is no configuration whose plugins could be locked; those that are installed are locked")
 		return nil
 	}

@@ -215,7 +215,8 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 func TestSourcesThatAreNotThere(t *testing.T) {
 	dir := t.TempDir()
 	for source, want := range map[string]string{
-		"nosuch":            "there is no file nosuch, and it is no MODULE@VERSION",
+		"nosuch": "there is no file nosuch, and it is no MODULE@VERSION",
+		"https://example.com/toolhost-plugin-x.zip": "download it first, and install the file",
 		"word@latest":       "there is no file word@latest",
 		dir:                 "is not a file",
 		"example.com/../x@": "there is no file",

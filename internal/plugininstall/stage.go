@@ -84,6 +84,9 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 		return s, fmt.Errorf("%s is not a file: name a program, an archive, or MODULE@VERSION", o.Source)
 	case moduleAt.MatchString(o.Source) && strings.Contains(o.Source, "."):
 		return s, s.build(ctx, o)
+	case strings.Contains(o.Source, "://"):
+		return s, fmt.Errorf("%s is an address, and nothing is downloaded here: download it first, and install the file",
+			o.Source)
 	case !errors.Is(statErr, os.ErrNotExist):
 		return s, statErr
 	}
