@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -23,6 +25,8 @@ type callFlags struct {
 	profile string
 	approve string
 	session string
+
+	words []string // the arguments as they were given
 }
 
 func newCall(g *globals) *cobra.Command {
@@ -66,13 +70,58 @@ func newCall(g *globals) *cobra.Command {
 	sessionFlag(cmd, &f.session)
 	complete(cmd, "timeout", cobra.NoFileCompletions)
 	g.helpWithTools(cmd, &f.profile)
+	cmd.SetFlagErrorFunc(toolFlagMistake)
 	return cmd
 }
 
-// isBareWord reports whether an argument is what a person types who forgets KEY=. What else is no JSON object, such as
-// a broken one of a model, is answered and recorded by the host.
+// isBareWord reports whether an argument is what a person types who forgets KEY=: a word, or a line such as a command.
+// What else is no JSON object, such as a broken one of a model, is answered and recorded by the host.
 func isBareWord(text string) bool {
-	return text != "" && text != "-" && !strings.ContainsAny(text, "{}[]\"'`=: \t\r\n") && !json.Valid([]byte(text))
+	if text == "" || text == "-" || json.Valid([]byte(text)) {
+		return false
+	}
+	if strings.Contains(strings.TrimSpace(text), " ") {
+		return !strings.ContainsAny(text, "{}[]\n") && !strings.ContainsAny(text[:1], "\"'` \t")
+	}
+	return !strings.ContainsAny(text, "{}[]\"'`=: \t\r\n")
+}
+
+// bareWord says how to write an argument that is given without its key.
+func bareWord(tool, word string) error {
+	key := "KEY"
+	if tool == "shell__exec" || tool == "shell__script" {
+		key = "command"
+	}
+	return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; write %s=%s; `toolhost call %s --help` shows the arguments",
+		word, key, shellWords([]string{word}), tool)
+}
+
+// unquotedKeys is a JSON object without the quotes of its keys, with its key and value if it has one of each.
+var unquotedKeys = regexp.MustCompile(`^\s*\{\s*([A-Za-z_][\w-]*)\s*:(?:\s*([^,:{}\[\]"]*)\}\s*$)?`)
+
+// quotingAdvice says what a shell may have done to the arguments of a call that were no JSON; "" if nothing.
+func quotingAdvice(e *sdk.Error, words []string) string {
+	if e == nil || e.Code != sdk.CodeInvalidArgs || len(words) != 1 {
+		return ""
+	}
+	m := unquotedKeys.FindStringSubmatch(words[0])
+	if m == nil {
+		return ""
+	}
+	word := m[1] + "=VALUE"
+	if value := strings.TrimSpace(m[2]); value != "" {
+		word = shellWords([]string{m[1] + "=" + value})
+	}
+	return "\n  Keys need double quotes, which your shell may have removed: put the object into single quotes, or write " + word
+}
+
+// toolFlagMistake is flagMistake for a command whose tool has arguments, which may be given like flags.
+func toolFlagMistake(cmd *cobra.Command, err error) error {
+	m := unknownFlag.FindStringSubmatch(err.Error())
+	if m == nil || textutil.DidYouMean(m[1], flagsOf(cmd)) != "" {
+		return flagMistake(cmd, err)
+	}
+	return fmt.Errorf("%w; an argument of the tool has no dashes: write %s=VALUE", flagMistake(cmd, err), m[1])
 }
 
 func callArgs(cmd *cobra.Command, args []string) error {
@@ -80,8 +129,7 @@ func callArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return fmt.Errorf("name a tool: %s TOOL [JSON | - | KEY=VALUE...]", cmd.CommandPath())
 	case len(args) == 2 && isBareWord(args[1]):
-		return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; `toolhost call %s --help` shows the arguments", args[1],
-			args[0])
+		return bareWord(args[0], args[1])
 	case len(args) == 2 || len(args) == 1:
 		return nil
 	}
@@ -110,6 +158,7 @@ func (f callFlags) wait() (time.Duration, error) {
 }
 
 func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
+	f.words = args[1:]
 	timeout, err := f.wait()
 	if err != nil {
 		return err
@@ -189,7 +238,7 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool)}
+	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool) + quotingAdvice(r.Error, f.words)}
 }
 
 // resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.

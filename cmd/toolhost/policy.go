@@ -45,6 +45,7 @@ func newExplain(g *globals) *cobra.Command {
 	}
 	chooseFormat(cmd, &format, "%s", "text", "json")
 	g.profileFlag(cmd, &profile)
+	cmd.SetFlagErrorFunc(toolFlagMistake)
 	return cmd
 }
 
@@ -81,7 +82,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return &bootstrap.UntrustedError{Path: s.Config().Path} // so the tool's definition is not known
 	} else if coded {
-		return &exitError{codeFor(e), listed(e, tool)}
+		return &exitError{codeFor(e), listed(e, tool) + quotingAdvice(e, args[1:])}
 	} else if err != nil {
 		return err
 	}
