@@ -259,6 +259,8 @@ func listed(e *sdk.Error, tool string) string {
 			text += shippedAdvice(plugin)
 		}
 		text += "\n  `toolhost discover` lists the tools."
+	case e.Name == "NeedsLastingHost":
+		text += "\n  `toolhost serve` is such a host: run it, then call again."
 	case e.Name == "BudgetSpent":
 		text += "\n" +
 			"  The session is that of the work folder, and ends after an hour without calls; --session NAME begins another."
