@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
@@ -22,6 +23,9 @@ type Recorder interface {
 	Append(r audit.Record) error
 }
 
+// lostInterval is how often an error of the record is logged while it stays the same.
+const lostInterval = time.Minute
+
 // watchRecord has records counted and logged that are lost after Append accepted them.
 func (h *Host) watchRecord(r Recorder) {
 	watched, is := r.(interface {
@@ -30,12 +34,23 @@ func (h *Host) watchRecord(r Recorder) {
 	if !is {
 		return
 	}
+	var mu sync.Mutex
+	var text string // of the last error that was logged
+	var logged time.Time
+	unlogged := 0 // records since then
 	watched.OnLost(func(records int, err error) {
 		now := h.now.Load()
 		if now == nil {
 			return
 		}
-		now.log.Error("calls are missing from the record", "records", records, "error", err)
+		mu.Lock()
+		unlogged += records
+		// a record that stays unwritable would fill the log, and the terminal of a command, with one line
+		if text != err.Error() || time.Since(logged) >= lostInterval {
+			now.log.Error("calls are missing from the record", "records", unlogged, "error", err)
+			text, logged, unlogged = err.Error(), time.Now(), 0
+		}
+		mu.Unlock()
 		if i := now.instruments; i != nil && i.unrecorded != nil {
 			i.unrecorded.Add(context.Background(), int64(records))
 		}
