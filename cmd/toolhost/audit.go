@@ -109,18 +109,25 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
-	named := ""
-	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" { // otherwise it is the user's own record
-		if !c.Trusted() {
+	named, recorded := "", false
+	if c, err := g.load(); err == nil && c.Audit != nil { // otherwise it is the user's own record
+		if c.Audit.Path != "" && !c.Trusted() {
 			return untrusted(c.Path, "name the record to look at it: toolhost audit tail FILE")
 		}
-		named = c.Audit.Path
+		named, recorded = c.Audit.Path, true
 	}
 	path, err := bootstrap.AuditPath(named)
 	if err != nil {
 		return err
 	}
-	if err = run(path); errors.Is(err, fs.ErrNotExist) {
+	err = run(path)
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && recorded:
+		if err := probeRecord(path); err != nil {
+			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, named))
+		}
+		return fmt.Errorf("there is no record yet: %s does not exist; the next call makes it", path)
+	case missing:
 		return fmt.Errorf("there is no record yet: %s does not exist; a line `audit {}` in the configuration has calls "+
 			"recorded", path)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -356,7 +358,47 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 		out = append(out, folderFinding{f.name, dir, writable(dir)})
 	}
 	run := supervise.Options{}.SocketDir()
-	return append(out, folderFinding{"plugins' sockets", run, writable(run)})
+	out = append(out, folderFinding{"plugins' sockets", run, writable(run)})
+	if c == nil || c.Audit == nil {
+		return append(out, folderFinding{"record", "", "off: the configuration has no audit block"})
+	}
+	path, err := bootstrap.AuditPath(c.Audit.Path)
+	if err != nil {
+		return append(out, folderFinding{"record", "", "not known: " + err.Error()})
+	}
+	state := "writable"
+	if err := probeRecord(path); err != nil {
+		state = "cannot be written: " + err.Error()
+	} else if _, err := os.Stat(path); err != nil {
+		state = "made when needed"
+	}
+	return append(out, folderFinding{"record", path, state})
+}
+
+// probeRecord tries whether the record at a path can be written, or made. It changes nothing that is there.
+func probeRecord(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	if err == nil {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	if !os.IsNotExist(err) {
+		return err
+	}
+	above := nearest(path)
+	dir, err := os.MkdirTemp(above, ".toolhost-doctor-")
+	if failed, is := errors.AsType[*fs.PathError](err); is { // the name is not worth a word
+		return &fs.PathError{Op: failed.Op, Path: above, Err: failed.Err}
+	} else if err != nil {
+		return err
+	}
+	return os.Remove(dir)
 }
 
 // writable describes in a word what can be done with a folder. A missing one is made when it is needed.
