@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 """A plugin of one tool: toolhost plugin run --watch sdk/python/examples/weather.py"""
 
+import os
+import sys
 from typing import Annotated, Literal
+
+# The kit is in the folder above; it need not be installed.
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from toolhost import Call, Field, Plugin, ToolError
 
