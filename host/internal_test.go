@@ -191,3 +191,14 @@ func TestRejectionIsShort(t *testing.T) {
 		t.Errorf("the message has %d bytes, the details %d", len(e.Message), len(e.Details))
 	}
 }
+
+// A rate is written in the unit in which a person has written it.
+func TestRateText(t *testing.T) {
+	for rate, want := range map[float64]string{2: "2 calls a second", 2.5: "2.5 calls a second", 1: "1 call a second",
+		1.0 / 60: "1 call a minute", 7.0 / 60: "7 calls a minute", 1.0 / 3600: "1 call an hour", 30.0 / 3600: "30 calls an hour",
+		0.1 / 3600: "0.1 calls an hour"} {
+		if got := rateText(rate); got != want {
+			t.Errorf("%g: %q, want %q", rate, got, want)
+		}
+	}
+}

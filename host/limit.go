@@ -199,13 +199,30 @@ func limitError(name string, d limitDetails, why string) *sdk.Error {
 	return e
 }
 
+// rateText writes a rate in calls a second with the unit that a person would use, so that 1/h is not 0.000277778.
+func rateText(rate float64) string {
+	n, unit := rate, "a second"
+	switch least := 1 - 1e-9; {
+	case n >= least:
+	case n*60 >= least:
+		n, unit = n*60, "a minute"
+	default:
+		n, unit = n*3600, "an hour"
+	}
+	text := fmt.Sprintf("%.6g", n)
+	if text == "1" {
+		return "1 call " + unit
+	}
+	return text + " calls " + unit
+}
+
 func overLimit(r *queue.Refusal) *sdk.Error {
 	retry := int64(math.Ceil(float64(r.RetryAfter) / float64(time.Millisecond)))
 	var e *sdk.Error
 	switch r.Reason {
 	case queue.RateLimited:
 		e = limitError("RateLimited", limitDetails{"rate", r.Of, r.Rate, retry},
-			fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", r.Rate, r.Burst))
+			fmt.Sprintf("there may be %s, %d at once, and there were as many", rateText(r.Rate), r.Burst))
 		e.Suggestion = fmt.Sprintf("Call again in %s.", time.Duration(retry)*time.Millisecond)
 	case queue.Full:
 		places := "none"

@@ -169,6 +169,7 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "none is running", "\n0")
 	expect(t, h.run(t, "serve", "--stop"), "no host is running", "\n4")
 	url, token, ended := h.serving(t)
+	expect(t, h.run(t, "status"), "readfile  not started  -    0 ")
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "a note", "uses the running host", "\n0")
 	expect(t, h.run(t, "call", "--verbose", "--standalone", "readfile__read", "path=note.txt"), "a note", "--standalone asks")
 	expect(t, h.run(t, "call", "--timeout", "2h", "readfile__read", "path=note.txt"), "a note", "\n0")

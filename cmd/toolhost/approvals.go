@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +29,15 @@ func newApprovals(g *globals) *cobra.Command {
 			"and nothing else: what a rule denies stays denied, what one always asks about is asked.\n" +
 			"They are in approvals.hcl in the user's configuration folder. Those that end with the running\n" +
 			"host of this configuration, work folder and profile come after them.",
-		Args: unknownCommand, SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.listApprovals(cmd.Context(), profile, format) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains([]string{"list", "ls", "show"}, args[0]) {
+				return fmt.Errorf("there is no command %q; `toolhost approvals` alone lists the remembered approvals, `toolhost "+
+					"approvals waiting` the questions", args[0])
+			}
+			return unknownCommand(cmd, args)
+		},
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return g.listApprovals(cmd.Context(), profile, format) },
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	g.profileFlag(cmd, &profile)

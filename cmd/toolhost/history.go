@@ -71,7 +71,7 @@ func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
 	fs.StringVar(&f.since, "since", "", "calls from this `time` on: 2026-11-23, 2026-11-23T10:00, or 2h ago as 2h, 3 days "+
 		"ago as 3d")
 	fs.StringVar(&f.until, "until", "", "calls before this `time`")
-	fs.DurationVar(&f.atLeast, "at-least", 0, "calls that took at least this `long`, such as 2s")
+	fs.DurationVar(&f.atLeast, "at-least", 0, "calls that took at least this `duration`, such as 2s")
 	complete(cmd, "plugin", g.completePlugins)
 	for _, name := range []string{"tool", "session", "caller", "rule", "via", "code", "since", "until", "at-least"} {
 		complete(cmd, name, cobra.NoFileCompletions)

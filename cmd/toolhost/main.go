@@ -222,8 +222,9 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 }
 
 var (
-	unknownFlag = regexp.MustCompile(`^unknown flag: --([^\s=]+)`)
-	flagInUsage = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+	wrongDuration = regexp.MustCompile(`^invalid argument "(.*)" for "--([\w-]+)" flag: time: `)
+	unknownFlag   = regexp.MustCompile(`^unknown flag: --([^\s=]+)`)
+	flagInUsage   = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 )
 
 // flagMistake suggests the nearest flag, or where all are listed.
@@ -232,7 +233,13 @@ func flagMistake(cmd *cobra.Command, err error) error {
 		return wrong
 	}
 	text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the name of a Go function
+	if m := wrongDuration.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("--%s must be a duration such as 30s, not %q", m[2], m[1])
+	}
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		if m[1] == "version" {
+			return errors.New(text + "; `toolhost version` shows the versions")
+		}
 		if meant := textutil.DidYouMean(m[1], flagsOf(cmd)); meant != "" {
 			return errors.New(text + strings.Replace(meant, `mean "`, `mean "--`, 1))
 		}

@@ -113,8 +113,12 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+
 		column(usage, "MEMORY\tCPU")+column(locks, "LOCK")+"LAST ERROR")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s%s\n",
-			p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
+		state, tools := string(p.State), fmt.Sprint(p.Tools)
+		if p.State == supervise.Known { // it may have tools that are not known yet
+			state, tools = "not started", number(p.Tools)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s%s%s\n",
+			p.Name, state, number(p.PID), p.Generation, p.Restarts, tools,
 			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"),
 			column(usage, p.usage()),
 			column(locks, cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
