@@ -74,7 +74,8 @@ func TestQuestionsStayInTheirRows(t *testing.T) {
 				r := deletes()
 				r.Arguments, r.Problem = json.RawMessage(`{"path":"`+text+`"}`), text
 				r.Tool.Description, r.Prefix = text, []string{text}
-				r.Preview = &sdk.Preview{Reason: text, Content: []sdk.Content{sdk.TextContent("--- a\n+++ b\n@@ -0,0 +1 @@\n+" + text)}}
+				diff := sdk.TextContent("--- a\n+++ b\n@@ -0,0 +1 @@\n+" + text)
+				r.Preview = &sdk.Preview{Reason: text, Content: []sdk.Content{diff}}
 				_, err := p.Approve(ctx, r)
 				return err
 			},
@@ -85,7 +86,8 @@ func TestQuestionsStayInTheirRows(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, err = p.AnswerInput(ctx, &host.InputRequest{Tool: deletes().Tool, Requests: map[string]json.RawMessage{"q": params}})
+				_, err = p.AnswerInput(ctx, &host.InputRequest{Tool: deletes().Tool,
+					Requests: map[string]json.RawMessage{"q": params}})
 				return err
 			},
 		} {
@@ -124,7 +126,8 @@ func TestLastLineOfALongQuestion(t *testing.T) {
 	lines := questionAt(t, 80, 24, "n\n", func(ctx context.Context, p *prompter) error {
 		params, _ := json.Marshal(map[string]any{"method": "elicitation/create", "params": map[string]any{
 			"message": strings.Repeat("line\n", 30)}})
-		_, err := p.AnswerInput(ctx, &host.InputRequest{Tool: deletes().Tool, Requests: map[string]json.RawMessage{"q": params}})
+		_, err := p.AnswerInput(ctx, &host.InputRequest{Tool: deletes().Tool,
+			Requests: map[string]json.RawMessage{"q": params}})
 		return err
 	})
 	if got := lines[len(lines)-1]; got != "ops__delete of plugin ops: Yes? [y/N] " {

@@ -211,7 +211,8 @@ func TestWhatIsHeldBack(t *testing.T) {
 	s.draw(nil)
 	got := strings.Replace(shown.String(), strings.Repeat("r", 2*maxHeld), "rr", 1)
 	const want = "held\nrr\n" +
-		`{"event":"log","level":"warn","message":"events are left out until the question at the terminal is answered"}` + "\n" +
+		`{"event":"log","level":"warn","message":"events are left out until the question at the terminal is answered"}` +
+		"\n" +
 		`{"event":"status","status":"done"}` + "\n" + "[... 9 bytes of the log are left out ...]\n" + "three" +
 		`{"event":"output","text":"later"}` + "\n" + "\r\x1b[K"
 	if got != want {

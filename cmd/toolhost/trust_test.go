@@ -93,8 +93,8 @@ func TestProgramsThatWouldRun(t *testing.T) {
 		"many":     {many.String(), []string{"  plugin p0: ./p0", "  and 10 more, see the file"}},
 		"a record": {"audit {\n  path = \"/var/log/r\"\n}", []string{"  record: writes to /var/log/r"}},
 		"nothing that runs": {"floor = false\nroot \"home\" {\n  path   = \"/root\"\n  effect = \"allow\"\n}",
-			[]string{"It would run nothing.\nIt would loosen what protects you:\n  floor: off, so rules may allow commands that " +
-				"destroy the machine, a home folder or a disk\n  roots: tools may read /root without asking you\n"}},
+			[]string{"It would run nothing.\nIt would loosen what protects you:\n  floor: off, so rules may allow commands " +
+				"that destroy the machine, a home folder or a disk\n  roots: tools may read /root without asking you\n"}},
 		"nothing loosened": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
 			[]string{"It would run, as you:\n  plugin p: ./p\n$"}},
 		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  config.hcl:1: plugin folder ", "gone cannot be read"}},

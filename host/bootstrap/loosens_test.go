@@ -111,9 +111,9 @@ plugin "b" {
     level          = "supervised"
     new_privileges = true
   }
-}`, []string{"discovery team: may write to /team", "plugin a: may call ops__delete, git__*; hints that it passes on are " +
-			"believed (trust_hints); its tools may change after they were locked (pin_tools)", "plugin b: runs supervised, so it " +
-			"may change whatever you may; may gain privileges, such as by sudo"}},
+}`, []string{"discovery team: may write to /team", "plugin a: may call ops__delete, git__*; hints that it passes on " +
+			"are believed (trust_hints); its tools may change after they were locked (pin_tools)",
+			"plugin b: runs supervised, so it may change whatever you may; may gain privileges, such as by sudo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.hcl")
