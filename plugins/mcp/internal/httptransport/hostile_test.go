@@ -345,6 +345,27 @@ func TestStreamIsResumedAfterTheLastEvent(t *testing.T) {
 	}
 }
 
+// A connection that breaks within an event loses nothing: that event is asked for again.
+func TestEventThatIsCutOffIsAskedForAgain(t *testing.T) {
+	answer := make(chan string, 1)
+	url := serve(t, scripted{
+		"tools/call": func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
+			text := fmt.Sprintf("event: message\nid: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"a\":1}}", id)
+			answer <- text + "\n\n"
+			events(w, "id: e1\nretry: 10\ndata:\n\n"+text[:len(text)-10])
+		},
+		"GET": func(w http.ResponseWriter, r *http.Request, _ json.RawMessage) {
+			if r.Header.Get("Last-Event-ID") == "e1" {
+				events(w, <-answer)
+				return
+			}
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}})
+	if out, err := call(limited(t), dial(t, Options{URL: url}), "x", "{}", nil); err != nil || out != `{"a":1}` {
+		t.Fatalf("%s, %v", out, err)
+	}
+}
+
 func TestStreamThatNeverGoesOnIsGivenUp(t *testing.T) {
 	var calls, gets atomic.Int32
 	url := serve(t, scripted{

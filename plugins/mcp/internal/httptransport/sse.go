@@ -23,7 +23,8 @@ type eventReader struct {
 	pace  *pace
 	limit int // bytes of one event
 
-	// lastID and retry outlive events: they are for the next connection.
+	// lastID and retry outlive events: they are for the next connection. The id is that of the last event that was
+	// complete: what is cut off has not come, and the server is asked for it again.
 	lastID string
 	retry  time.Duration
 
@@ -43,7 +44,7 @@ func newEventReader(in io.Reader, limit int, p *pace) *eventReader {
 func (r *eventReader) next() (event, error) {
 	var e event
 	var hasData bool
-	size := 0
+	size, id := 0, r.lastID
 	defer r.pace.stop()
 	for {
 		line, err := r.readLine(r.limit - size)
@@ -51,6 +52,7 @@ func (r *eventReader) next() (event, error) {
 			return event{}, err
 		}
 		if len(line) == 0 {
+			r.lastID = id
 			if hasData {
 				return e, nil
 			}
@@ -77,7 +79,7 @@ func (r *eventReader) next() (event, error) {
 			e.name = string(value)
 		case "id":
 			if len(value) <= maxEventID && isHeaderText(string(value)) {
-				r.lastID = string(value)
+				id = string(value)
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 32); err == nil {

@@ -47,6 +47,16 @@ func TestIDAndRetryOutliveEvents(t *testing.T) {
 	}
 }
 
+func TestIDOfAnEventThatIsCutOffDoesNotCount(t *testing.T) {
+	r := newEventReader(strings.NewReader("id: 1\ndata: a\n\nid: 2\ndata: {\"jso"), 1<<10,
+		newPace(time.Minute, func() {}))
+	for range 2 {
+		if _, err := r.next(); r.lastID != "1" {
+			t.Errorf("id %q, %v", r.lastID, err)
+		}
+	}
+}
+
 func FuzzEvents(f *testing.F) {
 	f.Add("data: a\r\n\r\nid: 1\ndata: b\n\n")
 	f.Fuzz(func(t *testing.T, stream string) {
