@@ -366,29 +366,6 @@ func TestEventThatIsCutOffIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestStreamThatNeverGoesOnIsGivenUp(t *testing.T) {
-	var calls, gets atomic.Int32
-	url := serve(t, scripted{
-		"tools/call": func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
-			calls.Add(1)
-			events(w, "id: e1\nretry: 0\ndata:\n\n")
-		},
-		"GET": func(w http.ResponseWriter, r *http.Request, _ json.RawMessage) {
-			if r.Header.Get("Last-Event-ID") == "" {
-				w.WriteHeader(http.StatusMethodNotAllowed)
-				return
-			}
-			gets.Add(1)
-			events(w, ": nothing\n\n")
-		}})
-	s := dial(t, Options{URL: url})
-	_, err := call(limited(t), s, "x", "{}", nil)
-	wantError(t, err, "StreamEnded", true)
-	if calls.Load() != 1 || gets.Load() != maxFailures {
-		t.Errorf("%d calls, %d times resumed", calls.Load(), gets.Load())
-	}
-}
-
 func TestAnswerOnTheStreamBesideRequestsEndsTheRequest(t *testing.T) {
 	answer, resumed, dropped := make(chan string, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	url := serve(t, scripted{

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// maxFailures is how many connections in a row may fail, or bring nothing, before a stream is given up.
+	// maxFailures is how many connections in a row may fail before a stream is given up. A stream that the server ends is
+	// no failure: servers do so to be polled, and proxies when nothing comes.
 	maxFailures  = 5
 	defaultRetry = time.Second
 	minRetry     = 10 * time.Millisecond
 	maxRetry     = time.Minute
 )
 
-// resume connects again to a stream that ended before the response, after the last event that came. Asking for the rest
-// of an answer runs nothing twice.
+// resume connects again to a stream that ended before the response, after the last event that came, for as long as the
+// request may take. Asking for the rest of an answer runs nothing twice.
 func (s *stream) resume(ctx context.Context) error {
 	t := s.t
 	for failures := 0; failures < maxFailures; failures++ {
 		if err := s.pause(ctx, failures); err != nil {
 			return err
 		}
-		before := s.lastID
 		a, err := s.get(ctx)
 		if err != nil {
 			if ctx.Err() != nil || t.ctx.Err() != nil {
@@ -31,9 +31,9 @@ func (s *stream) resume(ctx context.Context) error {
 			}
 			continue
 		}
-		if a.StatusCode != http.StatusOK || mediaType(a) != contentSSE {
+		if !isStream(a) {
 			_ = a.Body.Close()
-			if a.StatusCode == http.StatusServiceUnavailable || a.StatusCode == http.StatusTooManyRequests {
+			if isPassing(a.StatusCode) {
 				continue
 			}
 			return t.broken(errLost)
@@ -43,11 +43,17 @@ func (s *stream) resume(ctx context.Context) error {
 		if answered || err != nil {
 			return err
 		}
-		if s.lastID != before || s.messages > 0 {
-			failures = -1 // it continues, if slowly
-		}
+		failures = -1
 	}
 	return t.broken(errLost)
+}
+
+// isStream says whether an answer is an event stream.
+func isStream(a *response) bool { return a.StatusCode == http.StatusOK && mediaType(a) == contentSSE }
+
+// isPassing says whether a server, or a proxy before it, may soon answer otherwise.
+func isPassing(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 }
 
 // get connects to the stream.
@@ -59,13 +65,15 @@ func (s *stream) get(ctx context.Context) (*response, error) {
 	return s.t.exchange(ctx, outgoing{method: http.MethodGet, url: s.t.base, header: h})
 }
 
-// pause waits before the next connection: as long as the server asked for, and longer after failures.
-func (s *stream) pause(ctx context.Context, failures int) error {
+// pause waits before the next connection: as long as the server asked for, and twice as long for each of the doublings.
+// Streams that bring nothing are polled once a second at most, whatever the server asked for.
+func (s *stream) pause(ctx context.Context, doublings int) error {
 	wait := s.retry
 	if wait < 0 {
 		wait = defaultRetry
 	}
-	wait = min(max(wait, minRetry)<<failures, maxRetry)
+	wait = max(wait, min(minRetry<<min(s.empty, 10), defaultRetry))
+	wait = min(wait<<doublings, maxRetry)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -102,20 +110,21 @@ func (t *Transport) openStream(ctx context.Context) {
 func (t *Transport) listen(ctx context.Context, answered func()) {
 	defer answered()
 	s := &stream{t: t, retry: -1}
-	for failures := 0; failures < maxFailures; failures++ {
-		if failures > 0 || s.lastID != "" {
-			if s.pause(ctx, failures) != nil {
-				return
-			}
+	const maxShort = 6
+	short := 0 // connections in a row that ended as soon as they began, though the server does not ask to be polled
+	for failures, first := 0, true; failures < maxFailures; failures, first = failures+1, false {
+		if !first && s.pause(ctx, max(failures, short)) != nil {
+			return
 		}
+		began := time.Now()
 		a, err := s.get(ctx)
 		answered()
 		if err != nil {
 			continue
 		}
-		if a.StatusCode != http.StatusOK || mediaType(a) != contentSSE {
+		if !isStream(a) {
 			_ = a.Body.Close()
-			if a.StatusCode >= http.StatusInternalServerError {
+			if isPassing(a.StatusCode) {
 				continue
 			}
 			return // 405, or any other way to say that there is none
@@ -125,8 +134,11 @@ func (t *Transport) listen(ctx context.Context, answered func()) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && s.messages > 0 {
-			failures = 0
+		if err == nil {
+			failures = -1
+		}
+		if short = min(short+1, maxShort); s.retry >= 0 || s.empty == 0 || time.Since(began) >= defaultRetry {
+			short = 0
 		}
 	}
 }

@@ -345,9 +345,9 @@ type stream struct {
 	t *Transport
 	m *client.Message // the request that it answers, nil for the stream that the transport listens to
 
-	lastID   string
-	retry    time.Duration // that the server asked for, -1 for none
-	messages int           // of the last connection
+	lastID string
+	retry  time.Duration // that the server asked for, -1 for none
+	empty  int           // connections in a row that brought neither a message nor another id
 }
 
 // read delivers the messages of one connection. Without an error, it has ended, and answered says whether the response
@@ -357,9 +357,12 @@ func (s *stream) read(ctx context.Context, a *response) (answered bool, err erro
 	p := newPace(t.o.grace, func() { a.abort(t.slowError("an event")) })
 	r := newEventReader(a.Body, t.o.MaxMessage, p)
 	r.lastID, r.retry = s.lastID, s.retry
-	s.messages = 0
+	s.empty++
 	for {
 		e, err := r.next()
+		if r.lastID != s.lastID {
+			s.empty = 0
+		}
 		s.lastID, s.retry = r.lastID, r.retry
 		if err != nil {
 			if lost(err) {
@@ -370,7 +373,7 @@ func (s *stream) read(ctx context.Context, a *response) (answered bool, err erro
 		if e.name != "" && e.name != "message" || len(bytes.TrimSpace(e.data)) == 0 {
 			continue
 		}
-		s.messages++
+		s.empty = 0
 		answered, err := t.take(ctx, s.m, e.data)
 		if err != nil {
 			return false, err
