@@ -219,6 +219,7 @@ var errorMeanings = map[string]map[string]string{
 		"TokenRefreshFailed": "the token for the server cannot be renewed; nothing was run",
 		"ToolGone":           "the server has no such tool any more; nothing was run",
 		"UnknownState":       "the state that came with answers belongs to no call, or to another one",
+		"VisitNotCompleted":  "a person has to finish something in the browser first; nothing was run",
 	},
 	"plugins/readfile": {
 		"BinaryFile":       "the file is not text",

@@ -42,6 +42,7 @@ type toolRequest struct {
 	headers map[string]string
 	read    func(json.RawMessage) (reply, error) // nil reads the result of a tool
 
+	visits     *visits // that a person has accepted; nil in a call that asked for none
 	session    *client.Session
 	lastActive atomic.Pointer[time.Time] // when something last came from the server
 	silences   atomic.Int32              // questions that are open: the server waits, too

@@ -215,6 +215,22 @@ func (s *fakeServer) call(r *fakeRequest) {
 		one := s.ask("elicitation/create", `{"message":"first","requestedSchema":{"type":"object"}}`)
 		two := s.ask("elicitation/create", `{"message":"second","requestedSchema":{"type":"object"}}`)
 		text(string(one) + string(two))
+	case "visit": // needs a file of the test, and asks for visits with the ids in another
+		if s.has("visited") {
+			text("done")
+			return
+		}
+		ids, _ := os.ReadFile(filepath.Join(s.dir, "ids"))
+		var visits []string
+		for _, id := range strings.Fields(string(ids)) {
+			visits = append(visits, fmt.Sprintf(`{"mode":"url","elicitationId":%q,"url":"https://example.com/%[1]s",`+
+				`"message":"Sign in"}`, id))
+		}
+		s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"visit","data":{"elicitations":[%s]}}}`, r.ID,
+			strings.Join(visits, ","))
+	case "complete":
+		s.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":%s}`, r.Params.Arguments)
+		text("done")
 	case "sample":
 		text(string(s.ask("sampling/createMessage", `{"messages":[]}`)))
 	case "roots":

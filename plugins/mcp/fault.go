@@ -110,8 +110,8 @@ func exitDetails(err error, details map[string]any) bool {
 
 // refusal is the result of a JSON-RPC error.
 func (q *toolRequest) refusal(e *client.RPCError) (*sdk.Result, error) {
-	if asks := q.urlQuestions(e); asks != nil {
-		return &sdk.Result{InputRequired: &sdk.InputRequired{Requests: asks, State: againState}}, nil
+	if asks, ids := q.urlQuestions(e); asks != nil {
+		return q.askToVisit(asks, ids)
 	}
 	details := map[string]any{"jsonrpc_code": e.Code}
 	if e.Data != nil && json.Valid(e.Data) {

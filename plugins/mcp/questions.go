@@ -78,7 +78,7 @@ func refuseQuestion(method string) *client.RPCError {
 const (
 	serverState = "server:" // the server gets the rest back
 	callState   = "call:"   // the call with this id is suspended
-	againState  = "again:"  // the call is made once more
+	againState  = "again:"  // the call is made once more, after the visits with these ids
 )
 
 // A passedState is the state of a server that asks by returning questions.
@@ -102,14 +102,11 @@ func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	if id, ok := strings.CutPrefix(state, callState); ok {
 		return q.resumeSuspended(ctx, id)
 	}
-	if state == againState {
-		for _, response := range q.request.InputResponses {
-			if action, _ := text(memberOf(response, "action")); action != "accept" {
-				return nil, &sdk.Error{Name: "QuestionDeclined", Message: "the input that the tool requires was declined; " +
-					"nothing was run"}
-			}
+	if rest, ok := strings.CutPrefix(state, againState); ok {
+		var ids []string
+		if json.Unmarshal([]byte(rest), &ids) == nil {
+			return q.afterVisits(ctx, ids)
 		}
-		return q.start(ctx)
 	}
 	return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
 		"answers is none of this tool's; nothing was run", Suggestion: "Make the call without answers and state."}
@@ -180,21 +177,4 @@ func (q *toolRequest) callModern(ctx context.Context) (*sdk.Result, error) {
 func (q *toolRequest) capabilities() json.RawMessage {
 	all := slices.DeleteFunc(members(q.request.Capabilities), func(m member) bool { return m.name == "roots" })
 	return object(append(all, member{"roots", json.RawMessage("{}")})...)
-}
-
-// urlQuestions are the addresses that an error asks a person to visit, as questions; nil if it does not, or the caller
-// cannot be asked that.
-func (q *toolRequest) urlQuestions(e *client.RPCError) map[string]json.RawMessage {
-	list, _ := items(memberOf(e.Data, "elicitations"))
-	if e.Code != codeURLElicitation || len(list) == 0 {
-		return nil
-	}
-	asks := map[string]json.RawMessage{}
-	for i, params := range list {
-		if !answerable(q.request.Capabilities, methodElicit, params) {
-			return nil
-		}
-		asks[fmt.Sprintf("url-%d", i+1)] = object(member{"method", sdk.Encode(methodElicit)}, member{"params", params})
-	}
-	return asks
 }

@@ -201,31 +201,6 @@ func TestQuestionsResetTheIdleTimeout(t *testing.T) {
 	})
 }
 
-// Servers of before input_required say with an error that a person has to visit an address first.
-func TestAddressesToVisit(t *testing.T) {
-	f := newFake(t, "raw")
-	f.start("")
-	arguments := json.RawMessage(`{"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url",` +
-		`"elicitationId":"1","url":"https://example.com/x","message":"Sign in"}]}}}`)
-	capabilities := json.RawMessage(`{"elicitation":{"url":{}}}`)
-	r := f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities})
-	key, request, state := asked(t, r)
-	if !strings.Contains(request, `"params":{"mode":"url","elicitationId":"1"`) {
-		t.Error(request)
-	}
-	r = f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities, RequestState: state,
-		InputResponses: answers(key, `{"action":"decline"}`)})
-	if r.Error == nil || r.Error.Name != "QuestionDeclined" {
-		t.Errorf("%+v", r)
-	}
-	r = f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities, RequestState: state,
-		InputResponses: answers(key, `{"action":"accept"}`)})
-	asked(t, r) // the call was made again
-	if r := f.ask(sdk.Request{Tool: "raw", Arguments: arguments}); r.Error == nil || r.Error.Name != "MCPError" {
-		t.Errorf("%+v", r)
-	}
-}
-
 // The end of a server ends the calls that wait for answers.
 func TestServerExitsDuringAQuestion(t *testing.T) {
 	f := newFake(t, "elicit", "echo")

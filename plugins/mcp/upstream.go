@@ -37,6 +37,8 @@ type upstream struct {
 	users     int                    // calls; those of upstreams.mu
 	used      time.Time              // last; likewise
 
+	completed completedVisits
+
 	relisting sync.Mutex // held to list again
 }
 
@@ -301,6 +303,7 @@ func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) 
 		Expected:        u.bridge.expected(),
 		DiscoverTimeout: discover,
 		ListChanged:     u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
+		Completed: u.completed.add,
 	})
 	u.bridge.learn(session)
 	if err != nil {

@@ -286,6 +286,13 @@ func (s *Session) notification(e *envelope, from string) {
 		}
 	case "notifications/cancelled":
 		s.cancelServerRequest(e.params)
+	case "notifications/elicitation/complete":
+		var p struct {
+			ID string `json:"elicitationId"`
+		}
+		if json.Unmarshal(e.params, &p) == nil && s.options.Completed != nil {
+			s.options.Completed(p.ID)
+		}
 	case "notifications/subscriptions/acknowledged":
 		signal(s.acknowledged)
 	case "notifications/tools/list_changed":

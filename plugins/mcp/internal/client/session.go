@@ -39,6 +39,9 @@ type Options struct {
 	// nil refuses them. It has to find out itself whom to ask. It runs in its own goroutine. Its context ends when the
 	// session ends, or the server cancels the request.
 	Request RequestFunc
+	// Completed is called with the id of a visit to an address (elicitation of the mode "url") when the server says that
+	// it is completed. Nothing else is received while it runs.
+	Completed func(id string)
 	// Warn receives what is wrong with the server but fails no call, such as lines that are no messages. Each kind is
 	// reported once.
 	Warn func(text string)
