@@ -3,11 +3,13 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
@@ -54,6 +56,9 @@ func (clientAsker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 		q := parseQuestion(r.Requests[key])
 		q.attribute(r.Tool.Name, r.Via)
 		answer, err := c.ask(ctx, q)
+		if _, refused := errors.AsType[*jsonrpc.Error](err); refused && q.method == methodElicit && ctx.Err() == nil {
+			answer, err = dismissed, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +66,10 @@ func (clientAsker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[s
 	}
 	return answers, nil
 }
+
+// dismissed is the answer for a client that refuses to answer, such as one whose window was closed: no choice was made.
+// The tool that asks may go on without it, and does not wait any more.
+var dismissed = json.RawMessage(`{"action":"cancel"}`)
 
 // A question is a request of MCP to a client.
 type question struct {

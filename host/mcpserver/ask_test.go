@@ -202,6 +202,24 @@ func TestQuestionsOfATool(t *testing.T) {
 	}
 }
 
+// A client that answers with an error has made no choice: the tool learns that, and goes on.
+func TestQuestionThatTheClientRefuses(t *testing.T) {
+	s := &setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("ask")}, call: askingTool}}}
+	w := s.stdio(t)
+	w.handshake("2025-11-25", canElicit)
+	call := w.begin("tools/call", `{"name":"p__ask"}`)
+	for {
+		id, method, _ := received(t, w.read())
+		if method == "elicitation/create" {
+			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the window was closed"}}`, id))
+			break
+		}
+	}
+	if got := string(w.await(call).Result); !strings.Contains(got, `hello {\"action\":\"cancel\"} upstream-state`) {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A tool that asks what the client does not answer fails, and the client learns which capability is missing.
 func TestQuestionOfUndeclaredKind(t *testing.T) {
 	s := &setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("ask")}, call: askingTool}}}
