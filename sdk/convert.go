@@ -56,7 +56,8 @@ func requestFromWire(r *pluginv1.CallRequest) Request {
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
 		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots()),
 		InputResponses: objectsFromWire(r.GetInputResponses()), RequestState: string(r.GetRequestState()),
-		Capabilities: orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta()),
+		DuringQuestions: r.GetDuringQuestions(),
+		Capabilities:    orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta()),
 		TraceParent: r.GetTraceParent(), TraceState: r.GetTraceState()}
 }
 
@@ -148,7 +149,8 @@ func inputRequiredToWire(in *InputRequired) *pluginv1.InputRequired {
 	if in == nil {
 		return nil
 	}
-	out := &pluginv1.InputRequired{Requests: make(map[string][]byte, len(in.Requests)), State: []byte(in.State)}
+	out := &pluginv1.InputRequired{Requests: make(map[string][]byte, len(in.Requests)), State: []byte(in.State),
+		Suspended: in.Suspended}
 	for key, request := range in.Requests {
 		out.Requests[textutil.Clean(key)] = request
 	}

@@ -37,6 +37,8 @@ type Request struct {
 	// is the State of that result; both are empty in a new call.
 	InputResponses map[string]json.RawMessage
 	RequestState   string
+	// DuringQuestions is for tools that return questions with InputRequired.Suspended, which says what it means.
+	DuringQuestions bool
 	// Meta is the caller's _meta, a JSON object, for tools that pass it on; nil when there is none.
 	Meta json.RawMessage
 	// TraceParent and TraceState are those of W3C Trace Context: the span that the work of this call belongs to, for

@@ -35,6 +35,11 @@ type InputRequired struct {
 	Requests map[string]json.RawMessage `json:"requests"`
 	// State is returned with the answers. Callers may read and change it: a tool that relies on it signs it.
 	State string `json:"state,omitempty"`
+	// Suspended says that the tool keeps the call until the answers come. While the host asks, it makes the call once
+	// more with Request.DuringQuestions, with the state and without answers. That call returns the result of the
+	// suspended one, if that comes without answers, or its questions, if others are open by now; there may be none. When
+	// its context ends, no answers will come. It returns anything when the answers come.
+	Suspended bool `json:"-"`
 }
 
 // Limits of a call, in bytes. Both ends of the wire enforce them.

@@ -71,7 +71,7 @@ func hasLists(r *pluginv1.CallRequest) bool {
 // requestTexts are the fields of a CallRequest that are texts or bytes, requestNumbers those that are numbers.
 var (
 	requestTexts   = [...]protowire.Number{1, 2, 3, 4, 5, 7, 12, 13, 14, 16, 17}
-	requestNumbers = [...]protowire.Number{6, 8, 15}
+	requestNumbers = [...]protowire.Number{6, 8, 15, 18}
 )
 
 func requestFields(r *pluginv1.CallRequest) (texts [len(requestTexts)][]byte, numbers [len(requestNumbers)]uint64) {
@@ -79,9 +79,12 @@ func requestFields(r *pluginv1.CallRequest) (texts [len(requestTexts)][]byte, nu
 	texts = [...][]byte{bytes(r.GetCallId()), bytes(r.GetTool()), r.GetArguments(), bytes(r.GetWorkdir()),
 		bytes(r.GetSessionId()), bytes(r.GetRunId()), r.GetRequestState(), r.GetCapabilities(), r.GetMeta(),
 		bytes(r.GetTraceParent()), bytes(r.GetTraceState())}
-	numbers = [...]uint64{uint64(int64(r.GetAttempt())), 0, uint64(r.GetMaxLargeBytes())}
+	numbers = [...]uint64{uint64(int64(r.GetAttempt())), 0, uint64(r.GetMaxLargeBytes()), 0}
 	if r.GetSingleCall() {
 		numbers[1] = 1
+	}
+	if r.GetDuringQuestions() {
+		numbers[3] = 1
 	}
 	return texts, numbers
 }
@@ -167,8 +170,12 @@ func decodeField(r *pluginv1.CallRequest, number protowire.Number, kind protowir
 			r.SingleCall = n != 0
 		case 15:
 			r.MaxLargeBytes = int64(n)
+		case 18:
+			r.DuringQuestions = n != 0
+		default:
+			return false
 		}
-		return number == 6 || number == 8 || number == 15
+		return true
 	}
 	if kind != protowire.BytesType {
 		return false

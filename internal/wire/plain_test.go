@@ -23,7 +23,8 @@ func someRequest(r *rand.Rand) *pluginv1.CallRequest {
 	}
 	out := &pluginv1.CallRequest{CallId: text(), Tool: text(), Arguments: bytes(), Workdir: text(), SessionId: text(),
 		Attempt: []int32{0, 1, 300, -1}[r.IntN(4)], RunId: text(), SingleCall: r.IntN(2) == 0, RequestState: bytes(),
-		Capabilities: bytes(), Meta: bytes(), MaxLargeBytes: []int64{0, 1 << 20, -1}[r.IntN(3)],
+		DuringQuestions: r.IntN(2) == 0,
+		Capabilities:    bytes(), Meta: bytes(), MaxLargeBytes: []int64{0, 1 << 20, -1}[r.IntN(3)],
 		TraceParent: text(), TraceState: text()}
 	if r.IntN(4) == 0 {
 		out.LeaveOut = [][]byte{[]byte("a"), []byte("b")}

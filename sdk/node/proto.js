@@ -175,6 +175,10 @@ message CallRequest {
   // The span that the work of this call belongs to, as the headers of W3C Trace Context; empty outside of a trace.
   string trace_parent = 16;
   string trace_state = 17;
+  // The call is made beside the questions of a suspended call (InputRequired), with its state and no answers. It ends with
+  // the result of that call, if that comes without answers, or with its questions, if others are open by now. When it is
+  // canceled, so is the suspended call: no answers will come. When these come, it ends with any result.
+  bool during_questions = 18;
 }
 
 message SessionRequest {
@@ -307,6 +311,9 @@ message InputRequired {
   map<string, bytes> requests = 1;
   // For the plugin alone.
   bytes state = 2;
+  // The call is suspended in the plugin: a host should make a call with during_questions while it asks. There may then be
+  // no questions, for a call that goes on without answers: it is made again at once.
+  bool suspended = 3;
 }
 
 message Content {

@@ -115,7 +115,8 @@ func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 		Workdir: r.Workdir, SessionId: textutil.Clean(r.SessionID), Attempt: int32(r.Attempt), RunId: textutil.Clean(r.RunID),
 		SingleCall: r.SingleCall, LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
 		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
-		Capabilities: r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge,
+		DuringQuestions: r.DuringQuestions,
+		Capabilities:    r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge,
 		TraceParent: textutil.Clean(r.TraceParent), TraceState: textutil.Clean(r.TraceState)}
 }
 
@@ -188,7 +189,8 @@ func resultFromWire(r *pluginv1.Result) *sdk.Result {
 		faults = append(faults, "the structured JSON "+jsonFault(r.GetStructured()))
 	}
 	if in := r.GetInputRequired(); in != nil {
-		out.InputRequired = &sdk.InputRequired{Requests: map[string]json.RawMessage{}, State: string(in.GetState())}
+		out.InputRequired = &sdk.InputRequired{Requests: map[string]json.RawMessage{}, State: string(in.GetState()),
+			Suspended: in.GetSuspended()}
 		for key, request := range in.GetRequests() {
 			out.InputRequired.Requests[key] = request
 		}

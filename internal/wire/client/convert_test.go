@@ -210,8 +210,8 @@ func TestRequestCrossesTheWire(t *testing.T) {
 		in := sdk.Request{CallID: anyText.Draw(t, "id"), Tool: "x", Arguments: drawJSON(t, "arguments"),
 			Workdir: anyText.Draw(t, "workdir"), SessionID: anyText.Draw(t, "session"),
 			Attempt:    int(rapid.Int32().Draw(t, "attempt")),
-			SingleCall: rapid.Bool().Draw(t, "single"), LeaveOut: orNone(paths.Draw(t, "leave out")),
-			Roots: orNone(paths.Draw(t, "roots"))}
+			SingleCall: rapid.Bool().Draw(t, "single"), DuringQuestions: rapid.Bool().Draw(t, "during"),
+			LeaveOut: orNone(paths.Draw(t, "leave out")), Roots: orNone(paths.Draw(t, "roots"))}
 		in.RunID = anyText.Draw(t, "run") + rapid.StringMatching(`[a-z]{20}`).Draw(t,
 			"new") // a run that comes twice is refused
 		want := in
@@ -241,6 +241,7 @@ func TestRequestCrossesTheWire(t *testing.T) {
 		}
 		got.Events, got.Services = nil, nil
 		want.Arguments, want.Attempt, want.RunID, want.LeaveOut, want.Roots = in.Arguments, 0, "", nil, nil
+		want.DuringQuestions = false
 		same(t, want, *got)
 	})
 }

@@ -792,10 +792,14 @@ type CallRequest struct {
 	// of a result in memory; 0: the result has none.
 	MaxLargeBytes int64 `protobuf:"varint,15,opt,name=max_large_bytes,json=maxLargeBytes,proto3" json:"max_large_bytes,omitempty"`
 	// The span that the work of this call belongs to, as the headers of W3C Trace Context; empty outside of a trace.
-	TraceParent   string `protobuf:"bytes,16,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
-	TraceState    string `protobuf:"bytes,17,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TraceParent string `protobuf:"bytes,16,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
+	TraceState  string `protobuf:"bytes,17,opt,name=trace_state,json=traceState,proto3" json:"trace_state,omitempty"`
+	// The call is made beside the questions of a suspended call (InputRequired), with its state and no answers. It ends with
+	// the result of that call, if that comes without answers, or with its questions, if others are open by now. When it is
+	// canceled, so is the suspended call: no answers will come. When these come, it ends with any result.
+	DuringQuestions bool `protobuf:"varint,18,opt,name=during_questions,json=duringQuestions,proto3" json:"during_questions,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CallRequest) Reset() {
@@ -945,6 +949,13 @@ func (x *CallRequest) GetTraceState() string {
 		return x.TraceState
 	}
 	return ""
+}
+
+func (x *CallRequest) GetDuringQuestions() bool {
+	if x != nil {
+		return x.DuringQuestions
+	}
+	return false
 }
 
 type SessionRequest struct {
@@ -2034,7 +2045,10 @@ type InputRequired struct {
 	// that the answers have too.
 	Requests map[string][]byte `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// For the plugin alone.
-	State         []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	State []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The call is suspended in the plugin: a host should make a call with during_questions while it asks. There may then be
+	// no questions, for a call that goes on without answers: it is made again at once.
+	Suspended     bool `protobuf:"varint,3,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2081,6 +2095,13 @@ func (x *InputRequired) GetState() []byte {
 		return x.State
 	}
 	return nil
+}
+
+func (x *InputRequired) GetSuspended() bool {
+	if x != nil {
+		return x.Suspended
+	}
+	return false
 }
 
 type Content struct {
@@ -2626,7 +2647,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
 	"structured\x12%\n" +
-	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x80\x05\n" +
+	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\xab\x05\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -2648,7 +2669,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x0fmax_large_bytes\x18\x0f \x01(\x03R\rmaxLargeBytes\x12!\n" +
 	"\ftrace_parent\x18\x10 \x01(\tR\vtraceParent\x12\x1f\n" +
 	"\vtrace_state\x18\x11 \x01(\tR\n" +
-	"traceState\x1aA\n" +
+	"traceState\x12)\n" +
+	"\x10during_questions\x18\x12 \x01(\bR\x0fduringQuestions\x1aA\n" +
 	"\x13InputResponsesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb7\x01\n" +
@@ -2717,10 +2739,11 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1c\n" +
 	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12\x14\n" +
 	"\x05extra\x18\x05 \x01(\fR\x05extra\x12H\n" +
-	"\x0einput_required\x18\x06 \x01(\v2!.toolhost.plugin.v1.InputRequiredR\rinputRequired\"\xaf\x01\n" +
+	"\x0einput_required\x18\x06 \x01(\v2!.toolhost.plugin.v1.InputRequiredR\rinputRequired\"\xcd\x01\n" +
 	"\rInputRequired\x12K\n" +
 	"\brequests\x18\x01 \x03(\v2/.toolhost.plugin.v1.InputRequired.RequestsEntryR\brequests\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\x1a;\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\x12\x1c\n" +
+	"\tsuspended\x18\x03 \x01(\bR\tsuspended\x1a;\n" +
 	"\rRequestsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xc8\x01\n" +
