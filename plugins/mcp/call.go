@@ -53,7 +53,7 @@ type toolRequest struct {
 
 // run makes the request, or continues one that had questions.
 func (q *toolRequest) run(ctx context.Context) (*sdk.Result, error) {
-	if q.request.RequestState != "" {
+	if q.request.RequestState != "" || q.request.DuringQuestions {
 		return q.resume(ctx)
 	}
 	return q.start(ctx)
@@ -74,7 +74,7 @@ func (q *toolRequest) start(ctx context.Context) (*sdk.Result, error) {
 	}
 	defer u.release()
 	q.attach(q.request)
-	defer q.attach(nil)
+	defer q.detach(q.request)
 	if q.modern() {
 		return q.callModern(ctx)
 	}
@@ -109,6 +109,15 @@ func (q *toolRequest) attach(r *sdk.Request) {
 	q.events.Lock()
 	defer q.events.Unlock()
 	q.attached = r
+}
+
+// detach ends that, unless another request receives the events by now.
+func (q *toolRequest) detach(r *sdk.Request) {
+	q.events.Lock()
+	defer q.events.Unlock()
+	if q.attached == r {
+		q.attached = nil
+	}
 }
 
 // quiet counts open questions, during which the server need not be active.

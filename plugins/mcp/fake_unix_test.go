@@ -105,6 +105,7 @@ func (s *fakeServer) handle(r *fakeRequest) {
 			r.Result = r.Error
 		}
 		if waiting != nil {
+			note(s.dir, "answers", "x")
 			waiting <- r.Result
 		}
 	case "server/discover":
@@ -215,6 +216,20 @@ func (s *fakeServer) call(r *fakeRequest) {
 		one := s.ask("elicitation/create", `{"message":"first","requestedSchema":{"type":"object"}}`)
 		two := s.ask("elicitation/create", `{"message":"second","requestedSchema":{"type":"object"}}`)
 		text(string(one) + string(two))
+	case "withdraw": // asks, and needs no answer when the test says so
+		s.withdraw()
+		text("done")
+	case "reconsider": // asks something else then, and goes on without an answer when the test says so
+		s.withdraw()
+		two := s.begin("elicitation/create", `{"message":"second"}`)
+		for !s.has("on") {
+			time.Sleep(time.Millisecond)
+		}
+		s.cancel(two)
+		for !s.has("end") {
+			time.Sleep(time.Millisecond)
+		}
+		text("done")
 	case "visit": // needs a file of the test, and asks for visits with the ids in another
 		if s.has("visited") {
 			text("done")
@@ -250,13 +265,35 @@ func (s *fakeServer) call(r *fakeRequest) {
 }
 
 func (s *fakeServer) ask(method, params string) json.RawMessage {
+	id := s.begin(method, params)
+	s.mu.Lock()
+	waiting := s.answer[id]
+	s.mu.Unlock()
+	return <-waiting
+}
+
+// begin sends a question, and returns its id.
+func (s *fakeServer) begin(method, params string) (id string) {
 	s.mu.Lock()
 	s.asked++
-	id, waiting := fmt.Sprintf(`"ask-%d"`, s.asked), make(chan json.RawMessage, 1)
-	s.answer[id] = waiting
+	id = fmt.Sprintf(`"ask-%d"`, s.asked)
+	s.answer[id] = make(chan json.RawMessage, 1)
 	s.mu.Unlock()
 	s.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
-	return <-waiting
+	return id
+}
+
+func (s *fakeServer) cancel(id string) {
+	s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+}
+
+// withdraw asks, and withdraws the question when the test says so.
+func (s *fakeServer) withdraw() {
+	id := s.begin("elicitation/create", `{"message":"first"}`)
+	for !s.has("go") {
+		time.Sleep(time.Millisecond)
+	}
+	s.cancel(id)
 }
 
 // note adds a line to a file of the test.

@@ -92,6 +92,12 @@ func (s passedState) String() string { return serverState + string(sdk.Encode(s)
 // resume continues a call that had questions.
 func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 	state := q.request.RequestState
+	if id, ok := strings.CutPrefix(state, callState); ok {
+		return q.resumeSuspended(ctx, id)
+	}
+	if q.request.DuringQuestions {
+		return nil, unknownState() // nothing waits for the answers to other questions
+	}
 	if rest, ok := strings.CutPrefix(state, serverState); ok {
 		var passed passedState
 		if json.Unmarshal([]byte(rest), &passed) == nil {
@@ -99,16 +105,17 @@ func (q *toolRequest) resume(ctx context.Context) (*sdk.Result, error) {
 			return q.start(ctx)
 		}
 	}
-	if id, ok := strings.CutPrefix(state, callState); ok {
-		return q.resumeSuspended(ctx, id)
-	}
 	if rest, ok := strings.CutPrefix(state, againState); ok {
 		var ids []string
 		if json.Unmarshal([]byte(rest), &ids) == nil {
 			return q.afterVisits(ctx, ids)
 		}
 	}
-	return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
+	return nil, unknownState()
+}
+
+func unknownState() error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
 		"answers is none of this tool's; nothing was run", Suggestion: "Make the call without answers and state."}
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,11 +23,21 @@ const (
 
 // suspendedCalls are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a
 // call; the caller learns the questions by the end of its own call, and makes that again with the answers. In between
-// the call to the server waits here.
+// the call to the server waits here. A host that asks makes one more call meanwhile, which ends when the questions are
+// moot, and by whose end the plugin learns that no answers will come.
 type suspendedCalls struct {
 	ctx  context.Context // ends with the plugin
 	mu   sync.Mutex
-	byID map[string]*serverCall
+	byID map[string]*suspension
+}
+
+// A suspension is the time in which a call waits for the answers to the questions that it has returned.
+type suspension struct {
+	of    *serverCall
+	id    string
+	keys  []string      // of the questions, sorted
+	over  chan struct{} // closed when a host has made the call again
+	timer *time.Timer
 }
 
 // A serverCall is a call to a server that may outlive the call of a host.
@@ -38,11 +50,10 @@ type serverCall struct {
 	result   *sdk.Result
 	err      error
 
-	news  chan struct{} // there are questions; has room for one
+	news  chan struct{} // the open questions have changed; has room for one
 	mu    sync.Mutex
 	open  map[string]*question
 	asked int
-	timer *time.Timer // while suspended
 }
 
 // A question is one that a server waits for.
@@ -70,13 +81,13 @@ func (q *toolRequest) begin(ctx context.Context, u *upstream) (*sdk.Result, erro
 // await returns the call's result, or its questions. The events of the call go to r meanwhile.
 func (o *serverCall) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	o.attach(r)
-	defer o.attach(nil)
+	defer o.detach(r)
 	for {
 		select {
 		case <-o.done:
 			return o.result, o.err
 		case <-o.news:
-			if r := o.suspend(); r != nil {
+			if r := o.suspend(false); r != nil {
 				return r, nil
 			}
 		case <-ctx.Done():
@@ -123,10 +134,14 @@ func (o *serverCall) add(q *question) (key string) {
 	return key
 }
 
+// remove forgets a question. One that has no answer was withdrawn by the server, or its call has ended.
 func (o *serverCall) remove(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.open, key)
+	if o.open[key] != nil {
+		delete(o.open, key)
+		o.notify()
+	}
 }
 
 // waits reports whether there are open questions.
@@ -143,76 +158,83 @@ func (o *serverCall) notify() {
 	}
 }
 
-// suspend returns the open questions as a result, nil if there are none by now.
-func (o *serverCall) suspend() *sdk.Result {
+// suspend returns the open questions as a result. It is nil if there are none, unless the call is to be suspended all
+// the same, and if too many calls are suspended, which ends this one.
+func (o *serverCall) suspend(withoutQuestions bool) *sdk.Result {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	requests := map[string]json.RawMessage{}
 	for key, q := range o.open {
 		requests[key] = q.json
 	}
-	if len(requests) == 0 {
+	if len(requests) == 0 && !withoutQuestions {
 		return nil
 	}
-	id := rand.Text()
-	if !o.bridge.suspended.add(id, o) {
-		o.cancel(errTooMany)
-		return nil
-	}
-	o.timer = time.AfterFunc(suspendedTime, func() {
-		if o.bridge.suspended.take(id) != nil {
+	s := &suspension{of: o, id: rand.Text(), keys: slices.Sorted(maps.Keys(requests)), over: make(chan struct{})}
+	s.timer = time.AfterFunc(suspendedTime, func() {
+		if o.bridge.suspended.take(s) {
 			o.cancel(errExpired)
 		}
 	})
-	return &sdk.Result{InputRequired: &sdk.InputRequired{Requests: requests, State: callState + id}}
+	if !o.bridge.suspended.add(s) {
+		s.timer.Stop()
+		o.cancel(errTooMany)
+		return nil
+	}
+	return &sdk.Result{InputRequired: &sdk.InputRequired{Requests: requests, State: callState + s.id, Suspended: true}}
 }
 
 var errTooMany = errors.New("too many calls of this server wait for answers")
 
-func (s *suspendedCalls) add(id string, o *serverCall) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.byID) >= maxSuspended {
+func (all *suspendedCalls) add(s *suspension) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.byID) >= maxSuspended {
 		return false
 	}
-	if s.byID == nil {
-		s.byID = map[string]*serverCall{}
+	if all.byID == nil {
+		all.byID = map[string]*suspension{}
 	}
-	s.byID[id] = o
+	all.byID[s.id] = s
 	return true
 }
 
-// get returns a suspended call, which stays suspended; take ends that. Nil if there is none.
-func (s *suspendedCalls) get(id string) *serverCall {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byID[id]
+// get returns a suspension, which goes on. Nil if there is none.
+func (all *suspendedCalls) get(id string) *suspension {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.byID[id]
 }
 
-func (s *suspendedCalls) take(id string) *serverCall {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.byID[id]
-	delete(s.byID, id)
-	return o
+// take ends a suspension, and reports false if it has ended before.
+func (all *suspendedCalls) take(s *suspension) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.byID[s.id] != s {
+		return false
+	}
+	delete(all.byID, s.id)
+	s.timer.Stop()
+	close(s.over)
+	return true
 }
 
-// resumeSuspended resumes the suspended call with this id. The repeat must be of the same call.
+// resumeSuspended resumes the suspended call with this id, or waits beside its questions. The repeat must be of the
+// same call.
 func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Result, error) {
-	s := &q.bridge.suspended
-	o := s.get(id)
+	s := q.bridge.suspended.get(id)
 	switch {
-	case o == nil:
-		return nil, &sdk.Error{Name: "QuestionExpired", Outcome: sdk.OutcomeUnknown, Message: fmt.Sprintf(
-			"the call that asked no longer waits: it was answered before, waited for more than %s, or its server has ended",
-			suspendedTime), Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}
-	case !o.sameCall(q):
+	case s == nil:
+		return nil, expiredQuestion()
+	case !s.of.sameCall(q):
 		return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
 			"answers belongs to another call; nothing was run", Suggestion: "Repeat the call unchanged, with its own state."}
-	case s.take(id) == nil: // another repeat was faster
-		return q.resumeSuspended(ctx, id)
+	case q.request.DuringQuestions:
+		return s.await(ctx, q.request)
+	case !q.bridge.suspended.take(s): // another repeat was faster
+		return nil, expiredQuestion()
 	}
-	o.timer.Stop()
+	o := s.of
 	o.mu.Lock()
 	for key, question := range o.open {
 		answer, there := q.request.InputResponses[key]
@@ -225,6 +247,66 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 	}
 	o.mu.Unlock()
 	return o.await(ctx, q.request)
+}
+
+func expiredQuestion() error {
+	return &sdk.Error{Name: "QuestionExpired", Outcome: sdk.OutcomeUnknown, Message: fmt.Sprintf(
+		"the call that asked no longer waits: it was answered before, waited for more than %s, or its server has ended",
+		suspendedTime), Suggestion: "A part of the call may have run. Check that before you repeat it, without state."}
+}
+
+// await is the call of a host that asks meanwhile. It returns the call's result if the server needs no answer any more,
+// or other questions. Its end by the host cancels the call: no answers will come.
+func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	o, all := s.of, &s.of.bridge.suspended
+	o.attach(r)
+	defer o.detach(r)
+	for {
+		select {
+		case <-o.done:
+			if all.take(s) {
+				return o.result, o.err
+			}
+			return nil, expiredQuestion()
+		case <-o.news:
+			if slices.Equal(s.keys, o.openKeys()) && !s.isOver() {
+				continue
+			}
+			if !all.take(s) {
+				o.notify() // those who have made the call again wait for it
+				return nil, expiredQuestion()
+			}
+			if r := o.suspend(true); r != nil {
+				return r, nil
+			}
+			<-o.done
+			return o.result, o.err
+		case <-ctx.Done():
+			if !all.take(s) {
+				return nil, sdk.EndedError(ctx)
+			}
+			o.cancel(context.Cause(ctx))
+			<-o.done
+			return o.result, o.err
+		case <-s.over:
+			return nil, expiredQuestion()
+		}
+	}
+}
+
+func (s *suspension) isOver() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (o *serverCall) openKeys() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.open))
 }
 
 // sameCall reports whether a repeat is one of this call.
