@@ -49,28 +49,19 @@ func (h *snapshot) input(next CallFunc) CallFunc {
 		if e := c.checkAsked(); e != nil {
 			return nil, e
 		}
+		result, err := next(ctx, c)
 		for round := 1; ; round++ {
-			result, err := next(ctx, c)
 			if err != nil || result == nil || result.InputRequired == nil || result.Error != nil {
 				return result, err
 			}
-			questions := result.InputRequired
-			if e := checkQuestions(c, questions); e != nil {
+			if !c.ReturnInput {
+				result, err = h.continueCall(ctx, c, result.InputRequired, round, next)
+				continue
+			}
+			if e := checkQuestions(c, result.InputRequired); e != nil {
 				return nil, e
 			}
-			if c.ReturnInput {
-				return result, nil
-			}
-			if round > maxRounds {
-				return nil, fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
-					c.Tool, maxRounds)
-			}
-			answers, err := h.answer(ctx, c, questions)
-			if err != nil {
-				return nil, err
-			}
-			c.InputResponses, c.RequestState = answers, questions.State
-			c.asked = &Call{Definition: c.Definition, Arguments: c.Arguments, Workdir: c.Workdir}
+			return result, nil
 		}
 	}
 }
@@ -87,6 +78,47 @@ func (c *Call) checkAsked() *sdk.Error {
 		"the tool or the arguments of %s have changed since it asked a question, so it did not get the answer", c.Tool)
 	e.Outcome = sdk.OutcomeUnknown
 	return e
+}
+
+// continueCall has the questions answered and makes the call again, unless the questions of a suspended call are moot
+// before that.
+func (h *snapshot) continueCall(ctx context.Context, c *Call, in *sdk.InputRequired, round int, next CallFunc) (
+	*sdk.Result, error) {
+	asking, stopAsking := context.WithCancel(ctx)
+	defer stopAsking()
+	var beside *callDuringQuestions // nil unless the call is suspended
+	if in.Suspended {
+		var err error
+		if beside, err = h.callDuringQuestions(ctx, c, in, stopAsking); err != nil {
+			return nil, err
+		}
+		defer beside.end()
+	}
+	if e := checkQuestions(c, in); e != nil {
+		return nil, e
+	}
+	if round > maxRounds {
+		return nil, fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
+			c.Tool, maxRounds)
+	}
+	var answers map[string]json.RawMessage
+	if len(in.Requests) > 0 || !in.Suspended {
+		var err error
+		answers, err = h.answer(asking, c, in)
+		if beside.hasReturned(0) {
+			return beside.returned(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.InputResponses, c.RequestState = answers, in.State
+	c.asked = &Call{Definition: c.Definition, Arguments: c.Arguments, Workdir: c.Workdir}
+	result, err := next(ctx, c)
+	if isExpired(result, err) && beside.hasReturned(maxReceive) && !isExpired(beside.result, beside.err) {
+		return beside.returned(c) // the call has ended while the answers were on their way
+	}
+	return result, err
 }
 
 // answer asks the handler, and waits as long as for an approval.
