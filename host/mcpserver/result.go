@@ -44,8 +44,8 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	}
 	if out.Truncated && structured == nil && t.OutputSchema != nil {
 		if !failed { // clients refuse a result without what its schema promises
-			content = append(content, sdk.TextContent("[The call has succeeded. Its structured result is over the limit and left "+
-				"out, so that the result is marked as an error.]"))
+			content = append(content, sdk.TextContent("[The call has succeeded. Its structured result is over the limit and "+
+				"left out, so that the result is marked as an error.]"))
 		}
 		failed = true
 	}

@@ -69,8 +69,8 @@ func (s Spec) attachment() (a wire.Attachment, err error) {
 	path := s.named()
 	f, err := fsutil.OpenPrivate(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return a, fmt.Errorf("%s does not exist: no plugin waits there to be joined. Fix: start the plugin by hand, as %s=%s PROGRAM, and "+
-			"keep it running", path, wire.EnvAttach, path)
+		return a, fmt.Errorf("%s does not exist: no plugin waits there to be joined. Fix: start the plugin by hand, as "+
+			"%s=%s PROGRAM, and keep it running", path, wire.EnvAttach, path)
 	} else if err != nil {
 		return a, err
 	}

@@ -557,8 +557,9 @@ const maxHandshake = 4 << 10
 
 var (
 	errEnded       = errors.New("ended before the handshake")
-	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does main call sdk.Serve before all slow work?")
-	errConnecting  = errors.New("connecting to it") // after a good handshake
+	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does main call sdk.Serve before all slow " +
+		"work?")
+	errConnecting = errors.New("connecting to it") // after a good handshake
 )
 
 // readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would

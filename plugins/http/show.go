@@ -291,7 +291,8 @@ func newConverter(ctx context.Context) *converter.Converter {
 	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
 		table.WithNewlineBehavior(table.NewlineBehaviorPreserve))
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
-		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), strikethrough.NewStrikethroughPlugin(), tables))
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+			strikethrough.NewStrikethroughPlugin(), tables))
 	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
 			return converter.RenderSuccess
@@ -462,7 +463,9 @@ func raise(n *html.Node, sign string) {
 }
 
 func isWord(text string) bool {
-	return !strings.ContainsFunc(strings.TrimSpace(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return !strings.ContainsFunc(strings.TrimSpace(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // rebase takes the first base element; links before it start from the page.

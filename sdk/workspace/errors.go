@@ -42,8 +42,8 @@ func explainWrite(path string, err error) error {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		e.Suggestion = "The disk, or what of it may be used, is full: have room made, then repeat the call."
 	case errors.Is(err, syscall.EBUSY):
-		e.Suggestion = "Something is mounted on it, so that it cannot be replaced: write to it in place, such as with a shell " +
-			"tool."
+		e.Suggestion = "Something is mounted on it, so that it cannot be replaced: write to it in place, such as with a " +
+			"shell tool."
 	}
 	return e
 }
