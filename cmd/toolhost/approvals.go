@@ -37,7 +37,9 @@ func newApprovals(g *globals) *cobra.Command {
 			return unknownCommand(cmd, args)
 		},
 		SuggestionsMinimumDistance: 2,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return g.listApprovals(cmd.Context(), profile, format) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.listApprovals(cmd.Context(), profile, format)
+		},
 	}
 	chooseFormat(cmd, &format, "%s", "table", "json")
 	g.profileFlag(cmd, &profile)

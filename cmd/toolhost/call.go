@@ -77,7 +77,7 @@ func newCall(g *globals) *cobra.Command {
 // isBareWord reports whether an argument is what a person types who forgets KEY=: a word, or a line such as a command.
 // What else is no JSON object, such as a broken one of a model, is answered and recorded by the host.
 func isBareWord(text string) bool {
-	if text == "" || text == "-" || json.Valid([]byte(text)) {
+	if text == "" || text == "-" || isArgWord(text) || json.Valid([]byte(text)) {
 		return false
 	}
 	if strings.Contains(strings.TrimSpace(text), " ") {
@@ -92,8 +92,8 @@ func bareWord(tool, word string) error {
 	if tool == "shell__exec" || tool == "shell__script" {
 		key = "command"
 	}
-	return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; write %s=%s; `toolhost call %s --help` shows the arguments",
-		word, key, shellWords([]string{word}), tool)
+	return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; write %s=%s; `toolhost call %s --help` shows the "+
+		"arguments", word, key, shellWords([]string{word}), tool)
 }
 
 // unquotedKeys is a JSON object without the quotes of its keys, with its key and value if it has one of each.
@@ -112,7 +112,8 @@ func quotingAdvice(e *sdk.Error, words []string) string {
 	if value := strings.TrimSpace(m[2]); value != "" {
 		word = shellWords([]string{m[1] + "=" + value})
 	}
-	return "\n  Keys need double quotes, which your shell may have removed: put the object into single quotes, or write " + word
+	return "\n  Keys need double quotes, which your shell may have removed: put the object into single quotes, or write " +
+		word
 }
 
 // toolFlagMistake is flagMistake for a command whose tool has arguments, which may be given like flags.
