@@ -328,8 +328,8 @@ func unavailable(c *Call, why string) *sdk.Error {
 		e.Suggestion = "Each such call needs a person's approval: ask the user to make it at a terminal, or reach the goal " +
 			"another way."
 	case c.previewAsks && !c.preview.UnlessAllowed: // a rule would be written in vain
-		e.Suggestion = "Use another tool, or ask the user. The plugin itself asks, and a rule does not change that: see its " +
-			"README (http: hosts in its config block)."
+		e.Suggestion = "Use another tool, or ask the user. The plugin itself asks, and a rule does not change that: its " +
+			"README has what does."
 	}
 	e.Details = decisionDetails(c.Decision)
 	return e

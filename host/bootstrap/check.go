@@ -123,8 +123,8 @@ func aliasesOfTools(c *config.Config, plugins []string) (problems []error) {
 		for _, alias := range c.Host.Tools[tool].Aliases {
 			plugin, _, full := strings.Cut(strings.ToLower(alias), "__")
 			if full && slices.Contains(plugins, plugin) {
-				problems = append(problems, fmt.Errorf("%s: the alias %q of %s is the name that a tool of plugin %q may have; give "+
-					"%s another one", c.ToolSources[tool], alias, tool, plugin, tool))
+				problems = append(problems, fmt.Errorf("%s: the alias %q of %s is the name that a tool of plugin %q may have; "+
+					"give %s another one", c.ToolSources[tool], alias, tool, plugin, tool))
 			}
 		}
 	}

@@ -131,8 +131,8 @@ func cannotAsk(r *host.ApprovalRequest) error {
 		e.Suggestion = "Only a person can approve this call, each time: ask the user to make it at a terminal with " +
 			"toolhost call, or reach the goal another way."
 	case r.PluginAsks(): // a rule would be written in vain
-		e.Suggestion = "Use another tool. The plugin itself asks, and a rule does not change that: see its README (http: hosts " +
-			"in its config block). If the client asks its user before each call, the user can start the server with: " +
+		e.Suggestion = "Use another tool. The plugin itself asks, and a rule does not change that: its README has what " +
+			"does. If the client asks its user before each call, the user can start the server with: " +
 			"toolhost mcp --approve client"
 	}
 	return e

@@ -25,8 +25,8 @@ func tryLock(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// lockTime is how long lock waits. Writers of this package hold a file for milliseconds; what another program has locked
-// for longer is written all the same.
+// lockTime is how long lock waits. Writers of this package hold a file for milliseconds; what another program has
+// locked for longer is written all the same.
 const lockTime = time.Second
 
 // lock locks the file at the place against writers of this package in other processes, from their check to their

@@ -65,8 +65,8 @@ func (p *Place) Prepare(data []byte) (*Draft, error) {
 	temp, file, err := p.writeTemp(data)
 	if p.Info != nil && errors.Is(err, fs.ErrPermission) {
 		folder := filepath.ToSlash(filepath.Dir(p.Path))
-		return nil, &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s cannot be replaced, as no file may be made "+
-			"in its folder: %v; nothing was written", quote(p.Path), Explain(folder, err)), Suggestion: "Have the " +
+		return nil, &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s cannot be replaced, as no file may be "+
+			"made in its folder: %v; nothing was written", quote(p.Path), Explain(folder, err)), Suggestion: "Have the " +
 			"permissions of the folder changed first, or write to the file in place, such as with a shell tool."}
 	}
 	if err != nil {

@@ -168,7 +168,7 @@ func (t *Text) choose(c Change, f *finding) *Refusal {
 	n := len(f.hits)
 	switch {
 	case c.All && n == maxHits: // there may be more
-		return guard(fmt.Sprintf("old_string fits %d places or more, which is too many for one edit; nothing was changed.", n),
+		return guard(fmt.Sprintf("old_string fits %d places or more, too many for one edit; nothing was changed.", n),
 			"Use a program such as sed, or an old_string that fits fewer places.")
 	case c.Expected > 0 && c.All && n != c.Expected:
 		return t.miscounted(c, f)
