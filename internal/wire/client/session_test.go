@@ -336,10 +336,8 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 		dial Dialer
 		want string // of the error; empty: the call goes over gRPC
 	}{
-		"the host is out of files": {dial: func(context.Context) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
-		}},
-		"the plugin is stopped": {dial: answering(func(net.Conn) {})},
+		"the host is out of files": {dial: outOfFiles},
+		"the plugin is stopped":    {dial: answering(func(net.Conn) {})},
 		"no one listens": {dial: func(context.Context) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 		}, want: "connection refused"},
@@ -348,10 +346,10 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 			want: "another answer than it should"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // without a session: calls over one share channels with other tests
 				plugin := sessionClientOf(t, twoWays())
-				working := plugin.dial
-				plugin.UseSessions(c.dial, "")
+				tries := 0
+				plugin.UseSessions(func(ctx context.Context) (net.Conn, error) { tries++; return c.dial(ctx) }, "")
 				r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"})
 				if c.want != "" {
 					b, _ := errors.AsType[*BrokenError](err)
@@ -363,18 +361,39 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 				if err != nil || r.Content[0].Text != "gRPC" {
 					t.Fatalf("%+v, %v", r, err)
 				}
-				plugin.UseSessions(working, "")
-				began := time.Now()
-				for way := "gRPC"; way == "gRPC"; time.Sleep(openPause / 4) {
-					if r, err = plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil {
-						t.Fatal(err)
+				for _, want := range []int{1, 2} { // the second waits for no session, though one is being opened
+					began := time.Now()
+					if _, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil || time.Since(began) != 0 {
+						t.Errorf("the next call gives %v after %s", err, time.Since(began))
 					}
-					way = r.Content[0].Text
-				}
-				if took := time.Since(began); took > 2*openPause {
-					t.Errorf("there is a session after %s only", took)
+					if synctest.Wait(); tries != want {
+						t.Errorf("a session was opened %d times, not %d", tries, want)
+					}
+					time.Sleep(openPause)
 				}
 			})
 		})
+	}
+}
+
+func outOfFiles(context.Context) (net.Conn, error) {
+	return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+}
+
+// Calls use a session as soon as one can be opened.
+func TestSessionThatIsOpenedLater(t *testing.T) {
+	plugin := sessionClientOf(t, twoWays())
+	working := plugin.dial
+	plugin.UseSessions(outOfFiles, "")
+	tick := time.NewTicker(openPause / 20)
+	defer tick.Stop()
+	began := time.Now()
+	for way := ""; way != "session"; <-tick.C {
+		r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"})
+		if err != nil || time.Since(began) > time.Minute {
+			t.Fatalf("after %s: %+v, %v", time.Since(began), r, err)
+		}
+		way = r.Content[0].Text
+		plugin.UseSessions(working, "") // no session is being opened: the call has waited for the end of that
 	}
 }
