@@ -260,6 +260,7 @@ func TestOddEvents(t *testing.T) {
 			return send(last(nil))
 		}}
 	}
+	const eventBurst = 8000 // that come through at once
 	for name, c := range map[string]struct {
 		foreignPlugin *foreignPlugin
 		most          int      // events that come through, besides the last word on those that do not
@@ -300,7 +301,8 @@ func TestOddEvents(t *testing.T) {
 				t.Errorf("the call gives %v, want %q with %q", err, c.code, c.words)
 			}
 			reported := len(got) > 0 && strings.Contains(got[len(got)-1].Message, "has too many events")
-			if reported != c.reported || len(got) > c.most && !reported {
+			within := len(got) == c.most && c.most > eventBurst // a machine that is slow enough keeps to the rate
+			if reported != c.reported && !within || len(got) > c.most && !reported {
 				t.Errorf("%d events came, with a last word: %v", len(got), reported)
 			}
 		})
