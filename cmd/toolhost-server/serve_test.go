@@ -381,14 +381,15 @@ func TestLimitOfIdleTimeChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began, changed := time.Now(), make(chan struct{}, 1)
-				limit := c.first
+				var limit atomic.Int64
+				limit.Store(int64(c.first))
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
 				defer cancel()
 				time.AfterFunc(10*time.Minute, func() {
-					limit = c.second
+					limit.Store(int64(c.second))
 					changed <- struct{}{}
 				})
-				idle, is := awaitIdle(ctx, func() time.Duration { return limit },
+				idle, is := awaitIdle(ctx, func() time.Duration { return time.Duration(limit.Load()) },
 					func() time.Duration { return time.Since(began) }, changed)
 				if idle != c.want || is != (c.want > 0) {
 					t.Errorf("idle %v %v, want %v", idle, is, c.want)
