@@ -119,6 +119,13 @@ vet-others: ## check the code for macOS and Windows, on amd64 and arm64; ARCHS=a
 			$$(GOOS=windows $(GO) list ./... | grep -vxF $(UNIX_TESTS:%=-e github.com/toolhost/toolhost/%)) || exit 1; \
 	done
 
+.PHONY: crosscheck
+crosscheck: ## check the code for macOS and Windows without compiling it: types, and what go vet finds in a package by itself
+	@mkdir -p $(TOOLS)
+	$(GO) build -o $(TOOLS)/crosscheck ./internal/tools/crosscheck
+	$(TOOLS)/crosscheck darwin/arm64
+	$(TOOLS)/crosscheck windows/arm64 $(UNIX_TESTS)
+
 .PHONY: fmt
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
