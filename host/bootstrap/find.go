@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A Configuration is a file that was read. Nothing in it is started before it is trusted.
@@ -52,7 +53,13 @@ func (c *Configuration) read(path string) (err error) {
 	if c.isNamed() {
 		load = config.LoadNamed
 	}
-	if c.Config, err = load(path); err != nil {
+	c.Config, err = load(path)
+	if _, others := errors.AsType[*fsutil.OwnershipError](err); others && c.options.TrustNamed {
+		if _, named := config.LoadNamed(path); named == nil {
+			return fmt.Errorf("%w; if you trust its owner, name the file: --config %s", err, path)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	c.asRead = map[string]string{absolute: asRead}

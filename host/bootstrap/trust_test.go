@@ -152,6 +152,8 @@ func TestConfigurationsOfOthers(t *testing.T) {
 				t.Log(name, err)
 			} else if _, err = Load(c.o); (err != nil) != c.refuse[why] || err != nil && !strings.Contains(err.Error(), why) {
 				t.Errorf("%s, %s: %v", name, why, err)
+			} else if err != nil && strings.Contains(err.Error(), "--config") != (c.o.TrustNamed && why == another) {
+				t.Errorf("%s, %s: what helps is wrong: %v", name, why, err)
 			}
 			if err := os.Remove(c.path); err != nil {
 				t.Fatal(err)
