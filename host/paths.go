@@ -54,8 +54,7 @@ const (
 func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
 	c.leaveOut, c.roots = nil, nil
 	p := &pathDecider{snapshot: h, q: q, own: d.Effect, left: maxProbes, entries: maxEntries,
-		linked: map[string]policy.Decision{},
-		aware:  c.Definition.declared.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints}
+		aware: c.Definition.declared.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints}
 	rules, able := h.options.Policy.(interface {
 		LooksAtPaths(q *policy.Query) bool
 	})
@@ -63,7 +62,7 @@ func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) poli
 	if !p.rules && (!p.aware || len(h.options.Roots) == 0) || !filepath.IsAbs(c.Workdir) {
 		return d
 	}
-	p.workdir = resolveLinks(c.Workdir)
+	p.workdir, p.linked = resolveLinks(c.Workdir), map[string]policy.Decision{}
 	for _, name := range p.namedPaths() {
 		d = p.decidePath(d, name)
 	}
@@ -81,10 +80,11 @@ type pathDecider struct {
 	q         *policy.Query
 	own       policy.Effect // of the call, ignoring where its paths lead
 	aware     bool
-	rules     bool   // there are rules about paths
-	workdir   string // without links
-	left      int    // of maxProbes
-	entries   int    // of maxEntries
+	rules     bool        // there are rules about paths
+	workdir   string      // without links
+	left      int         // of maxProbes
+	entries   int         // of maxEntries
+	folders   [][2]string // of rootFolders
 	roots     []string
 	leaveOut  []string
 	strictest policy.Decision            // of the parts that are left out
@@ -121,14 +121,19 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 		opened = p.q.Workdir + string(filepath.Separator) + opened
 	}
 	full := filepath.Clean(opened)
-	// Our tools clean a path before they follow its links; the system follows a link before the ".." behind it.
-	target := resolveLinks(full)
-	places := []string{full, target}
-	if other := resolveLinks(opened); other != target {
-		places = append(places, other)
+	inRoot := p.aware && p.isOutside(full) // other tools do not use roots
+	if !p.rules && !inRoot {
+		return d
 	}
-	if p.aware && p.isOutside(full) { // other tools do not use roots
-		for _, at := range places {
+	// Our tools clean a path before they follow its links; the system follows a link before the ".." behind it.
+	places := []string{full, resolveLinks(full)}
+	if opened != full {
+		if other := resolveLinks(opened); other != places[1] {
+			places = append(places, other)
+		}
+	}
+	for i, at := range places {
+		if inRoot && !slices.Contains(places[:i], at) {
 			d = p.decideRoot(d, at)
 		}
 	}
@@ -300,9 +305,9 @@ func (p *pathDecider) isOutside(full string) bool {
 func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision {
 	inmost := ""
 	var effect policy.Effect
-	for _, r := range p.options.Roots {
-		folder := filepath.Clean(r.Path)
-		if !isIn(full, folder) && !isIn(full, resolveLinks(folder)) {
+	for i, r := range p.options.Roots {
+		folder := p.rootFolders()[i][0]
+		if !isIn(full, folder) && !isIn(full, p.rootFolders()[i][1]) {
 			continue
 		}
 		if effect = policy.Strictest(effect, r.effect()); len(folder) > len(inmost) {
@@ -315,11 +320,11 @@ func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision
 	if !slices.Contains(p.roots, inmost) {
 		p.roots = append(p.roots, inmost)
 	}
-	for _, r := range p.options.Roots {
+	for i, r := range p.options.Roots {
 		if !r.effect().Stricter(effect) {
 			continue
 		}
-		for _, folder := range []string{filepath.Clean(r.Path), resolveLinks(r.Path)} {
+		for _, folder := range p.rootFolders()[i] {
 			name := filepath.ToSlash(folder)
 			if folder != full && isIn(folder, full) && !slices.Contains(p.leaveOut, name) {
 				p.leaveOut = append(p.leaveOut, name)
@@ -328,6 +333,17 @@ func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision
 	}
 	return d.Tighten(policy.Step{Layer: "roots", Rule: inmost, Effect: effect, Matched: true, Reason: full +
 		" lies outside of the work folder"})
+}
+
+// rootFolders are the folders of each root: as it is written, and without links.
+func (p *pathDecider) rootFolders() [][2]string {
+	if p.folders == nil {
+		for _, r := range p.options.Roots {
+			folder := filepath.Clean(r.Path)
+			p.folders = append(p.folders, [2]string{folder, resolveLinks(folder)})
+		}
+	}
+	return p.folders
 }
 
 // relative is a path in the form that rules match, also one in the work folder's own target.

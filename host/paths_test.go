@@ -257,6 +257,15 @@ func TestRoots(t *testing.T) {
 			if asks := len(a.questions) == 1; asks != c.effect.Asks() || asks && a.questions[0].Decision.Effect != c.effect {
 				t.Errorf("asked %d times, want %s", len(a.questions), c.effect)
 			}
+			for _, q := range a.questions {
+				steps := map[policy.Step]bool{}
+				for _, step := range q.Decision.Trace {
+					if steps[step] {
+						t.Errorf("the trace has a step twice: %+v", step)
+					}
+					steps[step] = true
+				}
+			}
 			if diff := cmp.Diff(c.roots, s.roots) + cmp.Diff(c.leaveOut, s.leaveOut); diff != "" {
 				t.Errorf("roots and what is left out (-want +got):\n%s", diff)
 			}
