@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -34,9 +33,9 @@ func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend
 
 // MarshalAppend writes a message behind other bytes.
 func (jsonCodec) MarshalAppend(to []byte, message any) ([]byte, error) {
-	m, is := message.(proto.Message)
-	if !is {
-		return nil, fmt.Errorf("a %T is no message", message)
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
 	}
 	return protojson.MarshalOptions{}.MarshalAppend(to, m)
 }
@@ -54,9 +53,9 @@ func (c jsonCodec) MarshalStable(message any) ([]byte, error) {
 
 // Unmarshal reads a message. The error is for people; what to do is on its second line.
 func (jsonCodec) Unmarshal(text []byte, message any) error {
-	m, is := message.(proto.Message)
-	if !is {
-		return fmt.Errorf("a %T is no message", message)
+	m, err := asMessage(message)
+	if err != nil {
+		return err
 	}
 	of := m.ProtoReflect().Descriptor()
 	if text = bytes.Trim(text, " \t\r\n"); len(text) == 0 {

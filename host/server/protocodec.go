@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -68,7 +67,14 @@ func (e *elements) inMessage(of protoreflect.MessageDescriptor, b []byte) error 
 // elements.
 type protoCodec struct{}
 
-var errNoMessage = errors.New("it is no message")
+// asMessage returns what connect hands to a codec.
+func asMessage(v any) (proto.Message, error) {
+	m, is := v.(proto.Message)
+	if !is {
+		return nil, fmt.Errorf("a %T is no message", v)
+	}
+	return m, nil
+}
 
 // Name is that of the encoding.
 func (protoCodec) Name() string { return "proto" }
@@ -81,27 +87,27 @@ func (c protoCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppen
 
 // MarshalAppend writes a message behind other bytes.
 func (protoCodec) MarshalAppend(to []byte, message any) ([]byte, error) {
-	m, is := message.(proto.Message)
-	if !is {
-		return nil, errNoMessage
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
 	}
 	return proto.MarshalOptions{}.MarshalAppend(to, m)
 }
 
 // MarshalStable writes the same bytes for the same message.
 func (protoCodec) MarshalStable(message any) ([]byte, error) {
-	m, is := message.(proto.Message)
-	if !is {
-		return nil, errNoMessage
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
 	}
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
 // Unmarshal reads a message.
 func (protoCodec) Unmarshal(b []byte, message any) error {
-	m, is := message.(proto.Message)
-	if !is {
-		return errNoMessage
+	m, err := asMessage(message)
+	if err != nil {
+		return err
 	}
 	if err := new(elements).inMessage(m.ProtoReflect().Descriptor(), b); err != nil {
 		return err
