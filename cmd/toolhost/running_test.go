@@ -16,16 +16,20 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// Where no socket leads to a host, commands say what the process that has the lock does, and how to end it.
-func TestHostThatIsNotReached(t *testing.T) {
+// newPlace finds a place that no host has made.
+func newPlace(t *testing.T) local.Place {
+	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
-		t.Errorf("without a lock: %v", err)
-	}
+	return place
+}
+
+// lockPlace makes a place, and takes its lock as a host does.
+func lockPlace(t *testing.T, place local.Place) *os.File {
+	t.Helper()
 	if err := place.Make(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +37,16 @@ func TestHostThatIsNotReached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lock
+}
+
+// Where no socket leads to a host, commands say what the process that has the lock does, and how to end it.
+func TestHostThatIsNotReached(t *testing.T) {
+	place := newPlace(t)
+	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
+		t.Errorf("without a lock: %v", err)
+	}
+	lock := lockPlace(t, place)
 	kill := fmt.Sprintf("kill %d", os.Getpid())
 	for _, c := range []struct {
 		state local.State
@@ -71,18 +85,8 @@ func TestHostThatIsNotReached(t *testing.T) {
 
 // A host that takes connections and answers nothing, such as a suspended one, is named, with what ends it.
 func TestHostThatDoesNotAnswer(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := place.Make(); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := fsutil.TryLock(place.Lock(), os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := newPlace(t)
+	lock := lockPlace(t, place)
 	defer lock.Close()
 	if err := local.Hold(lock, local.Serves); err != nil {
 		t.Fatal(err)

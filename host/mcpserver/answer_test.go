@@ -53,17 +53,9 @@ func TestAnswersKeepTheirBytes(t *testing.T) {
 			w := (&setup{plugins: map[string]*fake{"p": p}}).listen(t)
 			w.handshakeWith(canAnswer)
 			s := w.openStream("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"p__t"}}`)
-			for {
-				e, ok := s.next()
-				if !ok {
-					t.Fatal("no question came")
-				}
-				if id, asked, _ := received(t, e.data); asked == method {
-					if got := w.status(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, want)); got != 202 {
-						t.Fatalf("status %d", got)
-					}
-					break
-				}
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, s.question(t, method), want)
+			if got := w.status(answer); got != 202 {
+				t.Fatalf("status %d", got)
 			}
 			if e, ok := s.next(); !ok || !strings.Contains(e.data, "done") {
 				t.Fatalf("%+v", e)

@@ -24,6 +24,20 @@ func received(t *testing.T, line string) (id json.RawMessage, method string, par
 	return r.ID, r.Method, r.Params
 }
 
+// question reads a stream until the client is asked by a method, and returns the id of that request.
+func (s *stream) question(t *testing.T, method string) json.RawMessage {
+	t.Helper()
+	for {
+		e, ok := s.next()
+		if !ok {
+			t.Fatal("no question came")
+		}
+		if id, asked, _ := received(t, e.data); asked == method {
+			return id
+		}
+	}
+}
+
 // answerNext answers the next request of the server, and returns what it asked.
 func (w *wire) answerNext(method, result string) json.RawMessage {
 	w.t.Helper()

@@ -135,17 +135,9 @@ func TestAnswerInABatchKeepsItsBytes(t *testing.T) {
 		p, answers := asking(method)
 		w := batches(t, &setup{plugins: map[string]*fake{"p": p}})
 		s := w.openStream("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"p__t"}}`)
-		for {
-			e, ok := s.next()
-			if !ok {
-				t.Fatal("no question came")
-			}
-			if id, asked, _ := received(t, e.data); asked == method {
-				if got, _ := w.answers(fmt.Sprintf(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, id, want)); got != 202 {
-					t.Fatalf("status %d", got)
-				}
-				break
-			}
+		answer := fmt.Sprintf(`[{"jsonrpc":"2.0","id":%s,"result":%s}]`, s.question(t, method), want)
+		if got, _ := w.answers(answer); got != 202 {
+			t.Fatalf("status %d", got)
 		}
 		if e, ok := s.next(); !ok || !strings.Contains(e.data, "done") {
 			t.Fatalf("%+v", e)
