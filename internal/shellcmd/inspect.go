@@ -436,9 +436,8 @@ func checkYq(u *invocation) string {
 	return u.workdirs.path(u.operands[0])
 }
 
-var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w " +
-".,:!-]*"|process\.(version|platform|arch|pid)\b|` +
-	`process\.versions\.\w+)*$`)
+var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w .,:!-]*"|` +
+	`process\.(version|platform|arch|pid)\b|process\.versions\.\w+)*$`)
 
 // checkLiteral accepts a program of node that is a calculation.
 func checkLiteral(u *invocation) string {
