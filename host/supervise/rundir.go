@@ -1,9 +1,11 @@
 package supervise
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
@@ -15,6 +17,7 @@ import (
 // lives: a folder whose lock is free belonged to a host that died.
 type runDir struct {
 	path string
+	mu   sync.Mutex
 	lock *os.File
 }
 
@@ -44,7 +47,29 @@ func makeRunDir(base string) (*runDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runDir{path, lock}, nil
+	return &runDir{path: path, lock: lock}, nil
+}
+
+// restore makes the folder again when it was deleted while the host lives, as programs do that clean up temporary files.
+func (d *runDir) restore() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	path := filepath.Join(d.path, lockName)
+	if found, err := os.Lstat(path); err == nil {
+		if held, err := d.lock.Stat(); err == nil && os.SameFile(found, held) {
+			return nil
+		}
+	}
+	if err := os.Mkdir(d.path, 0o700); err != nil && !ownFolder(d.path) {
+		return fmt.Errorf("making %s again, which was deleted: %w. Fix: restart the host", d.path, err)
+	}
+	lock, err := fsutil.TryLock(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return fmt.Errorf("locking %s again, which was deleted: %w. Fix: restart the host", d.path, err)
+	}
+	_ = d.lock.Close()
+	d.lock = lock
+	return nil
 }
 
 // chooseRunBase is the folder that run folders are made in: base, "" for $XDG_RUNTIME_DIR, otherwise the temporary
@@ -103,6 +128,8 @@ func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 // remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left.
 // The lock is removed last: without it no host would look for the rest.
 func (d *runDir) remove() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	defer d.lock.Close()
 	placeholder.RemoveNoted(d.path)
 	return removal.Keeping(d.path, lockName, removalTime)

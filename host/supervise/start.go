@@ -127,6 +127,9 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
+	if err := errors.Join(s.runDir.restore(), s.tempDir.restore()); err != nil {
+		return nil, err
+	}
 	g = &generation{number: number, calls: newInFlightCalls(), program: path, renamed: spec.Renamed,
 		references: spec.References,
 		replaced:   make(chan struct{}), released: make(chan struct{})}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -416,5 +418,25 @@ func TestConnectionsOfAProcess(t *testing.T) {
 	}
 	if late, err := dial(t.Context(), ""); err != nil || !isClosedConnection(late) {
 		t.Errorf("one that comes too late: %v", err)
+	}
+}
+
+// Programs that clean up temporary files may delete the folders of a running host, whole or in part.
+func TestDeletedRunFoldersAreMadeAgain(t *testing.T) {
+	s := supervisor(t)
+	for i, remove := range []func(dir string) error{
+		os.RemoveAll,
+		func(dir string) error { return os.Remove(filepath.Join(dir, lockName)) },
+	} {
+		check(t, remove(s.runDir.path))
+		if s.tempDir != s.runDir {
+			check(t, remove(s.tempDir.path))
+		}
+		mustCall(t, add(t, s, fixture(fmt.Sprint("late", i), "good")), "echo", "x")
+		for _, d := range []*runDir{s.runDir, s.tempDir} {
+			if !fsutil.Locked(filepath.Join(d.path, lockName)) {
+				t.Errorf("%s is not locked: another host would remove it", d.path)
+			}
+		}
 	}
 }
