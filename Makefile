@@ -12,7 +12,10 @@ PLUGINS  := $(notdir $(wildcard plugins/*))
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 # Static binaries run on any Linux, whatever its C library. The tag leaves out gRPC's pages for browsers, and with them
 # a quarter of a plugin's program.
-BUILD    := CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace
+FLAGS    := -trimpath -tags=grpcnotrace
+BUILD    := CGO_ENABLED=0 $(GO) build $(FLAGS)
+# With the same flags Go compiles each package once for programs, linters, and tests without the race detector.
+SAME     := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) $(FLAGS))"
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # `make test` runs all tests once, without the race detector, and draws less in those that sweep over many cases (-short):
@@ -59,9 +62,9 @@ test: ## run all tests; LONG=1 for all cases of those that sweep, and for the ra
 ifdef LONG
 	@.ci/need-gemini
 	$(GO) test -vet=off $(RACE) $(SHARED)
-	$(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(SAME) $(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
-	$(GO) test -vet=off -short ./...
+	$(SAME) $(GO) test -vet=off -short ./...
 endif
 
 .PHONY: test-long
@@ -70,17 +73,17 @@ test-long: test-memory ## run the tests of all other packages with the race dete
 
 .PHONY: test-memory
 test-memory:
-	$(GO) test -vet=off -run '$(FLOODS)' ./host/supervise
+	$(SAME) $(GO) test -vet=off -run '$(FLOODS)' ./host/supervise
 
 .PHONY: conformance
 conformance: build ## run the MCP conformance suite, and the tests with MCP clients and servers from npm
 	@.ci/need-gemini
-	@TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" $(GO) test -count=1 -v -timeout 20m $(MCPTESTS)
-	@TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" .ci/conformance-client
+	@TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" $(SAME) $(GO) test -count=1 -v -timeout 20m $(MCPTESTS)
+	@TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" $(SAME) .ci/conformance-client
 
 .PHONY: test-kits
 test-kits: build ## run the tests of the kits for Node and Python
-	@.ci/test-kits
+	@$(SAME) .ci/test-kits
 
 # Pictures of all pages are kept in dist/console.
 .PHONY: test-browser
@@ -88,7 +91,7 @@ test-browser: build ## run the tests of the console in a real Chromium, and keep
 	@.ci/need-chromium
 	@mkdir -p dist/console
 	@TOOLHOST_TEST_BROWSER="$${TOOLHOST_TEST_BROWSER:-1}" TOOLHOST_TEST_BROWSER_OUT="$(CURDIR)/dist/console" \
-		TOOLHOST_TEST_CONSOLE_NPM="$$(.ci/need-console-npm)" $(GO) test -count=1 -timeout 15m ./host/server/console
+		TOOLHOST_TEST_CONSOLE_NPM="$$(.ci/need-console-npm)" $(SAME) $(GO) test -count=1 -timeout 15m ./host/server/console
 
 .PHONY: pictures
 pictures: ## take the pictures of the console in docs/images again
@@ -99,7 +102,7 @@ pictures: ## take the pictures of the console in docs/images again
 
 .PHONY: test-observability
 test-observability: ## run the tests of metrics, dashboard and alert rules with a real Prometheus
-	@TOOLHOST_TEST_PROMETHEUS_DIR="$$(.ci/need-prometheus)" $(GO) test -count=1 ./host/telemetry
+	@TOOLHOST_TEST_PROMETHEUS_DIR="$$(.ci/need-prometheus)" $(SAME) $(GO) test -count=1 ./host/telemetry
 
 .PHONY: check
 check: fmt-check lint vet-others ## what must be green before a commit: format, linters, all of all tests
@@ -122,7 +125,7 @@ vet-others: ## check the code for macOS and Windows, on amd64 and arm64; ARCHS=a
 .PHONY: crosscheck
 crosscheck: ## check the code for macOS and Windows without compiling it: types, and what go vet finds in a package by itself
 	@mkdir -p $(TOOLS)
-	$(GO) build -o $(TOOLS)/crosscheck ./internal/tools/crosscheck
+	$(BUILD) -o $(TOOLS)/crosscheck ./internal/tools/crosscheck
 	$(TOOLS)/crosscheck darwin/arm64
 	$(TOOLS)/crosscheck windows/arm64 $(UNIX_TESTS)
 
@@ -136,8 +139,8 @@ fmt-check:
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## run the linters, go vet among them
-	$< run ./...
-	cd internal/tools/bench && $(GO) vet ./...
+	$(SAME) $< run ./...
+	cd internal/tools/bench && $(SAME) $(GO) vet ./...
 
 $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mkdir -p $(TOOLS)
@@ -150,7 +153,7 @@ vuln: ## look for known vulnerabilities in what is linked (needs vuln.go.dev)
 
 .PHONY: release
 release: ## build the archives of VERSION for all systems into dist/, with checksums, bills of materials and notes
-	@.ci/release $(VERSION) $(SYSTEMS)
+	@$(SAME) .ci/release $(VERSION) $(SYSTEMS)
 
 .PHONY: release-check
 release-check: ## build the release of this commit for this system twice, and compare the bytes
@@ -167,7 +170,7 @@ gen: ## regenerate what is made from the protos of plugins and of the API
 
 .PHONY: console-vendor
 console-vendor: ## take the console's libraries from npm at their pinned hashes, and generate its client of the API
-	@.ci/console-vendor
+	@$(SAME) .ci/console-vendor
 
 .PHONY: bench
 bench: build ## measure toolhost beside other ways to run tools, in ten minutes; QUICK=1 for two, ARGS='-only deaths' for a part
@@ -204,7 +207,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 
 .PHONY: man
 man: ## write the manual pages to dist/man
-	$(GO) run -tags man ./cmd/toolhost man dist/man
+	$(SAME) $(GO) run -tags man,grpcnotrace ./cmd/toolhost man dist/man
 
 .PHONY: install
 install: build man ## install programs, manual pages and completions under PREFIX (/usr/local)

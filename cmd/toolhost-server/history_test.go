@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
@@ -37,16 +38,10 @@ func TestMain(m *testing.M) {
 		_, _ = os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755)
 	}
 	dir, err := os.MkdirTemp("", "toolhost-server-test")
-	for _, build := range [][]string{{dir, "."}, {dir, "../toolhost"},
-		{filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"},
-		{filepath.Join(dir, "toolhost-plugin-shell"), "../../plugins/shell"}} {
-		if err != nil {
-			break
-		}
-		var out []byte
-		if out, err = exec.Command("go", "build", "-ldflags", "-s -w", "-o", build[0], build[1]).CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w\n%s", err, out)
-		}
+	if err == nil {
+		err = errors.Join(testutil.Build(dir, ".", "../toolhost"),
+			testutil.Build(filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"),
+			testutil.Build(filepath.Join(dir, "toolhost-plugin-shell"), "../../plugins/shell"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

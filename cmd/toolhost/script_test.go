@@ -87,9 +87,8 @@ func buildAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"build", "-ldflags", "-s -w", "-o", dir, ".", "./testdata/versioned"}, plugins...)
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", args, err, out)
+	if err := testutil.Build(dir, append([]string{".", "./testdata/versioned"}, plugins...)...); err != nil {
+		return err
 	}
 	for _, p := range plugins {
 		name := filepath.Base(p)

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // benchServer in the environment makes this program an MCP server, written with the official SDK, of two tools: echo
@@ -144,8 +145,8 @@ func directCaller(b *testing.B) *caller {
 func bridgeCaller(b *testing.B) *caller {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "toolhost-plugin-mcp")
-	if out, err := exec.Command("go", "build", "-o", program, "../../plugins/mcp").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
+	if err := testutil.Build(program, "../../plugins/mcp"); err != nil {
+		b.Fatal(err)
 	}
 	s, err := supervise.New(supervise.Options{Workdir: b.TempDir()})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,12 +52,7 @@ func bin(t testing.TB, name string) string {
 		if programs.dir, programs.err = os.MkdirTemp("", "toolhost-conformance"); programs.err != nil {
 			return
 		}
-		build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", programs.dir, "./cmd/toolhost",
-			"./plugins/mcp", "./internal/tools/mcpfixture")
-		build.Dir = "../.."
-		if out, err := build.CombinedOutput(); err != nil {
-			programs.err = fmt.Errorf("%s: %w\n%s", build, err, out)
-		}
+		programs.err = testutil.Build(programs.dir, "../../cmd/toolhost", "../../plugins/mcp", "../tools/mcpfixture")
 	})
 	if programs.err != nil {
 		t.Fatal(programs.err)
