@@ -128,7 +128,10 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer g.close(s)
 	tools, problems := listTools(ctx, s, f)
-	alone, _ := deferred(ctx, s, f)
+	var alone []*host.Tool
+	if f.tokens && !f.searching && !f.deferred { // each listing starts again what does not start
+		alone, _ = deferred(ctx, s, f)
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -224,7 +227,7 @@ func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) erro
 	if f.tokens {
 		fmt.Fprint(g.out, "\n"+tokenSum(tools))
 	}
-	if f.tokens && !f.searching && !f.deferred {
+	if deferred != nil {
 		fmt.Fprint(g.out, saving(tools, deferred))
 	}
 	return nil
