@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
@@ -74,6 +75,9 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 		there := c.FindOffline(ctx)
 		d.plugins(there, m)
 		d.Servers = examineServers(there.Specs)
+		if _, err := bootstrap.Answers(); err != nil {
+			d.Problems = append(d.Problems, err.Error())
+		}
 	}
 	d.conceal(g)
 	if err := d.print(g, format); err != nil {
@@ -359,7 +363,10 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	}
 	run := supervise.Options{}.SocketDir()
 	out = append(out, folderFinding{"plugins' sockets", run, writable(run)})
-	if c == nil || c.Audit == nil {
+	switch {
+	case c == nil:
+		return append(out, folderFinding{"record", "", "not known: the configuration cannot be used"})
+	case c.Audit == nil:
 		return append(out, folderFinding{"record", "", "off: the configuration has no audit block"})
 	}
 	path, err := bootstrap.AuditPath(c.Audit.Path)
@@ -377,28 +384,39 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 
 // probeRecord tries whether the record at a path can be written, or made. It changes nothing that is there.
 func probeRecord(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
-		return fmt.Errorf("%s is not a regular file", path)
-	}
-	if err == nil {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	for _, file := range audit.Files(path) {
+		if _, err := os.Lstat(file); os.IsNotExist(err) {
+			continue
+		}
+		info, err := os.Stat(file)
+		switch {
+		case os.IsNotExist(err):
+			return fmt.Errorf("%s is a link to what does not exist", file)
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular(): // opening a pipe would wait
+			return fmt.Errorf("%s is not a regular file", file)
+		}
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return err
 		}
-		return f.Close()
+		_ = f.Close()
 	}
-	if !os.IsNotExist(err) {
-		return err
+	return probeSpace(nearest(path))
+}
+
+// probeSpace tries whether a file can be written in a folder.
+func probeSpace(dir string) error {
+	f, err := os.CreateTemp(dir, ".toolhost-doctor-")
+	if err == nil {
+		_, err = f.Write(make([]byte, os.Getpagesize()))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	above := nearest(path)
-	dir, err := os.MkdirTemp(above, ".toolhost-doctor-")
 	if failed, is := errors.AsType[*fs.PathError](err); is { // the name is not worth a word
-		return &fs.PathError{Op: failed.Op, Path: above, Err: failed.Err}
-	} else if err != nil {
-		return err
+		return &fs.PathError{Op: failed.Op, Path: dir, Err: failed.Err}
 	}
-	return os.Remove(dir)
+	return err
 }
 
 // writable describes in a word what can be done with a folder. A missing one is made when it is needed.

@@ -98,6 +98,9 @@ func (v *validation) check(ctx context.Context) error {
 		return err
 	}
 	v.Path, v.Trusted = c.Path, c.Trusted()
+	if _, err := bootstrap.Answers(); err != nil { // no call is made without them
+		return err
+	}
 	found, err := c.Check(ctx, v.start)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -78,8 +79,12 @@ func Answers() ([]host.Remembered, error) {
 	return known, answersError(err, path)
 }
 
-// answersError adds to an error of the file what to do about its folder.
+// answersError adds to an error of the file what it is, or what to do about its folder.
 func answersError(err error, path string) error {
+	if _, mistakes := errors.AsType[*answers.Error](err); mistakes {
+		return fmt.Errorf("%w\n%s has the approvals that toolhost remembers. Restore it, or remove it to be asked again", err,
+			fsutil.Shortened(path))
+	}
 	return fsutil.FolderError(err, filepath.Dir(path), otherConfig)
 }
 

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -149,7 +150,9 @@ func readCounts(path string) (*countsFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, file); err != nil {
+	read := json.NewDecoder(bytes.NewReader(text))
+	read.DisallowUnknownFields() // of another version, whose counts these may not be
+	if err := read.Decode(file); err != nil {
 		return nil, fmt.Errorf("%s is broken (%w); remove it, and the calls are counted from none", path, err)
 	}
 	return file, nil

@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,5 +54,18 @@ func TestSessionsThatRemain(t *testing.T) {
 	got := remaining(all, now)
 	if len(got) != maxCounted-1 || got["over"] != nil || got["far"] != nil || got["5"] != nil || got["6"] == nil {
 		t.Errorf("%d sessions remain", len(got))
+	}
+}
+
+// A file of another version may count otherwise.
+func TestCountsOfAnotherVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counts.json")
+	for text, works := range map[string]bool{`{"config":"a.hcl"}`: true, `{"version":99}`: false, `{`: false, "": false} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCounts(path); (err == nil) != works {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -83,7 +83,8 @@ func Load(path string) (*File, error) {
 		if link == nil || sandbox.IsPlaceholder(path) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("lock file: %w", err) // a dangling link must not mean that nothing is locked
+		// A dangling link must not mean that nothing is locked, nor that the configuration beside it is missing.
+		return nil, fmt.Errorf("lock file %s is a link to what does not exist; restore that, or remove the link", path)
 	case err != nil:
 		return nil, fmt.Errorf("lock file: %w", err)
 	case !info.Mode().IsRegular():
@@ -92,6 +93,10 @@ func Load(path string) (*File, error) {
 	src, err := hclfile.ReadStart(path, maxSize, nil)
 	if err != nil {
 		return nil, err
+	}
+	if len(bytes.TrimSpace(src)) == 0 { // as a full disk or a crash of the machine leaves it
+		return nil, fmt.Errorf("lock file %s is empty, so that no plugin would be checked; restore it, or remove it and run: "+
+			"toolhost plugin lock", path)
 	}
 	return parse(path, src)
 }

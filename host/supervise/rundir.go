@@ -50,7 +50,8 @@ func makeRunDir(base string) (*runDir, error) {
 	return &runDir{path: path, lock: lock}, nil
 }
 
-// restore makes the folder again when it was deleted while the host lives, as programs do that clean up temporary files.
+// restore makes the folder again when it was deleted while the host lives, as programs do that clean up temporary
+// files.
 func (d *runDir) restore() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -190,8 +190,7 @@ func (e *SyntaxError) Error() string {
 // Parse reads a file. An empty one is an empty object. Errors are of type *SyntaxError.
 func Parse(syntax Syntax, data []byte) (*Node, error) {
 	if len(data) > MaxSize {
-		return nil, &SyntaxError{syntax, 1, fmt.Sprintf("the file has %d MiB; the limit is %d MiB", len(data)>>20,
-			MaxSize>>20)}
+		return nil, &SyntaxError{syntax, 1, fmt.Sprintf("the file is larger than %d MiB", MaxSize>>20)}
 	}
 	if at := invalidUTF8(data); at >= 0 {
 		return nil, &SyntaxError{syntax, lineOf(data, at), "this is not UTF-8; save the file in that encoding"}
