@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -185,6 +186,38 @@ func TestReloadSessionWithABrokenBuild(t *testing.T) {
 	p.plugin.rename("2 tell")
 	p.reload()
 	p.check("versioned__tell", "2")
+}
+
+// A plugin that fails keeps no other from its changes, and its own are tried again.
+func TestReloadSessionWithOneBrokenPlugin(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, nothing)
+	script := filepath.Join(p.dir, "script.sh")
+	edit := func(comment string) {
+		writeText(t, script, "# %s\nexec %s/toolhost-plugin-readfile\n", comment, bin)
+	}
+	edit("first")
+	p.configure("plugin \"script\" {\n  command = [\"sh\", %q]\n}\n", script)
+	p.reload()
+	p.check("versioned__tell", "1")
+	if got := p.call("script__list"); !strings.Contains(got, "config.hcl") {
+		t.Fatal(got)
+	}
+	for _, comment := range []string{"second", "the third"} {
+		p.plugin.renameText([]byte("garbage"))
+		edit(comment)
+		done, err := p.now.Reload(t.Context())
+		if err != nil || len(done.Failed) != 1 || !slices.Equal(done.Restarted, []string{"script"}) {
+			t.Fatalf("%s: %v, %+v", comment, err, done)
+		}
+	}
+	writeText(t, script, "exit 1\n")
+	if done, err := p.now.Reload(t.Context()); err != nil || len(done.Failed) != 2 {
+		t.Fatalf("%v, %+v", err, done)
+	}
+	if done, err := p.now.Reload(t.Context()); err != nil || len(done.Failed) != 2 {
+		t.Fatalf("a script that failed is not tried again: %v, %+v", err, done)
+	}
 }
 
 // A folder of plugins that is temporarily unreadable ends none of its plugins.

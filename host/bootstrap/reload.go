@@ -53,12 +53,19 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	for _, p := range stay {
 		generations[p.Name()] = p.Status().Generation
 	}
+	next.files = next.programs() // before they are started: what changes then is noticed later
 	done.Failed = i.supervisor.Reload(ctx, next.specs)
-	next.processes, next.files = i.supervisor.Processes(), next.programs()
+	next.processes = i.supervisor.Processes()
 	if err := i.host.Reload(hostPlugins(next.processes), options); err != nil {
 		return done, err
 	}
 	i.current.Store(next)
+	failed := map[string]bool{}
+	for _, err := range done.Failed {
+		if e, ok := errors.AsType[*supervise.ReloadError](err); ok {
+			failed[e.Plugin] = true
+		}
+	}
 	for _, p := range next.processes {
 		name := p.Name()
 		before, stayed := generations[name]
@@ -68,14 +75,18 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 		}
 		// The supervisor compares the program alone; a script that the program runs may have changed.
 		changed := slices.Contains(restart, name) || !maps.Equal(next.files[name], old.files[name])
-		if !changed || len(done.Failed) > 0 {
+		if !changed {
 			continue
 		}
-		if err := p.Reload(ctx, next.spec(name)); err != nil {
+		if !failed[name] {
+			err := p.Reload(ctx, next.spec(name))
+			if err == nil {
+				done.Restarted = append(done.Restarted, name)
+				continue
+			}
 			done.Failed = append(done.Failed, err)
-		} else {
-			done.Restarted = append(done.Restarted, name)
 		}
+		next.files[name] = old.files[name] // so that the next reload tries it again
 	}
 	i.announce(next)
 	return done, nil

@@ -19,7 +19,7 @@ const maxDraining = 8
 
 // Reload replaces the plugins by those of the specs: it adds new ones, removes those without a spec when their calls
 // have ended, and reloads, in parallel, those whose spec or program has changed. It does not touch the others. A
-// plugin that fails is left unchanged, and affects no other.
+// plugin that fails is left unchanged, affects no other, and has a *[ReloadError].
 // A program has changed when the file of its command has another path, size or time; what it loads does not count.
 func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 	select {
@@ -46,11 +46,25 @@ func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 			} else if problems[i] = spec.Check(); problems[i] == nil {
 				problems[i] = p.reloadIfChanged(ctx, spec)
 			}
+			if problems[i] != nil {
+				problems[i] = &ReloadError{spec.Name, problems[i]}
+			}
 		})
 	}
 	wg.Wait()
 	return slices.DeleteFunc(problems, func(e error) bool { return e == nil })
 }
+
+// A ReloadError says why one plugin was not reloaded.
+type ReloadError struct {
+	Plugin string
+	Err    error
+}
+
+func (e *ReloadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ReloadError) Unwrap() error { return e.Err }
 
 // removeOthers removes the plugins without a spec, whose running calls continue, and returns the others by name.
 func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
