@@ -151,7 +151,11 @@ func (i *instruments) observe(h *Host, m metric.Meter) error {
 		n, w := h.calls.Counts()
 		o.ObserveInt64(running, int64(n), queueLabel("host"))
 		o.ObserveInt64(waiting, int64(w), queueLabel("host"))
-		for plugin, q := range h.now.Load().queues {
+		now := h.now.Load()
+		if now == nil { // New has not returned yet
+			return nil
+		}
+		for plugin, q := range now.queues {
 			n, w := q.Counts()
 			o.ObserveInt64(running, int64(n), queueLabel("plugin:"+plugin))
 			o.ObserveInt64(waiting, int64(w), queueLabel("plugin:"+plugin))

@@ -40,7 +40,9 @@ func (p *processors) start() {
 	defer p.mu.Unlock()
 	if p.timer == nil {
 		p.timer = time.AfterFunc(shortAgain, p.rest)
-		p.one()
+		if p.many = p.long > 0; !p.many {
+			p.one()
+		}
 	}
 }
 

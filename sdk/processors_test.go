@@ -51,6 +51,15 @@ func TestProcessors(t *testing.T) {
 		expect()
 		time.Sleep(shortAgain)
 		expect("one")
+
+		p = &processors{one: p.one, all: p.all}
+		p.begin()
+		p.start() // while a long call runs
+		time.Sleep(2 * shortAgain)
+		expect()
+		p.end()
+		time.Sleep(2 * shortAgain)
+		expect("one")
 	})
 }
 

@@ -352,18 +352,15 @@ func (c *handlerContext) watch() {
 	}
 	c.stop = context.AfterFunc(of, func() {
 		c.mu.Lock()
-		current := c.leg == of || c.leg == nil && of == c.plugin
-		c.mu.Unlock()
-		if current {
+		defer c.mu.Unlock()
+		if c.leg == of || c.leg == nil && of == c.plugin {
 			c.end(of.Err())
 		}
 	})
 }
 
-// end ends the context.
+// end ends the context. The lock is held.
 func (c *handlerContext) end(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.err != nil {
 		return
 	}
@@ -400,16 +397,15 @@ func (c *handlerContext) Done() <-chan struct{} {
 // Err implements context.Context.
 func (c *handlerContext) Err() error {
 	c.mu.Lock()
-	err, of := c.err, c.leg
+	defer c.mu.Unlock()
+	of := c.leg
 	if of == nil {
 		of = c.plugin
 	}
-	c.mu.Unlock()
-	if err == nil && of.Err() != nil {
-		c.end(of.Err())
-		return of.Err()
+	if err := of.Err(); err != nil {
+		c.end(err)
 	}
-	return err
+	return c.err
 }
 
 // Value implements context.Context.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
@@ -297,8 +298,10 @@ func escaped(text string) string {
 	}
 	var out strings.Builder
 	for _, r := range text {
-		if unsafeInJSON(r) { // none of them needs more than four digits
-			fmt.Fprintf(&out, `\u%04x`, r)
+		if unsafeInJSON(r) {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&out, `\u%04x`, unit)
+			}
 		} else {
 			out.WriteRune(r)
 		}

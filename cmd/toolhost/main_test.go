@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -162,6 +163,16 @@ func TestNoCurrentFolder(t *testing.T) {
 		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want ||
 			!strings.Contains(errs.String(), c.reported) {
 			t.Errorf("%s: exit code %d\n%s", c.args, code, errs.String())
+		}
+	}
+}
+
+func TestEscapedJSONKeepsItsMeaning(t *testing.T) {
+	for _, text := range []string{"a\u202eb", "a\U000e0041b", "a\U000e0100b", "a\u200bb", "a\tb"} {
+		shown := escaped(`"` + text + `"`)
+		var got string
+		if err := json.Unmarshal([]byte(shown), &got); err != nil || got != text || strings.ContainsFunc(shown, unsafeInJSON) {
+			t.Errorf("%q: %s: %q, %v", text, shown, got, err)
 		}
 	}
 }

@@ -172,6 +172,9 @@ func (g *globals) importInto(f importFlags) (settings, error) {
 		return settings{}, err
 	}
 	into, err := readSettings(path)
+	if err == nil && len(into.data) > document.MaxSize { // writing it back would cut it
+		err = fmt.Errorf("%s is larger than %d MiB, and is not changed", path, document.MaxSize>>20)
+	}
 	into.mode = cmp.Or(into.mode, 0o600)
 	if err != nil && !f.write { // only read for the names in it
 		return settings{path: path}, nil

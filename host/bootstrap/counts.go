@@ -110,6 +110,10 @@ func (c *counts) Change(ctx context.Context, session string, change func(*host.C
 	s.Calls, file.Rates, s.Ends = kept.Calls, kept.Rates, now.Add(life)
 	removeOld(c.dir, now.Add(-countsKept))
 	text, err := json.Marshal(file)
+	for most := len(file.Sessions) / 2; err == nil && len(text) > maxCountedFile && most > 0; most /= 2 {
+		file.Sessions = newest(file.Sessions, most) // sessions of many tools take more room
+		text, err = json.Marshal(file)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,14 +128,16 @@ func remaining(all map[string]*countedSession, now time.Time) map[string]*counte
 			out[id] = s
 		}
 	}
-	if len(out) < maxCounted {
-		return out
+	return newest(out, maxCounted-1)
+}
+
+// newest returns the sessions that end last, at most so many.
+func newest(all map[string]*countedSession, most int) map[string]*countedSession {
+	oldest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[a].Ends.Compare(all[b].Ends) })
+	for _, id := range oldest[:max(0, len(all)-most)] {
+		delete(all, id)
 	}
-	oldest := slices.SortedFunc(maps.Keys(out), func(a, b string) int { return out[a].Ends.Compare(out[b].Ends) })
-	for _, id := range oldest[:len(out)-maxCounted+1] {
-		delete(out, id)
-	}
-	return out
+	return all
 }
 
 // readCounts reads the file; a missing file is empty.

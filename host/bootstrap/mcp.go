@@ -12,13 +12,15 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// mcpKeySize is the size of the key, in bytes.
-const mcpKeySize = 32
+const (
+	mcpKeyName = "mcp-state.key"
+	mcpKeySize = 32 // in bytes
+)
 
 // MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept each other's
 // states. It is made when there is none.
 func MCPStateKey() (_ []byte, err error) {
-	path, err := StateFolder("mcp-state.key")
+	path, err := StateFolder(mcpKeyName)
 	if err != nil {
 		return nil, err
 	}

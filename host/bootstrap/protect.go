@@ -128,15 +128,18 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 	return out
 }
 
-// masked returns the files that no confined plugin may read: the tokens of running hosts, with which it could approve
-// its own calls, and the record.
-func (c *Configuration) masked() []string {
-	folder, err := local.Folder()
-	if err != nil { // then no host runs
-		return c.maskedRecord()
+// masked returns the files that no confined plugin may read: the tokens of running hosts and the key of MCP clients'
+// approvals, with which it could approve its own calls, and the record.
+func (c *Configuration) masked() (files []string) {
+	if folder, err := local.Folder(); err == nil { // otherwise no host runs
+		files, _ = filepath.Glob(filepath.Join(folder, "*.token")) // a folder of another form has none
 	}
-	tokens, _ := filepath.Glob(filepath.Join(folder, "*.token")) // a folder of another form has none
-	return append(tokens, c.maskedRecord()...)
+	if key, err := StateFolder(mcpKeyName); err == nil {
+		if _, err := os.Lstat(key); err == nil {
+			files = append(files, key)
+		}
+	}
+	return append(files, c.maskedRecord()...)
 }
 
 // maskedRecord returns the record, if there is one: a plugin that can read it can lock it, which blocks every call that
@@ -165,7 +168,7 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, name := range []string{"counts", "gemini", "logs", "mcp"} {
+	for _, name := range []string{"counts", "gemini", "logs", "mcp", mcpKeyName} {
 		if dir, err := StateFolder(name); err == nil {
 			dirs = append(dirs, dir)
 		}

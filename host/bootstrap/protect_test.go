@@ -72,6 +72,7 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 
 // The index of the record has its words. It is not made for a plugin's sake, as the record is.
 func TestTheIndexOfTheRecordIsHiddenWhereThereIsOne(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	record := filepath.Join(t.TempDir(), "audit.jsonl")
 	c := &Configuration{Config: &config.Config{Audit: &config.Audit{Path: record}}}
 	if got := c.masked(); !slices.Equal(got, []string{record}) {
@@ -88,5 +89,18 @@ func TestTheIndexOfTheRecordIsHiddenWhereThereIsOne(t *testing.T) {
 	}
 	if got := c.masked(); !slices.Equal(got, append([]string{record}, files...)) {
 		t.Errorf("with an index: %q", got)
+	}
+}
+
+// With the key of MCP clients' approvals a plugin could approve its own calls.
+func TestTheKeyOfApprovalsIsHidden(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if _, err := MCPStateKey(); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(os.Getenv("XDG_STATE_HOME"), "toolhost", mcpKeyName)
+	c := &Configuration{Config: &config.Config{}}
+	if !slices.Contains(c.masked(), key) || !slices.Contains(c.protected(), key) {
+		t.Errorf("masked: %q, protected: %q", c.masked(), c.protected())
 	}
 }

@@ -230,8 +230,8 @@ func newReader(path string, src []byte) (*reader, error) {
 	}}, nil
 }
 
-// maxResult is the largest max_result_bytes.
-const maxResult = 64 << 20
+// maxResult is the largest max_result_bytes: larger parts are in files already.
+const maxResult = sdk.MaxResult
 
 // maxLargeResult is the largest max_large_result_bytes, that of the wire.
 const maxLargeResult = 1 << 30

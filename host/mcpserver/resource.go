@@ -62,7 +62,9 @@ func (e *endpoint) readResource(r *request) (mcp.Result, error) {
 	var content object
 	content.addText("uri", uri)
 	content.addText("mimeType", keptType(path))
-	if strings.HasSuffix(path, ".bin") {
+	if binary := strings.HasSuffix(path, ".bin"); binary && missing(f, len(whole)) != "" {
+		return nil, fmt.Errorf("%s is larger than %d MiB; tell the user where it is", path, maxKept>>20)
+	} else if binary {
 		content.addText("blob", base64.StdEncoding.EncodeToString(whole))
 	} else {
 		content.addText("text", string(whole)+missing(f, len(whole)))
