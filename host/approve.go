@@ -106,8 +106,8 @@ func (c *Call) checkApprovalAge() error {
 // ask waits for this call's turn, asks the approver, and waits for the answer.
 func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	switch {
-	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
-		c.Decision = h.options.Mode.asksNoOne(c.Decision)
+	case h.options.Mode.asksNoOne():
+		c.Decision = h.options.Mode.unasked(c.Decision)
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNoApprover.Error())
@@ -143,8 +143,11 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	return answer, h.approvalError(ctx, limited, c, err)
 }
 
-// asksNoOne denies what would be asked about.
-func (m Mode) asksNoOne(d policy.Decision) policy.Decision {
+// unasked denies what would be asked about, in a mode that asks no one.
+func (m Mode) unasked(d policy.Decision) policy.Decision {
+	if !d.Effect.Asks() || !m.asksNoOne() {
+		return d
+	}
 	return d.Tighten(policy.Step{Layer: modeLayer, Rule: string(m), Effect: policy.Deny, Matched: true,
 		Reason: "it would have to be asked about (" + d.Why() + "), and this mode asks no one"})
 }

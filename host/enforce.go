@@ -119,17 +119,13 @@ func (c *Catalog) ExplainMode(ctx context.Context, call Call, m Mode) (policy.De
 		return policy.Decision{}, err
 	}
 	call.catalog = c
-	d, err := c.host.explain(ctx, call, m)
-	if err == nil && d.Effect.Asks() && (m == ModeNeverAsk || m == ModePlan) {
-		d = m.asksNoOne(d)
-	}
-	return d, err
+	return c.host.explain(ctx, call, m)
 }
 
 func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, error) {
 	now := h.now.Load()
 	decide := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = now.applyApprovals(c, now.decideIn(m, c, false))
+		c.Decision = m.unasked(now.applyApprovals(c, now.decideIn(m, c, false)))
 		return nil, nil
 	}
 	explain := wrap(decide, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate)
@@ -153,7 +149,8 @@ func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk
 		}
 	}
 	decided := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = now.applyApprovals(c, c.Decision) // after the preview, as for a call
+		// after the preview, as for a call
+		c.Decision = now.options.Mode.unasked(now.applyApprovals(c, c.Decision))
 		return nil, nil
 	}
 	preview := wrap(decided, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
@@ -203,6 +200,8 @@ const (
 
 // modeLayer is the layer of a decision made by a mode.
 const modeLayer = "approval"
+
+func (m Mode) asksNoOne() bool { return m == ModeNeverAsk || m == ModePlan }
 
 func (m Mode) check() error {
 	if all := []Mode{"", ModeAsk, ModeAutoEdit, ModePlan, ModeNeverAsk}; !slices.Contains(all, m) {

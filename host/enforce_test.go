@@ -224,10 +224,20 @@ func TestExplainMode(t *testing.T) {
 		host.Options{Approver: agreeing})
 	for mode, want := range map[host.Mode]policy.Effect{host.ModeAsk: policy.Ask, host.ModeNeverAsk: policy.Deny,
 		host.ModePlan: policy.Deny} {
-		d, err := catalog(t, h, host.Filter{}).ExplainMode(t.Context(), host.Call{Tool: "shell__exec"}, mode)
-		if err != nil || d.Effect != want || d.Effect == policy.Deny && !strings.Contains(d.Why(), "asks no one") &&
-			mode == host.ModeNeverAsk {
-			t.Errorf("in mode %s it is %s (%s), %v", mode, d.Effect, d.Why(), err)
+		check := func(how string, d policy.Decision, err error) {
+			if err != nil || d.Effect != want || d.Effect == policy.Deny && !strings.Contains(d.Why(), "asks no one") &&
+				mode == host.ModeNeverAsk {
+				t.Errorf("%s: in mode %s it is %s (%s), %v", how, mode, d.Effect, d.Why(), err)
+			}
 		}
+		c := host.Call{Tool: "shell__exec"}
+		d, err := catalog(t, h, host.Filter{}).ExplainMode(t.Context(), c, mode)
+		check("as if", d, err)
+		own := catalog(t, newHost(t, map[string]host.Plugin{"shell": answering(sdk.Text("done"), nil, writes("exec"))},
+			host.Options{Mode: mode}), host.Filter{})
+		d, err = own.Explain(t.Context(), c)
+		check("explained", d, err)
+		d, _, err = own.Preview(t.Context(), c)
+		check("previewed", d, err)
 	}
 }
