@@ -2,10 +2,12 @@ package host
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -80,14 +82,59 @@ func (r *Result) Readable() []sdk.Content {
 	return r.Content
 }
 
-// Text is the text for a model: the texts of the readable content and, for a failed call, the error's message and
-// suggestion.
+// Text is the text for a model: the readable content and, for a failed call, the error's message and suggestion. The
+// text of a resource and the JSON of an unknown kind are included, a link is named, and data, such as an image, is
+// described.
 func (r *Result) Text() string {
-	lines := []string{joinTexts(r.Readable())}
+	lines := []string{textOf(r.Readable())}
 	if r.Error != nil {
 		lines = append(lines, r.Error.Message, r.Error.Suggestion)
 	}
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
+}
+
+// textOf returns one text for all parts: text parts follow each other unchanged, others have lines of their own. It
+// copies nothing when there is one text.
+func textOf(parts []sdk.Content) string {
+	if len(parts) == 1 && parts[0].Type == "text" {
+		return parts[0].Text
+	}
+	var b strings.Builder
+	afterText := true
+	for _, p := range parts {
+		text, isText := p.Text, p.Type == "text"
+		if !isText {
+			text = describe(p)
+		}
+		if b.Len() > 0 && (!isText || !afterText) && !strings.HasSuffix(b.String(), "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		afterText = isText
+	}
+	return b.String()
+}
+
+// describe describes a part that is not text; a text file is included whole.
+func describe(p sdk.Content) string {
+	kind := p.Type
+	switch p.Type {
+	case "resource":
+		kind = "file"
+	case "resource_link":
+		kind = "link"
+	}
+	words := slices.DeleteFunc([]string{kind, p.Name, p.URI, p.MIMEType}, func(s string) bool { return s == "" })
+	label := strings.Join(words, " ")
+	switch {
+	case p.Raw != nil:
+		return string(p.Raw)
+	case p.Type == "resource" && p.Data == nil:
+		return fmt.Sprintf("[%s]\n%s", label, p.Text)
+	case p.Type == "resource_link":
+		return fmt.Sprintf("[%s]", label)
+	}
+	return fmt.Sprintf("[%s, %s, which cannot be shown here]", label, textutil.Count(len(p.Data), "byte"))
 }
 
 // joinTexts copies nothing when there is one text.

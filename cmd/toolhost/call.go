@@ -1,12 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -236,6 +236,9 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 		return exitCodeOnly(r.Error)
 	}
 	g.printContent(r.Readable())
+	if slices.ContainsFunc(r.Content, func(c sdk.Content) bool { return len(c.Data) > 0 }) {
+		fmt.Fprintln(g.err, "toolhost: --format json shows the data of the result")
+	}
 	if r.Error == nil {
 		return nil
 	}
@@ -277,24 +280,18 @@ func exitCodeOnly(e *sdk.Error) error {
 	return &exitError{code: codeFor(e)}
 }
 
+// contentText is a part as a model reads it.
+func contentText(c sdk.Content) string { return (&host.Result{Content: []sdk.Content{c}}).Text() }
+
+// printContent prints each part from the beginning of a line.
 func (g *globals) printContent(parts []sdk.Content) {
 	for _, c := range parts {
-		text := c.Text
-		if c.Type != "text" {
-			text = fmt.Sprintf("[%s]", cmp.Or(join(c.Type, c.MIMEType, c.URI, size(c.Data)), "content"))
-		}
+		text := contentText(c)
 		fmt.Fprint(g.out, text)
 		if len(text) > 0 && text[len(text)-1] != '\n' {
 			fmt.Fprintln(g.out)
 		}
 	}
-}
-
-func size(data []byte) string {
-	if len(data) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d bytes, shown by --format json", len(data))
 }
 
 // join joins the non-empty words with blanks.

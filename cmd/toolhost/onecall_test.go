@@ -30,6 +30,11 @@ func addOneCallTools(p *sdk.Plugin) {
 	add(sdk.Tool{Name: "both", Hints: reads}, func() *sdk.Result {
 		return &sdk.Result{Content: []sdk.Content{sdk.TextContent("one")}, Structured: json.RawMessage(`{"n":1}`)}
 	})
+	add(sdk.Tool{Name: "parts", Hints: reads}, func() *sdk.Result {
+		return sdk.Text("one").Add(sdk.FileContent("f://t", "", nil), sdk.FileContent("f://t", "text/plain", []byte("hello")),
+			sdk.LinkContent("f://l", "log", ""), sdk.ImageContent([]byte("tiff"), "image/tiff"),
+			sdk.Content{Raw: json.RawMessage(`{"type":"new","x":1}`)})
+	})
 	add(sdk.Tool{Name: "silent", Hints: reads}, func() *sdk.Result { return &sdk.Result{} })
 	add(sdk.Tool{Name: "history", Hints: reads, Stateful: true}, func() *sdk.Result { return sdk.Text("of nothing") })
 }
@@ -64,11 +69,13 @@ func (o *oneCall) run(program, stdin string, args ...string) (code int, stdout, 
 	return code, out.String(), errs.String()
 }
 
-// A result that has only structured data is printed as JSON, for people and clients.
-func TestStructuredResultIsPrinted(t *testing.T) {
+// All of a result is printed, for people and clients: the text of a resource, and JSON where there is no text.
+func TestResultIsPrinted(t *testing.T) {
 	o := newOneCall(t, "", "")
 	for tool, want := range map[string]string{
 		"structured": "{\"n\": [1, 2.50]}\n", "blank": "{\"n\":1}\n", "both": "one\n", "silent": "",
+		"parts": "one\n[file f://t]\n[file f://t text/plain]\nhello\n[link log f://l]\n" +
+			"[image image/tiff, 4 bytes, which cannot be shown here]\n{\"type\":\"new\",\"x\":1}\n",
 	} {
 		if code, out, errs := o.run("toolhost", "", "call", "faulty__"+tool); code != exitOK || out != want {
 			t.Errorf("call %s: exit code %d, %q\n%s", tool, code, out, errs)

@@ -314,11 +314,7 @@ func (p *prompter) field(name, text string) {
 
 // preview prints what the call would do, a diff in colours.
 func (p *prompter) preview(c sdk.Content) {
-	text := c.Text
-	if text == "" {
-		text = fmt.Sprintf("[%s]", join(c.Type, c.MIMEType, c.URI, size(c.Data)))
-	}
-	lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(text, "\n")), "\n"))
+	lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(contentText(c), "\n")), "\n"))
 	fmt.Fprintf(p.out, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 }
 

@@ -83,42 +83,5 @@ func renderContent(parts []sdk.Content, accepted []string, text func(string) any
 	return out
 }
 
-// textOf returns one text for all parts: text parts follow each other unchanged, others have lines of their own.
-func textOf(parts []sdk.Content) string {
-	var b strings.Builder
-	afterText := true
-	for _, p := range parts {
-		text, isText := p.Text, p.Type == "text"
-		if !isText {
-			text = describe(p)
-		}
-		if b.Len() > 0 && (!isText || !afterText) && !strings.HasSuffix(b.String(), "\n") {
-			b.WriteByte('\n')
-		}
-		b.WriteString(text)
-		afterText = isText
-	}
-	return b.String()
-}
-
-// describe describes a part that is not text; a text file is included whole.
-func describe(p sdk.Content) string {
-	kind := p.Type
-	switch p.Type {
-	case "resource":
-		kind = "file"
-	case "resource_link":
-		kind = "link"
-	}
-	words := slices.DeleteFunc([]string{kind, p.Name, p.URI, p.MIMEType}, func(s string) bool { return s == "" })
-	label := strings.Join(words, " ")
-	switch {
-	case p.Raw != nil:
-		return string(p.Raw)
-	case p.Type == "resource" && p.Data == nil:
-		return fmt.Sprintf("[%s]\n%s", label, p.Text)
-	case p.Type == "resource_link":
-		return fmt.Sprintf("[%s]", label)
-	}
-	return fmt.Sprintf("[%s, %d bytes, which cannot be shown here]", label, len(p.Data))
-}
+// textOf returns one text for all parts, as Result.Text does.
+func textOf(parts []sdk.Content) string { return (&host.Result{Content: parts}).Text() }

@@ -37,7 +37,7 @@ func TestRenderResults(t *testing.T) {
 	t.Parallel()
 	want := map[modelapi.Format]string{
 		modelapi.FormatOpenAI: `[{"role":"tool","tool_call_id":"1","content":"<one> text"},
-			{"role":"tool","tool_call_id":"2","content":"partly\nIt broke.\nRepair it."},
+			{"role":"tool","tool_call_id":"2","content":"partly\n{png}\nIt broke.\nRepair it."},
 			{"role":"tool","tool_call_id":"3",
 				"content":"see\n[image image/png, 3 bytes, which cannot be shown here]\nand\n{tiff}\n{wav}"},
 			{"role":"tool","tool_call_id":"4","content":"{\"n\": 12345678901234567890}"},
@@ -45,7 +45,7 @@ func TestRenderResults(t *testing.T) {
 			{"role":"tool","tool_call_id":"6",
 				"content":"{file}\nhello\n{link}\n{pdf}\n{\"type\":\"new\",\"x\":1}"}]`,
 		modelapi.FormatOpenAIResponses: `[{"type":"function_call_output","call_id":"1","output":"<one> text"},
-			{"type":"function_call_output","call_id":"2","output":"partly\nIt broke.\nRepair it."},
+			{"type":"function_call_output","call_id":"2","output":"partly\n{png}\nIt broke.\nRepair it."},
 			{"type":"function_call_output","call_id":"3","output":[{"type":"input_text","text":"see"},{"type":"input_image",
 				"image_url":"data:image/png;base64,cG5n"},
 			 {"type":"input_text",
@@ -58,7 +58,7 @@ func TestRenderResults(t *testing.T) {
 				"text":"{\"type\":\"new\",\"x\":1}"}]}]`,
 		modelapi.FormatAnthropic: `{"role":"user","content":[{"type":"tool_result","tool_use_id":"1",
 			"content":[{"type":"text","text":"<one> text"}]},
-			{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"partly\nIt broke.\nRepair it."}],
+			{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"partly\n{png}\nIt broke.\nRepair it."}],
 				"is_error":true},
 			{"type":"tool_result","tool_use_id":"3","content":[{"type":"text","text":"see"},{"type":"image",
 				"source":{"type":"base64","media_type":"image/png","data":"cG5n"}},
@@ -71,7 +71,7 @@ func TestRenderResults(t *testing.T) {
 				"text":"{\"type\":\"new\",\"x\":1}"}]}]}`,
 		modelapi.FormatGemini: `{"role":"user","parts":[{"functionResponse":{"id":"1","name":"a__b",
 			"response":{"output":"<one> text"}}},
-			{"functionResponse":{"id":"2","name":"a__c","response":{"error":"partly\nIt broke.\nRepair it."}}},
+			{"functionResponse":{"id":"2","name":"a__c","response":{"error":"partly\n{png}\nIt broke.\nRepair it."}}},
 			{"functionResponse":{"id":"3","name":"a__d",
 				"response":{"output":"see\nand\n{tiff}\n{wav}"},
 			 "parts":[{"inlineData":{"mimeType":"image/png","data":"cG5n"}}]}},
@@ -95,7 +95,8 @@ func TestRenderResults(t *testing.T) {
 			 {"type":"resource","resource":{"uri":"file:///d/a.pdf","mimeType":"application/pdf","blob":"cGRm"}},{"type":"new",
 				"x":1}],"isError":false}]`,
 	}
-	described := strings.NewReplacer("{tiff}", "[image image/tiff, 4 bytes, which cannot be shown here]",
+	described := strings.NewReplacer("{png}", "[image image/png, 1 byte, which cannot be shown here]",
+		"{tiff}", "[image image/tiff, 4 bytes, which cannot be shown here]",
 		"{wav}", "[audio audio/wav, 3 bytes, which cannot be shown here]", "{file}", "[file file:///a.txt text/plain]",
 		"{pdf}", "[file file:///d/a.pdf application/pdf, 3 bytes, which cannot be shown here]",
 		"{link}", "[link the log file:///log text/plain]")

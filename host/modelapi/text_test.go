@@ -389,7 +389,8 @@ func TestRenderResultsText(t *testing.T) {
 		want    string
 	}{
 		"all kinds": {rendered, "Call 1 of 6, a__b, succeeded:\n```tool_result\n<one> text\n```\n\n" +
-			"Call 2 of 6, a__c, failed:\n```tool_result\npartly\nIt broke.\nRepair it.\n```\n\n" +
+			"Call 2 of 6, a__c, failed:\n```tool_result\npartly\n" +
+			"[image image/png, 1 byte, which cannot be shown here]\nIt broke.\nRepair it.\n```\n\n" +
 			"Call 3 of 6, a__d, succeeded:\n```tool_result\nsee\n[image image/png, 3 bytes, which cannot be shown here]\nand\n" +
 			"[image image/tiff, 4 bytes, which cannot be shown here]\n[audio audio/wav, 3 bytes, which cannot be shown " +
 			"here]\n```\n\n" +
