@@ -158,9 +158,13 @@ func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk
 	return call.Decision, call.preview, err
 }
 
-// hides reports whether a tool is not offered: the policy denies every call of it, or this host cannot run it.
+// hides reports whether a tool is not offered: the policy or the mode denies every call of it, or this host cannot run
+// it. In mode never_ask no tool is hidden: an answer that is remembered may allow it.
 func (h *snapshot) hides(t *Tool) bool {
 	if isBuiltIn(t.plugin) || h.options.SingleCall && t.Stateful { // only deferred catalogs list the built-in tool
+		return true
+	}
+	if h.options.Mode == ModePlan && planPolicy.Hides(t.query()) {
 		return true
 	}
 	p, able := h.options.Policy.(interface{ Hides(*policy.Query) bool })

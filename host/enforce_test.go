@@ -130,6 +130,26 @@ func TestDeniedToolsAreNotListed(t *testing.T) {
 	diff(t, []string{"test__d"}, names(tools))
 }
 
+// Plan mode denies what does not read. A shell stays listed: its commands may read.
+func TestToolsAreListedByMode(t *testing.T) {
+	t.Parallel()
+	shell := toolWith("exec", func(d *sdk.Tool) { d.Category = "shell" })
+	foreign := toolWith("fetch", func(d *sdk.Tool) { d.Hints.ReadOnly, d.ForeignHints = sdk.Yes, true })
+	look := toolWith("look", func(d *sdk.Tool) { d.Hints.ReadOnly = sdk.Yes })
+	all := []string{"test__exec", "test__fetch", "test__look", "test__run"}
+	for mode, want := range map[host.Mode][]string{host.ModeAsk: all, host.ModeAutoEdit: all, host.ModeNeverAsk: all,
+		host.ModePlan: {"test__exec", "test__look"}} {
+		h := single(t, echoing(shell, foreign, look, writes("run")), host.Options{Mode: mode})
+		tools, problems := h.Tools(t.Context())
+		if got := names(tools); !slices.Equal(got, want) || len(problems) > 0 {
+			t.Errorf("in mode %s: %v, %v; want %v", mode, got, problems, want)
+		}
+		if mode == host.ModePlan {
+			failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
+		}
+	}
+}
+
 // Catastrophic commands are denied whatever rules, modes and people allow, in every argument that holds a command.
 func TestFloor(t *testing.T) {
 	t.Parallel()
