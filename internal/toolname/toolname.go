@@ -14,6 +14,15 @@ type Rule struct {
 	Lower bool // letters of names that do not fit become small ones
 }
 
+// Limit is the most bytes of a tool's name beside that of its plugin: a full name has at most 64. Without a plugin's
+// name, as in a test, it leaves room for most.
+func Limit(plugin string) int {
+	if plugin == "" {
+		return 40
+	}
+	return max(31, min(61, 64-len("__")-len(plugin)))
+}
+
 var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Fit makes a tool name of any text, which stays unchanged where it fits. It depends on the text alone, so that no

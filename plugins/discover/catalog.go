@@ -251,8 +251,7 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	return nil
 }
 
-// toolNames leave room for the plugin's name in front.
-var toolNames = toolname.Rule{Max: 40, Lower: true}
+var toolNames = toolname.Rule{Max: toolname.Limit(sdk.Instance()), Lower: true}
 
 // paramsSchema returns the schema that params are short for: no other arguments, all required but those with a
 // question noteChange.

@@ -56,14 +56,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestFullNamesHave64Characters(t *testing.T) {
-	for instance, want := range map[string]int{"": 40, "a": 61, "github": 56, strings.Repeat("p", 31): 31} {
-		if got := nameLimit(instance); got != want || instance != "" && len(instance)+2+got > 64 {
-			t.Errorf("%q leaves %d", instance, got)
-		}
-	}
-}
-
 func TestToolsOfOneName(t *testing.T) {
 	c := catalogOf(t, "["+strings.Join([]string{tool("do it", ""), tool("do_it", ""), tool("do.it", ""), tool("DO_IT", ""),
 		tool("echo", ""), tool("echo", `"description":"another"`)}, ",")+"]", selection{})

@@ -5,15 +5,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// toolNames leave room for the plugin's name in front: a full name has at most 64 characters.
-var toolNames = toolname.Rule{Max: nameLimit(sdk.Instance())}
-
-func nameLimit(instance string) int {
-	if instance == "" {
-		return 40
-	}
-	return max(31, min(61, 64-len("__")-len(instance)))
-}
+var toolNames = toolname.Rule{Max: toolname.Limit(sdk.Instance())}
 
 // matches reports whether a name fits a pattern, in which * stands for any text and ? for one character.
 func matches(pattern, name string) bool {
