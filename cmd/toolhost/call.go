@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,13 @@ func newCall(g *globals) *cobra.Command {
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
-		RunE:              func(cmd *cobra.Command, args []string) error { return g.call(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			timeout, err := f.wait()
+			if err != nil {
+				return err
+			}
+			return g.printFailure(g.call(cmd.Context(), args, timeout, f), args[0], f)
+		},
 	}
 	chooseFormat(cmd, &f.format, "%s", "text", "json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
@@ -158,12 +165,8 @@ func (f callFlags) wait() (time.Duration, error) {
 	return d, nil
 }
 
-func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
+func (g *globals) call(ctx context.Context, args []string, timeout time.Duration, f callFlags) error {
 	f.words = args[1:]
-	timeout, err := f.wait()
-	if err != nil {
-		return err
-	}
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
 		return err
@@ -245,11 +248,20 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool) + quotingAdvice(r.Error, f.words)}
 }
 
+// printFailure prints a result for programs where there is none, since no host has answered the call.
+func (g *globals) printFailure(err error, tool string, f callFlags) error {
+	if err == nil || err.Error() == "" || !f.stream && f.format != "json" {
+		return err
+	}
+	r := &host.Result{CallID: rand.Text(), Tool: tool, Status: host.StatusError, Error: g.asData(err)}
+	return errors.Join(err, json.NewEncoder(g.out).Encode(r))
+}
+
 // resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.
 func resolved(ctx context.Context, s *bootstrap.Instance, name string) (string, error) {
 	tool, err := s.Catalog().Resolve(ctx, name)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		return "", &exitError{codeFor(e), listed(e, name)}
+		return "", newRefusal(e, listed(e, name))
 	}
 	return tool, err
 }

@@ -39,7 +39,9 @@ func argumentsInWords(tool string, schema json.RawMessage, words []string) (json
 		listed: map[string]bool{}}
 	for _, word := range words {
 		if err := r.word(word); err != nil {
-			return nil, &exitError{exitUsage, fmt.Sprintf("%s\n  `toolhost call %s --help` shows the arguments.", err, tool)}
+			e := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: err.Error() + "; nothing was run",
+				Suggestion: fmt.Sprintf("`toolhost call %s --help` shows the arguments.", tool), Outcome: sdk.OutcomeNotSent}
+			return nil, newRefusal(e, describe(e))
 		}
 	}
 	var out bytes.Buffer

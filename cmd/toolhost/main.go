@@ -162,6 +162,37 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.text }
 
+// A refusal is an exitError of a call that no host has answered, with the error that programs read.
+type refusal struct {
+	*exitError
+	is *sdk.Error
+}
+
+func newRefusal(e *sdk.Error, text string) error { return &refusal{&exitError{codeFor(e), text}, e} }
+
+// Unwrap returns both errors.
+func (r *refusal) Unwrap() []error { return []error{r.exitError, r.is} }
+
+// asData is an error of a command as programs read it.
+func (g *globals) asData(err error) *sdk.Error {
+	if e, is := errors.AsType[*sdk.Error](err); is {
+		return e
+	}
+	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "NoHost", Message: clean(g.hide(err.Error())),
+		Outcome: sdk.OutcomeNotSent}
+	switch exitCode(err) {
+	case exitUsage:
+		e.Name, e.Suggestion = "InvalidConfiguration", "`toolhost validate` checks the configuration."
+	case exitDenied:
+		e.Code, e.Name = sdk.CodeDenied, "NotTrusted"
+	case exitTimeout:
+		e.Code, e.Name = sdk.CodeTimeout, "Timeout"
+	case exitInterrupted:
+		e.Code, e.Name = sdk.CodeCanceled, "Interrupted"
+	}
+	return e
+}
+
 // exitCode: an error without a code of its own is one of usage or configuration.
 func exitCode(err error) int {
 	if err == nil {

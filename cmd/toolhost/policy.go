@@ -40,7 +40,11 @@ func newExplain(g *globals) *cobra.Command {
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.explainCall(cmd.Context(), args, format, profile)
+			err := g.explainCall(cmd.Context(), args, format, profile)
+			if err == nil || format != "json" {
+				return err
+			}
+			return errors.Join(err, json.NewEncoder(g.out).Encode(map[string]*sdk.Error{"error": g.asData(err)}))
 		},
 	}
 	chooseFormat(cmd, &format, "%s", "text", "json")
@@ -82,7 +86,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return &bootstrap.UntrustedError{Path: s.Config().Path} // so the tool's definition is not known
 	} else if coded {
-		return &exitError{codeFor(e), listed(e, tool) + quotingAdvice(e, args[1:])}
+		return newRefusal(e, listed(e, tool)+quotingAdvice(e, args[1:]))
 	} else if err != nil {
 		return err
 	}

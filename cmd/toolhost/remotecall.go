@@ -188,6 +188,8 @@ func lostCall(ctx context.Context, err error, accepted bool) error {
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping
 		return errNoHost
 	}
-	return &exitError{exitUnavailable, "the running host was lost during the call\n" +
-		"  It is not known whether the call has done its work, or a part: check before you repeat it."}
+	e := &sdk.Error{Code: sdk.CodePluginCrashed, Name: "HostLost", Message: "the running host was lost during the call",
+		Suggestion: "It is not known whether the call has done its work, or a part: check before you repeat it.",
+		Outcome:    sdk.OutcomeUnknown}
+	return newRefusal(e, e.Message+"\n  "+e.Suggestion)
 }
