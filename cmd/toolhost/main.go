@@ -76,6 +76,9 @@ func newRoot(t *terminal) *cobra.Command {
 		},
 	}
 	g.flags(root, t)
+	root.Version = version // the flag is cobra's, without its -v
+	root.Flags().Bool("version", false, "print the version")
+	root.SetVersionTemplate(versionLine())
 	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g),
 		newDoctor(g), newMCP(g), newServe(g), newAudit(g), newHistory(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)

@@ -25,6 +25,10 @@ func installedVersion(version string, info *debug.BuildInfo) string {
 	return version
 }
 
+func versionLine() string {
+	return fmt.Sprintf("toolhost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -41,7 +45,7 @@ func newVersion(g *globals) *cobra.Command {
 					Protocol uint   `json:"plugin_protocol"`
 				}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, wire.ProtocolVersion})
 			}
-			fmt.Fprintf(g.out, "toolhost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprint(g.out, versionLine())
 			return nil
 		},
 	}
