@@ -60,11 +60,14 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 	}
 }
 
-// shownLimit has four digits of a limit: a caller may have taken some of the time that its user gave, such as to list
-// the tools.
+// shownLimit has four digits of a limit, three of one below a second: a caller may have taken some of the time that its
+// user gave, such as to list the tools.
 func shownLimit(limit time.Duration) time.Duration {
-	digit := time.Duration(1)
-	for limit/digit >= 10_000 {
+	digit, most := time.Duration(1), time.Duration(10_000)
+	if limit < time.Second {
+		most = 1000
+	}
+	for limit/digit >= most {
 		digit *= 10
 	}
 	return limit.Round(digit)

@@ -174,7 +174,7 @@ func TestNoTelemetryCostsNothing(t *testing.T) {
 func TestShownLimits(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]string{
-		1_999_512_087: "2s", 3_999_996_987: "4s", 2 * time.Second: "2s", 1234 * time.Millisecond: "1.234s",
+		1_999_512_087: "2s", 999_812_345: "1s", 299_912_345: "300ms", 3_999_996_987: "4s", 2 * time.Second: "2s", 1234 * time.Millisecond: "1.234s",
 		300 * time.Millisecond: "300ms", 90 * time.Second: "1m30s", time.Hour: "1h0m0s", 1700_345_678: "1.7s", 1: "1ns",
 	} {
 		if got := shownLimit(limit).String(); got != want {
