@@ -80,6 +80,7 @@ type Host struct {
 	mu        sync.Mutex // held to begin a call, to change the snapshot, and to end base
 	base      context.Context
 	end       context.CancelFunc
+	close     func() error   // once
 	running   sync.WaitGroup // calls and watches
 	contexts  map[*callctx.Context]struct{}
 	watches   map[string]watch // by plugin
@@ -97,6 +98,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h.base, h.end = context.WithCancel(context.Background())
+	h.close = sync.OnceValue(h.closeAll)
 	h.change(first)
 	return h, nil
 }
@@ -273,18 +275,16 @@ func (h *Host) leave(c *callctx.Context) {
 const closeGrace = 5 * time.Second
 
 // Close refuses further calls, cancels the running ones, and then closes all plugins. It waits at most five seconds
-// for calls to return. Closing again does nothing.
-func (h *Host) Close() error {
+// for calls to return. Closing again waits for the same end, and returns the same error.
+func (h *Host) Close() error { return h.close() }
+
+func (h *Host) closeAll() error {
 	h.mu.Lock()
-	first := h.base.Err() == nil
 	h.end()
 	for c := range h.contexts {
 		c.Cancel()
 	}
 	h.mu.Unlock()
-	if !first {
-		return nil
-	}
 	defer h.now.Load().instruments.replaceWith(nil)
 	ended := make(chan struct{})
 	go func() { h.running.Wait(); close(ended) }()

@@ -118,9 +118,15 @@ func TestCloseReportsFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Close(); err == nil || err.Error() != `closing plugin "bad": it bites` {
-		t.Errorf("error %v", err)
+	var closers sync.WaitGroup
+	for range 4 { // all wait for the same end
+		closers.Go(func() {
+			if err := h.Close(); err == nil || err.Error() != `closing plugin "bad": it bites` || good.closed.Load() != 1 {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
+	closers.Wait()
 	if good.closed.Load() != 1 {
 		t.Error("the other plugin is not closed")
 	}

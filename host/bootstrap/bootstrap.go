@@ -120,6 +120,7 @@ type Instance struct {
 	logs       *pluginlog.Store
 	supervisor *supervise.Supervisor
 	host       *host.Host
+	close      func() error // once
 
 	traces  trace.TracerProvider
 	metrics metric.MeterProvider
@@ -183,6 +184,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		return nil, fmt.Errorf("%w: %w", ErrNoWorkdir, err)
 	}
 	i := &Instance{options: o, redactor: c.redactor, logs: keepLogs(o)}
+	i.close = sync.OnceValue(i.closeAll)
 	o.Logger = c.redactor.logger(i.logs.Over(o.Logger))
 	i.options.Logger = o.Logger
 	defer func() {
@@ -270,8 +272,11 @@ func (i *Instance) Plugins() *Plugins { return i.current.Load().Plugins }
 // Processes are the plugins in use, in the order of the configuration.
 func (i *Instance) Processes() []*supervise.Process { return slices.Clone(i.current.Load().processes) }
 
-// Close ends all calls and plugins, and finishes the record.
-func (i *Instance) Close() error {
+// Close ends all calls and plugins, and finishes the record. Closing again waits for the same end, and returns the
+// same error.
+func (i *Instance) Close() error { return i.close() }
+
+func (i *Instance) closeAll() error {
 	var err error
 	if i.host != nil {
 		err = i.host.Close()

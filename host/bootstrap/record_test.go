@@ -50,6 +50,26 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	}
 }
 
+// Each Close waits for the same end, also of an instance with a record.
+func TestCloseAgain(t *testing.T) {
+	i, err := Open(t.Context(), Options{Config: "config.hcl", TrustNamed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var closers sync.WaitGroup
+	for range 3 {
+		closers.Go(func() {
+			if err := i.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := i.supervisor.Add(supervise.Spec{Name: "late", Command: []string{"x"}}); err == nil || !i.record.closing() {
+				t.Error("closing again returned before the end")
+			}
+		})
+	}
+	closers.Wait()
+}
+
 // However many starts and ends of plugins are still to be written, closing a record that another process holds takes
 // the time of two attempts at most: the running one, and the one that finds that the record is being closed.
 func TestRecordHeldByAnotherProcessIsClosed(t *testing.T) {

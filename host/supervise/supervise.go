@@ -87,6 +87,7 @@ type Supervisor struct {
 
 	reductions reductions
 
+	close     func() error // once
 	mu        sync.Mutex
 	closed    bool
 	processes []*Process
@@ -140,6 +141,7 @@ func New(o Options) (*Supervisor, error) {
 	if s.onReduced == nil {
 		s.onReduced = s.logReduced
 	}
+	s.close = sync.OnceValue(s.closeAll)
 	return s, nil
 }
 
@@ -186,15 +188,15 @@ func (s *Supervisor) Processes() []*Process {
 
 // Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It spends at most
 // two seconds on storing what it knows of plugins in the cache, and as long on removing files that plugins have left;
-// an error reports that some are left for the next host to remove. Closing again does nothing.
-func (s *Supervisor) Close() error {
+// an error reports that some are left for the next host to remove. Closing again waits for the same end, and
+// returns the same error.
+func (s *Supervisor) Close() error { return s.close() }
+
+func (s *Supervisor) closeAll() error {
 	s.mu.Lock()
-	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.removing)), s.closed
+	processes := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.removing))
 	s.closed = true
 	s.mu.Unlock()
-	if again {
-		return nil
-	}
 	var wg sync.WaitGroup
 	for _, p := range processes {
 		wg.Go(func() { _ = p.Close() })
