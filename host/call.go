@@ -75,7 +75,9 @@ type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 // before it calls next take effect: another Tool is looked up and is subject to its own catalog, rules and limits;
 // Arguments are checked. A middleware may not set ID, Definition or Decision, nor pass on another Call: such a call
 // is refused. What it sets afterwards changes neither the result nor the record. If it calls next again, an approval of
-// the first time holds only if nothing ran and nothing that a person was shown has changed.
+// the first time holds only if nothing ran and nothing that a person was shown has changed. One next of a call runs at
+// a time. When the outermost middleware returns, next is canceled in other goroutines, whatever context it was given,
+// and the host waits for its end: no call runs on after its result.
 type Middleware func(next CallFunc) CallFunc
 
 // wrap puts the middlewares around f, the first outermost.
@@ -126,6 +128,7 @@ type callState struct {
 	shown        *Tool           // the Definition last given to middleware
 	decision     policy.Decision // the Decision last given to middleware
 	failedLookup failedLookup    // of the lookup for middleware
+	passes       passes
 
 	events   sync.Mutex // held while the caller receives an event
 	progress int        // of the last status

@@ -5,9 +5,12 @@ import (
 	"context"
 	"reflect"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -25,7 +28,8 @@ func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {
 			given.Arguments = object
 		}
 		given.Arguments = bytes.Clone(given.Arguments)
-		c.shown = given.Definition
+		c.shown, c.passes.turn = given.Definition, make(chan struct{}, 1)
+		defer c.passes.end()
 		return next(context.WithValue(ctx, stateKey{}, c.callState), &given)
 	}
 }
@@ -61,7 +65,16 @@ func (h *snapshot) findForMiddleware(ctx context.Context, c *Call) *Tool {
 // middleware take effect, except those that would make the record untrue.
 func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if e := h.checkMiddleware(ctx, c); e != nil {
+		if given, known := ctx.Value(stateKey{}).(*callState); c.callState == nil || known && given != c.callState {
+			return nil, errOtherCall()
+		}
+		pass, e := c.passes.begin(ctx)
+		if e != nil {
+			return nil, e
+		}
+		defer func() { <-c.passes.turn }()
+		defer pass.Cancel()
+		if e := h.checkMiddleware(pass, c); e != nil {
 			return nil, e
 		}
 		own := *c
@@ -73,7 +86,7 @@ func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 			c.ran, c.shown, c.decision = &own, own.Definition, own.Decision
 			c.Definition, c.Decision, c.Arguments = own.Definition, own.Decision, bytes.Clone(own.Arguments)
 		}()
-		return next(ctx, &own)
+		return next(pass, &own)
 	}
 }
 
@@ -86,26 +99,72 @@ func (c *Call) forgetEarlierRun() {
 	}
 }
 
+// passes are the runs of what is behind the middleware: one at a time, and none after the middleware has returned. It
+// may call next in a goroutine that it does not wait for.
+type passes struct {
+	turn chan struct{} // holds a token while one runs
+
+	mu      sync.Mutex
+	over    bool
+	running *callctx.Context // of the last one
+}
+
+// begin waits for the end of another pass. The caller takes the token back.
+func (p *passes) begin(ctx context.Context) (*callctx.Context, *sdk.Error) {
+	select {
+	case p.turn <- struct{}{}:
+	default:
+		select {
+		case p.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, notBegun(ctx, "while an earlier next of its middleware ran")
+		}
+	}
+	own := &callctx.Context{}
+	own.Init(ctx, time.Time{})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		<-p.turn
+		return nil, errOtherCall()
+	}
+	p.running = own
+	return own, nil
+}
+
+// end cancels the running pass, and waits for it.
+func (p *passes) end() {
+	p.mu.Lock()
+	p.over = true
+	if p.running != nil {
+		p.running.Cancel()
+	}
+	p.mu.Unlock()
+	p.turn <- struct{}{}
+	<-p.turn
+}
+
+func badMiddleware(what, suggestion string) *sdk.Error {
+	e := fail(sdk.CodeInternal, "BadMiddleware", "a middleware of this host (Options.Middleware) %s; nothing was run", what)
+	e.Suggestion = suggestion
+	return e
+}
+
+func errOtherCall() *sdk.Error {
+	return badMiddleware("passed on another Call than it was given, or one that has ended",
+		"Change the fields of the Call that it is given.")
+}
+
 // checkMiddleware refuses changes that a middleware may not make.
 func (h *snapshot) checkMiddleware(ctx context.Context, c *Call) *sdk.Error {
-	refuse := func(what, suggestion string) *sdk.Error {
-		e := fail(sdk.CodeInternal, "BadMiddleware", "a middleware of this host (Options.Middleware) %s; nothing was run",
-			what)
-		e.Suggestion = suggestion
-		return e
-	}
-	given, known := ctx.Value(stateKey{}).(*callState)
 	switch {
-	case c.callState == nil || c.ended || known && given != c.callState:
-		return refuse("passed on another Call than it was given, or one that has ended",
-			"Change the fields of the Call that it is given.")
 	case c.ID != c.id:
-		return refuse("changed the ID of a call, by which its caller knows the result", "Do not change ID.")
+		return badMiddleware("changed the ID of a call, by which its caller knows the result", "Do not change ID.")
 	case !reflect.DeepEqual(c.Decision, c.decision):
-		return refuse("set the Decision of a call, which is the policy's",
+		return badMiddleware("set the Decision of a call, which is the policy's",
 			"Return an error to refuse a call; to allow one, add a rule.")
 	case c.Definition != nil && c.Definition != c.shown && c.Definition != h.findForMiddleware(ctx, c):
-		return refuse("set the Definition of a call", "Set Tool: the host looks it up.")
+		return badMiddleware("set the Definition of a call", "Set Tool: the host looks it up.")
 	}
 	return nil
 }

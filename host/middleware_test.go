@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
@@ -213,6 +216,71 @@ func TestSecondTryListsAgain(t *testing.T) {
 		}
 	}
 	succeeded(t, single(t, p, host.Options{Middleware: []host.Middleware{again}}).Call(t.Context(), call("test__run", "")))
+}
+
+// A middleware that gives up while next runs in another goroutine ends it: no call runs after its result, and none runs
+// that is reported as not sent.
+func TestMiddlewareThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	for name, detach := range map[string]func(context.Context) context.Context{
+		"with the context of the call": func(ctx context.Context) context.Context { return ctx },
+		"with another one":             context.WithoutCancel,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun := make(chan struct{}, 3)
+			p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+				begun <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+			var late []<-chan error
+			var mu sync.Mutex
+			entered := make(chan struct{}, 3)
+			givesUp := func(next host.CallFunc) host.CallFunc {
+				return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+					ended := make(chan error, 1)
+					mu.Lock()
+					late = append(late, ended)
+					first := len(late) == 1
+					mu.Unlock()
+					go func() {
+						_, err := next(detach(ctx), c)
+						ended <- err
+					}()
+					if first {
+						<-begun
+						<-entered
+						<-entered
+					} else {
+						entered <- struct{}{}
+					}
+					return nil, context.DeadlineExceeded
+				}
+			}
+			h := single(t, p, host.Options{Middleware: []host.Middleware{givesUp},
+				Plugins: map[string]host.PluginOptions{"test": {Limits: host.Limits{Concurrency: 1}}}})
+			var calls sync.WaitGroup
+			var ran atomic.Int64
+			for range 3 {
+				calls.Go(func() {
+					e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeTimeout)
+					if e.Outcome != sdk.OutcomeNotSent {
+						ran.Add(1)
+					}
+				})
+			}
+			calls.Wait()
+			for _, ended := range late {
+				if err := await(t, 10*time.Second, "the end of next", ended); err == nil {
+					t.Error("next succeeded after its middleware had returned")
+				}
+			}
+			if ran.Load() != p.called.Load() {
+				t.Errorf("%d calls ran, %d of them reported", p.called.Load(), ran.Load())
+			}
+		})
+	}
 }
 
 func TestMiddlewareRefuses(t *testing.T) {
