@@ -243,11 +243,15 @@ func newCall(id, name, args value) ([]host.Call, error) {
 	return []host.Call{c}, nil
 }
 
-// truncateBlank marks the last call if its arguments are blank: the message ended before they came. If it ended later,
-// their text shows it.
-func truncateBlank(calls []host.Call, reason string) []host.Call {
-	if n := len(calls); n > 0 && arguments.IsBlank(calls[n-1].Arguments) {
+// truncateLast marks the last call of a message that was cut off if its arguments may not have come. If the message
+// ended later, their text shows it.
+func truncateLast(calls []host.Call, reason string) []host.Call {
+	if n := len(calls); n > 0 && mayLackArguments(calls[n-1].Arguments) {
 		calls[n-1].StopReason = reason
 	}
 	return calls
 }
+
+// mayLackArguments reports whether the arguments of a call in which a message ended may not have come: they are blank,
+// or {}, which may stand for them.
+func mayLackArguments(text []byte) bool { return arguments.IsBlank(text) || isEmptyObject(text) }

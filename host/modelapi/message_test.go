@@ -354,9 +354,20 @@ func TestCutOffCallIsRefused(t *testing.T) {
 		"chat, in the arguments": {modelapi.FormatOpenAI, `{"choices":[{"finish_reason":"length","message":{"tool_calls":[
 			{"id":"1","function":{"name":"p__a","arguments":"{\"a\":"}}]}}]}`, []bool{true}},
 		"chat, after the arguments": {modelapi.FormatOpenAI, `{"choices":[{"finish_reason":"length","message":{"tool_calls":[
-			{"id":"1","function":{"name":"p__a","arguments":"{}"}}]}}]}`, []bool{false}},
+			{"id":"1","function":{"name":"p__a","arguments":"{}"}}]}}]}`, []bool{true}},
+		"chat, with arguments": {modelapi.FormatOpenAI, `{"choices":[{"finish_reason":"length","message":{"tool_calls":[
+			{"id":"1","function":{"name":"p__a","arguments":"{\"a\":1}"}}]}}]}`, []bool{false}},
 		"chat, good": {modelapi.FormatOpenAI, `{"choices":[{"finish_reason":"tool_calls","message":{"tool_calls":[
 			{"id":"1","function":{"name":"p__a","arguments":""}}]}}]}`, []bool{false}},
+		"response item with {}": {modelapi.FormatOpenAIResponses,
+			`{"status":"incomplete","output":[{"type":"function_call","call_id":"1","name":"p__a","arguments":"{}",
+			"status":"incomplete"}]}`, []bool{true}},
+		"response, its items have no status": {modelapi.FormatOpenAIResponses,
+			`{"status":"incomplete","output":[{"type":"function_call","call_id":"1","name":"p__a","arguments":"{}"},
+			{"type":"function_call","call_id":"2","name":"p__a","arguments":"{}"}]}`, []bool{false, true}},
+		"response, its last item is complete": {modelapi.FormatOpenAIResponses,
+			`{"status":"incomplete","output":[{"type":"function_call","call_id":"1","name":"p__a","arguments":"{}",
+			"status":"completed"}]}`, []bool{false}},
 		"response item": {modelapi.FormatOpenAIResponses,
 			`{"output":[{"type":"function_call","call_id":"1","name":"p__a","arguments":"","status":"completed"},
 			{"type":"function_call","call_id":"2","name":"p__a","arguments":"","status":"incomplete"}]}`, []bool{false, true}},

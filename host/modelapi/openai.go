@@ -66,7 +66,7 @@ func openAICalls(v value) ([]host.Call, error) {
 		return o.member("choices").first(openAICalls)
 	case o.has("message"):
 		calls, err := openAICalls(o.member("message"))
-		return truncateBlank(calls, o.truncation("finish_reason", chatEnds)), err
+		return truncateLast(calls, o.truncation("finish_reason", chatEnds)), err
 	case o.has("tool_calls"):
 		return o.member("tool_calls").each(openAICall)
 	case o.has("function_call"): // of older servers: one call, without id

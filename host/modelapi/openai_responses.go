@@ -28,7 +28,7 @@ var openAIResponses = vendor{
 // responsesEnds is the status of a complete item.
 var responsesEnds = []string{"completed"}
 
-// responsesCalls reads a response, its output, or items of that.
+// responsesCalls reads a response, its output, or items of that. An item without a status has that of the response.
 func responsesCalls(v value) ([]host.Call, error) {
 	if v.isArray() {
 		return v.each(responsesCalls)
@@ -38,10 +38,17 @@ func responsesCalls(v value) ([]host.Call, error) {
 	case err != nil:
 		return nil, err
 	case o.has("output") && !o.has("call_id"):
-		return o.member("output").each(responsesCalls)
+		calls, err := o.member("output").each(responsesCalls)
+		items, _ := o.member("output").items()
+		if n := len(items); n > 0 {
+			if last, err := items[n-1].object(); err == nil && last.is("type", "function_call") && !last.has("status") {
+				calls = truncateLast(calls, o.truncation("status", responsesEnds))
+			}
+		}
+		return calls, err
 	case o.is("type", "function_call"):
 		calls, err := newCall(o.member("call_id", "id"), o.member("name"), o.member("arguments"))
-		return truncateBlank(calls, o.truncation("status", responsesEnds)), err
+		return truncateLast(calls, o.truncation("status", responsesEnds)), err
 	}
 	return nil, o.requireOne("type", "output")
 }

@@ -127,13 +127,12 @@ func (c *partialCall) finish() {
 	}
 }
 
-// truncate ends a call in which the message ended: it is complete if its object is closed and not empty, since {} may
-// stand for arguments that did not come.
+// truncate ends a call in which the message ended: it is complete if its object is closed and has arguments.
 func (c *partialCall) truncate(why string) {
 	text := c.text.best(true).text
 	switch {
 	case !c.isOpen():
-	case c.isClosed() && !isEmptyObject(text):
+	case c.isClosed() && !mayLackArguments(text):
 		c.finish()
 	case c.tool() == "":
 		c.fail("TruncatedCall", "has no tool's name: %s", why)
