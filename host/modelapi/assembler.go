@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,7 @@ func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 		err = a.vendor.stream(a, chunk)
 	case len(chunk) > maxChunk:
 		err = fmt.Errorf("a chunk of the stream has %d bytes, at most %d are read", len(chunk), maxChunk)
-	case !arguments.IsBlank(chunk) && string(chunk) != "[DONE]":
+	case !arguments.IsBlank(chunk) && string(bytes.Trim(chunk, arguments.Whitespace)) != "[DONE]":
 		err = a.vendor.stream(a, chunk)
 	}
 	if err != nil {

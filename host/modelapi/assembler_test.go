@@ -139,6 +139,18 @@ func chat(index int, id, name, arguments string) []byte {
 	return out
 }
 
+// Some servers write white space around the end of the stream.
+func TestEndOfAStreamMayHaveSpace(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"[DONE]", " [DONE]", "[DONE]\r\n"} {
+		a := assembler(t, modelapi.FormatOpenAI)
+		add(t, a, chat(0, "call_a", "a__b", `{"x":1}`), []byte(end))
+		if a.End(); len(a.Calls()) != 1 {
+			t.Errorf("%q: %d calls", end, len(a.Calls()))
+		}
+	}
+}
+
 const chatStop = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
 
 func add(t rapid.TB, a *modelapi.Assembler, chunks ...[]byte) (last []modelapi.CallState) {
