@@ -34,8 +34,9 @@ func newID() string { return madeID + rand.Text() }
 // skipped. FormatMCP reads the params of tools/call or the whole request, FormatText plain text.
 //
 // A call without an id gets one; two calls with the same id are an error. Arguments are not checked, which is left to
-// Host.Call, and keep their bytes, so that numbers stay exact; those written as a JSON string are its text. A call in
-// which the message ends has host.Call.StopReason set. An error says where the message differs from the format.
+// Host.Call, and keep their bytes, so that numbers stay exact; those written as a JSON string are its text. Invalid
+// Unicode, such as half a surrogate pair, is refused in arguments only, by Host.Call. A call in which the message ends
+// has host.Call.StopReason set. An error says where the message differs from the format.
 func ParseCalls(f Format, message []byte) ([]host.Call, error) {
 	v, err := f.vendor()
 	if err != nil {
@@ -75,7 +76,7 @@ func checkMessage(f Format, message []byte) error {
 	case arguments.IsBlank(message):
 		return errors.New("is empty")
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(message)) // refuses duplicate keys and invalid UTF-8
+	d := jsontext.NewDecoder(bytes.NewBuffer(message), jsontext.AllowInvalidUTF8(true)) // refuses duplicate keys
 	for {
 		_, err := d.ReadToken()
 		switch {
@@ -237,8 +238,8 @@ func newCall(id, name, args value) ([]host.Call, error) {
 	if !args.isMissing() {
 		c.Arguments = args.raw
 	}
-	if text, err := args.text(); err == nil {
-		c.Arguments = []byte(text)
+	if text, err := jsontext.AppendUnquote(nil, args.raw); err == nil { // else no string, or one that Host.Call refuses
+		c.Arguments = text
 	}
 	return []host.Call{c}, nil
 }

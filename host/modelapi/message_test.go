@@ -330,6 +330,32 @@ func FuzzParseCalls(f *testing.F) {
 	})
 }
 
+// Half a surrogate pair, which models write, is a mistake in arguments only: the other calls of the message run.
+func TestInvalidUnicode(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		format  modelapi.Format
+		message string
+		refused []bool
+	}{
+		"chat": {modelapi.FormatOpenAI, `{"content":"\ud83d half","tool_calls":[
+			{"id":"1","function":{"name":"p__a","arguments":"{}"}},
+			{"id":"2","function":{"name":"p__a","arguments":"{\"a\":\"\ud83d\"}"}},
+			{"id":"3","function":{"name":"p__a","arguments":"{\"a\":\"\\ud83d\"}"}}]}`, []bool{false, true, true}},
+		"claude": {modelapi.FormatAnthropic, `[{"type":"text","text":"\ud83d half"},
+			{"type":"tool_use","id":"1","name":"p__a","input":{}},
+			{"type":"tool_use","id":"2","name":"p__a","input":{"a":"\ud83d"}}]`, []bool{false, true}},
+		"bytes": {modelapi.FormatGemini, `{"parts":[{"text":"` + "\xff" + `"},{"functionCall":{"id":"1","name":"p__a"}},
+			{"functionCall":{"id":"2","name":"p__a","args":{"a":"` + "\xff" + `"}}}]}`, []bool{false, true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refuses(t, c.format, c.message, c.refused)
+		})
+	}
+}
+
 // A message that was cut off in a call may have it with {} or incomplete arguments. Such a call is never run; the
 // ones before it are.
 func TestCutOffCallIsRefused(t *testing.T) {
@@ -375,17 +401,23 @@ func TestCutOffCallIsRefused(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := doer(t)
-			calls, err := modelapi.ParseCalls(c.format, []byte(c.message))
-			if err != nil || len(calls) != len(c.refused) {
-				t.Fatal(calls, err)
-			}
-			for i, call := range calls {
-				r := h.Call(t.Context(), call)
-				if refused := r.Error != nil; refused != c.refused[i] || refused && r.Error.Code != sdk.CodeInvalidArgs {
-					t.Errorf("call %d: %v", i, r.Error)
-				}
-			}
+			refuses(t, c.format, c.message, c.refused)
 		})
+	}
+}
+
+// refuses checks which calls of a message a host refuses.
+func refuses(t *testing.T, f modelapi.Format, message string, want []bool) {
+	t.Helper()
+	h := doer(t)
+	calls, err := modelapi.ParseCalls(f, []byte(message))
+	if err != nil || len(calls) != len(want) {
+		t.Fatal(calls, err)
+	}
+	for i, call := range calls {
+		r := h.Call(t.Context(), call)
+		if refused := r.Error != nil; refused != want[i] || refused && r.Error.Code != sdk.CodeInvalidArgs {
+			t.Errorf("call %d: %v", i, r.Error)
+		}
 	}
 }
