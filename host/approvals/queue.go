@@ -12,12 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/feed"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -141,8 +143,11 @@ type Options struct {
 	MaxWaiting int
 	// MaxBytes is how many bytes they may have together, with arguments and previews. Zero is 64 MiB.
 	MaxBytes int
-	// Notify is called with each question when it begins to wait and when it ends. It must not block.
+	// Notify is called with each question when it begins to wait and when it ends, one after the other and in order. It
+	// must not block. It may use the queue.
 	Notify func(*Question)
+	// Logger receives panics of Notify; nil is slog's default.
+	Logger *slog.Logger
 }
 
 const (
@@ -166,11 +171,14 @@ type Queue struct {
 	ended   map[string]Outcome // of the last maxEnded questions
 	order   []string           // their ids, the oldest first
 	changes feed.Feed[*Question]
+	untold  []*Question // what Notify has not been called with yet
+	telling bool        // it is being called
 }
 
 // New returns an empty queue.
 func New(o Options) *Queue {
 	o.MaxWaiting, o.MaxBytes = cmp.Or(o.MaxWaiting, defaultWaiting), cmp.Or(o.MaxBytes, defaultBytes)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	q := &Queue{options: o, waiting: map[string]*Question{}, ended: map[string]Outcome{}}
 	q.stopping, q.stop = context.WithCancel(context.Background())
 	return q
@@ -217,7 +225,9 @@ func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 	if question.Hash, question.size, err = hashOf(question); err != nil {
 		return Answer{}, err
 	}
-	if err := q.add(question); err != nil {
+	err = q.add(question)
+	q.notify()
+	if err != nil {
 		return Answer{}, err
 	}
 	select {
@@ -260,6 +270,7 @@ func (q *Queue) add(question *Question) error {
 
 // end ends a question; false when it has ended already.
 func (q *Queue) end(id string, o *Outcome) bool {
+	defer q.notify()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.endLocked(id, o)
@@ -283,17 +294,38 @@ func (q *Queue) endLocked(id string, o *Outcome) bool {
 	return true
 }
 
-// tell passes a question on to all who watch.
+// tell passes a question on to all who watch. Notify is called without the lock, by notify.
 func (q *Queue) tell(question *Question) {
 	q.changes.Publish(func() *Question { return question })
 	if q.options.Notify != nil {
-		q.options.Notify(question)
+		q.untold = append(q.untold, question)
+	}
+}
+
+// notify calls Notify, unless another goroutine does, or Notify itself has made the change: that call goes on.
+func (q *Queue) notify() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.telling {
+		return
+	}
+	q.telling = true
+	defer func() { q.telling = false }()
+	for len(q.untold) > 0 {
+		question := q.untold[0]
+		q.untold = q.untold[1:]
+		func() {
+			q.mu.Unlock()
+			defer q.mu.Lock()
+			callback.Run(q.options.Logger, "approvals.Options.Notify", func() { q.options.Notify(question) })
+		}()
 	}
 }
 
 // Answer answers a question, unless another answer came first. Errors are ErrNotFound, ErrChanged and *AnsweredError,
 // or say what the answer lacks.
 func (q *Queue) Answer(a Answer) (Outcome, error) {
+	defer q.notify()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	question := q.waiting[a.ID]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -280,6 +281,38 @@ func TestManyBytes(t *testing.T) {
 		}
 		cancel()
 		<-again
+	})
+}
+
+// Notify may use the queue, and its panics harm nothing: each question is reported as it begins to wait and as it ends.
+func TestNotifyUsesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		var told []string
+		var q *Queue
+		q = New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Notify: func(one *Question) {
+			told = append(told, fmt.Sprint(one.CallID(), one.Outcome != nil, len(q.List())))
+			if one.CallID() == "yes" && one.Outcome == nil {
+				if _, err := q.Answer(Answer{ID: one.ID, Hash: one.Hash, Call: host.Yes()}); err != nil {
+					t.Error(err)
+				}
+			}
+			panic("broken")
+		}})
+		if r := <-ask(t.Context(), q, request("yes")); !r.Approved || r.err != nil {
+			t.Errorf("%+v", r)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := ask(ctx, q, request("canceled"))
+		synctest.Wait()
+		cancel()
+		<-waits
+		if got := fmt.Sprint(told); got != "[yesfalse 1 yestrue 0 canceledfalse 1 canceledtrue 0]" || len(q.List()) != 0 {
+			t.Errorf("told %s; %d wait", got, len(q.List()))
+		}
+		if n := strings.Count(log.String(), "panic=broken"); n != 4 {
+			t.Errorf("%d panics are logged:\n%s", n, log.String())
+		}
 	})
 }
 
