@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -29,7 +30,7 @@ type BatchOptions struct {
 	// about what was cut are not counted.
 	MaxResultBytes int64
 	// Context returns the context of a call, by its place in the batch, derived from the batch's: with its end the call is
-	// canceled, and the others go on. Nil uses the batch's for all.
+	// canceled, and the others go on. Nil uses the batch's for all, as a nil result does for one call.
 	Context func(ctx context.Context, i int) context.Context
 	// Ended is called once for each call as it ends, also for one that does not run, with its place in the batch and its
 	// result. One call of it has returned before the next begins, and all before CallAll returns; while it runs, calls
@@ -124,7 +125,9 @@ type batchItem struct {
 func (i *batchItem) start(ctx context.Context) {
 	b := i.batch
 	if b.options.Context != nil {
-		ctx = b.options.Context(ctx, i.index)
+		all := ctx
+		callback.Run(b.host.logger(), "BatchOptions.Context", func() { ctx = b.options.Context(all, i.index) })
+		ctx = cmp.Or(ctx, all)
 	}
 	if !b.host.now.Load().onlyReads(ctx, i) {
 		b.running.Wait()
@@ -208,7 +211,7 @@ func (i *batchItem) run(ctx context.Context) {
 	if b.options.Ended != nil {
 		b.ending.Lock()
 		defer b.ending.Unlock()
-		b.options.Ended(i.index, i.result)
+		callback.Run(b.host.logger(), "BatchOptions.Ended", func() { b.options.Ended(i.index, i.result) })
 	}
 }
 

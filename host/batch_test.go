@@ -340,6 +340,27 @@ func TestPluginsCannotReject(t *testing.T) {
 	}
 }
 
+// What the functions of BatchOptions do wrong ends no call and no program.
+func TestBatchFunctionsThatPanic(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := &recorder{}
+		h := approvingHost(t, readerAndWriter(), host.Options{Logger: slogTo(log)})
+		results := h.CallAll(t.Context(), batchOf("rrw"), host.BatchOptions{
+			Context: func(_ context.Context, i int) context.Context {
+				if i == 0 {
+					panic("no context")
+				}
+				return nil
+			},
+			Ended: func(int, *host.Result) { panic("no end") },
+		})
+		diff(t, []string{"ok", "ok", "ok"}, codes(t, results))
+		if n := len(log.named("a panic was caught")); n != 4 {
+			t.Errorf("%d panics are logged, want 4", n)
+		}
+	})
+}
+
 func TestBatchWithoutTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := readerAndWriter()

@@ -14,10 +14,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Options configure a Host. The zero value works; so does every field's zero value.
+// Options configure a Host. The zero value works; so does every field's zero value. A panic of a function here is
+// logged; what depends on its result fails.
 type Options struct {
 	// Logger receives one line per call, and the log lines of plugins during calls; nil disables it.
 	Logger *slog.Logger
@@ -166,6 +168,12 @@ func (o *Options) fillIn() (err error) {
 	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
 	o.MaxLargeResultBytes = cmp.Or(o.MaxLargeResultBytes, 64<<20)
 	o.ApprovalTimeout = firstPositive(o.ApprovalTimeout, defaultApprovalTimeout)
+	if changed := o.OnToolsChanged; changed != nil {
+		log := o.Logger
+		o.OnToolsChanged = func(plugin string) {
+			callback.Run(log, "Options.OnToolsChanged", func() { changed(plugin) })
+		}
+	}
 	if o.Policy == nil {
 		o.Policy = hintsOnly
 	}

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -90,9 +89,7 @@ func (h *snapshot) recoverPanics(next CallFunc) CallFunc {
 	}
 }
 
-func logPanic(log *slog.Logger, cause any, attrs ...any) {
-	log.With(attrs...).Error("a panic was caught", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-}
+var logPanic = callback.LogPanic
 
 // fail returns an error with a code.
 func fail(code sdk.Code, name, format string, a ...any) *sdk.Error {

@@ -322,7 +322,10 @@ func TestToolsChange(t *testing.T) {
 	t.Parallel()
 	p := newChanging(tool("old"))
 	reported := make(chan string)
-	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) { reported <- plugin }})
+	h := single(t, p, host.Options{OnToolsChanged: func(plugin string) {
+		reported <- plugin
+		panic("which ends nothing")
+	}})
 	failed(t, h.Call(t.Context(), call("test__new", "")), sdk.CodeToolNotFound)
 	succeeded(t, h.Call(t.Context(), call("test__old", "")))
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -112,7 +113,8 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 	if r.Saved {
 		err := errors.New("this host has no place to save answers")
 		if h.options.SaveAnswer != nil {
-			err = h.options.SaveAnswer(r.clone())
+			err = errors.New("saving it panicked; the host's log has the stack")
+			callback.Run(h.log, "Options.SaveAnswer", func() { err = h.options.SaveAnswer(r.clone()) })
 		}
 		if err != nil {
 			return fail(sdk.CodeApprovalUnavailable, "NotSaved", "the answer to %s could not be saved: %s; nothing was run",

@@ -3,6 +3,7 @@ package host_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
@@ -147,11 +148,16 @@ func TestSavedAnswers(t *testing.T) {
 	succeeded(t, single(t, echoing(writes("run")), host.Options{Remembered: slices.Clone(saved)}).Call(t.Context(),
 		call("test__run", "")))
 
-	options.SaveAnswer = func(host.Remembered) error { return errors.New("the disk is full") }
-	p := echoing(writes("run"))
-	failed(t, single(t, p, options).Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
-	if p.called.Load() != 0 {
-		t.Error("ran although the answer could not be saved")
+	for want, save := range map[string]func(host.Remembered) error{
+		"the disk is full":   func(host.Remembered) error { return errors.New("the disk is full") },
+		"saving it panicked": func(host.Remembered) error { panic("no disk") },
+	} {
+		options.SaveAnswer = save
+		p := echoing(writes("run"))
+		e := failed(t, single(t, p, options).Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
+		if p.called.Load() != 0 || !strings.Contains(e.Message, want) {
+			t.Errorf("ran %d times although the answer could not be saved: %s", p.called.Load(), e.Message)
+		}
 	}
 }
 

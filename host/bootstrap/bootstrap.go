@@ -27,6 +27,7 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/pluginlog"
 )
 
@@ -381,7 +382,7 @@ func (i *Instance) announce(s *snapshot) {
 
 func (i *Instance) notice(kind NoticeKind, plugin string, err error) {
 	if i.options.Notice != nil {
-		i.options.Notice(Notice{kind, plugin, err})
+		callback.Run(i.options.Logger, "bootstrap.Options.Notice", func() { i.options.Notice(Notice{kind, plugin, err}) })
 	} else {
 		i.options.Logger.Warn(err.Error(), "kind", string(kind), "plugin", plugin)
 	}

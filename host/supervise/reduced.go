@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -87,7 +88,8 @@ func (s *Supervisor) reportReduced(spec Spec, got sandbox.Confinement) {
 			s.reductions.reported = map[reductionKey][]string{}
 		}
 		s.reductions.reported[key] = append(known, plugins...)
-		s.onReduced(Reduction{got.Requested, got.Effective, m, plugins})
+		callback.Run(s.log, "supervise.Options.OnReduced",
+			func() { s.onReduced(Reduction{got.Requested, got.Effective, m, plugins}) })
 	}
 }
 

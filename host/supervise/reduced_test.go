@@ -14,7 +14,10 @@ import (
 // Each reason is reported once, with all plugins that share it; a plugin that is added later has a report of its own.
 func TestReductionsAreReportedOnce(t *testing.T) {
 	var got []Reduction
-	s := must(New(Options{RunDir: shortDir(t), OnReduced: func(r Reduction) { got = append(got, r) }}))
+	s := must(New(Options{RunDir: shortDir(t), OnReduced: func(r Reduction) {
+		got = append(got, r)
+		panic("which ends nothing")
+	}}))
 	t.Cleanup(func() { _ = s.Close() })
 	machine := proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true}
 	s.capabilities = func() proctree.Capabilities { return machine }

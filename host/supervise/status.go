@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/callback"
 )
 
 // Status is a snapshot of one plugin.
@@ -136,7 +137,7 @@ func (s *Supervisor) reporter() func(Status) {
 	var from State
 	return func(now Status) {
 		if s.onState != nil {
-			s.onState(now)
+			callback.Run(s.log, "supervise.Options.OnState", func() { s.onState(now) })
 		}
 		s.events.publish(Event{Time: now.Since, Plugin: now.Name, From: from, To: now.State, Generation: now.Generation,
 			Reason: now.Reason, Error: now.LastError, Stderr: now.Stderr, RetryAt: now.RetryAt})

@@ -28,7 +28,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// Options of a Supervisor. The zero value works.
+// Options of a Supervisor. The zero value works. A panic of a function here is logged.
 type Options struct {
 	// Logger receives the events and the output of plugins; nil disables it. It must not block.
 	Logger *slog.Logger
