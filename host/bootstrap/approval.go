@@ -24,6 +24,15 @@ const (
 	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
 )
 
+// check refuses values that there are not: one that was mistyped could loosen the mode of the configuration.
+func (a Approve) check() error {
+	switch a {
+	case "", ApproveAsk, ApproveAlways, ApproveNever, ApproveClient:
+		return nil
+	}
+	return fmt.Errorf("bootstrap: Options.Approve %q is not one of ask, always, never, client", a)
+}
+
 // By names what answers in place of a person, for the record: approve=always.
 func (a Approve) By() string { return "approve=" + string(a) }
 

@@ -174,6 +174,9 @@ func (p *Plugins) Open(ctx context.Context) (*Instance, error) { return p.open(c
 // open makes the host; without rules only to list the definitions of all tools, not for calls.
 func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error) {
 	c, o := p.Configuration, p.options
+	if err := o.Approve.check(); err != nil {
+		return nil, err
+	}
 	s := &snapshot{Plugins: p, trusted: c.Trusted()}
 	switch {
 	case !s.trusted && !o.Offline:

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -47,6 +48,15 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	}
 	if err := r.Append(audit.Record{Kind: audit.KindStart}); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestOpenChecksApprove(t *testing.T) {
+	for _, wrong := range []Approve{"Never", "deny"} {
+		if i, err := Open(t.Context(), Options{Config: "config.hcl", TrustNamed: true, Approve: wrong}); i != nil ||
+			err == nil || !strings.Contains(err.Error(), "is not one of ask, always, never, client") {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
 }
 
