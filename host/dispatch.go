@@ -91,6 +91,11 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	ctx, calling := c.enter(ctx, stageCall)
 	r.TraceParent, r.TraceState = traceParent(ctx)
 	result, err := c.Definition.plugin.Call(ctx, r)
+	if result == nil && asError(err) == nil { // as the sdk says it
+		err = &sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Outcome: sdk.OutcomeUnknown,
+			Message:    "the tool " + c.Tool + " has run, but returned neither a result nor an error",
+			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it."}
+	}
 	if calling.of != nil {
 		calling.leave(failure(result, err), r.StartTime)
 	}

@@ -32,7 +32,7 @@ func TestEffectiveTimeout(t *testing.T) {
 				p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
 					deadline, _ := ctx.Deadline()
 					got = time.Until(deadline)
-					return nil, nil
+					return &sdk.Result{}, nil
 				}, definition)
 				h := single(t, p, host.Options{DefaultTimeout: c.host,
 					Tools: map[string]host.ToolOptions{"test__run": {Timeout: c.user}}})
@@ -181,6 +181,53 @@ func TestBrokenResults(t *testing.T) {
 				t.Errorf("error %+v of %+v", e, got)
 			}
 			if _, err := json.Marshal(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What a plugin in the host's own process, or a middleware, leaves out of an error or makes up is made up for, as the
+// sdk does for others: the result is valid JSON, and no failure looks like a success.
+func TestResultsOfThisProcess(t *testing.T) {
+	t.Parallel()
+	none := func(next host.CallFunc) host.CallFunc {
+		return func(context.Context, *host.Call) (*sdk.Result, error) { return nil, nil }
+	}
+	cases := map[string]struct {
+		result     *sdk.Result
+		err        error
+		middleware host.Middleware
+		want       sdk.Error
+	}{
+		"nothing": {want: sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Outcome: sdk.OutcomeUnknown,
+			Message: "the tool test__run has run, but returned neither a result nor an error"}},
+		"nothing, of a middleware": {middleware: none, want: sdk.Error{Code: sdk.CodeInternal, Name: "NoResult",
+			Outcome: sdk.OutcomeNotSent, Message: "returned neither a result nor an error"}},
+		"no message": {result: &sdk.Result{Error: &sdk.Error{}}, want: sdk.Error{Code: sdk.CodeTool,
+			Outcome: sdk.OutcomeFailed, Message: "the call failed with an error without a name and no message"}},
+		"no message, as an error": {err: &sdk.Error{Name: "Bad"}, want: sdk.Error{Code: sdk.CodeTool, Name: "Bad",
+			Outcome: sdk.OutcomeUnknown, Message: "the call failed with Bad and no message"}},
+		"an unknown code": {result: &sdk.Result{Error: &sdk.Error{Code: "BANANA", Message: "no"}},
+			want: sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Message: "no"}},
+		"details that are no JSON": {result: &sdk.Result{Error: &sdk.Error{Message: "no", Details: []byte("nope")}},
+			want: sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Message: "no"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := host.Options{}
+			if c.middleware != nil {
+				o.Middleware = []host.Middleware{c.middleware}
+			}
+			p := calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { return c.result, c.err })
+			r := single(t, p, o).Call(t.Context(), call("test__run", ""))
+			e := failed(t, r, c.want.Code)
+			if e.Name != c.want.Name || e.Outcome != c.want.Outcome || !strings.Contains(e.Message, c.want.Message) ||
+				e.Details != nil || strings.Contains(e.HelpURL, "banana") {
+				t.Errorf("error %+v, want %+v", e, c.want)
+			}
+			if _, err := json.Marshal(r); err != nil {
 				t.Error(err)
 			}
 		})

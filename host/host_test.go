@@ -92,7 +92,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 		p := calling(func(context.Context, *sdk.Request) (*sdk.Result, error) {
 			close(begun)
 			<-release
-			return nil, nil
+			return &sdk.Result{}, nil
 		})
 		p.close = func() error { close(release); return nil }
 		h := single(t, p, host.Options{})

@@ -61,8 +61,11 @@ func (f *fake) Close() error {
 	return f.close()
 }
 
-// answering is a fake with these tools that returns the same result for every call.
+// answering is a fake with these tools that returns the same result for every call, an empty one for nil.
 func answering(r *sdk.Result, err error, tools ...sdk.Tool) *fake {
+	if r == nil && err == nil {
+		r = &sdk.Result{}
+	}
 	return calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { return r, err }, tools...)
 }
 

@@ -332,7 +332,7 @@ func TestMetricsOfCalls(t *testing.T) {
 		failed(t, h.Call(t.Context(), call(fmt.Sprintf("test__%d", i), "{}")), sdk.CodeToolNotFound)
 		failed(t, h.Call(t.Context(), call(fmt.Sprintf("no%d__run", i), "{}")), sdk.CodeToolNotFound)
 	}
-	diff(t, map[string]int64{"test__run ok test": 3, "_OTHER test__run outcome_unknown test": 1,
+	diff(t, map[string]int64{"test__run ok test": 3, "E_TOOL test__run outcome_unknown test": 1,
 		"E_TOOL_INVALID_ARGS test__run not_sent test": 1,
 		"E_TOOL_NOT_FOUND unknown not_sent unknown":   1000}, seenBy.metric("toolhost.calls"))
 	diff(t, map[string]int64{"test__run test": 5, "unknown unknown": 1000}, seenBy.metric("toolhost.call.duration"))

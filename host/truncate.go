@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/host/internal/errorcode"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -21,6 +23,10 @@ import (
 func (h *snapshot) truncate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
+		if result == nil && asError(err) == nil {
+			err = fail(sdk.CodeInternal, "NoResult",
+				"a middleware of this host (Options.Middleware) returned neither a result nor an error")
+		}
 		if result != nil {
 			out := *result // the plugin may keep a reference to its own
 			out.Error = h.shapeError(out.Error)
@@ -38,12 +44,23 @@ func (h *snapshot) truncate(next CallFunc) CallFunc {
 // maxURL is the longest link of an error, in bytes.
 const maxURL = 2 << 10
 
+// shapeError also makes up for what plugins in the host's own process, and middleware, leave out or make up: the sdk
+// does the same for others.
 func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
 	out := *e
-	out.Code = cmp.Or(out.Code, sdk.CodeTool)
+	if !errorcode.Known(out.Code) {
+		out.Code = sdk.CodeTool
+	}
+	if out.Message == "" {
+		out.Message = fmt.Sprintf("the call failed with %s and no message", cmp.Or(out.Name, "an error without a name"))
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(out.Details, &object) != nil || object == nil {
+		out.Details = nil
+	}
 	out.Name = cutText(out.Name, 100)
 	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
 	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
