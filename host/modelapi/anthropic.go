@@ -47,6 +47,8 @@ func anthropicCalls(v value) ([]host.Call, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case o.is("type", "error") || o.has("error") && !o.has("type"):
+		return nil, o.vendorError()
 	case o.is("type", "tool_use"):
 		return newCall(o.member("id"), o.member("name"), o.member("input"))
 	case o.has("content") && (o.has("role") || !o.has("type")):
@@ -166,7 +168,7 @@ func (a *Assembler) addAnthropic(chunk []byte) error {
 	case "message_stop":
 		a.finishOpen()
 	case "error":
-		a.failVendor(cmp.Or(e.Error, &vendorError{}))
+		return a.failVendor(cmp.Or(e.Error, &vendorError{}))
 	}
 	return nil
 }

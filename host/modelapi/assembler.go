@@ -92,7 +92,7 @@ func NewAssembler(f Format, tools ...string) (*Assembler, error) {
 // ignored. In FormatText a chunk is the next piece of the model's text, cut anywhere. Add returns the calls that the
 // chunk changed.
 // If the chunk cannot be read, what it held is lost: Add fails, and so do the open calls, which it returns with the
-// error. The stream may continue. An error that the vendor reports in the stream only fails the open calls.
+// error. The stream may continue. So it is with an error that the vendor reports, of which Add returns the message.
 func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 	var err error
 	switch {
@@ -238,15 +238,22 @@ func (a *Assembler) failAmbiguous() {
 	a.failOpen("StreamAmbiguous", "may lack a part: the stream does not say which call a part belongs to")
 }
 
-// A vendorError is an error that a vendor reports in a stream.
+// A vendorError is an error that a vendor reports in a stream, or in place of a message.
 type vendorError struct {
 	Message string `json:"message"`
 }
 
-func (a *Assembler) failVendor(e *vendorError) {
-	if e != nil {
-		a.failOpen("StreamFailed", "was not completed, the model's vendor reports an error: %.200q", e.Message)
+func (e *vendorError) Error() string {
+	return fmt.Sprintf("the model's vendor reports an error: %.200q", e.Message)
+}
+
+// failVendor fails the open calls for an error of the vendor, and returns it; nil is none.
+func (a *Assembler) failVendor(e *vendorError) error {
+	if e == nil {
+		return nil
 	}
+	a.failOpen("StreamFailed", "was not completed, %s", e)
+	return e
 }
 
 // decode reads a chunk. Strings with invalid Unicode are an error in arguments only: see argumentText.

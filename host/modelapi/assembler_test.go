@@ -139,6 +139,28 @@ func chat(index int, id, name, arguments string) []byte {
 	return out
 }
 
+// An error of the vendor is no answer without calls.
+func TestVendorErrorInAStream(t *testing.T) {
+	t.Parallel()
+	cases := map[modelapi.Format]struct{ chunk, want string }{
+		modelapi.FormatOpenAI:          {`{"error":{"message":"no quota"}}`, "no quota"},
+		modelapi.FormatOpenAIResponses: {`{"type":"error","message":"no luck"}`, "no luck"},
+		modelapi.FormatAnthropic:       {`{"type":"error","error":{"message":"Overloaded"}}`, "Overloaded"},
+		modelapi.FormatGemini: {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`,
+			"MALFORMED_FUNCTION_CALL"},
+	}
+	for f, c := range cases {
+		_, err := assembler(t, f).Add([]byte(c.chunk))
+		if err == nil || !strings.Contains(err.Error(), `an error: "`+c.want) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	blocked := []byte(`{"promptFeedback":{"blockReason":"SAFETY"}}`)
+	if _, err := assembler(t, modelapi.FormatGemini).Add(blocked); err == nil {
+		t.Error("a blocked prompt is no error")
+	}
+}
+
 // Some servers write white space around the end of the stream.
 func TestEndOfAStreamMayHaveSpace(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,9 @@
 package modelapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,6 +69,17 @@ func geminiList(functions []any) any {
 	}{functions}}
 }
 
+// geminiFailures are the finish reasons of a candidate whose calls could not be read by the vendor itself.
+var geminiFailures = []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
+
+func failedCall(reason, message string) *vendorError {
+	return &vendorError{strings.TrimSuffix(reason+": "+message, ": ")}
+}
+
+func blockedPrompt(reason string) *vendorError {
+	return &vendorError{"the prompt was blocked: " + reason}
+}
+
 // geminiCalls reads a response, one of its candidates, its content, parts of that, or function calls. Candidates are
 // alternatives: only the first counts.
 func geminiCalls(v value) ([]host.Call, error) {
@@ -77,8 +90,20 @@ func geminiCalls(v value) ([]host.Call, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case o.has("error") && !o.has("name"):
+		return nil, o.vendorError()
 	case o.has("candidates"):
 		return o.member("candidates").first(geminiCalls)
+	case o.has("promptFeedback"):
+		feedback, err := o.member("promptFeedback").object()
+		if err != nil || !feedback.has("blockReason") {
+			return nil, err
+		}
+		reason, err := feedback.member("blockReason").text()
+		return nil, cmp.Or(err, error(blockedPrompt(reason)))
+	case slices.Contains(geminiFailures, o.truncation("finishReason", nil)):
+		message, _ := o.member("finishMessage").text()
+		return nil, failedCall(o.truncation("finishReason", nil), message)
 	case o.has("content"):
 		return geminiCalls(o.member("content"))
 	case o.has("parts"):
@@ -161,7 +186,12 @@ func (a *Assembler) addGemini(chunk []byte) error {
 					Call *geminiCall `json:"functionCall"`
 				} `json:"parts"`
 			} `json:"content"`
+			FinishReason  string `json:"finishReason"`
+			FinishMessage string `json:"finishMessage"`
 		} `json:"candidates"`
+		PromptFeedback struct {
+			BlockReason string `json:"blockReason"`
+		} `json:"promptFeedback"`
 		Error *vendorError `json:"error"`
 	}
 	if err := decode(chunk, &c); err != nil {
@@ -173,9 +203,14 @@ func (a *Assembler) addGemini(chunk []byte) error {
 				a.addGeminiCall(part.Call)
 			}
 		}
+		if candidate.Index == 0 && slices.Contains(geminiFailures, candidate.FinishReason) {
+			c.Error = cmp.Or(c.Error, failedCall(candidate.FinishReason, candidate.FinishMessage))
+		}
 	}
-	a.failVendor(c.Error)
-	return nil
+	if reason := c.PromptFeedback.BlockReason; reason != "" && len(c.Candidates) == 0 {
+		c.Error = cmp.Or(c.Error, blockedPrompt(reason))
+	}
+	return a.failVendor(c.Error)
 }
 
 // addGeminiCall adds a call. The API expects an answer to each part, so one that looks like an earlier one is a call of

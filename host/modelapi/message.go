@@ -36,7 +36,8 @@ func newID() string { return madeID + rand.Text() }
 // A call without an id gets one; two calls with the same id are an error. Arguments are not checked, which is left to
 // Host.Call, and keep their bytes, so that numbers stay exact; those written as a JSON string are its text. Invalid
 // Unicode, such as half a surrogate pair, is refused in arguments only, by Host.Call. A call in which the message ends
-// has host.Call.StopReason set. An error says where the message differs from the format.
+// has host.Call.StopReason set. An error says where the message differs from the format, or what the vendor reports in
+// place of a message.
 func ParseCalls(f Format, message []byte) ([]host.Call, error) {
 	v, err := f.vendor()
 	if err != nil {
@@ -46,6 +47,9 @@ func ParseCalls(f Format, message []byte) ([]host.Call, error) {
 		return nil, fmt.Errorf("the %s message %w", f, err)
 	}
 	calls, err := v.calls(value{raw: message})
+	if e, reported := errors.AsType[*vendorError](err); reported {
+		return nil, fmt.Errorf("the %s message has no calls: %w", f, e)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s message cannot be read: %w", f, err)
 	}
@@ -210,6 +214,18 @@ func (o object) truncation(name string, complete []string) string {
 		return ""
 	}
 	return reason
+}
+
+// vendorError is the error that a vendor sends in place of a message, in the member error.
+func (o object) vendorError() error {
+	reported := o.member("error")
+	e := &vendorError{string(reported.raw)}
+	if text, err := reported.text(); err == nil {
+		e.Message = text
+	} else if inner, err := reported.object(); err == nil && inner.has("message") {
+		e.Message, _ = inner.member("message").text()
+	}
+	return e
 }
 
 // requireOne fails if an object has neither of the members by which its kind is known.

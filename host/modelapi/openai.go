@@ -62,6 +62,8 @@ func openAICalls(v value) ([]host.Call, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case o.has("error"):
+		return nil, o.vendorError()
 	case o.has("choices"):
 		return o.member("choices").first(openAICalls)
 	case o.has("message"):
@@ -148,8 +150,7 @@ func (a *Assembler) addOpenAI(chunk []byte) error {
 		}
 		a.endMessage(choice.FinishReason, chatEnds)
 	}
-	a.failVendor(c.Error)
-	return nil
+	return a.failVendor(c.Error)
 }
 
 // endMessage finishes the open calls for one of the reasons of a complete message, and truncates them for any other.

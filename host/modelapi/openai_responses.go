@@ -37,6 +37,8 @@ func responsesCalls(v value) ([]host.Call, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case o.has("error") && !o.has("type"): // items of other types may have one
+		return nil, o.vendorError()
 	case o.has("output") && !o.has("call_id"):
 		calls, err := o.member("output").each(responsesCalls)
 		items, _ := o.member("output").items()
@@ -148,9 +150,9 @@ func (a *Assembler) addResponses(chunk []byte) error {
 	case "response.incomplete":
 		a.truncateOpen("the answer was cut off (incomplete)")
 	case "response.failed":
-		a.failVendor(cmp.Or(e.Response.Error, &vendorError{}))
+		return a.failVendor(cmp.Or(e.Response.Error, &vendorError{}))
 	case "error":
-		a.failVendor(&vendorError{e.Message})
+		return a.failVendor(&vendorError{e.Message})
 	}
 	return nil
 }
