@@ -186,7 +186,19 @@ func New(o Options) *Queue {
 
 // Stop ends all questions, and refuses new ones, since nobody answers any more: the host stops. Their calls end with a
 // StoppedName error, and have not run.
-func (q *Queue) Stop() { q.stop() }
+func (q *Queue) Stop() {
+	q.stop()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.endWatches()
+}
+
+// endWatches ends all watches after Stop, once they have the end of every question. The lock is held.
+func (q *Queue) endWatches() {
+	if q.stopping.Err() != nil && len(q.waiting) == 0 {
+		q.changes.End()
+	}
+}
 
 // StoppedName is the name of the error of a call whose question Stop has ended.
 const StoppedName = "HostStopping"
@@ -291,6 +303,7 @@ func (q *Queue) endLocked(id string, o *Outcome) bool {
 	after := *question // whoever reads the list still has the question as it was
 	after.Outcome = o
 	q.tell(&after)
+	q.endWatches()
 	return true
 }
 

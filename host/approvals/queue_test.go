@@ -316,6 +316,42 @@ func TestNotifyUsesTheQueue(t *testing.T) {
 	})
 }
 
+// Next ends with its watch, and with the queue once it has reported the end of every question.
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Options{})
+		waiting := ask(t.Context(), q, request("first"))
+		synctest.Wait()
+		ended, stopped := q.Watch(), q.Watch()
+		for _, w := range []*Watch{ended, stopped} {
+			if c, err := w.Next(t.Context()); err != nil || len(c.Questions) != 1 {
+				t.Fatal(c, err)
+			}
+		}
+		next := make(chan error, 1)
+		go func() {
+			_, err := ended.Next(t.Context())
+			next <- err
+		}()
+		synctest.Wait()
+		ended.End()
+		if err := <-next; !errors.Is(err, ErrWatchEnded) {
+			t.Errorf("after End: %v", err)
+		}
+		q.Stop()
+		<-waiting
+		if c, err := stopped.Next(t.Context()); err != nil || len(c.Questions) != 1 || c.Questions[0].Outcome == nil {
+			t.Errorf("the end of the question: %+v, %v", c, err)
+		}
+		for _, w := range []*Watch{stopped, ended} {
+			if _, err := w.Next(t.Context()); !errors.Is(err, ErrWatchEnded) {
+				t.Errorf("after Stop: %v", err)
+			}
+			w.End()
+		}
+	})
+}
+
 // When the host stops, calls that wait end at once, and no other waits.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,10 +26,13 @@ type Change struct {
 // Watch follows the queue. Its first change is a snapshot. The caller calls End.
 func (q *Queue) Watch() *Watch { return &Watch{queue: q, follow: q.changes.Watch(), fresh: true} }
 
-// End ends the watch.
+// ErrWatchEnded is the error of Watch.Next after End, and after Queue.Stop once all questions have ended.
+var ErrWatchEnded = feed.ErrEnded
+
+// End ends the watch, and a Next that waits.
 func (w *Watch) End() { w.follow.End() }
 
-// Next waits for the next change, until ctx ends.
+// Next waits for the next change, until ctx ends or the watch does.
 func (w *Watch) Next(ctx context.Context) (Change, error) {
 	if w.fresh {
 		w.fresh = false

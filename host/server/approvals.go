@@ -46,6 +46,10 @@ func (s *ApprovalService) Watch(ctx context.Context, _ *connect.Request[apiv1.Wa
 	defer w.End()
 	for {
 		c, err := w.Next(ctx)
+		if errors.Is(err, approvals.ErrWatchEnded) { // the server stops too, which ends the stream
+			<-ctx.Done()
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
