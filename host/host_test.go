@@ -158,6 +158,31 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+func TestNewChecksOptions(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		options host.Options
+		want    string
+	}{
+		"a tool without its plugin": {host.Options{Tools: map[string]host.ToolOptions{"run": {}}},
+			`"run", which is no full name`},
+		"a glob of models": {host.Options{Tools: map[string]host.ToolOptions{
+			"test__run": {DescriptionFor: map[string]string{"gpt-[": "x"}}}}, `the glob "gpt-["`},
+		"a glob of tools": {host.Options{Plugins: map[string]host.PluginOptions{"test": {MayCall: []string{"[a"}}}},
+			`the glob "[a"`},
+		"no middleware": {host.Options{Middleware: []host.Middleware{nil}}, "Middleware[0] is nil"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := host.New(map[string]host.Plugin{"test": answering(nil, nil)}, c.options)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
 func TestHostWithoutPlugins(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil, host.Options{})

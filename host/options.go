@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -185,7 +187,31 @@ func (o *Options) fillIn() (err error) {
 	}
 	workdir, failed := filepath.Abs(o.Workdir)
 	o.Workdir = workdir
-	return errors.Join(err, failed, o.Mode.check(), o.checkRoots())
+	return errors.Join(err, failed, o.Mode.check(), o.checkRoots(), o.checkNames())
+}
+
+// checkNames refuses what would never match or run.
+func (o *Options) checkNames() error {
+	var globs []string
+	for _, tool := range slices.Sorted(maps.Keys(o.Tools)) {
+		if plugin, own, _ := strings.Cut(tool, "__"); plugin == "" || own == "" {
+			return fmt.Errorf("host: Options.Tools has %.100q, which is no full name of a tool: use PLUGIN__TOOL", tool)
+		}
+		globs = slices.AppendSeq(globs, maps.Keys(o.Tools[tool].DescriptionFor))
+	}
+	for _, plugin := range o.Plugins {
+		globs = append(globs, plugin.MayCall...)
+	}
+	slices.Sort(globs)
+	for _, glob := range globs {
+		if _, err := path.Match(glob, ""); err != nil {
+			return fmt.Errorf("host: the glob %.100q of Options.Plugins or Options.Tools is not valid: %w", glob, err)
+		}
+	}
+	if i := slices.IndexFunc(o.Middleware, func(m Middleware) bool { return m == nil }); i >= 0 {
+		return fmt.Errorf("host: Options.Middleware[%d] is nil", i)
+	}
+	return nil
 }
 
 // firstPositive returns the first value above zero: values below count as absent.
