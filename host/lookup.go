@@ -212,8 +212,12 @@ func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise
 	return "Did you mean " + strings.Join(near[:min(3, len(near))], ", ") + "?"
 }
 
-// withoutServer is the name of a tool without mcp__SERVER__, which MCP clients put before it.
+// withoutServer is the name of a tool without mcp__SERVER__, which MCP clients put before it, and without a namespace
+// such as functions, which models write before a full name, with a dot.
 func withoutServer(name string) string {
+	if own := name[strings.LastIndexByte(name, '.')+1:]; strings.Contains(own, "__") {
+		name = own
+	}
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
 		if _, tool, _ := strings.Cut(rest, "__"); tool != "" {
 			return tool
