@@ -103,6 +103,9 @@ func (c *Call) checkApprovalAge() error {
 		"the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
 }
 
+// notAsked says when a call ended, for notBegun.
+const notAsked = "before a person was asked about it"
+
 // ask waits for this call's turn, asks the approver, and waits for the answer.
 func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	switch {
@@ -133,6 +136,9 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	// the answer to the previous question may cover this call
 	if c.Decision = h.applyApprovals(c, c.Decision); c.Decision.Effect == policy.Allow {
 		return Yes(), nil
+	}
+	if ctx.Err() != nil {
+		return Answer{}, notBegun(ctx, notAsked)
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
 	defer cancel()
@@ -185,7 +191,7 @@ func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error
 		}
 		all.leave()
 		if !errors.Is(err, errStuckQuestion) {
-			return nil, canceledWhileAsking(ctx, c)
+			return nil, notBegun(ctx, notAsked)
 		}
 		return nil, noAnswer(c, "could not be asked about: "+errStuckQuestion.Error())
 	}

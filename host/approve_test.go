@@ -271,7 +271,12 @@ func TestCallerGivesUpWhileAsked(t *testing.T) {
 			<-asking.Done()
 			return host.Yes(), nil // too late
 		})})
-	failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
+	if e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled); !strings.Contains(e.Message, "while a person") {
+		t.Error(e.Message)
+	}
+	if e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled); !strings.Contains(e.Message, "before a person") {
+		t.Error("of a call that had ended before: " + e.Message)
+	}
 }
 
 func TestWaitingForAPersonIsNotTheToolsTime(t *testing.T) {
