@@ -16,7 +16,8 @@ import (
 // string. Results have the ids of their calls, except for Gemini if it gave none, MCP, whose ids are in the JSON-RPC
 // envelope, and text.
 //
-// A failed call is the text of Result.Text, marked as an error where the format can. Images and PDF files are included
+// A failed call is the text of Result.Text, marked as an error where the format can, and so is one whose questions were
+// not answered: see host.Call.ReturnInput. Images and PDF files are included
 // where the vendor accepts them in a tool's result; of Gemini's models that is Gemini 3 and later, use
 // FormatGeminiOpenAPI for older ones. Any other content is described in a line of text.
 func RenderResults(f Format, results []*host.Result) (json.RawMessage, error) {
@@ -24,9 +25,16 @@ func RenderResults(f Format, results []*host.Result) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	results = slices.Clone(results)
 	for i, r := range results {
 		if r == nil {
 			return nil, fmt.Errorf("result %d is nil", i)
+		}
+		if r.Status == host.StatusInputRequired { // an empty result would read as a success
+			r = new(*r)
+			r.Error = &sdk.Error{Code: sdk.CodeTool, Name: "InputRequired",
+				Message: "the tool has questions that were not answered; the call is not complete"}
+			results[i] = r
 		}
 	}
 	out, err := v.results(results)

@@ -33,6 +33,17 @@ var rendered = []*host.Result{
 			{Raw: json.RawMessage(`{"type":"new","x":1}`)}}},
 }
 
+// Questions of a tool are no result.
+func TestRenderUnansweredQuestions(t *testing.T) {
+	t.Parallel()
+	asks := []*host.Result{{CallID: "1", Tool: "a__b", Status: host.StatusInputRequired, InputRequired: &sdk.InputRequired{}}}
+	got, err := modelapi.RenderResults(modelapi.FormatAnthropic, asks)
+	if err != nil || !strings.Contains(string(got), `"is_error":true`) || asks[0].Error != nil ||
+		!strings.Contains(string(got), "were not answered") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestRenderResults(t *testing.T) {
 	t.Parallel()
 	want := map[modelapi.Format]string{
