@@ -31,7 +31,7 @@ func (p *program) openHistory(ctx context.Context, c *bootstrap.Configuration) *
 	if c.Audit == nil || !c.Trusted() { // a file that is not trusted may name any path
 		return nil
 	}
-	path, err := bootstrap.AuditPath(c.Audit.Path)
+	path, err := bootstrap.AuditPath(c.Audit.Path, c.Dir)
 	if err == nil {
 		var index *history.Index
 		index, err = history.Open(ctx, history.Options{Record: path, KeepFor: c.History.KeepFor,

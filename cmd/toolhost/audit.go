@@ -110,14 +110,14 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
-	named, recorded := "", false
+	named, dir, recorded := "", "", false
 	if c, err := g.load(); err == nil && c.Audit != nil { // otherwise it is the user's own record
 		if c.Audit.Path != "" && !c.Trusted() {
 			return untrusted(c.Path, "name the record to look at it: toolhost audit tail FILE")
 		}
-		named, recorded = c.Audit.Path, true
+		named, dir, recorded = c.Audit.Path, c.Dir, true
 	}
-	path, err := bootstrap.AuditPath(named)
+	path, err := bootstrap.AuditPath(named, dir)
 	if err != nil {
 		return err
 	}

@@ -65,12 +65,12 @@ func TestDefaultAuditPath(t *testing.T) {
 	} {
 		t.Setenv("TOOLHOST_AUDIT", c.named)
 		t.Setenv("XDG_STATE_HOME", c.state)
-		if got, err := bootstrap.AuditPath(""); err != nil || got != c.want {
+		if got, err := bootstrap.AuditPath("", ""); err != nil || got != c.want {
 			t.Errorf("with %+v: %q, %v", c, got, err)
 		}
 	}
 	t.Setenv("HOME", "")
-	if got, err := bootstrap.AuditPath(""); err == nil || !strings.Contains(err.Error(), "TOOLHOST_AUDIT") {
+	if got, err := bootstrap.AuditPath("", ""); err == nil || !strings.Contains(err.Error(), "TOOLHOST_AUDIT") {
 		t.Errorf("without a home: %q, %v", got, err)
 	}
 }

@@ -369,7 +369,7 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	case c.Audit == nil:
 		return append(out, folderFinding{"record", "", "off: the configuration has no audit block"})
 	}
-	path, err := bootstrap.AuditPath(c.Audit.Path)
+	path, err := bootstrap.AuditPath(c.Audit.Path, c.Dir)
 	if err != nil {
 		return append(out, folderFinding{"record", "", "not known: " + err.Error()})
 	}
@@ -384,17 +384,14 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 
 // probeRecord tries whether the record at a path can be written, or made. It changes nothing that is there.
 func probeRecord(path string) error {
+	if err := audit.CheckPlace(path); err != nil {
+		return err
+	}
 	for _, file := range audit.Files(path) {
-		if _, err := os.Lstat(file); os.IsNotExist(err) {
+		info, err := os.Lstat(file)
+		if os.IsNotExist(err) {
 			continue
-		}
-		info, err := os.Stat(file)
-		switch {
-		case os.IsNotExist(err):
-			return fmt.Errorf("%s is a link to what does not exist", file)
-		case err != nil:
-			return err
-		case !info.Mode().IsRegular(): // opening a pipe would wait
+		} else if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
 			return fmt.Errorf("%s is not a regular file", file)
 		}
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)

@@ -10,8 +10,11 @@
 package audit
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -58,7 +61,7 @@ type tailPosition struct {
 var unknown = tailPosition{size: -1}
 
 // Open opens the log at path, and creates it, its head and its folder if necessary; only the user can read them. It
-// fails if the file cannot be written or is not a regular file.
+// fails if the file cannot be written, or if CheckPlace does.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	l.queue.open()
@@ -74,6 +77,9 @@ func (l *Log) open() (err error) {
 		return err
 	}
 	if l.file, err = openFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE); err != nil {
+		return err
+	}
+	if err := checkRecord(l.file); err != nil { // before a head is made beside it
 		return err
 	}
 	if l.head, err = openFile(headPath(l.path), os.O_RDWR|os.O_CREATE); err != nil {
@@ -111,13 +117,71 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// openFile opens a regular file. Opening a pipe could block forever.
+// CheckPlace returns why no log can be written at a path: a link is there, something that is no file, or a file that is
+// no log.
+func CheckPlace(path string) error {
+	err := checkFile(path, os.Lstat)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return checkRecord(f)
+}
+
+// openFile opens a regular file. For writing it follows no link: whoever can put a link there would choose the file
+// that is written to.
 func openFile(path string, flags int) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file; name another place for the log", path)
+	stat := os.Stat
+	if flags&os.O_CREATE != 0 {
+		stat = os.Lstat
+	}
+	if err := checkFile(path, stat); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	return os.OpenFile(path, flags, 0o600)
+}
+
+// checkFile makes sure that a path names a regular file. Opening a pipe could block forever.
+func checkFile(path string, stat func(path string) (os.FileInfo, error)) error {
+	switch info, err := stat(path); {
+	case err != nil:
+		return err
+	case info.Mode()&os.ModeSymlink != 0:
+		return fmt.Errorf("%s is a link, and a log is not written through one; name the file that it leads to", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file; name another place for the log", path)
+	}
+	return nil
+}
+
+// checkRecord refuses a file with content of something else. A first line that a crash has cut short is ours if there is
+// a head, which is written before the first record.
+func checkRecord(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	if head, err := openFile(headPath(f.Name()), os.O_RDONLY); err == nil {
+		defer head.Close()
+		if _, err := readHead(head); err == nil {
+			return nil
+		}
+	}
+	first, err := nextLine(bufio.NewReaderSize(io.NewSectionReader(f, 0, maxLine), maxLine))
+	if err != nil {
+		return err
+	}
+	if _, ok := Parse(first.Text); !ok {
+		return fmt.Errorf("%s is not a log: its first line is no record, and it has no head; name another place for the log",
+			f.Name())
+	}
+	return nil
 }
 
 // OnLost has f called as soon as records with Later could not be written, with how many and why; Append does not return

@@ -23,7 +23,21 @@ func TestPlacesThatCannotBeUsed(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "log.head"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	write(t, filepath.Join(dir, "notes"), "alias ls=ls\n")
+	for link, to := range map[string]string{"to-log": written(t, 1), "to-notes": "notes", "to-nothing": "nowhere",
+		"log-2.head": "notes"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for path, want := range map[string]string{
+		filepath.Join(dir, "notes"): "notes is not a log: its first line is no record, and it has no head; name another " +
+			"place",
+		filepath.Join(dir, "to-log"):     "to-log is a link, and a log is not written through one; name the file that",
+		filepath.Join(dir, "to-notes"):   "is a link",
+		filepath.Join(dir, "to-nothing"): "is a link",
+		filepath.Join(dir, "log-2"):      "log-2.head is a link",
+
 		dir:                        "is not a regular file",
 		filepath.Join(dir, "pipe"): "is not a regular file",
 		"/dev/null":                "is not a regular file",
@@ -33,6 +47,17 @@ func TestPlacesThatCannotBeUsed(t *testing.T) {
 	} {
 		if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open(%q): %v, want %q in it", path, err, want)
+		}
+	}
+	for path, want := range map[string]bool{"notes": false, "to-log": false, "to-nothing": false, "pipe": false,
+		"new": true} {
+		if err := CheckPlace(filepath.Join(dir, path)); (err == nil) != want {
+			t.Errorf("CheckPlace of %s: %v", path, err)
+		}
+	}
+	for path, want := range map[string]bool{"notes": true, "notes.head": false, "nowhere": false} {
+		if text, err := os.ReadFile(filepath.Join(dir, path)); (err == nil) != want || want && string(text) != "alias ls=ls\n" {
+			t.Errorf("%s has %q, %v", path, text, err)
 		}
 	}
 	if _, err := Verify(filepath.Join(dir, "pipe")); err == nil {
@@ -222,11 +247,27 @@ func TestLockedByManyForSeveral(t *testing.T) {
 
 // A file that does not end like a log is not read as a whole to find that out.
 func TestNotALog(t *testing.T) {
-	path := logPath(t)
+	path := written(t, 1)
 	write(t, path, strings.Repeat("x", 3*maxLine))
 	l := openLog(t, path, Options{})
 	if err := l.Append(call(1)); err == nil || !strings.Contains(err.Error(), "does not end as an audit log does") {
 		t.Errorf("Append: %v", err)
+	}
+}
+
+// A log stays one when a crash has cut its first line short, and when it has lost its head.
+func TestLogsThatAreDamagedAreOpened(t *testing.T) {
+	for name, damage := range map[string]func(path string){
+		"the first line is cut short": func(path string) { write(t, path, read(t, path)[:20]) },
+		"the head is gone":            func(path string) { _ = os.Remove(headPath(path)) },
+		"the head is empty":           func(path string) { write(t, headPath(path), "") },
+	} {
+		path := written(t, 1)
+		damage(path)
+		if err := CheckPlace(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		add(t, openLog(t, path, Options{}), call(2))
 	}
 }
 

@@ -197,7 +197,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		}
 	}()
 	if a := c.Audit; a != nil && !o.Offline { // offline nothing is recorded, and an untrusted file may have named the path
-		i.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: c.secrets()})
+		i.record = newRecord(a.Path, c.Dir, audit.Options{Content: a.Content, Secrets: c.secrets()})
 	}
 	if o.Telemetry != nil && s.trusted {
 		if i.traces, i.metrics, err = o.Telemetry(p.Config); err != nil {

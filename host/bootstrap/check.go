@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -103,10 +104,13 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 
 // checkPlaces checks the files and folders that are used at the first call only.
 func (out *Check) checkPlaces(c *Configuration) {
-	if c.Audit != nil {
-		if info, err := os.Stat(c.Audit.Path); err == nil && !info.Mode().IsRegular() {
-			out.Problems = append(out.Problems, fmt.Errorf("path of the audit block: %s is not a regular file; name another "+
-				"place", c.Audit.Path))
+	if c.Audit != nil && c.Audit.Path != "" {
+		at, err := AuditPath(c.Audit.Path, c.Dir)
+		if err == nil {
+			err = audit.CheckPlace(at)
+		}
+		if err != nil {
+			out.Problems = append(out.Problems, fmt.Errorf("path of the audit block: %w", err))
 		}
 	}
 	for _, r := range c.Host.Roots {

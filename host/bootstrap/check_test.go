@@ -125,7 +125,7 @@ root "here" {
 	var out Check
 	out.checkPlaces(&Configuration{Config: c})
 	got := fmt.Sprint(out.Problems, out.Warnings)
-	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place "+
+	want := fmt.Sprintf("[path of the audit block: %s is not a regular file; name another place for the log "+
 		"%s:5: path of a root block: %s is not a folder, so nothing can be read there] []", dir,
 		filepath.Join(dir, "config.hcl"), filepath.Join(dir, "gone"))
 	if got != want {

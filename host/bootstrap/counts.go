@@ -72,7 +72,7 @@ func newCounts(config, workdir string) (*counts, error) {
 		return nil, err
 	}
 	workdir, err = filepath.Abs(workdir)
-	return &counts{dir, config, resolved(workdir)}, err
+	return &counts{dir, config, fsutil.Resolved(workdir)}, err
 }
 
 // Change implements host.Counter.

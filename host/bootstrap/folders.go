@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/pluginlog"
 )
@@ -52,9 +52,13 @@ func PluginFolder() (string, error) {
 }
 
 // AuditPath is the path of the record: the named one, otherwise $TOOLHOST_AUDIT, otherwise audit.jsonl in the user's
-// state.
-func AuditPath(named string) (string, error) {
-	if named := cmp.Or(named, os.Getenv("TOOLHOST_AUDIT")); named != "" {
+// state. Dir is the folder of the configuration that names it: no link in it may lead out, since whoever supplies the
+// folder would choose what is written to.
+func AuditPath(named, dir string) (string, error) {
+	if named != "" {
+		return named, sandbox.LinkError("the record is at", named, []string{dir})
+	}
+	if named := os.Getenv("TOOLHOST_AUDIT"); named != "" {
 		return named, nil
 	}
 	path, err := StateFolder("audit.jsonl")

@@ -50,11 +50,11 @@ func (c *Configuration) loosens() (lines []string) {
 	add("mcp", identities)
 	for _, d := range c.Discovery {
 		if d.Sandbox != nil {
-			add("discovery "+d.Name, reaches(*d.Sandbox))
+			add("discovery "+d.Name, c.reaches(*d.Sandbox))
 		}
 	}
 	for _, s := range c.Plugins {
-		parts := reaches(s.Sandbox)
+		parts := c.reaches(s.Sandbox)
 		o := c.Host.Plugins[s.Name]
 		if len(o.MayCall) > 0 {
 			parts = append(parts, "may call "+strings.Join(o.MayCall, ", "))
@@ -146,7 +146,7 @@ func (c *Configuration) serves() (parts []string) {
 }
 
 // reaches describes what a sandbox block lets a program do that the default does not.
-func reaches(s sandbox.Spec) (parts []string) {
+func (c *Configuration) reaches(s sandbox.Spec) (parts []string) {
 	if s.Level == sandbox.Supervised {
 		parts = append(parts, "runs supervised, so it may change whatever you may")
 	}
@@ -154,7 +154,11 @@ func reaches(s sandbox.Spec) (parts []string) {
 		parts = append(parts, "may gain privileges, such as by sudo")
 	}
 	if len(s.Write) > 0 {
-		parts = append(parts, "may write to "+strings.Join(s.Write, ", "))
+		var places []string
+		for _, path := range s.Write {
+			places = append(places, c.withTarget(path, path))
+		}
+		parts = append(parts, "may write to "+strings.Join(places, ", "))
 	}
 	return parts
 }

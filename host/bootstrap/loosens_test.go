@@ -1,12 +1,16 @@
 package bootstrap
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A person who is asked to trust a file sees each of its settings that lets more happen, or happen without a question.
@@ -126,6 +130,38 @@ plugin "b" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// A path that a link leads elsewhere is shown with where it leads.
+func TestTrustShowsWhereLinksLead(t *testing.T) {
+	trusting(t)
+	real := filepath.Join(fsutil.Resolved(t.TempDir()), "project")
+	dir := filepath.Join(t.TempDir(), "linked") // a link on the way to the folder is worth no word
+	if err := errors.Join(os.Mkdir(real, 0o700), os.Symlink(real, dir), os.Symlink("/proc", filepath.Join(real, "out")),
+		os.Mkdir(filepath.Join(real, "in"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "config.hcl")
+	writeConfig(t, path, `
+plugin "a" {
+  command = ["./a"]
+  sandbox { write = ["./in", "./out"] }
+}
+audit { path = "out/audit.jsonl" }
+`)
+	read, err := Load(Options{Config: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := read.TrustRequest(t.Context())
+	want := fmt.Sprintf("plugin a: may write to %s/in, %[1]s/out (links lead it to /proc)", dir)
+	if got := strings.Join(r.Loosens, "\n"); got != want {
+		t.Errorf("it would loosen:\n%s\nwant:\n%s", got, want)
+	}
+	want = fmt.Sprintf("record: writes to %s/out/audit.jsonl (links lead it to /proc/audit.jsonl)", dir)
+	if got := r.Runs[len(r.Runs)-1]; got != want {
+		t.Errorf("it would run %s, want %s", got, want)
 	}
 }
 

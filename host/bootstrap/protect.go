@@ -28,7 +28,7 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
 			!needsConfinement(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
-			if s.InheritEnv == nil && fsutil.ProgramName(resolved(programOf(s))) == "toolhost-plugin-discover" {
+			if s.InheritEnv == nil && fsutil.ProgramName(fsutil.Resolved(programOf(s))) == "toolhost-plugin-discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
 			}
 		}
@@ -47,7 +47,7 @@ func programFolder() string {
 	if err != nil {
 		return ""
 	}
-	return filepath.Dir(resolved(program))
+	return filepath.Dir(fsutil.Resolved(program))
 }
 
 // isOwn reports whether the plugin's program is a shipped plugin in the folder of this one.
@@ -59,7 +59,7 @@ func isOwn(s supervise.Spec, folder string) bool {
 	if info, err := os.Lstat(program); err != nil || info.Mode().IsRegular() && !hasShippedName(program) {
 		return false // avoids resolving links for most plugins
 	}
-	program = resolved(program)
+	program = fsutil.Resolved(program)
 	return filepath.Dir(program) == folder && hasShippedName(program)
 }
 
@@ -77,14 +77,6 @@ func programOf(s supervise.Spec) string {
 	path, err := exec.LookPath(s.Command[0])
 	if err != nil || !filepath.IsAbs(path) {
 		return ""
-	}
-	return path
-}
-
-// resolved follows links as far as possible.
-func resolved(path string) string {
-	if end, err := filepath.EvalSymlinks(path); err == nil {
-		return end
 	}
 	return path
 }
@@ -148,7 +140,7 @@ func (c *Configuration) maskedRecord() []string {
 	if c.Audit == nil {
 		return nil
 	}
-	path, err := AuditPath(c.Audit.Path)
+	path, err := AuditPath(c.Audit.Path, c.Dir)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
@@ -176,7 +168,7 @@ func userFolders() (dirs []string) {
 	if dir, err := PluginFolder(); err == nil {
 		dirs = append(dirs, dir)
 	}
-	if log, err := AuditPath(""); err == nil {
+	if log, err := AuditPath("", ""); err == nil {
 		dirs = append(dirs, audit.Files(log)...)
 		dirs = append(dirs, audit.IndexFiles(log)...)
 	}

@@ -12,6 +12,7 @@ import (
 // A record is the audit log, opened at the first record.
 type record struct {
 	path    string // "" is the default
+	dir     string // of the configuration that names it
 	options audit.Options
 
 	log     atomic.Pointer[audit.Log] // nil before it is open
@@ -26,10 +27,10 @@ type record struct {
 	writer sync.WaitGroup
 }
 
-// newRecord begins a record; close ends it.
-func newRecord(path string, o audit.Options) *record {
+// newRecord begins a record for the configuration in a folder; close ends it.
+func newRecord(path, dir string, o audit.Options) *record {
 	later := make(chan *audit.Record, 1000)
-	r := &record{path: path, options: o, later: later}
+	r := &record{path: path, dir: dir, options: o, later: later}
 	r.writer.Go(func() { r.write(later) })
 	return r
 }
@@ -65,7 +66,7 @@ func (r *record) Append(a audit.Record) error {
 
 // explain adds to an error what to do about the folder of the record.
 func (r *record) explain(err error) error {
-	if path, unknown := AuditPath(r.path); unknown == nil {
+	if path, unknown := AuditPath(r.path, r.dir); unknown == nil {
 		return AuditError(err, path, r.path)
 	}
 	return err
@@ -106,7 +107,7 @@ func (r *record) opened() (*audit.Log, error) {
 }
 
 func (r *record) open() (*audit.Log, error) {
-	path, err := AuditPath(r.path)
+	path, err := AuditPath(r.path, r.dir)
 	if err != nil {
 		return nil, err
 	}

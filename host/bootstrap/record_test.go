@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A temporary obstacle to opening the record does not keep it closed permanently.
@@ -22,7 +24,7 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := newRecord(path, audit.Options{})
+	r := newRecord(path, "", audit.Options{})
 	for range 2 {
 		if r.Append(audit.Record{Kind: audit.KindStart}) == nil {
 			t.Fatal("a folder took a record")
@@ -80,6 +82,54 @@ func TestCloseAgain(t *testing.T) {
 	closers.Wait()
 }
 
+// Whoever supplies the folder of a configuration does not choose by links in it what a record is written to, not even
+// what is made for the plugins that must not see it.
+func TestRecordsBehindLinks(t *testing.T) {
+	dir, victim := t.TempDir(), t.TempDir()
+	bashrc := filepath.Join(victim, "bashrc")
+	if err := errors.Join(os.WriteFile(bashrc, []byte("alias ls=ls\n"), 0o600), os.Mkdir(dir+"/logs", 0o700),
+		os.Symlink(victim, dir+"/out"), os.Symlink("logs", dir+"/in"), os.Symlink(bashrc, dir+"/logs/bashrc"),
+		os.Symlink(victim+"/made", dir+"/logs/made")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"logs/bashrc":   "by a link in " + dir,
+		"logs/made":     "made is a link",
+		"out/new":       "name " + filepath.Join(fsutil.Resolved(victim), "new") + " itself",
+		"out/bashrc":    "by a link in " + dir,
+		"in/audit":      "",
+		bashrc:          "bashrc is not a log",
+		victim + "/log": "",
+	} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		c := &Configuration{Config: &config.Config{Dir: dir, Audit: &config.Audit{Path: path}}}
+		r := newRecord(path, dir, audit.Options{})
+		err := r.Append(audit.Record{Kind: audit.KindStart})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", path, err, want)
+		}
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+		var out Check
+		if out.checkPlaces(c); (len(out.Problems) == 0) != (want == "") {
+			t.Errorf("%s: validate finds %v", path, out.Problems)
+		}
+		if masked := c.masked(); strings.Contains(want, "itself") && len(masked) > 0 {
+			t.Errorf("%s: it would be made as %q", path, masked)
+		}
+	}
+	entries, err := os.ReadDir(victim)
+	if err != nil || len(entries) != 3 { // bashrc, log and its head
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+	if text, err := os.ReadFile(bashrc); err != nil || string(text) != "alias ls=ls\n" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}
+
 // However many starts and ends of plugins are still to be written, closing a record that another process holds takes
 // the time of two attempts at most: the running one, and the one that finds that the record is being closed.
 func TestRecordHeldByAnotherProcessIsClosed(t *testing.T) {
@@ -92,7 +142,7 @@ func TestRecordHeldByAnotherProcessIsClosed(t *testing.T) {
 			}
 			defer other.Close()
 			synctest.Test(t, func(t *testing.T) {
-				r := newRecord(path, audit.Options{})
+				r := newRecord(path, "", audit.Options{})
 				if open {
 					if err := r.Append(audit.Record{Kind: audit.KindStart}); err != nil {
 						t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // What a plugin keeps is in a folder of its own for each configuration and each work folder: a project cannot leave
@@ -22,7 +23,7 @@ func (p *Plugins) giveStateFolders() {
 	if err != nil {
 		return
 	}
-	workdir = resolved(workdir)
+	workdir = fsutil.Resolved(workdir)
 	program := programFolder()
 	for i, s := range p.Specs {
 		if s.Attach || isOwn(s, program) {

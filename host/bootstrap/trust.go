@@ -267,9 +267,21 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 		lines = append(lines, fmt.Sprintf("notify %s: %s", n.Name, what))
 	}
 	if c.Audit != nil && c.Audit.Path != "" {
-		lines = append(lines, "record: writes to "+fsutil.Shortened(c.Audit.Path))
+		lines = append(lines, "record: writes to "+c.withTarget(fsutil.Shortened(c.Audit.Path), c.Audit.Path))
 	}
 	return lines
+}
+
+// withTarget adds to a path where links lead it, except for those on the way to the configuration's folder.
+func (c *Configuration) withTarget(shown, path string) string {
+	to := fsutil.Resolved(path)
+	if below, err := filepath.Rel(c.Dir, path); err == nil && filepath.IsLocal(below) {
+		path = filepath.Join(fsutil.Resolved(c.Dir), below)
+	}
+	if to == path {
+		return shown
+	}
+	return fmt.Sprintf("%s (links lead it to %s)", shown, to)
 }
 
 func pluginLine(s supervise.Spec) string {

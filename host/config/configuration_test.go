@@ -302,7 +302,8 @@ var keys = map[string]map[string]key{
 			"seconds"},
 	},
 	"audit": {
-		"path":    {"`$TOOLHOST_AUDIT`, else `audit.jsonl` in the user's state folder", "the file"},
+		"path": {"`$TOOLHOST_AUDIT`, else `audit.jsonl` in the user's state folder", "the file, which is no link, " +
+			"and which no link in the configuration's folder leads out of it"},
 		"content": {"`false`", "`true` records arguments and results too, without secrets"},
 		"secrets": {"none", "texts of at least 6 bytes that are never recorded"},
 	},

@@ -177,13 +177,13 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 // readers is how many queries run at once; more wait.
 const readers = 4
 
-// prepareFile makes sure that the path names a file; a new one is this user's alone, and so is what SQLite makes beside
-// it.
+// prepareFile makes sure that the path names a file, and no link to one; a new one is this user's alone, and so is what
+// SQLite makes beside it.
 func prepareFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
@@ -206,8 +206,8 @@ func prepareFile(path string) error {
 // restrict keeps an index that others could read from them. One of another user stays as that user has it.
 func (at place) restrict() {
 	for _, end := range []string{"", "-wal", "-shm"} {
-		info, err := os.Stat(at.path + end)
-		if err != nil || info.Mode().Perm()&0o077 == 0 {
+		info, err := os.Lstat(at.path + end)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
 		if err := os.Chmod(at.path+end, 0o600); err != nil {

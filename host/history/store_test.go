@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -111,6 +112,30 @@ func TestANamedFileThatIsNoIndexStaysAsItIs(t *testing.T) {
 			}
 			if len(after) != len(before) || after["mine"] != before["mine"] {
 				t.Errorf("%.300q", after)
+			}
+		})
+	}
+}
+
+// A link at the path of an index, also one that leads nowhere, makes and changes nothing elsewhere.
+func TestALinkIsNoIndex(t *testing.T) {
+	for name, target := range map[string]string{"to a file": "mine", "to nothing": "nowhere"} {
+		t.Run(name, func(t *testing.T) {
+			record, dir := written(t, 5, 200), t.TempDir()
+			put(t, filepath.Join(dir, "mine"), "", 0o644)
+			before := files(t, dir)
+			if err := os.Symlink(filepath.Join(dir, target), audit.IndexPath(record)); err != nil {
+				t.Fatal(err)
+			}
+			i, err := Open(t.Context(), Options{Record: record})
+			if err == nil {
+				i.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "not a regular file; name another place") {
+				t.Errorf("opened: %v", err)
+			}
+			if after := files(t, dir); !maps.Equal(after, before) {
+				t.Errorf("the folder has %.300q", after)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -183,41 +182,35 @@ func through(path string, folders, ends []string) string {
 	return ""
 }
 
-// nestedError is the error for a path that leads into a folder that the plugin may write to, and out again; it begins
-// with the prefix.
-func nestedError(prefix, path string, folders []string) error {
-	f := through(path, folders, allResolved(folders))
-	if to := resolved(path); f != "" && !within(to, resolved(f)) {
-		return fmt.Errorf("%s %s, which leads to %s by a link in %s, where the plugin can change links; name %s itself",
-			prefix, path, to, f, to)
+// LinkError is the error for a path that leads into one of the folders, whose links are not the user's alone, and out
+// again; it begins with the prefix.
+func LinkError(prefix, path string, folders []string) error {
+	to := fsutil.Resolved(path)
+	for _, f := range folders {
+		if end := fsutil.Resolved(f); !within(to, end) && through(path, []string{f}, []string{end}) != "" {
+			return fmt.Errorf("%s %s, which leads to %s by a link in %s, where others can change links; name %s itself",
+				prefix, path, to, f, to)
+		}
 	}
 	return nil
 }
 
-// resolved is the path without links, as far as it exists.
-func resolved(path string) string {
-	if to, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
-		return cmp.Or(to, path)
-	}
-	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
-}
-
-// resolvedBelow is resolved, for a path whose folder is resolved to parent, or "": it then looks at its last element
-// alone, which makes a look at all the parents of a path linear.
+// resolvedBelow is fsutil.Resolved, for a path whose folder is resolved to parent, or "": it then looks at its last
+// element alone, which makes a look at all the parents of a path linear.
 func resolvedBelow(parent, path string) string {
 	if parent == "" || filepath.Clean(path) != path { // the folder of a/link/.. is not a
-		return resolved(path)
+		return fsutil.Resolved(path)
 	}
 	at := filepath.Join(parent, filepath.Base(path))
 	if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		return resolved(path)
+		return fsutil.Resolved(path)
 	}
 	return at
 }
 
 func allResolved(paths []string) (ends []string) {
 	for _, path := range paths {
-		ends = append(ends, resolved(path))
+		ends = append(ends, fsutil.Resolved(path))
 	}
 	return ends
 }
@@ -234,7 +227,7 @@ func linksOn(path string) (to string, links []string) {
 	if link == "" {
 		return filepath.Clean(path), nil
 	}
-	to = resolved(path)
+	to = fsutil.Resolved(path)
 	const most = 40 // the same limit as the kernel's
 	for n := 0; n < most && link != ""; n++ {
 		links = append(links, link)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A start looks up the program of each other plugin once: as often as there are different ones, however many plugins
@@ -54,8 +56,8 @@ func TestResolvedBelow(t *testing.T) {
 				continue
 			}
 			prefix := path[:i]
-			if at = resolvedBelow(at, prefix); at != resolved(prefix) {
-				t.Errorf("%s is %s, and %s from its folder", prefix, resolved(prefix), at)
+			if at = resolvedBelow(at, prefix); at != fsutil.Resolved(prefix) {
+				t.Errorf("%s is %s, and %s from its folder", prefix, fsutil.Resolved(prefix), at)
 			}
 		}
 	}

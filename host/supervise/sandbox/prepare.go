@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -131,7 +132,7 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 // wrap returns the program and its arguments, preceded by the wrapper.
 func (r request) wrap(p Program) (path string, argv []string, err error) {
 	if r.spec.Requested() == Isolated { // the plugin could not read it
-		err = nestedError("it is run as", p.Path, r.writable())
+		err = LinkError("it is run as", p.Path, r.writable())
 	}
 	wrapper := r.spec.Wrapper
 	if err != nil || len(wrapper) == 0 {
@@ -242,7 +243,7 @@ func (r request) writableMounts() (readOnlyRoot bool, writable []string) {
 		return false, nil
 	}
 	for _, path := range r.ownFolders() {
-		if path = resolved(path); path == "/" {
+		if path = fsutil.Resolved(path); path == "/" {
 			return false, nil
 		}
 		writable = append(writable, path)
@@ -260,14 +261,14 @@ func (r request) checkFolders() error {
 	}
 	if r.spec.confined() {
 		for _, path := range slices.Concat(r.spec.Write, r.spec.Read) {
-			wrong = append(wrong, nestedError("its sandbox names", path, r.writable()))
+			wrong = append(wrong, LinkError("its sandbox names", path, r.writable()))
 		}
 	}
 	if err := errors.Join(wrong...); err != nil || !r.spec.confined() || !r.Capabilities.Namespaces {
 		return err
 	}
 	for _, path := range r.writable() {
-		if path = resolved(path); path != SharedMemory && within(path, SharedMemory) {
+		if path = fsutil.Resolved(path); path != SharedMemory && within(path, SharedMemory) {
 			return fmt.Errorf("it would not find %s: in its sandbox it has a %s of its own; work in a folder elsewhere",
 				path, SharedMemory)
 		}

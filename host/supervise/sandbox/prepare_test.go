@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/filenames"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -68,7 +69,7 @@ func TestProgramsThatHangAreNotProtected(t *testing.T) {
 }
 
 func TestThrough(t *testing.T) {
-	dir := resolved(t.TempDir())
+	dir := fsutil.Resolved(t.TempDir())
 	for _, d := range []string{"/own/sub/deep", "/other", "/own-not"} {
 		check(t, os.MkdirAll(dir+d, 0o755))
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Protected paths: files that toolhost reads or runs, and files that other programs run by themselves (auto-executed
@@ -71,7 +72,7 @@ type protection struct {
 func (r request) protection() (p protection) {
 	var roots []string // the user's folders that the plugin may write to, without links
 	for _, folder := range r.writable() {
-		folder = resolved(folder)
+		folder = fsutil.Resolved(folder)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() && folder != SharedMemory { // it is the plugin's own
 			roots = append(roots, folder)
 		}
@@ -96,7 +97,7 @@ func (r request) protection() (p protection) {
 	if err != nil || !filepath.IsAbs(home) {
 		home = ""
 	} else {
-		home = resolved(home)
+		home = fsutil.Resolved(home)
 	}
 	p.addNames(roots, named, home, canMount)
 	if root := rootOf(home, roots); home != "" && root != "" { // it has too many auto-executed files to list
