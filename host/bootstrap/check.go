@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -79,7 +81,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 		}
 		one := &CheckedPlugin{Name: spec.Name, Source: spec.Source, Command: spec.ShownCommand(), Script: spec.Script}
 		out.Plugins = append(out.Plugins, one)
-		if err := spec.Verify(); err != nil {
+		if err := cmp.Or(spec.Verify(), sandbox.Host{Shared: p.shared(p.Specs)}.CheckFolders(spec.Sandbox)); err != nil {
 			out.Problems = append(out.Problems, fmt.Errorf("%s: plugin %q: %w", spec.Source, spec.Name, err))
 			continue
 		}

@@ -186,6 +186,7 @@ func (c *Configuration) Discoveries() []supervise.Discovery {
 	out := slices.Clone(c.Discovery)
 	for i := range out {
 		out[i].ReadOnly = slices.Concat(c.protected(), c.reserved(c.Plugins))
+		out[i].Shared = c.shared(c.Plugins)
 	}
 	return out
 }

@@ -88,6 +88,7 @@ func (p *Plugins) superviseOptions() supervise.Options {
 		Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
 		ReadOnly: p.protected(), Masked: p.masked(), Reserved: p.reserved(p.Specs),
+		Shared: p.shared(p.Specs),
 	}
 }
 
@@ -102,6 +103,18 @@ func (c *Configuration) protected() []string {
 		out = append(out, audit.IndexFiles(c.Audit.Path)...)
 	}
 	return append(out, userFolders()...)
+}
+
+// shared are the folders in which links are not the user's alone: that of the configuration, and those that plugins
+// may write to.
+func (c *Configuration) shared(specs []supervise.Spec) (out []string) {
+	if c.Dir != "" {
+		out = []string{c.Dir}
+	}
+	for _, s := range specs {
+		out = append(out, s.Sandbox.Write...)
+	}
+	return out
 }
 
 // reserved returns the files that plugins must not create where they are missing: the lock file, and programs.

@@ -1,9 +1,11 @@
 package bootstrap
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/host/audit"
@@ -11,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // Only toolhost's own plugins, beside toolhost itself, are trusted like it.
@@ -68,6 +71,66 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
 		}
 	}
+}
+
+// What a sandbox may reach is not changed by a link in the configuration's folder, or where another plugin may write.
+func TestSandboxesKeepToTheFolder(t *testing.T) {
+	trusting(t)
+	dir, cache, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Symlink(elsewhere, filepath.Join(dir, "reports")), os.Symlink(elsewhere, cache+"/lint"),
+		os.Mkdir(filepath.Join(dir, "src"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "config.hcl")
+	writeConfig(t, path, strings.ReplaceAll(`
+plugin "a-cache" {
+  command = ["/bin/true"]
+  sandbox { write = ["CACHE", "./src"] }
+}
+plugin "b-reports" {
+  command = ["/bin/true"]
+  sandbox { write = ["./reports"] }
+}
+plugin "c-reads" {
+  command = ["/bin/true"]
+  sandbox {
+    level = "isolated"
+    read  = ["./reports"]
+  }
+}
+plugin "d-lint" {
+  command = ["/bin/true"]
+  sandbox { write = ["CACHE/lint"] }
+}
+plugin_discovery "team" {
+  command = ["/bin/true"]
+  sandbox {
+    level = "confined"
+    write = ["./reports"]
+  }
+}
+`, "CACHE", cache))
+	c, err := Load(Options{Config: path, Workdir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.FindOffline(t.Context())
+	checked, err := c.Check(t.Context(), false)
+	if err != nil || len(checked.Problems) < 3 {
+		t.Errorf("validate finds %v, %v", checked, err)
+	}
+	refused := func(name, link string, err error) {
+		t.Helper()
+		if (err != nil) != (link != "") || err != nil && !strings.Contains(err.Error(), "by a link in "+link+",") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i, link := range []string{"", dir, dir, cache} {
+		_, err := p.Confinement(p.Specs[i], proctree.Capabilities{})
+		refused(p.Specs[i].Name, link, err)
+	}
+	_, err = c.Discoveries()[0].Confine(proctree.Capabilities{})
+	refused("the discovery", dir, err)
 }
 
 // The index of the record has its words. It is not made for a plugin's sake, as the record is.

@@ -224,9 +224,10 @@ var keys = map[string]map[string]key{
 		"idempotent":       {"`false`", "`true` repeats a call, once, when the plugin died in it"},
 	}),
 	"plugin.sandbox": {
-		"level":          {"`confined`; `supervised` for the plugins that come with toolhost", "the level to reach"},
-		"require":        {"none", "the lowest level at which the plugin may start"},
-		"write":          {"the work folder", "files and folders that it may change, from `confined` on"},
+		"level":   {"`confined`; `supervised` for the plugins that come with toolhost", "the level to reach"},
+		"require": {"none", "the lowest level at which the plugin may start"},
+		"write": {"the work folder", "files and folders that it may change, from `confined` on; see " +
+			"[security.md](security.md#what-a-plugin-can-reach) about links"},
 		"read":           {"none", "files and folders that it may read at `isolated`, besides those and what programs need"},
 		"network":        {"`false` at `isolated`, else `true`", "whether it may use the network"},
 		"new_privileges": {"`false`", "`true` lets programs such as sudo work; at `supervised` only"},

@@ -377,7 +377,7 @@ func TestStartCanceledBeforeTheLaunch(t *testing.T) {
 	cancel()
 	spec := fixture("good", "good").complete("")
 	how := must(s.prepareSandbox(spec, sandbox.Program{
-		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"FIXTURE=silent"}}, s.pluginPrograms))
+		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"FIXTURE=silent"}}, s.specs()))
 	if _, _, err := launch(ctx, spec, how, must(openStdio(spec, false)), s.log); err == nil {
 		t.Error("it was started")
 	}

@@ -201,6 +201,7 @@ type Discovery struct {
 	// Write is nil.
 	Sandbox  *sandbox.Spec
 	ReadOnly []string // like Options.ReadOnly
+	Shared   []string // like Options.Shared
 	Source   string   // where it was configured, for display
 }
 
@@ -209,7 +210,7 @@ const maxDiscovery = 1 << 20
 
 // Confine returns the sandbox that the command would get on a machine. It fails if the command would be refused.
 func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {
-	return Options{Workdir: d.Dir, ReadOnly: d.ReadOnly}.Confine(Spec{Sandbox: d.sandbox()}, m)
+	return Options{Workdir: d.Dir, ReadOnly: d.ReadOnly, Shared: d.Shared}.Confine(Spec{Sandbox: d.sandbox()}, m)
 }
 
 func (d Discovery) sandbox() sandbox.Spec {
@@ -291,9 +292,9 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
-		readOnly: d.ReadOnly, capabilities: capabilities}
+		readOnly: d.ReadOnly, shared: d.Shared, capabilities: capabilities}
 	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), TempEnvironment(temp)...), Temp: temp}
-	return l.prepareSandbox(spec, p, func() []string { return nil })
+	return l.prepareSandbox(spec, p, nil)
 }
 
 // parse reads what the command printed. The error is about elements that are skipped.

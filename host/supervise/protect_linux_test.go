@@ -535,6 +535,39 @@ func TestLinksInOwnFolders(t *testing.T) {
 	}
 }
 
+// A link that another plugin puts in place of such a folder grants nothing either, nor one in a folder that is shared.
+func TestLinksInFoldersOfOthers(t *testing.T) {
+	if reached(sandbox.Confined) != sandbox.Confined {
+		t.Logf("this machine confines nothing: Landlock %d", proctree.DetectCapabilities().Landlock)
+		return
+	}
+	p := makeAttackTargets(t)
+	for name, c := range map[string]struct {
+		shared []string
+		other  sandbox.Spec
+	}{
+		"of another plugin":  {nil, sandbox.Spec{Write: []string{p.Inside}}},
+		"of a configuration": {[]string{p.Inside}, sandbox.Spec{Level: sandbox.Supervised}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := must(New(Options{Workdir: shortDir(t), RunDir: shortDir(t), Shared: c.shared}))
+			t.Cleanup(func() { _ = s.Close() })
+			other, own := attacker(p, c.other), attacker(p, sandbox.Spec{Write: []string{p.Inside + "/a"}})
+			other.Name = "other"
+			replaces, proc := add(t, s, other), add(t, s, own)
+			mustCall(t, replaces, "run", "cd "+p.Inside+" && rm -rf a && mkdir a")
+			mustCall(t, proc, "run", "echo new > "+p.Inside+"/a/file")
+			mustCall(t, replaces, "run", "cd "+p.Inside+" && rm -r a && ln -sT "+p.Outside+" a")
+			_, _ = call(t, proc, "give-up", "")
+			_, err := call(t, proc, "run", "echo changed > "+p.Secret)
+			checkError(t, err, sdk.CodePluginUnavailable, "leads to "+p.Outside, "name "+p.Outside+" itself")
+			if text := string(must(os.ReadFile(p.Secret))); text != "text" {
+				t.Errorf("it wrote %q outside", text)
+			}
+		})
+	}
+}
+
 // A program found through a link in a folder of the plugin cannot be read at level isolated, and the error says so.
 func TestProgramByALinkInOwnFolders(t *testing.T) {
 	if reached(sandbox.Isolated) != sandbox.Isolated {

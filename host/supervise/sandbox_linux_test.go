@@ -806,7 +806,7 @@ func TestStartProbesTheMachineOnce(t *testing.T) {
 	}
 	spec := fixture("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
-	how, err := s.prepareSandbox(spec, sandbox.Program{Path: os.Args[0], Temp: t.TempDir()}, s.pluginPrograms)
+	how, err := s.prepareSandbox(spec, sandbox.Program{Path: os.Args[0], Temp: t.TempDir()}, s.specs())
 	cmd := how.Command("")
 	box := cmd.Sandbox
 	if err != nil || looks != 1 || !box.Namespaces || !box.NoInterference ||

@@ -500,7 +500,7 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 			return nil, nil, err
 		}
 	}
-	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
+	how, err := s.prepareSandbox(r.spec, p, s.specs())
 	if err != nil {
 		std.close()
 		return nil, nil, err

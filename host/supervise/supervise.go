@@ -66,6 +66,9 @@ type Options struct {
 	// Reserved are files that no confined plugin may create or change, such as a lock file. While one runs, a dangling
 	// symbolic link stands in for each that does not exist. It needs what ReadOnly needs.
 	Reserved []string
+	// Shared are folders in which links are not the user's alone, such as that of a configuration. A path that a sandbox
+	// names does not lead out of them by a link, nor out of the work folder and what other plugins may write to.
+	Shared []string
 }
 
 // maxPlugins is the most plugins that one host may have.
@@ -133,7 +136,8 @@ func New(o Options) (*Supervisor, error) {
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
 	s := &Supervisor{
 		launchContext: launchContext{workdir: workdir, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
-			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, capabilities: proctree.AssumedCapabilities},
+			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, shared: o.Shared,
+			capabilities: proctree.AssumedCapabilities},
 		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, onReduced: o.OnReduced,
 		removing: map[*Process]struct{}{}, reloading: make(chan struct{}, 1),
 		starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
@@ -238,12 +242,12 @@ func (s *Supervisor) cacheKey(spec Spec, path string) toolcache.Key {
 		Dir: spec.Dir, Workdir: s.workdir, Config: spec.Config}
 }
 
-// pluginPrograms are the programs of all plugins, as written in their commands.
-func (s *Supervisor) pluginPrograms() (paths []string) {
+// specs are those of all plugins.
+func (s *Supervisor) specs() (all []Spec) {
 	for _, p := range s.Processes() {
-		paths = append(paths, p.spec.Load().named())
+		all = append(all, *p.spec.Load())
 	}
-	return paths
+	return all
 }
 
 // A launchContext has the folders where programs run, and the paths that are protected from them.
@@ -255,12 +259,14 @@ type launchContext struct {
 	readOnly     []string // see Options.ReadOnly
 	masked       []string // see Options.Masked
 	reserved     []string // see Options.Reserved
+	shared       []string // see Options.Shared
 	capabilities func() proctree.Capabilities
 	lookup       sandbox.PathLookup
 }
 
-// prepareSandbox prepares a plugin's program for its sandbox. Others returns the programs of the other plugins.
-func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func() []string) (sandbox.Prepared, error) {
+// prepareSandbox prepares a plugin's program for its sandbox, beside those of all plugins: their programs are protected
+// from it, and the links in what they may write to are not followed out of there.
+func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, all []Spec) (sandbox.Prepared, error) {
 	if spec.Sandbox.Require != "" {
 		proctree.DetectCapabilities() // so that everything that is missing is known before a start
 	}
@@ -268,12 +274,16 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func
 		p.Env = append(slices.Clip(p.Env), wire.EnvKeepDir+"="+p.Temp)
 	}
 	p.Named, p.Argv = spec.programFile, slices.Clone(spec.Command)
+	programs, shared := slices.Clone(l.reserved), append(slices.Clone(l.shared), l.workdir)
+	for _, other := range all {
+		programs, shared = append(programs, other.named()), append(shared, other.Sandbox.Write...)
+	}
 	h := sandbox.Host{
-		Workdir: l.workdir, Capabilities: l.capabilities(), // once: a parallel start may find out more
+		Workdir: l.workdir, Shared: shared, Capabilities: l.capabilities(), // once: a parallel start may find out more
 		Lookup: &l.lookup, Notes: l.runDir.path,
 		Paths: func() sandbox.Paths {
 			return sandbox.Paths{
-				ReadOnly: l.readOnly, Reserved: slices.Concat(l.reserved, others()), Masked: l.masked,
+				ReadOnly: l.readOnly, Reserved: programs, Masked: l.masked,
 				Stores: l.stores, Private: []string{l.runDir.path, l.tempDir.path},
 			}
 		},
@@ -300,6 +310,7 @@ func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinemen
 		Stores:  []string{binaries.NewStore(o.BinDir, "", nil).Dir(), o.CacheDir},
 		Private: []string{chooseRunBase(o.RunDir), chooseRunBase(cmp.Or(o.RunDir, os.TempDir()))},
 	}
-	h := sandbox.Host{Workdir: workdir, Capabilities: m, Paths: func() sandbox.Paths { return paths }}
+	h := sandbox.Host{Workdir: workdir, Shared: append(slices.Clone(o.Shared), workdir), Capabilities: m,
+		Paths: func() sandbox.Paths { return paths }}
 	return h.Evaluate(spec.Sandbox)
 }

@@ -185,7 +185,10 @@ func through(path string, folders, ends []string) string {
 // LinkError is the error for a path that leads into one of the folders, whose links are not the user's alone, and out
 // again; it begins with the prefix.
 func LinkError(prefix, path string, folders []string) error {
-	to := fsutil.Resolved(path)
+	return linkError(prefix, path, fsutil.Resolved(path), folders)
+}
+
+func linkError(prefix, path, to string, folders []string) error {
 	for _, f := range folders {
 		if end := fsutil.Resolved(f); !within(to, end) && through(path, []string{f}, []string{end}) != "" {
 			return fmt.Errorf("%s %s, which leads to %s by a link in %s, where others can change links; name %s itself",

@@ -19,6 +19,7 @@ import (
 // A Host is the machine on which plugins are started: its capabilities, and the paths of toolhost.
 type Host struct {
 	Workdir      string
+	Shared       []string // folders in which others than the plugin can change links
 	Capabilities proctree.Capabilities
 	// Paths returns toolhost's own paths; nil is none. It is called only for sandboxes from Confined on.
 	Paths func() Paths
@@ -120,10 +121,12 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 		out.Hint = r.hint(protects.readOnly)
 	}
 	if s.HasNamespaces(h.Capabilities) {
+		if box.ReadOnlyRoot, box.Writable, err = r.writableMounts(); err != nil {
+			return Prepared{}, err
+		}
 		out.placeholders = protects.hold(h.Notes, &out.Confinement.Missing)
 		box.Namespaces, box.Pinned, box.ReadOnly = true, protects.pinned, protects.readOnly
 		box.Masked, box.PinnedLinks = protects.masked, protects.links
-		box.ReadOnlyRoot, box.Writable = r.writableMounts()
 	}
 	out.cmd.Sandbox = box
 	return out, nil
@@ -237,18 +240,28 @@ func (r request) ownFolders() []string {
 }
 
 // writableMounts reports whether all file systems become read-only for the plugin, and the folders that do not. They
-// do not when it may write everywhere, which is reported as missing.
-func (r request) writableMounts() (readOnlyRoot bool, writable []string) {
+// do not when it may write everywhere, which is reported as missing. It looks again at where links lead, since other
+// plugins run meanwhile: what it returns has no links, and the launcher follows none in it.
+func (r request) writableMounts() (readOnlyRoot bool, writable []string, err error) {
 	if !r.Capabilities.ReadOnlyMounts() {
-		return false, nil
+		return false, nil, nil
 	}
 	for _, path := range r.ownFolders() {
-		if path = fsutil.Resolved(path); path == "/" {
-			return false, nil
+		to := fsutil.Resolved(path)
+		if to == "/" {
+			return false, nil, nil
 		}
-		writable = append(writable, path)
+		if slices.Contains(r.spec.Write, path) {
+			err = errors.Join(err, r.linkError(path, to))
+		}
+		writable = append(writable, to)
 	}
-	return true, writable
+	return true, writable, err
+}
+
+// linkError is that of a path that the sandbox names, and that leads to another.
+func (r request) linkError(path, to string) error {
+	return linkError("its sandbox names", path, to, slices.Concat(r.writable(), r.Shared))
 }
 
 func (r request) checkFolders() error {
@@ -261,7 +274,7 @@ func (r request) checkFolders() error {
 	}
 	if r.spec.confined() {
 		for _, path := range slices.Concat(r.spec.Write, r.spec.Read) {
-			wrong = append(wrong, LinkError("its sandbox names", path, r.writable()))
+			wrong = append(wrong, r.linkError(path, fsutil.Resolved(path)))
 		}
 	}
 	if err := errors.Join(wrong...); err != nil || !r.spec.confined() || !r.Capabilities.Namespaces {

@@ -105,6 +105,44 @@ func TestThrough(t *testing.T) {
 	}
 }
 
+// A path that a sandbox names is refused where a link leads it out of a folder in which others can change links.
+func TestLinksOutOfSharedFolders(t *testing.T) {
+	dir, elsewhere := fsutil.Resolved(t.TempDir()), fsutil.Resolved(t.TempDir())
+	check(t, os.MkdirAll(dir+"/cache/kept", 0o755))
+	for link, to := range map[string]string{"/out": elsewhere, "/in": "cache", "/cache/up": "..", "/cache/out": elsewhere} {
+		check(t, os.Symlink(to, dir+link))
+	}
+	for _, c := range []struct {
+		path   string
+		shared []string
+		leads  string // "" if it is accepted
+	}{
+		{dir + "/cache", []string{dir}, ""},
+		{dir + "/in", []string{dir}, ""},
+		{dir + "/in/kept", []string{dir}, ""},
+		{dir + "/out", []string{dir}, elsewhere},
+		{dir + "/out", []string{elsewhere}, ""},
+		{dir + "/out", []string{dir + "/out"}, ""}, // another plugin may write to it, and so cannot replace it
+		{dir + "/cache/up", []string{dir}, ""},
+		{dir + "/cache/up", []string{dir, dir + "/cache"}, dir},
+		{dir + "/cache/out", []string{dir + "/cache"}, elsewhere},
+	} {
+		for _, s := range []Spec{{Write: []string{c.path}}, {Level: Isolated, Write: []string{}, Read: []string{c.path}}} {
+			err := Host{Shared: c.shared}.CheckFolders(s)
+			if c.leads == "" && err != nil || c.leads != "" && (err == nil ||
+				!strings.Contains(err.Error(), c.path+", which leads to "+c.leads+" by a link in ")) {
+				t.Errorf("%s with links in %v: %v, want %q", c.path, c.shared, err, c.leads)
+			}
+		}
+	}
+	// What was a folder when it was checked is looked at again for the mounts.
+	r := request{Host: Host{Shared: []string{dir}, Capabilities: proctree.Capabilities{Namespaces: true}},
+		spec: Spec{Write: []string{dir + "/out"}}}
+	if _, _, err := r.writableMounts(); err == nil || !strings.Contains(err.Error(), "name "+elsewhere+" itself") {
+		t.Errorf("mounts: %v", err)
+	}
+}
+
 // A link that a plugin puts in its own folder during a lookup never becomes a rule.
 func TestNestedFoldersAreNoRules(t *testing.T) {
 	own, other := t.TempDir(), t.TempDir()
