@@ -26,7 +26,8 @@ func newTrust(g *globals) *cobra.Command {
 			"current folder.\n" +
 			"\n" +
 			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still\n" +
-			"run. Name its checksum in the file (sha256) to have it covered too.",
+			"run. Name its checksum in the file (sha256) to have it covered too. A program that is added to a\n" +
+			"folder of plugin_dirs is run as well, unless the file has lock = \"require\".",
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := cmp.Or(append(args, g.config, "config.hcl")...)

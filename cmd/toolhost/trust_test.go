@@ -97,6 +97,8 @@ func TestProgramsThatWouldRun(t *testing.T) {
 				"that destroy the machine, a home folder or a disk\n  roots: tools may read /root without asking you\n"}},
 		"nothing loosened": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
 			[]string{"It would run, as you:\n  plugin p: ./p\n$"}},
+		"a plugin folder": {`plugin_dirs = ["./bin", "/opt/plugins"]`, []string{"It would run, as you:\n  plugin folder bin: " +
+			"every toolhost-plugin-NAME in it, also one that is added later\n  config.hcl:1: plugin folder "}},
 		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  config.hcl:1: plugin folder ", "gone cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -238,12 +238,18 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 }
 
 // wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are
-// known only after they have run.
+// known only after they have run. Plugin folders beside the file follow: whoever supplies it may add programs to them.
 func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	for _, d := range c.Discovery {
 		box := cmp.Or(d.Sandbox, &sandbox.Spec{})
 		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name,
 			wrapped(box.Wrapper, d.Command)))
+	}
+	for _, dir := range c.PluginDirs {
+		if below, err := filepath.Rel(c.Dir, dir); err == nil && filepath.IsLocal(below) {
+			lines = append(lines, fmt.Sprintf("plugin folder %s: every toolhost-plugin-NAME in it, also one that is added later",
+				c.withTarget(fsutil.Shortened(dir), dir)))
+		}
 	}
 	found := c.find(ctx, nil)
 	for _, s := range found.Specs {
