@@ -115,7 +115,12 @@ var fixtures = map[string]func(){
 	"host":        runHost,
 }
 
-func forever() { select {} }
+// forever sleeps: where cgo is off, Go ends a program that only waits.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
 
 // listenAnd opens a socket where plugins do, reports it in its own way, and never answers on it.
 func listenAnd(format string) {
