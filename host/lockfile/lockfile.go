@@ -95,8 +95,8 @@ func Load(path string) (*File, error) {
 		return nil, err
 	}
 	if len(bytes.TrimSpace(src)) == 0 { // as a full disk or a crash of the machine leaves it
-		return nil, fmt.Errorf("lock file %s is empty, so that no plugin would be checked; restore it, or remove it and run: "+
-			"toolhost plugin lock", path)
+		return nil, fmt.Errorf("lock file %s is empty, so that no plugin would be checked; restore it, or remove it and "+
+			"run: toolhost plugin lock", path)
 	}
 	return parse(path, src)
 }
