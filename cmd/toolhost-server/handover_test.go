@@ -87,6 +87,39 @@ func TestFailedUpgradeSaysWhy(t *testing.T) {
 	waitFor(t, ended)
 }
 
+// A successor that finds another configuration than the host serves would serve its clients without its rules.
+func TestUpgradeFindsAnotherConfiguration(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	expect(t, h.run(t, "trust"), "\n0")
+	log := &logBuffer{}
+	h.log = log
+	_, _, ended := h.servedBy(t, h.command(t, "serve", "--address", "127.0.0.1:0"))
+	pid := h.process(t)
+	file, away := filepath.Join(h.dir, "config.hcl"), filepath.Join(h.dir, "away.hcl")
+	users := filepath.Join(h.dir, "toolhost", "config.hcl") // beside the runtime files
+	for _, c := range []struct{ found, want string }{{"", "there is no configuration any more"}, {users, users}} {
+		if err := os.Rename(file, away); err != nil {
+			t.Fatal(err)
+		}
+		if c.found != "" {
+			h.write(t, filepath.Join("toolhost", "config.hcl"), fmt.Sprintf("plugin_dirs = [%q]\n", h.bin))
+			expect(t, h.run(t, "--config", c.found, "trust"), "\n0")
+		}
+		if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the log does not say "+c.want, func() bool { return strings.Contains(log.String(), c.want) })
+		if err := os.Rename(away, file); err != nil {
+			t.Fatal(err)
+		}
+		if now := h.process(t); now != pid {
+			t.Errorf("process %d serves, want %d", now, pid)
+		}
+	}
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
 // After a failed upgrade commands find the host that goes on, whatever the successor has done before it failed.
 func TestFailedUpgradeKeepsThePlace(t *testing.T) {
 	h := newHome(t).ownPrograms(t).withPlugin(t, "")

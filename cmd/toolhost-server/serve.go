@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,6 +102,9 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if p.place, err = local.Find(p.configKey(c), o.workdir, o.profile); err != nil {
 		return err
 	}
+	if err := p.checkInherited(given, c); err != nil {
+		return err
+	}
 	if err := p.place.Make(); err != nil {
 		return err
 	}
@@ -154,6 +158,22 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 // configKey names the configuration for the place of the host: its path, or without one the folder of its plugins.
 func (p *program) configKey(c *bootstrap.Configuration) string {
 	return cmp.Or(c.Path, programFolder())
+}
+
+// checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
+// clients of the earlier host would be served without its rules.
+func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {
+	if given == nil || slices.ContainsFunc(given.listeners, func(l net.Listener) bool {
+		return l.Addr().Network() == "unix" && l.Addr().String() == p.place.Socket()
+	}) {
+		return nil
+	}
+	found := "there is no configuration any more where it was"
+	if c.Path != "" {
+		found = "the configuration that is found now, " + c.Path + ", is not the one that the host serves"
+	}
+	return fmt.Errorf("%s, or the work folder is another one; put the file back, or stop the host: "+
+		"toolhost serve --stop", found)
 }
 
 // options are those of the configuration, without what belongs to a running host.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -39,8 +40,13 @@ func (h *home) withPlugin(t *testing.T, config string) *home {
 // serving starts toolhost serve, and returns the URL with its token once it serves, and what waits for its end.
 func (h *home) serving(t *testing.T, more ...string) (url, token string, ended <-chan error) {
 	t.Helper()
-	cmd := h.command(t, append([]string{"--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address",
-		"127.0.0.1:0"}, more...)...)
+	return h.servedBy(t, h.command(t, append([]string{"--config", filepath.Join(h.dir, "config.hcl"), "serve", "--address",
+		"127.0.0.1:0"}, more...)...))
+}
+
+// servedBy is serving, by a command.
+func (h *home) servedBy(t *testing.T, cmd *exec.Cmd) (url, token string, ended <-chan error) {
+	t.Helper()
 	cmd.Stderr = h.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
