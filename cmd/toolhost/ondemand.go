@@ -85,19 +85,21 @@ func (g *globals) startInBackground(ctx context.Context, profile string) (*runni
 		started := g.runInBackground(ctx, program, profile, place)
 		r, err := g.connect(ctx, profile)
 		_, stopping := errors.AsType[*stoppingError](err)
+		none := errors.Is(err, local.ErrNotRunning)
+		ending := stopping || errors.Is(err, errLost) || started == nil && none // which has served
 		switch {
 		case err == nil:
 			return r, nil
-		case started == nil || ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return nil, errors.Join(started, err)
-		case !errors.Is(started, errLocked): // it would fail again
+		case started != nil && !errors.Is(started, errLocked): // it would fail again
 			return nil, started
-		case stopping && time.Since(begun) > endTime, !stopping && !errors.Is(err, local.ErrNotRunning):
+		case ending && time.Since(begun) > endTime, !ending && !none:
 			return nil, err
 		}
 		select { // another command may be starting it, or it has just ended
 		case <-ctx.Done():
-			return nil, started
+			return nil, errors.Join(started, err)
 		case <-time.After(retryTime):
 		}
 	}
@@ -110,6 +112,10 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 		return err
 	}
 	defer log.Close()
+	before, err := log.Stat()
+	if err != nil {
+		return err
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
@@ -139,26 +145,26 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
-	case err = <-ended:
+	case <-ended: // its state says how
 	case <-ctx.Done():
 		return fmt.Errorf("it did not serve within %s; its log is %s", startTime, place.Log())
 	}
 	if cmd.ProcessState.ExitCode() == local.ExitLocked {
 		return errLocked
 	}
-	return fmt.Errorf("%s\n  its log is %s", cmp.Or(strings.TrimSpace(why), lastLine(place.Log()), fmt.Sprint(err)),
-		place.Log())
+	return fmt.Errorf("%s\n  its log is %s", cmp.Or(strings.TrimSpace(why), lastLine(place.Log(), before.Size()),
+		fmt.Sprintf("it ended before it served (%s)", cmd.ProcessState)), place.Log())
 }
 
-// lastLine is the last line of a log, as far as it is short; "" for none.
-func lastLine(path string) string {
+// lastLine is the last line of a log after an offset, as far as it is short; "" for none.
+func lastLine(path string, after int64) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil {
-		_, _ = f.Seek(max(0, info.Size()-local.MaxReason), io.SeekStart)
+		_, _ = f.Seek(max(after, info.Size()-local.MaxReason), io.SeekStart)
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, local.MaxReason))
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")

@@ -83,6 +83,8 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 			}
 		case errorDetail(err).GetCode() != "":
 			arguments, unread = unreadWords(given), true
+		case lost(err):
+			return errNoHost // nothing was called
 		default:
 			return remoteError(err)
 		}
@@ -153,6 +155,9 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 		cut()
 	})()
 	stream, err := r.host.Call(lasting, in)
+	if lost(err) || errors.Is(err, io.EOF) { // the request was not sent
+		return nil, errNoHost
+	}
 	if err != nil {
 		return nil, err
 	}

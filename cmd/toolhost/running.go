@@ -135,13 +135,23 @@ type silentError struct{ error }
 // Unwrap gives the code with which a command ends.
 func (e *silentError) Unwrap() error { return &exitError{code: exitUnavailable} }
 
+// errLost means that a host has closed the connection before it said what it serves, such as one that has just ended.
+var errLost = &exitError{exitUnavailable, "the running host closed the connection before it answered; try again"}
+
+// lost reports whether an error of an RPC is that of its connection, and not the host's own refusal.
+func lost(err error) bool {
+	s, _ := status.FromError(err)
+	return s.Code() == rpc.Unavailable && len(s.Details()) == 0
+}
+
 // notAnswered is the error of a host that takes connections at the socket of a place, and failed with err to answer
 // within a limit. The host's own refusal stays as it is.
 func notAnswered(place local.Place, limit time.Duration, err error) error {
-	s, _ := status.FromError(err)
-	silent := s.Code() == rpc.DeadlineExceeded || s.Code() == rpc.Unavailable && len(s.Details()) == 0
+	if lost(err) {
+		return errLost // the process that has the lock now may be the next one
+	}
 	h := place.Holder()
-	if !silent || h == nil || h.PID == 0 {
+	if status.Code(err) != rpc.DeadlineExceeded || h == nil || h.PID == 0 {
 		return err
 	}
 	return &silentError{fmt.Errorf("process %d serves this configuration, but did not answer within %s; if that lasts, "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -115,5 +116,55 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	cancel()
 	if _, err := r.getInfo(canceled, place, time.Minute); !errors.Is(err, errInterrupted) {
 		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// A host that was lost before it got a call has not run it, and is not one that is silent: whoever has the lock now is
+// not to be ended.
+func TestHostThatIsLost(t *testing.T) {
+	place := newPlace(t)
+	lock := lockPlace(t, place)
+	defer lock.Close()
+	if err := local.Hold(lock, local.Serves); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", place.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_ = c.Close()
+		}
+	}()
+	conn, err := place.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn), info: &apiv1.GetInfoResponse{}}
+	defer r.close()
+	if _, err := r.getInfo(t.Context(), place, time.Minute); !errors.Is(err, errLost) {
+		t.Errorf("it is asked what it serves: %v", err)
+	}
+	g := &globals{terminal: terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
+	for _, args := range [][]string{{"test__a"}, {"test__a", "x=1"}} {
+		if err := g.callOn(t.Context(), r, args, nil, 0, nil, callFlags{}, false); !errors.Is(err, errNoHost) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// The reason why a host did not start is not what an earlier one has logged.
+func TestLastLineOfAStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	const earlier = "msg=call\n"
+	for text, want := range map[string]string{"": "", "starts\nfails\n": "fails"} {
+		if err := os.WriteFile(path, []byte(earlier+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := lastLine(path, int64(len(earlier))); got != want {
+			t.Errorf("after %q: %q, want %q", text, got, want)
+		}
 	}
 }
