@@ -76,10 +76,16 @@ func TestHostThatIsNotReached(t *testing.T) {
 	if err := notReached(place); !strings.Contains(err.Error(), "an earlier process") {
 		t.Errorf("after the end of a successor: %v", err)
 	}
+	if err := awaitEnd(t.Context(), place, os.Getpid(), -stopGrace); fmt.Sprint(err) != (&stoppingError{}).Error() {
+		t.Errorf("the end of a successor is awaited without the earlier process: %v", err)
+	}
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := notReached(place); !errors.Is(err, local.ErrNotRunning) {
+		t.Errorf("after the end: %v", err)
+	}
+	if err := awaitEnd(t.Context(), place, os.Getpid(), 0); err != nil {
 		t.Errorf("after the end: %v", err)
 	}
 }

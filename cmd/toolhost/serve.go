@@ -203,14 +203,16 @@ func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
 	return awaitEnd(ctx, place, int(r.info.Pid), f.drain)
 }
 
-// awaitEnd waits until a process that stops has ended, or takes longer than it may.
+// awaitEnd waits until a process that stops has ended, and those that had handed over to it, without which no other host
+// can start, or until they take longer than they may.
 func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, drain+stopGrace)
 	defer cancel()
 	tick := time.NewTicker(stopPoll)
 	defer tick.Stop()
 	for {
-		if h := place.Holder(); h == nil || h.PID != pid {
+		h := place.Holder()
+		if h == nil || h.PID != pid && h.PID != 0 { // another host has started since
 			return nil
 		}
 		select {
@@ -218,6 +220,9 @@ func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Durati
 		case <-limited.Done():
 			if ctx.Err() != nil {
 				return errInterrupted // the host stops all the same
+			}
+			if h.PID == 0 {
+				return &stoppingError{}
 			}
 			return &exitError{exitUnavailable, fmt.Sprintf("process %d has not ended within %s; end it: kill %d", pid,
 				drain+stopGrace, pid)}
