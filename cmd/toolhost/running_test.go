@@ -174,3 +174,19 @@ func TestLastLineOfAStart(t *testing.T) {
 		}
 	}
 }
+
+// A line break in a path would be a setting of the unit.
+func TestUnitOfAFolderWithALineBreak(t *testing.T) {
+	newPlace(t)
+	t.Chdir(t.TempDir())
+	for _, manager := range []string{"systemd", "launchd"} {
+		var out strings.Builder
+		g := &globals{terminal: terminal{out: &stdoutWriter{w: &out}}, workdir: "a\nExecStop=b"}
+		if err := g.printUnit(manager, "", "server", nil); !strings.Contains(fmt.Sprint(err), "a control character") {
+			t.Errorf("%s: %v", manager, err)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: %s", manager, out.String())
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
@@ -39,6 +40,11 @@ func (g *globals) printUnit(manager, profile, program string, args []string) err
 		append([]string{program}, args...), workdir}
 	if profile != "" {
 		u.description = fmt.Sprintf("toolhost for %s (%s, profile %s)", workdir, config, profile)
+	}
+	for _, text := range append([]string{u.description}, u.command...) { // a line break would begin another setting
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return fmt.Errorf("a unit cannot name %q, which has a control character; rename the file or folder", text)
+		}
 	}
 	if manager == "launchd" {
 		return g.printLaunchd(u)
@@ -77,7 +83,6 @@ func (g *globals) printSystemd(u serviceUnit) {
 	for i, word := range u.command {
 		quoted[i] = systemdQuoted(word)
 	}
-	text := strings.NewReplacer("%", "%%", "\n", " ")
 	fmt.Fprintf(g.out, `# A unit of the user: save it as ~/.config/systemd/user/%[1]s.service, then
 #   systemctl --user daemon-reload
 #   systemctl --user enable --now %[1]s
@@ -96,12 +101,13 @@ TimeoutStopSec=60
 
 [Install]
 WantedBy=default.target
-`, u.name, text.Replace(u.description), strings.Join(quoted, " "), strings.ReplaceAll(u.workdir, "%", "%%"))
+`, u.name, strings.ReplaceAll(u.description, "%", "%%"), strings.Join(quoted, " "),
+		strings.ReplaceAll(u.workdir, "%", "%%"))
 }
 
 // systemdQuoted is a word of a command line of systemd, which expands % and $ also in quotes.
 func systemdQuoted(word string) string {
-	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word)
+	word = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$").Replace(word)
 	if strings.ContainsAny(word, " \t'\"\\;") || word == "" {
 		return `"` + word + `"`
 	}
