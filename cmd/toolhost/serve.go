@@ -203,8 +203,8 @@ func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
 	return awaitEnd(ctx, place, int(r.info.Pid), f.drain)
 }
 
-// awaitEnd waits until a process that stops has ended, and those that had handed over to it, without which no other host
-// can start, or until they take longer than they may.
+// awaitEnd waits until a process that stops has ended, and those that had handed over to it: they keep other hosts from
+// starting. It fails if they take longer than they may.
 func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, drain+stopGrace)
 	defer cancel()
