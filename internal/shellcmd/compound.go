@@ -47,33 +47,44 @@ func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
 	w.forget(c.Do...)
 	return w.repeated(func(w *walker) folderFlow {
 		out := w.stmts(c.Cond, dirs).any()
-		if name := w.readsNames(c); name != "" {
-			w.loopVariable(name, Word{Text: w.names, kind: glob})
+		if name, ends := w.readsNames(c); name != "" {
+			w.loopVariable(name, w.names.each(ends))
 		}
 		return w.join(out, w.stmts(c.Do, out))
 	})
 }
 
-// readsNames returns the variable of while read -r NAME, if it is given names of files, and each as it is.
-func (w *walker) readsNames(c *syntax.WhileClause) string {
-	if w.names == "" || c.Until || len(c.Cond) != 1 || c.Cond[0].Negated || len(c.Cond[0].Redirs) > 0 {
-		return ""
+// readsNames returns the variable of while read -r NAME, if it is given names of files, and what ends each: "" where
+// read takes the blanks around a name away.
+func (w *walker) readsNames(c *syntax.WhileClause) (name, ends string) {
+	if w.names.pattern == "" || c.Until || len(c.Cond) != 1 || c.Cond[0].Negated || len(c.Cond[0].Redirs) > 0 {
+		return "", ""
 	}
 	call, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 3 || call.Args[1].Lit() != "-r" || len(call.Assigns) > 1 {
-		return ""
+		return "", ""
 	}
 	for _, a := range call.Assigns { // IFS=
 		if a.Name.Value != "IFS" || a.Value != nil || a.Append || a.Index != nil || a.Array != nil {
-			return ""
+			return "", ""
 		}
 	}
 	read := Command{Name: "read", Program: w.word(call.Args[0]), Args: w.wordList(call.Args[1:])}
 	names, ok := plainRead(&read)
-	if !ok || len(names) != 1 || !slices.Equal(read.Args[1:], []Word{static(names[0])}) && !nulRead(read.Args) {
-		return ""
+	switch {
+	case !ok || len(names) != 1:
+		return "", ""
+	case slices.Equal(read.Args[1:], []Word{static(names[0])}):
+		ends = byLine
+	case nulRead(read.Args):
+		ends = byNUL
+	default:
+		return "", ""
 	}
-	return names[0]
+	if len(call.Assigns) == 0 {
+		ends = ""
+	}
+	return names[0], ends
 }
 
 // nulRead reports read -r -d "" NAME.
@@ -159,11 +170,11 @@ func (w *walker) loopVariable(name string, is Word) {
 }
 
 // items are the values of a loop's variable for one of its words, in which there are some commands. Those that print
-// names of files give names.
+// names of files give parts of names: the shell splits what they print at blanks.
 func (w *walker) items(x *syntax.Word, inside []Command) []Word {
 	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && len(x.Parts) == 1 {
-		if pattern := printsNames(inside); pattern != "" {
-			return []Word{{Text: pattern, kind: glob}}
+		if names := printsNames(inside); names.pattern != "" {
+			return []Word{names.each("")}
 		}
 	}
 	out := w.words(x)
@@ -289,8 +300,8 @@ func (w *walker) comparison(n *syntax.BinaryTest) []string {
 }
 
 // find and xargs add names of files to a command. A command that only reads, whatever files it is given, may have
-// them: a name can make it read another file, as a symbolic link can, and do no more. For xargs, which splits names
-// at blanks, that requires a program without any option that writes or runs.
+// them: a symbolic link can make it read another file, and do no more. That requires a program without any option that
+// writes or runs, and that no name is split: a part of one can be the path of any file.
 
 // fileNames reports why a command that is given names may do more than read them, "" if it cannot or gets none.
 func (c *Command) fileNames(p workdirs) string {
@@ -300,62 +311,110 @@ func (c *Command) fileNames(p workdirs) string {
 	return c.Fed
 }
 
-// namesOnly reports commands that print names of files below the given folders, and nothing else.
-func namesOnly(c *Command) bool {
+// A names is the names of files that a part of a pipe prints.
+type names struct {
+	pattern string // one for files with secrets where a command selects those, otherwise that of any name; "" for none
+	ends    string // byLine, byNUL, or "" where a name may hold what ends it
+}
+
+const (
+	byLine = "\n"
+	byNUL  = "\x00"
+)
+
+// wholeNames says how to keep names whole. A part of a name can be any path: a folder may be called "x " and hold
+// folders down to etc/passwd.
+const wholeNames = "; a name with a blank or a line break in it falls apart: write find … -exec … {} + or " +
+	"find … -print0 | xargs -0, for git also xargs -d '\\n', or while IFS= read -r"
+
+// each is one of the names for a reader that splits at ends: any text where that may not be between two names.
+func (n names) each(ends string) Word {
+	if ends == "" || ends != n.ends {
+		return Word{kind: runtime, hint: wholeNames}
+	}
+	return Word{Text: n.pattern, kind: glob}
+}
+
+// namesOnly reports commands that print names of files below the given folders, and nothing else, and what ends each
+// name. Without an option for NUL only git ends a name safely: it quotes those with line breaks.
+func namesOnly(c *Command) (ends string, ok bool) {
 	if len(c.Doubts) > 0 || c.maybe || c.Fed != "" || len(c.kept) > 0 || !quietRedirects(c) {
-		return false
+		return "", false
 	}
 	has := func(options ...string) bool {
 		return slices.ContainsFunc(c.Args, func(a Word) bool { return slices.Contains(options, a.Text) })
 	}
+	nul := func(options ...string) string {
+		if c.invocation().has(options...) {
+			return byNUL
+		}
+		return ""
+	}
 	switch c.Name {
 	case "find":
-		return !has("-printf", "-fprintf", "-ls", "-exec", "-execdir", "-ok", "-okdir")
+		if !has("-print") {
+			ends = nul("print0")
+		}
+		return ends, !has("-printf", "-fprintf", "-ls", "-exec", "-execdir", "-ok", "-okdir")
 	case "fd", "fdfind":
-		return true
+		return nul("0", "print0"), true
 	case "ls":
-		return !slices.ContainsFunc(c.Args, func(a Word) bool {
+		return "", !slices.ContainsFunc(c.Args, func(a Word) bool {
 			return len(a.Text) > 1 && a.Text[0] == '-' && strings.Trim(a.Text[1:], "1aAtrRdS") != ""
 		})
 	case "rg", "grep":
-		return has("-l", "-rl", "-rln", "-lr", "-ril", "-rli", "-Rl", "-li", "-il", "-L", "-rL", "--files",
-			"--files-with-matches", "--files-without-match")
+		ends = nul("Z", "null")
+		if c.Name == "rg" {
+			ends = nul("0", "null")
+		}
+		return ends, c.invocation().has("l", "files", "files-with-matches", "files-without-match") ||
+			c.Name == "grep" && c.invocation().has("L")
 	case "git":
+		ends = endsOfLines(c.Args)
 		switch sub, _ := c.gitArgs(); sub {
 		case "ls-files":
-			return !has("-s", "--stage", "--eol", "--format", "-v", "-t", "-u")
+			return ends, !has("-s", "--stage", "--eol", "--format", "-v", "-t", "-u")
 		case "diff", "show", "ls-tree", "log":
-			return has("--name-only") && (sub == "diff" || sub == "ls-tree")
+			return ends, has("--name-only") && (sub == "diff" || sub == "ls-tree")
 		case "grep":
-			return has("-l", "--name-only", "--files-with-matches")
+			return ends, has("-l", "-lz", "--name-only", "--files-with-matches")
 		}
 	}
-	return false
+	return "", false
 }
 
 var fewLines = lazy.Regexp(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
 
-// passesNames reports commands that print some of their input lines unchanged.
-func passesNames(c *Command) bool {
-	if len(c.Doubts) > 0 || c.maybe || !quietRedirects(c) {
-		return false
+// endsOfLines is byNUL with the option z, by which git quotes no names and filters read what ends with NUL.
+func endsOfLines(args []Word) string {
+	if slices.ContainsFunc(args, func(a Word) bool { return hasLetter(a, "z") || a.Text == "--null" }) {
+		return byNUL
 	}
+	return byLine
+}
+
+// passesNames reports commands that print some of their input lines unchanged, or with -z some of what NUL ends.
+func passesNames(c *Command) (ends string, ok bool) {
+	if len(c.Doubts) > 0 || c.maybe || !quietRedirects(c) {
+		return "", false
+	}
+	ends = endsOfLines(c.Args)
 	switch c.Name {
 	case "head", "tail", "sort", "uniq":
-		return !slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || !fewLines().MatchString(a.Text) })
+		return ends, !slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || !fewLines().MatchString(a.Text) })
 	case "grep", "egrep", "fgrep":
 		operands := 0
 		for _, a := range c.Args {
-			if strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-viEFwx") != "" {
-				return false
+			if strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-viEFwxz") != "" {
+				return "", false
 			}
 			if !strings.HasPrefix(a.Text, "-") {
 				operands++
 			}
 		}
-		return operands == 1
+		return ends, operands == 1
 	}
-	return false
+	return "", false
 }
 
 // quietRedirects reports a command that reads from a pipe and prints into one.
@@ -364,24 +423,33 @@ func quietRedirects(c *Command) bool {
 		func(r Redirect) bool { return r.Op[0] == '<' || r.Target.Text != "/dev/null" })
 }
 
-// printsNames returns the pattern of the names that a part of a pipe prints, if all its commands print names: one for
-// files with secrets where one of them selects those, otherwise that of any name. It is "" for other parts.
-func printsNames(list []Command) string {
+// printsNames returns the names that a part of a pipe prints, if all its commands print names; none for other parts.
+func printsNames(list []Command) (n names) {
 	for i := range list {
-		if i == 0 && !namesOnly(&list[i]) || i > 0 && !passesNames(&list[i]) {
-			return ""
+		prints := passesNames
+		if i == 0 {
+			prints = namesOnly
+		}
+		ends, ok := prints(&list[i])
+		switch {
+		case !ok:
+			return names{}
+		case i == 0:
+			n.ends = ends
+		case n.ends != ends:
+			n.ends = "" // it may begin in the middle of a name
 		}
 	}
-	if len(list) == 0 {
-		return ""
+	if len(list) > 0 {
+		n.pattern = cmp.Or(namesSecret(list), "*")
 	}
-	return cmp.Or(namesSecret(list), "*")
+	return n
 }
 
 // passesFileNames reports an xargs that passes only names of files to a program that they can only make read.
 func (w *walker) passesFileNames(at int, words []Word) bool {
 	c := w.all.commands[at]
-	if w.names == "" || !quietRedirects(&c) || len(words) == 0 {
+	if w.names.pattern == "" || !quietRedirects(&c) || len(words) == 0 {
 		return false
 	}
 	if w.readsElsewhere(at, words) {
@@ -401,6 +469,38 @@ func (w *walker) readsElsewhere(at int, words []Word) bool {
 		return long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
 			strings.ContainsAny(a.Text, "apo")
 	})
+}
+
+// splitsAt returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
+// backslashes count, as they do with -I.
+func splitsAt(args []Word) (ends string) {
+	x := wrappers["xargs"]
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		name, value, attached := strings.Cut(text, "=")
+		if short := strings.IndexAny(text, x.values); !strings.HasPrefix(text, "--") {
+			if strings.Contains(text[:max(short, 0)], "0") || short < 0 && strings.Contains(text, "0") {
+				ends = byNUL
+			}
+			if short < 0 {
+				continue
+			}
+			name, value, attached = text[short:short+1], text[short+1:], len(text) > short+1
+		} else if name == "--null" {
+			ends = byNUL
+			continue
+		} else if !slices.Contains(x.long, name[2:]+"=") {
+			continue
+		}
+		if !attached && i+1 < len(args) {
+			i++
+			value = args[i].Text
+		}
+		if name == "d" || name == "--delimiter" {
+			ends = map[string]string{`\n`: byLine, "\n": byLine, `\0`: byNUL}[value]
+		}
+	}
+	return ends
 }
 
 // textsOnly reports an xargs with a program that prints its words, whatever they are.

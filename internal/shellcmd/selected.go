@@ -82,7 +82,7 @@ func (u *invocation) named() (out []given) {
 
 // grepsSecret is selectsSecret for the expression of a grep whose input is names.
 func (u *invocation) grepsSecret() string {
-	if passesNames(u.command) && !u.has("v") {
+	if _, ok := passesNames(u.command); ok && !u.has("v") {
 		for _, o := range u.operands {
 			if pattern := secretOf(expressionGlobs(o.Text)); pattern != "" {
 				return pattern

@@ -56,8 +56,9 @@ func TestSecretsSelectedByName(t *testing.T) {
 	for _, text := range []string{"find . -name .env", "find . -name '.env*' | head", "rg --files -g .env",
 		"rg -g '!.env' API",
 		"grep -r API . --exclude=.env", "find . -type f ! -name .env -exec cat {} +",
-		"find . -not -name '*.pem' | xargs wc -l",
-		"find . -type f | grep -v '\\.env' | xargs wc -l", "grep -rn token .", "rg -l token | xargs wc -l",
+		"find . -not -name '*.pem' -print0 | xargs -0 wc -l",
+		"find . -type f -print0 | grep -vz '\\.env' | xargs -0 wc -l", "grep -rn token .",
+		"rg -l0 token | xargs -0 wc -l",
 		"rg credentials -g '*.go'",
 		"find . -name '*.go' -exec grep -l env {} +"} {
 		if v := allowing["reading"].Judge(text, workspaceHere); v.Effect != allow {
@@ -84,11 +85,8 @@ func TestSecretsSelectedInOtherWays(t *testing.T) {
 		lists = append(lists, "git ls-files | "+grep, "find . -type f | "+grep, "rg --files | "+grep+" | sort")
 	}
 	for _, list := range lists {
-		for _, text := range []string{list + " | xargs cat", "for f in $(" + list + `); do cat "$f"; done`} {
-			if v := allowing["reading"].Judge(text, workspaceHere); v.Effect != ask ||
-				!strings.Contains(v.Reasons[0].Why, "secret") {
-				t.Errorf("%s: %v", text, v)
-			}
+		if v := allowing["reading"].Judge(list+" | xargs cat", workspaceHere); !asksForSecrets(v) {
+			t.Errorf("%s: %v", list, v)
 		}
 	}
 	for _, option := range []string{"-g '{*.pem}'", "-ig'*.pem'", "-g='*.pem'"} {
@@ -96,6 +94,10 @@ func TestSecretsSelectedInOtherWays(t *testing.T) {
 			t.Errorf("%s: %v", option, v)
 		}
 	}
+}
+
+func asksForSecrets(v Verdict) bool {
+	return v.Effect == ask && strings.Contains(v.Reasons[0].Why, "secret")
 }
 
 // Expressions that are for other files too, or only for files with usual endings, select no secrets.
@@ -110,13 +112,13 @@ func TestOtherSelectionsAreNoSecrets(t *testing.T) {
 		`find . -type f ! \( -name '*.pem' -o -name .env \)`, `find . -type f -not \( -path ./.env \)`,
 		"find . ! -not ! -name '*.pem'", "rg --files -ig'*.go'", "rg --files -g '*.{go,md}'", "git ls-files | grep docker",
 		"git ls-files | grep '['", "fd '('", "git ls-files | grep -E '" + strings.Repeat("a|", 2000) + "b'"} {
-		if v := allowing["reading"].Judge(list+" | xargs cat", workspaceHere); v.Effect != allow {
+		if v := allowing["reading"].Judge(list+" | xargs cat", workspaceHere); asksForSecrets(v) {
 			t.Errorf("%s: %v", list, v)
 		}
 	}
 	for _, list := range []string{`find . -name '*.go' -o -name '*' | grep pem`, "find . ! -name '*.go' | grep pem",
 		"rg --files -g '*.go' -g '*' | grep pem", "git ls-files '*.go' . | grep pem", "rg --files -g '!*.go' | grep pem"} {
-		if v := allowing["reading"].Judge(list+" | xargs cat", workspaceHere); v.Effect != ask {
+		if v := allowing["reading"].Judge(list+" | xargs cat", workspaceHere); !asksForSecrets(v) {
 			t.Errorf("%s: %v", list, v)
 		}
 	}
@@ -149,8 +151,8 @@ func TestRedirectedInputHoldsNoNames(t *testing.T) {
 	for _, group := range []string{"{ X; }", "(X)", "while true; do X; done", "until false; do X; done",
 		"if true; then X; fi",
 		"for i in 1; do X; done", "case a in a) X;; esac", "{ { X; }; }"} {
-		for _, list := range []string{"find .", "git ls-files", "find . | head -3"} {
-			inner := list + " | " + strings.ReplaceAll(group, "X", "xargs cat")
+		for _, list := range []string{"find . -print0", "git ls-files -z", "find . -print0 | head -z -n 3"} {
+			inner := list + " | " + strings.ReplaceAll(group, "X", "xargs -0 cat")
 			if v := allowing["reading"].Judge(inner, workspaceHere); v.Effect != allow {
 				t.Errorf("%s: %v", inner, v)
 			}
@@ -166,37 +168,41 @@ func TestRedirectedInputHoldsNoNames(t *testing.T) {
 // Names that a command prints may be given, line by line, to programs that they can only make read, and to no others.
 func TestPrintedNamesAreGivenToReaders(t *testing.T) {
 	lists := map[string]string{ // and what the names may do
-		"git ls-files": allow, "git ls-files '*.go' | grep -v vendor": allow, "find . -name '*.go'": allow,
-		"rg --files | head -3": allow,
-		"find . -name .env":    ask, "find /etc -name x": ask, "cat list": ask, "git ls-files | sed s,^,/,": ask,
+		"git ls-files": allow, "git ls-files '*.go' | grep -v vendor": allow, "git diff --name-only | head -3": allow,
+		"git grep -l foo": allow,
+		// a line break in a name begins a new one
+		"find . -name '*.go'": ask, "rg --files | head -3": ask, "git ls-files | head -z -n 3": ask,
+		"find . -name .env": ask, "find /etc -name x": ask, "cat list": ask, "git ls-files | sed s,^,/,": ask,
 		"echo /etc/passwd": ask,
 	}
 	for list, effect := range lists {
 		for form, reads := range map[string]bool{
-			`LIST | while read -r f; do wc -l "$f"; done`:                       true,
-			`LIST | while IFS= read -r f; do head -3 "$f" | grep x; done`:       true,
-			"LIST | while IFS= read -r -d '' f; do cat \"$f\"; done":            true,
-			`LIST | while read -r f; do if true; then grep -n a "$f"; fi; done`: true,
-			`LIST | while read f; do cat "$f"; done`:                            false, // it takes backslashes away
-			`LIST | while IFS=/ read -r f; do cat "$f"; done`:                   false,
-			`LIST | while read -r f g; do cat "$f"; done`:                       false,
-			`LIST | while read -r -d / f; do cat "$f"; done`:                    false,
-			`LIST | while ! read -r f; do cat "$f"; done`:                       false,
-			`LIST | until read -r f; do cat "$f"; done`:                         false,
-			`LIST | while read -r f < other; do cat "$f"; done`:                 false,
-			`LIST | while read -r f; do cat "$f"; done < other`:                 false,
-			`LIST | while read -r f; true; do cat "$f"; done`:                   false,
-			`LIST | while read -r f; do f=/etc/passwd; cat "$f"; done`:          false,
-			`LIST | while read -r f; do read -r f; cat "$f"; done`:              false,
-			`LIST | while read -r f; do cat "../$f"; done`:                      false,
-			`LIST | while read -r f; do cat "/$f"; done`:                        false,
-			`LIST | while read -r f; do rm "$f"; done`:                          false,
-			`LIST | while read -r f; do sed -n 1p "$f"; done`:                   false,
-			`LIST | while read -r f; do "$f"; done`:                             false,
-			`LIST | while read -r f; do bash "$f"; done`:                        false,
-			`LIST | while read -r f; do echo x > "$f"; done`:                    false,
-			`LIST | while read -r f; do cd "$f"; cat a; done`:                   false,
-			`LIST | while read -r f; do wc -l "$f"; done; cat "$f"`:             false,
+			`LIST | while IFS= read -r f; do wc -l "$f"; done`:                       true,
+			`LIST | while read -r f; do wc -l "$f"; done`:                            false, // it takes blanks away
+			`LIST | while IFS= read -r f; do wc -l $f; done`:                         false,
+			`LIST | while IFS= read -r f; do head -3 "$f" | grep x; done`:            true,
+			"LIST | while IFS= read -r -d '' f; do cat \"$f\"; done":                 false,
+			`LIST | while IFS= read -r f; do if true; then grep -n a "$f"; fi; done`: true,
+			`LIST | while read f; do cat "$f"; done`:                                 false, // it takes backslashes away
+			`LIST | while IFS=/ read -r f; do cat "$f"; done`:                        false,
+			`LIST | while IFS= read -r f g; do cat "$f"; done`:                       false,
+			`LIST | while IFS= read -r -d / f; do cat "$f"; done`:                    false,
+			`LIST | while ! IFS= read -r f; do cat "$f"; done`:                       false,
+			`LIST | until IFS= read -r f; do cat "$f"; done`:                         false,
+			`LIST | while IFS= read -r f < other; do cat "$f"; done`:                 false,
+			`LIST | while IFS= read -r f; do cat "$f"; done < other`:                 false,
+			`LIST | while IFS= read -r f; true; do cat "$f"; done`:                   false,
+			`LIST | while IFS= read -r f; do f=/etc/passwd; cat "$f"; done`:          false,
+			`LIST | while IFS= read -r f; do read -r f; cat "$f"; done`:              false,
+			`LIST | while IFS= read -r f; do cat "../$f"; done`:                      false,
+			`LIST | while IFS= read -r f; do cat "/$f"; done`:                        false,
+			`LIST | while IFS= read -r f; do rm "$f"; done`:                          false,
+			`LIST | while IFS= read -r f; do sed -n 1p "$f"; done`:                   false,
+			`LIST | while IFS= read -r f; do "$f"; done`:                             false,
+			`LIST | while IFS= read -r f; do bash "$f"; done`:                        false,
+			`LIST | while IFS= read -r f; do echo x > "$f"; done`:                    false,
+			`LIST | while IFS= read -r f; do cd "$f"; cat a; done`:                   false,
+			`LIST | while IFS= read -r f; do wc -l "$f"; done; cat "$f"`:             false,
 		} {
 			want := ask
 			if reads {

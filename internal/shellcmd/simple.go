@@ -139,11 +139,11 @@ func (c *Command) doubtWords() {
 		case a.kind == glob:
 			if why := c.globDoubt(s, i, a); why != "" {
 				c.doubt(why)
-			} else if a.split && (s == nil || s.globs == noGlob) {
+			} else if a.split { // a part of a name can be the path of any file
 				c.doubt(a.Text + " may fall apart into several words; quotes around the variable help")
 			}
 		case !a.Static:
-			c.doubt(shorten(a.Text) + " is only known when it runs")
+			c.doubt(shorten(a.Text) + " is only known when it runs" + a.hint)
 		}
 	}
 }

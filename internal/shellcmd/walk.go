@@ -30,8 +30,8 @@ type walker struct {
 	all   *sharedState
 	via   []string
 	level int
-	loop  bool   // what is walked may run several times
-	names string // the pattern of the names of files that it reads, see printsNames
+	loop  bool  // what is walked may run several times
+	names names // the names of files that it reads, see printsNames
 
 	variables map[string]Word // the known values of variables that the text sets
 	unsure    bool            // the current part may or may not run
@@ -131,7 +131,7 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	}
 	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op.String()[0] == '<' }) {
 		inner := *w
-		inner.names, w = "", &inner // it reads something else
+		inner.names, w = names{}, &inner // it reads something else
 	}
 	if len(s.Redirs) > 0 && !s.Background {
 		w.construct(keyword(s.Cmd), s, s.Redirs, dirs)

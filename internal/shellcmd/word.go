@@ -17,6 +17,7 @@ type Word struct {
 	file  string // for a place: the path
 	split bool   // outside of quotes: what it stands for may fall apart into several words
 	odd   string // why it is doubtful although it is known
+	hint  string // for a late word: what to write instead
 }
 
 // A kind says what is known about a word.
@@ -95,6 +96,7 @@ type reader struct {
 	folder   string
 	split    bool
 	odd      string
+	hint     string
 
 	variables map[string]Word
 }
@@ -106,7 +108,7 @@ func (r *reader) word(raw string) Word {
 	case r.folder != "" && !r.value && !r.named && !r.glob && !r.number && !r.fromPipe:
 		return Word{Text: raw, kind: folder, file: r.folder + r.text.String(), split: r.split, odd: r.odd}
 	case r.value || r.folder != "":
-		return Word{Text: raw, kind: runtime, split: r.split, odd: r.odd}
+		return Word{Text: raw, kind: runtime, split: r.split, odd: r.odd, hint: r.hint}
 	case r.named:
 		return Word{Text: r.text.String(), kind: glob, split: r.split, odd: r.odd}
 	case r.fromPipe:
@@ -186,6 +188,7 @@ func (r *reader) parameter(p *syntax.ParamExp, quoted bool) {
 		r.named, r.split = true, r.split || !quoted
 	default:
 		r.late(quoted)
+		r.hint = is.hint
 	}
 }
 

@@ -216,7 +216,10 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		from := len(w.all.commands)
 		w.inner(at, name, rest, "", depth)
 		w.all.commands[from].Fed = r.added
-		w.doubtNames(from, w.names)
+		w.doubtNames(from, w.names.pattern)
+		if each := w.names.each(splitsAt(w.all.commands[at].Args[:len(w.all.commands[at].Args)-len(rest)])); each.hint != "" {
+			w.doubt(from, r.added+each.hint)
+		}
 	case len(rest) > 0:
 		w.inner(at, name, rest, r.added, depth, assigns...)
 	case name == "xargs":
