@@ -15,6 +15,7 @@ type wrapperArgs struct {
 	options bool   // there are options
 	lookup  bool   // command -v
 	split   Word   // env -S
+	folder  Word   // of the letters C and D, and of --chdir
 }
 
 // scan parses the options of a wrapper.
@@ -71,8 +72,11 @@ func (s *wrapperArgs) value(letter byte, attached string, args []Word) (n int, o
 		}
 		n, value = 2, args[1]
 	}
-	if letter == 'S' {
+	switch letter {
+	case 'S':
 		s.split = value
+	case 'C', 'D':
+		s.folder = value
 	}
 	return n, true
 }
@@ -86,12 +90,16 @@ func (s *wrapperArgs) long(r wrapper, args []Word) (n int, ok bool) {
 		return 0, false
 	case name == "split-string" && has:
 		s.split = static(value)
+	case name == "chdir" && has:
+		s.folder = static(value)
 	case has:
 		return 1, true
 	case len(args) < 2 || !args[1].Static:
 		return 0, false
 	case name == "split-string":
 		s.split = args[1]
+	case name == "chdir":
+		s.folder = args[1]
 	}
 	if has {
 		return 1, true

@@ -350,7 +350,7 @@ const maxBraces = 64
 
 var (
 	braceLike  = lazy.Regexp(`(?s)\{.*(,|\.\.).*\}`)
-	braceChars = lazy.Regexp(`^[A-Za-z0-9_./,={}*?+-]*$`)
+	braceChars = lazy.Regexp(`^[A-Za-z0-9_./,={}*?+~-]*$`)
 )
 
 // hasBraces reports a word that bash might expand, such as a{b,c}.

@@ -124,6 +124,16 @@ func (w *walker) script(at int) {
 	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
 		w.severe(at, "it runs what it reads")
 	}
+	w.printedText(at)
+}
+
+// printedText guesses at what the commands in <(...) print for one that runs it.
+func (w *walker) printedText(at int) {
+	if args := w.all.commands[at].Args; len(args) > 0 && args[0].kind == source {
+		for from := range w.all.commands[at+1:] {
+			w.piped(at+1+from, at)
+		}
+	}
 }
 
 // guessTexts treats all words of a shell as texts: one of them may be what it runs.
@@ -163,6 +173,9 @@ func (w *walker) textRunner(at int) {
 		w.guessAll(at, c.Args)
 	}
 	words := c.Args
+	if c.Name != "ssh" && len(words) > 0 && words[0].Text == "--" {
+		words = words[1:]
+	}
 	switch c.Name {
 	case "trap", "ssh":
 		words = words[:min(1, len(words))]
@@ -288,6 +301,9 @@ func (w *walker) interpreted(at int) {
 	}
 	if why := asText(r.text, c.Args); why != "" {
 		w.severe(at, why)
+		if c.Name == "source" || c.Name == "." {
+			w.printedText(at)
+		}
 		for _, a := range c.Args {
 			if a.Static {
 				w.guessLiterals(at, a.Text)

@@ -185,8 +185,10 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 			w.names = printsNames(w.all.commands[from:to])
 			w.stmt(c.Y, dirs)
 		})
-		if to == from+1 && to < len(w.all.commands) {
-			w.piped(from, to)
+		if to == from+1 {
+			for i := range w.all.commands[to:] {
+				w.piped(from, to+i)
+			}
 		}
 	default:
 		w.refuse(c, "an operator that is not known")
@@ -197,6 +199,11 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 // piped guesses at what one command prints for another that runs what it reads.
 func (w *walker) piped(from, to int) {
 	x := w.all.commands[from]
+	for _, r := range x.Redirects {
+		if x.Name == "cat" && strings.HasPrefix(r.Op, "<<") && r.Target.Static && w.all.commands[to].severe {
+			w.guessText(to, r.Target.Text)
+		}
+	}
 	if x.Name != "echo" && x.Name != "printf" || !w.all.commands[to].severe {
 		return
 	}

@@ -167,6 +167,13 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	case c.Name == "env" && s.options:
 		w.doubt(at, "env with options changes what runs")
 	}
+	if (c.Name == "env" || c.Name == "sudo") && s.folder.Text != "" {
+		dirs := make([]string, len(c.dirs))
+		for i, d := range c.dirs {
+			dirs[i] = joined(d, s.folder.Text)
+		}
+		w.all.commands[at].dirs = dirs
+	}
 	for _, a := range c.Args { // strace -o '|command'
 		if a.Static && len(a.Text) > 1 && strings.ContainsAny(a.Text[:1], "|!") {
 			w.severe(at, "what is after "+a.Text[:1]+" may be run")
