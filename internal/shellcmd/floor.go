@@ -1,9 +1,12 @@
 package shellcmd
 
 import (
+	"cmp"
+	"os"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -55,7 +58,7 @@ func Catastrophe(text string, c Context) string {
 var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
 	"until fork shred wipefs blkdiscard find rsync truncate " +
 	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
-	"rmtree $'")
+	"rmtree $' zfs mdadm userdel clean")
 
 func suspicious(text string) bool {
 	plain := strings.NewReplacer("'", "", `"`, "", "\\", "").Replace(text)
@@ -67,7 +70,7 @@ func suspicious(text string) bool {
 type floor struct {
 	values   map[string]string
 	commands []Command
-	atHome   bool // the last cd went to a home folder
+	entered  []string // the folders of cd and pushd that the walk does not follow, each in the one before
 }
 
 const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder",
@@ -92,9 +95,28 @@ func (f *floor) command(c *Command, p workdirs) string {
 		}
 	}
 	has := func(letters string, long ...string) bool { return option(args, letters, long...) }
+	if stopsMachine(name, args) {
+		return "it would stop the machine"
+	}
+	if shells[name] {
+		f.shellArguments(args)
+	}
 	switch name {
+	case "set":
+		f.positional(operands)
+	case "pushd":
+		f.entered = append(f.entered, operands...)
+	case "popd":
+		f.entered = f.entered[:max(len(f.entered)-1, 0)]
+	case "git":
+		return f.cleans(args, p)
 	case "cd":
-		f.atHome = len(operands) == 0 || f.target(operands[0], p) == wholeHome
+		f.entered = nil
+		if len(operands) == 0 {
+			f.entered = []string{"~"}
+		} else if !c.Args[len(c.Args)-1].Static {
+			f.entered = operands[:1]
+		}
 	case "rm":
 		return f.remove(args, operands, p)
 	case "mv":
@@ -107,10 +129,14 @@ func (f *floor) command(c *Command, p workdirs) string {
 		if has("", "delete", "del") && len(operands) > 1 {
 			return f.any(operands[len(operands)-1:], p)
 		}
-	case "kill":
-		return endsAllProcesses(args)
+	case "kill", "pkill", "killall5":
+		return endsAllProcesses(name, args, operands)
 	case "xargs", "parallel":
-		return f.piped(args, p)
+		return f.piped(c, args, p)
+	case "userdel":
+		if slices.Contains(operands, "root") {
+			return wholeSystem
+		}
 	}
 	if why := disks(name, args, operands, has); why != "" {
 		return why
@@ -174,17 +200,70 @@ func (f *floor) find(args []string, p workdirs) string {
 	return ""
 }
 
-// piped finds echo / | xargs rm -rf.
-func (f *floor) piped(args []string, p workdirs) string {
-	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
-	if i < 0 || !option(args[i:], "rR", "recursive") {
+// positional sets $1 and the others.
+func (f *floor) positional(args []string) {
+	if f.values == nil {
+		f.values = map[string]string{}
+	}
+	for i, a := range args[:min(9, len(args))] {
+		f.values[strconv.Itoa(i+1)] = a
+	}
+	f.values["@"] = strings.Join(args, " ")
+	f.values["*"] = f.values["@"]
+}
+
+// shellArguments sets those of bash -c TEXT NAME ARGUMENTS.
+func (f *floor) shellArguments(args []string) {
+	i := slices.IndexFunc(args, func(a string) bool { return option([]string{a}, "c") })
+	if i >= 0 && i+3 < len(args) {
+		f.positional(args[i+3:])
+	}
+}
+
+// cleans examines git clean, which deletes what is not committed in the folder of -C, or in its own.
+func (f *floor) cleans(args []string, p workdirs) string {
+	i := slices.Index(args, "clean")
+	if i < 0 || !option(args[i:], "f", "force") {
 		return ""
 	}
+	if c := slices.Index(args[:i], "-C"); c >= 0 && c+1 < i {
+		return f.target(args[c+1], p)
+	}
+	return f.target(".", p)
+}
+
+// feeds reports that the command at i is right before another in the text, apart from wrappers of that one.
+func (f *floor) feeds(i int, c *Command) bool {
+	for i++; i < len(f.commands) && &f.commands[i] != c; i++ {
+		if _, ok := wrappers[f.commands[i].Name]; !ok {
+			return false
+		}
+	}
+	return i < len(f.commands)
+}
+
+// piped finds echo / | xargs rm -rf, and the like with a here-document or find.
+func (f *floor) piped(c *Command, args []string, p workdirs) string {
+	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
+	if i < 0 {
+		return ""
+	}
+	recursive := option(args[i:], "rR", "recursive")
 	for j := range f.commands {
-		if c := &f.commands[j]; c.Name == "echo" || c.Name == "printf" {
-			if why := f.any(f.texts(c.Args), p); why != "" {
-				return why
+		why, other := "", &f.commands[j]
+		for _, r := range other.Redirects {
+			if recursive && strings.HasPrefix(r.Op, "<<") && (other.Name == "cat" || other.Name == c.Name) {
+				why = cmp.Or(why, f.any(strings.Fields(f.text(r.Target)), p))
 			}
+		}
+		switch name := other.Name; {
+		case name == "find" && f.feeds(j, c):
+			why = f.find(append(f.texts(other.Args), "-delete"), p)
+		case recursive && (name == "echo" || name == "printf" || name == "ls" && f.feeds(j, c)):
+			why = f.any(f.texts(other.Args), p)
+		}
+		if why != "" {
+			return why
 		}
 	}
 	return ""
@@ -199,15 +278,41 @@ func (f *floor) any(operands []string, p workdirs) string {
 	return ""
 }
 
-// endsAllProcesses reports kill with -1 for the processes.
-func endsAllProcesses(args []string) string {
+// endsAllProcesses reports kill with -1 for the processes, or with the first process, and patterns for all.
+func endsAllProcesses(name string, args, operands []string) string {
+	const all = "it would end all processes"
+	switch name {
+	case "killall5":
+		return all
+	case "pkill":
+		few := slices.ContainsFunc(args, func(a string) bool {
+			return len(a) > 1 && a[0] == '-' && strings.ContainsAny(a[1:2], "PgstF") && a != "-STOP"
+		})
+		if !few && slices.ContainsFunc(operands,
+			func(o string) bool { return slices.Contains([]string{".", ".*", ".+", "^", "$", ""}, o) }) {
+			return all
+		}
+		return ""
+	}
+	kills := slices.ContainsFunc(args,
+		func(a string) bool {
+			return slices.Contains([]string{"-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9"}, a)
+		})
 	for i, a := range args {
 		last := i > 0 && args[i-1] != "-s" && args[i-1] != "-n" && args[i-1] != "--signal"
-		if a == "-1" && last || a == "--" && i+1 < len(args) && args[i+1] == "-1" {
-			return "it would end all processes"
+		if a == "-1" && last || a == "--" && i+1 < len(args) && args[i+1] == "-1" || a == "1" && last && kills {
+			return all
 		}
 	}
 	return ""
+}
+
+const sysrq = "/proc/sysrq-trigger"
+
+// stopsMachine reports a program that writes to the file by which the kernel stops or restarts.
+func stopsMachine(name string, args []string) bool {
+	return slices.Contains([]string{"tee", "dd", "cp", "sponge", "install"}, name) &&
+		slices.ContainsFunc(args, func(a string) bool { return path.Clean(strings.TrimPrefix(a, "of=")) == sysrq })
 }
 
 // runsOne are calls in other languages that run the text in them.
@@ -262,13 +367,24 @@ func option(args []string, letters string, long ...string) bool {
 
 func (f *floor) texts(words []Word) (out []string) {
 	for _, w := range words {
-		out = append(out, f.text(w))
+		text := f.text(w)
+		list, ok := braces(text)
+		switch {
+		case w.Static || strings.ContainsAny(text, "$`<"):
+			out = append(out, text)
+		case ok:
+			out = append(out, list...)
+		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@"): // it falls apart
+			out = append(out, strings.Fields(text)...)
+		default:
+			out = append(out, text)
+		}
 	}
 	return out
 }
 
 var (
-	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
+	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[1-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[1-9@*])`)
 	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )
@@ -286,7 +402,7 @@ func (f *floor) text(w Word) string {
 			switch value, known := f.values[name]; {
 			case known:
 				return strings.NewReplacer(`"`, "", "'", "").Replace(value)
-			case name == "HOME":
+			case name == "HOME" || name == "USER" || name == "LOGNAME": // of the last two only /home/$USER counts
 				return "~"
 			}
 			if m := fallbacks.FindStringSubmatch(m[2]); m != nil {
@@ -310,50 +426,50 @@ func (f *floor) text(w Word) string {
 var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users " +
 	"/System /Library /Applications /private")
 
-// homes are home folders by their names.
-var homes = strings.Fields("~ /root ~root /var/root")
+// homes are the home folders that are not in /home or /Users.
+var homes = strings.Fields("/root /var/root")
+
+// isHome reports a home folder, or a pattern for some. A path deeper in one is none.
+func isHome(full string) bool {
+	own, err := os.UserHomeDir()
+	folder, name := path.Split(full)
+	return slices.Contains(homes, full) || (folder == "/home/" || folder == "/Users/") && name != "" ||
+		err == nil && own != "" && full == path.Clean(own)
+}
 
 // target says what would be lost with a file, "" when the loss may be intended.
 func (f *floor) target(text string, p workdirs) string {
-	if f.atHome && slices.Contains([]string{".", "./", "*", "./*", ".*", "./.*", "..", "../"}, text) {
-		return wholeHome
-	}
-	home := strings.HasPrefix(text, "~")
-	if !home && strings.Contains(text, "$") {
+	if !strings.HasPrefix(text, "~") && strings.Contains(text, "$") || text == "" {
 		return ""
 	}
-	var all []string
-	switch {
-	case home:
-		all = []string{path.Clean(text)}
-	case text == "":
-		return ""
-	default:
-		for _, d := range p.dirs {
-			all = append(all, joined(d, text))
+	for _, d := range p.dirs {
+		for _, to := range append(slices.Clip(f.entered), text) {
+			if strings.HasPrefix(to, "~") {
+				to = "/home/" + to
+			}
+			d = joined(d, to)
 		}
-	}
-	for _, full := range all {
-		if why := isDestroyed(full); why != "" {
+		if why := isDestroyed(d); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
+// rootOfProcess is another path of the root.
+var rootOfProcess = lazy.Regexp(`^(/proc/[^/]+(/task/[^/]+)?/root)+(/|$)`)
+
 func isDestroyed(full string) string {
+	full = path.Clean(rootOfProcess().ReplaceAllString(full, "/"))
 	folder, last := path.Split(full)
 	folder = path.Clean(folder)
-	pattern := strings.ContainsAny(last, "*?[")
+	all := strings.ContainsAny(last, "*?[") && matchesAll(last)
 	switch {
-	case full == "/", pattern && folder == "/" && matchesAll(last):
+	case full == "/", all && folder == "/":
 		return wholeSystem
-	case slices.Contains(systemFolders, full), pattern && matchesAll(last) && slices.Contains(systemFolders, folder):
+	case slices.Contains(systemFolders, full), all && slices.Contains(systemFolders, folder):
 		return wholeSystem
-	case slices.Contains(homes, full), strings.HasPrefix(full, "~") && !strings.Contains(full, "/"):
-		return wholeHome
-	case pattern && matchesAll(last) &&
-		(slices.Contains(homes, folder) || strings.HasPrefix(folder, "~") && !strings.Contains(folder, "/")):
+	case isHome(full), all && isHome(folder):
 		return wholeHome
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
@@ -392,7 +508,7 @@ func (f *floor) redirects(c *Command) string {
 		case !r.Writes:
 		case device().MatchString(target):
 			return wholeDisk
-		case target == "/proc/sysrq-trigger":
+		case target == sysrq:
 			return "it would stop the machine"
 		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && slices.Contains(accounts, target):
 			return wholeSystem
@@ -441,6 +557,12 @@ func disks(name string, args, operands []string, has func(letters string, long .
 			return slices.Contains([]string{"erasedisk", "erasevolume", "zerodisk", "randomdisk", "secureerase",
 				"partitiondisk"}, strings.ToLower(o))
 		})
+	case "mdadm":
+		named = named && slices.Contains(args, "--zero-superblock")
+	case "vgremove", "lvremove":
+		named = len(operands) > 0 && has("fy", "force", "yes")
+	case "zfs":
+		named = len(operands) > 0 && operands[0] == "destroy" && has("rR")
 	case "zpool":
 		named = len(operands) > 0 && operands[0] == "destroy"
 	default:
@@ -468,16 +590,26 @@ func (w *walker) forkBombs(what string) {
 	}
 }
 
-// keepValue records a variable's value; the last one counts.
+// keepValue records a variable's value; the last one counts. That of an array is its elements.
 func (w *walker) keepValue(a *syntax.Assign) {
-	if a.Name == nil || a.Value == nil || a.Append || a.Index != nil || a.Array != nil {
+	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append || a.Index != nil {
 		return
 	}
-	if x := readWord(a.Value, w.slice(a.Value)); len(w.all.values) < 100 && len(x.Text) <= 256 {
+	var text []string
+	if a.Value != nil {
+		text = append(text, readWord(a.Value, w.slice(a.Value)).Text)
+	} else {
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				text = append(text, readWord(e.Value, w.slice(e.Value)).Text)
+			}
+		}
+	}
+	if value := strings.Join(text, " "); len(w.all.values) < 100 && len(value) <= 256 {
 		if w.all.values == nil {
 			w.all.values = map[string]string{}
 		}
-		w.all.values[a.Name.Value] = x.Text
+		w.all.values[a.Name.Value] = value
 	}
 }
 

@@ -31,7 +31,8 @@ var catastrophes = []string{
 	"perl -e 'fork while fork'", "perl -e 'fork while 1'", "python3 -c 'import os\nwhile True: os.fork()'",
 	"python -c 'while 1: os.fork()'", "ruby -e 'loop { fork }'",
 	"kill -9 -1", "kill -KILL -1", "kill -s KILL -1", "kill -15 -1", "kill -- -1", "kill -n 9 -1",
-	"find / -delete", "find / -type f -delete", "find / -exec rm -rf {} \\;", "find / -exec rm -rf {} +", "find ~ -delete",
+	"find / -delete", "find / -type f -delete", "find / -exec rm -rf {} \\;", "find / -exec rm -rf {} +",
+	"find ~ -delete",
 	"find /usr -mindepth 1 -delete", "find /* -delete",
 	"rsync -a --delete empty/ /", "rsync -a --delete empty/ ~/", "truncate -s 0 /dev/sda",
 	"> /etc/passwd", ": > /etc/shadow", "echo x > /etc/passwd", "echo c > /proc/sysrq-trigger",
@@ -46,7 +47,22 @@ var catastrophes = []string{
 	"echo hi; rm -rf /", "false || rm -rf /", "true && (rm -rf /)", "if true; then rm -rf /; fi",
 	"for d in a; do rm -rf /; done", "rm -rf / 2>/dev/null &", "rm -rf / # clean", "ls\nrm -rf /\n", "! rm -rf /",
 	"{ rm -rf /; }", "f() { rm -rf /; }; f", "a=$(rm -rf /)", "echo <(rm -rf /)", "trap 'rm -rf /' EXIT",
-	"cat <<E | bash\nE\nrm -rf /",
+	"cat <<E | bash\nE\nrm -rf /", "cat <<E | sh\nrm -rf /\nE", "bash <(echo rm -rf /)", "bash <(echo 'rm -rf /')",
+	"rm -rf /home/me/*", "chmod -R 0 /home/alice", "find /home/alice -delete", "cd /home/alice && rm -rf *",
+	"git -C / clean -fdx", "git -C ~ clean -xdf", "cd / && git clean -fdx",
+	"kill -9 1", "kill -s KILL 1", "killall5 -9", "pkill -9 .", "pkill -KILL '.*'",
+	"zfs destroy -r tank", "mdadm --zero-superblock /dev/sda", "vgremove -f x", "lvremove -f x", "userdel -rf root",
+	"dd if=x of=/proc/sysrq-trigger", "echo b | tee /proc/sysrq-trigger",
+	"trap -- 'rm -rf /' EXIT", "eval -- rm -rf /", "env -C / rm -rf .", "env --chdir=/ rm -rf .",
+	"env --chdir / rm -rf *",
+	"sudo -D / rm -rf .", "pushd /; rm -rf *", "pushd ~ && rm -rf .",
+	"set -- /; rm -rf \"$1\"", "set -- a /; rm -rf \"$@\"", "bash -c 'rm -rf \"$1\"' _ /", "sh -c 'rm -rf $*' _ a /",
+	"a=(/); rm -rf \"${a[@]}\"", "a=(x /); rm -rf ${a[*]}", "x='a /'; rm -rf $x",
+	"x=/; cd $x; rm -rf *", "bash -c 'cd \"$1\" && rm -rf *' _ /", "set / ; rm -rf $1", "source <(echo rm -rf /)",
+	"cat <<E | sudo bash\nrm -rf /\nE", "echo rm -rf / | sudo sh", "cat <<E | xargs rm -rf\n/\nE",
+	"cd ~/x/.. && rm -rf *",
+	"grep x y; echo / | xargs rm -rf", "xargs rm -rf <<< /", "xargs rm -rf <<E\nx\n/\nE",
+	"find / -print0 | xargs -0 rm -f", "ls / | xargs rm -rf", "find / -type f | sudo xargs rm",
 	"bash <<E\nrm -rf /\nE", "rm -rf /\n'unfinished",
 }
 
@@ -55,7 +71,8 @@ var (
 	deadlyTargets = []string{"/", "//", "/.", "/./", "/*", "/ *", "'/'", `"/"`, `\/`, "/bin/..", "/..", "~", "~/", "~/*",
 		"$HOME", "${HOME}", `"$HOME"`, `"${HOME}"/*`, "$HOME/", "~root", "/root", "/usr", "/etc/*", "/bin", "/home",
 		"/home/*", "/[a-z]*", "/???", "/.*", "/usr/../", "/var", "/dev", "/tmp/../usr", "x / y", "/{bin,lib}", "${HOME:?}",
-		"/*/"}
+		"/*/", "/home/alice", "/home/alice/", "/home/alice/*", "/home/alice/.", "/Users/bob", "/home/$USER", "/home/al*",
+		"/proc/self/root/*", "/proc/1/root", "/proc/self/root/home/alice", "~/..", "~/../*", "~/{*,.*}", "$HOME/{*,.*}"}
 	removers = []string{"rm -rf %s", "rm -fr %s", "rm -r -f %s", "rm %s -rf", "rm --recursive --force %s",
 		"/bin/rm -rf %s", `\rm -rf %s`, "r'm' -rf %s", `"rm" -Rf %s`, "sudo rm -rf %s", "sudo -n rm -rf -- %s",
 		"env A=1 rm -rf %s",
@@ -69,7 +86,16 @@ var harmless = []string{
 	"rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *",
 	"rm -rf .", "rm -rf ./*", "rm -rf ~/project/build", "rm -rf $HOME/.cache/x", "rm -rf \"$TMP\"/*", "rm -rf $DIR",
 	"rm -rf ${BUILD_DIR:?}/*", "rm -rf /var/lib/apt/lists/*", "rm -rf /usr/share/doc/x", "rm -rf /opt/x",
-	"rm -rf /home/me/work/x", "rm x", "rm -f /tmp/a", "rm -rf /w/build", "rm -rf ../sibling", "rm --help",
+	"rm -rf /home/me/work/x", "rm -rf /home/me/work/*", "rm -rf ~/../x/y", "rm -rf /proc/self/root/tmp/x",
+	"git clean -fdx", "git -C sub clean -fdx", "git -C / clean -n", "kill -9 100", "kill -0 1", "pkill -9 x",
+	"pkill -P 5 .",
+	"zfs destroy tank/a@b", "mdadm --detail /dev/sda", "vgremove --help", "userdel alice", "cat /proc/sysrq-trigger",
+	"trap -- 'rm -rf /tmp/x' EXIT", "env -C /tmp rm -rf x", "pushd /; ls; popd; rm -rf *", "pushd build; rm -rf *",
+	"set -- build; rm -rf \"$1\"", "bash -c 'rm -rf \"$1\"' _ build", "a=(build dist); rm -rf \"${a[@]}\"",
+	"xargs rm -rf <<< build", "find / | grep x | xargs rm -f", "ls /; find . -print0 | xargs -0 rm -rf",
+	"find / -name x -print0 | xargs -0 rm -f",
+	"find build -print0 | xargs -0 rm -f", "rm -rf $(ls / | head)", "bash <(echo ls /)", "cat <<E | sh\nls /\nE",
+	"rm x", "rm -f /tmp/a", "rm -rf /w/build", "rm -rf ../sibling", "rm --help",
 	"rm -rf /usr/local/go", "rm -rf /tmp*/x",
 	"dd if=/dev/zero of=file.img bs=1M count=1", "dd if=/dev/sda of=disk.img", "dd if=/dev/urandom bs=16 count=1",
 	"echo x > /dev/null", "cat x > /dev/stdout", "echo x >/dev/tty", "echo x > /dev/shm/a", "dd of=/dev/null if=x",
@@ -78,7 +104,8 @@ var harmless = []string{
 	"git commit -m 'never rm -rf /'", "cat <<E\nrm -rf /\nE", "# rm -rf /", "echo ok # rm -rf /",
 	"git log --grep='rm -rf /'", "man rm", "which mkfs",
 	"sed -n '/rm -rf \\//p' x", "python3 -c 'print(\"rm -rf /\")'", "awk '/mkfs/' x", "ls /", "ls -la / ~ /etc",
-	"find / -name x", "find . -delete", "find build -type f -delete", "find / -name '*.pyc' -delete", "find / -maxdepth 1",
+	"find / -name x", "find . -delete", "find build -type f -delete", "find / -name '*.pyc' -delete",
+	"find / -maxdepth 1",
 	"du -sh /*", "find ~ -name x -exec rm {} +",
 	"chmod -R 755 build", "chmod 755 /w/x", "chmod -R u+w .", "chown -R me ./x", "chown -R 1000:1000 /w", "chown root /",
 	"chmod 777 /tmp/x", "chmod -R 700 ~/.ssh", "chmod -R 755 ~", "mv a b", "mv /tmp/a .", "mv * ../x", "mv build /tmp/",
@@ -99,7 +126,7 @@ var harmless = []string{
 	"test -d / && echo yes", "docker run -v /:/host x", "rm -rf \"$(mktemp -d)\"", "rm -rf $(pwd)/build",
 	"x=build; rm -rf $x", "x=/tmp/y; rm -rf \"$x\"/*", "make clean", "",
 	"nvme format.txt", "tee /dev/stderr", "git mv a b", "trap 'rm -rf /tmp/x' EXIT", "ssh host ls /",
-	"install -m 755 a /usr/local/bin/", "rm -rf /home/me/*", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",
+	"install -m 755 a /usr/local/bin/", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",
 }
 
 func TestCatastrophe(t *testing.T) {
@@ -177,6 +204,17 @@ func TestCatastropheInFolders(t *testing.T) {
 	} {
 		if got := Catastrophe(c.text, Context{Dir: c.dir, Root: "/w"}) != ""; got != c.want {
 			t.Errorf("%s in %q: %t", c.text, c.dir, got)
+		}
+	}
+}
+
+// The user's own home folder counts wherever it is, and what is in it does not.
+func TestCatastropheInOwnHome(t *testing.T) {
+	t.Setenv("HOME", "/data/people/me")
+	for text, want := range map[string]bool{"rm -rf /data/people/me": true, "rm -rf ../people/me/*": true,
+		"find /data/people/me/. -delete": true, "rm -rf /data/people/me/w": false, "rm -rf /data/people/me2": false} {
+		if got := Catastrophe(text, Context{Dir: "/data/w", Root: "/data/w"}) != ""; got != want {
+			t.Errorf("%s: %t", text, got)
 		}
 	}
 }
