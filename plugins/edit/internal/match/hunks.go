@@ -255,7 +255,11 @@ func (p *projection) indentOf(u block, fresh, file []byte) (string, bool) {
 	if p.at.headCut && u.f0 == p.t.lineAt(p.at.Start) || leading(p.old.text(u.o0)) == leading(fresh) {
 		return leading(file), true
 	}
-	return p.indents.of(leading(fresh), p.near)
+	ind, ok := p.indents.of(leading(fresh), p.near)
+	if !ok && bytes.Equal(bytes.TrimRight(fresh, blanks), bytes.TrimRight(file, blanks)) {
+		return leading(file), true // new_string has the line of the file
+	}
+	return ind, ok
 }
 
 // body is the part of line f that belongs to the place.

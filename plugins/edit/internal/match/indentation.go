@@ -19,6 +19,7 @@ type indentation struct {
 	samples       []sample // in the order of lines
 	lost          bool     // the first line has lost its indentation, and says nothing of the others
 	tabsOfFile    bool     // new lines with tabs are indented as in the file already, though old_string has blanks
+	inFile        bool     // all of new_string is indented as in the file already, and old_string is not
 	unit
 }
 
@@ -62,7 +63,57 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 		m.findUnit(t, old, fresh, cut)
 	}
 	m.tabsOfFile = m.hasTabsOfFile(t, old, fresh, a)
+	m.inFile = t.indentedAsFile(old, fresh, a)
 	return m
+}
+
+// indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start as
+// deep as those of the place: a block put around them may make one line as deep by chance.
+func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
+	if a.headCut {
+		return false
+	}
+	file, was := map[string][]string{}, map[string][]string{}
+	for _, b := range a.blocks {
+		if key := old.key(min(b.o0, len(old.lines)-1)); b.single() && key != "" {
+			file[key], was[key] = append(file[key], leading(t.text(b.f0))), append(was[key], leading(old.text(b.o0)))
+		}
+	}
+	from, to := t.span(a.Range)
+	margin := commonIndent(t.source, from, to)
+	if commonIndent(fresh, 0, len(fresh.lines)) != margin {
+		return false
+	}
+	moved, other := false, false
+	for j := range fresh.lines {
+		key, is := fresh.key(j), leading(fresh.text(j))
+		if len(file[key]) != 1 {
+			continue
+		}
+		asOld, asFile := is == was[key][0], is == file[key][0]
+		if asOld && !asFile {
+			return false
+		}
+		moved, other = moved || asFile && !asOld, other || !asFile
+	}
+	return moved && !other || commonIndent(old, 0, len(old.lines)) != margin
+}
+
+// commonIndent is the indentation that all lines of a part of a text have, but for blank ones.
+func commonIndent(s *source, from, to int) (common string) {
+	first := true
+	for i := from; i < to; i++ {
+		switch b := s.text(i); {
+		case isBlank(b):
+		case first:
+			common, first = leading(b), false
+		default:
+			for !strings.HasPrefix(leading(b), common) {
+				common = common[:len(common)-1]
+			}
+		}
+	}
+	return common
 }
 
 // hasTabsOfFile reports whether the tabs in new_string are those of the file, where old_string has blanks.
@@ -122,6 +173,9 @@ func (m *indentation) agrees(first sample) bool {
 // of returns the file's indentation for one of the model's, near a line of old_string. It is false when the lines of
 // the match are not conclusive, and for tabs and blanks in one that no line of the file has there.
 func (m *indentation) of(ind string, near int) (file string, ok bool) {
+	if m.inFile {
+		return ind, true
+	}
 	if m.lost && ind == "" && near <= 1 {
 		return "", false // it may be the one of the first line
 	}
