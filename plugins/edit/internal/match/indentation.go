@@ -388,7 +388,7 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
-	width := 0
+	width, widths := 0, map[int]bool{} // of a tab, in blanks
 	for n, o := range counterparts(r.old, fresh) {
 		own := leading(fresh.text(n))
 		if isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0 {
@@ -409,14 +409,22 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 			}
 		}
 		for _, n := range per {
-			if n == 0 || width != 0 && n != width {
-				return r
-			}
-			width = n
+			width = cmp.Or(width, n)
+			widths[n] = true
 		}
 	}
 	if width == 0 {
 		return r
+	}
+	if len(widths) > 1 { // some lines are at another depth than before: a tab is one step
+		blank := t.source
+		if other == ' ' {
+			blank = fresh
+		}
+		step, _ := commonStep(0, blank)
+		if width = len(step); width < 2 {
+			return r
+		}
 	}
 	lines := strings.Split(r.new, "\n")
 	for i, l := range lines {

@@ -18,6 +18,10 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 			"        b(1)\n        c()\n    }\n"},
 		{"blanks in old_string", "a.go", tabs, "        b()\n    }\n", "\t\tb(1)\n\t\tc()\n\t}\n",
 			"\t\tb(1)\n\t\tc()\n\t}\n"},
+		{"tabs, and a line moves deeper", "a.js", blank, "        b()\n    }\n", "\t\tif (c) {\n\t\t\tb()\n\t\t}\n\t}\n",
+			"        if (c) {\n            b()\n        }\n    }\n"},
+		{"blanks, and a line moves deeper", "a.go", tabs, "\tif a {\n\t\tb()\n",
+			"    if a {\n        if c {\n            b()\n        }\n", "\tif a {\n\t\tif c {\n\t\t\tb()\n\t\t}\n"},
 		{"eight of them", "a.go", tabs, "\t\tb()\n", "                b(1)\n", "\t\tb(1)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
