@@ -24,7 +24,7 @@ var (
 func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refusal) {
 	is := firstLine(r.new)
 	before, _ := t.around(at)
-	if c.Strictness == Exact || !isBlankString(before) || r.numbers != nil || t.prose() || t.unknown() ||
+	if c.Strictness == Exact || !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || flushLeft().MatchString(is) ||
 		(t.syntax == cLike || t.syntax == goLike) && label().MatchString(is) {

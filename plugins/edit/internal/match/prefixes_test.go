@@ -165,3 +165,12 @@ func TestNumbersThatStay(t *testing.T) {
 		})
 	}
 }
+
+// A numbered first line that lost its indentation keeps it, as one without a number does.
+func TestNumberedFirstLineKeepsItsIndentation(t *testing.T) {
+	const data = "def f():\n    x = 1\n    return x\n"
+	_, got := planned(t, "a.py", data, Change{Old: "L2:     x = 1\nL3:     return x\n", New: "L2: x = 2\nL3:     return x\n"})
+	if want := strings.Replace(data, "x = 1", "x = 2", 1); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
