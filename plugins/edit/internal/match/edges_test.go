@@ -108,3 +108,21 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 		})
 	}
 }
+
+// What follows a word that old_string has a part of stays with that word.
+func TestMatchThatEndsWithinAWord(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"code", "a.go", "\tresult := compute(first, second)\n", "\tresult := comp", "\tlog()\n\tresult := comp\n\tdone()",
+			"\tlog()\n\tresult := compute(first, second)\n\tdone()\n"},
+		{"text", "a.md", "A line of text that continues here.\n", "A line of text that cont", "A line of text that cont\nMore.",
+			"A line of text that continues here.\nMore.\n"},
+		{"its line is the last", "a.go", "\tresult := compute(a)\n", "\tresult := comp", "\tlog()\n\tresult := rec",
+			"\tlog()\n\tresult := recute(a)\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -134,8 +134,8 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 	return at
 }
 
-// keepLineComment is for an exact match that ends before the comment, or the backslash, at the end of a line: where
-// new_string has that line farther up, the comment stays with it. It refuses when that line goes and one that stays
+// keepLineComment is for an exact match that ends before the comment, or the backslash, at the end of a line, or within
+// a word: where new_string has that line farther up, the rest of the line stays with it. It refuses when that line goes and one that stays
 // would get the comment.
 func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
 	last := t.lineAt(at.End)
@@ -146,6 +146,8 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	what, comment := "a comment", t.commentStart(last)
 	if rest := t.data[at.End:l.end]; string(bytes.TrimSpace(rest)) == `\` { // the line continues with the next
 		what, comment = `a \`, at.End+bytes.IndexByte(rest, '\\')
+	} else if insideWord(t.data, at.End) { // a line that was cut off
+		what, comment = "a part of a word", at.End
 	}
 	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
 		return r, at, nil
@@ -163,7 +165,7 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	case was == "" || was == is || len(fresh) == 1 && len(old) == 1 || best == len(fresh)-1:
 		return r, at, nil
 	case best >= 0:
-	case len(fresh) > 1 && is == "",
+	case len(fresh) > 1 && is == "" && !insideWord(t.data, at.End),
 		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is }):
 		refusal = t.conflictAt(at, "the line that it ends in has "+what+" behind that, which would come behind another line")
 		refusal.Hint = "Include " + strings.Replace(what, "a ", "the ", 1) +
@@ -174,7 +176,7 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	}
 	rest := string(t.data[at.End:l.end])
 	fresh[best] += rest
-	out = r.with(strings.Join(fresh, "\n"), "The comment behind old_string stays on its line.")
+	out = r.with(strings.Join(fresh, "\n"), "What the file has behind old_string stays on its line.")
 	out.old = newSource(append(slices.Clone(r.old.data), rest...), t.syntax)
 	return out, Range{at.Start, l.end}, nil
 }

@@ -80,7 +80,7 @@ func TestPlansCanBeRolledBack(t *testing.T) {
 }
 
 // What is quoted exactly and once is changed literally, whatever else a looser pass could make of it. Unless the
-// strictness is exact, line breaks at its edges stay and what was done before is not done twice.
+// strictness is exact, line breaks at its edges and the rest of a word stay, and what was done before is not done twice.
 func TestExactOnceIsLiteral(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := strings.ReplaceAll(genText(t, "text", 20), "\r", "")
@@ -97,6 +97,9 @@ func TestExactOnceIsLiteral(t *testing.T) {
 		want := strings.Replace(data, old, fresh, 1)
 		if got := string(p.Apply([]byte(data))); got != want || p.Pass != 1 {
 			t.Fatalf("pass %d: %s", p.Pass, cmp.Diff(want, got))
+		}
+		if insideWord([]byte(data), from+len(old)) {
+			return // see TestMatchThatEndsWithinAWord
 		}
 		if p, err = NewText("a.py", []byte(data)).Plan(Change{Old: old, New: fresh}); err == nil {
 			got := string(p.Apply([]byte(data)))
