@@ -1,6 +1,8 @@
 package match
 
 import (
+	"bytes"
+	"fmt"
 	"html"
 	"regexp"
 	"slices"
@@ -123,6 +125,16 @@ func (e escaping) bare(s, sign string) bool {
 	return strings.Contains(e.pattern().ReplaceAllString(s, ""), want)
 }
 
+// slashes reports whether a text has backslashes besides those that escape a sign of the set.
+func (e escaping) slashes(s string) bool {
+	return strings.Contains(e.pattern().ReplaceAllStringFunc(s, func(u string) string {
+		if _, sign := e.plain(u); sign != "" {
+			return ""
+		}
+		return u
+	}), `\`)
+}
+
 // only is the escaping for some of its signs; without any it is none.
 func (e escaping) only(signs string) escaping {
 	if signs == "" {
@@ -147,26 +159,45 @@ type unescaper struct {
 	kept       []bool   // lines whose escapes are those of the file
 	tabs       bool     // of tabs, only those at the start of lines were escaped
 	mixed      bool     // some lines were not escaped
+	unshown    bool     // old_string does not show whether backslashes are escaped as well
 	bareSigns  string   // that new_string has unescaped
 }
 
-// unescaped returns the readings of a change whose old_string is escaped once too often.
+// unescaped returns the readings of a change whose old_string is escaped once too often. Those come last whose
+// new_string could be decoded in several ways: where one is found the change is refused.
 func (t *Text) unescaped(c Change) (out []*reading) {
 	if len(c.Old)+len(c.New) > maxEscaped {
 		return nil
 	}
+	var unclear []*reading
 	for _, e := range escapings {
 		old, fresh, ok := t.unescape(e, c)
-		known := func(r *reading) bool { return string(r.old.data) == old }
-		if ok && !isBlankString(old) && !slices.ContainsFunc(out, known) {
-			name := "escapes"
-			if e.entities {
-				name = "entities"
-			}
-			out = append(out, newReading(name, old, fresh, lastComment, t.syntax))
+		if isBlankString(old) {
+			continue
+		}
+		name := "escapes"
+		if e.entities {
+			name = "entities"
+		}
+		r := newReading(name, old, fresh, lastComment, t.syntax)
+		if r.unclear = !ok; ok {
+			out = addReading(out, r)
+		} else {
+			unclear = append(unclear, r)
 		}
 	}
+	for _, r := range unclear {
+		out = addReading(out, r)
+	}
 	return out
+}
+
+// addReading adds a reading unless there is one with the same old_string.
+func addReading(all []*reading, r *reading) []*reading {
+	if slices.ContainsFunc(all, func(known *reading) bool { return bytes.Equal(known.old.data, r.old.data) }) {
+		return all
+	}
+	return append(all, r)
 }
 
 func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
@@ -174,11 +205,9 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	if used == "" {
 		return "", "", false
 	}
-	signs := used
-	if strings.Contains(signs, "n") {
-		signs = e.set // such a text is escaped all over
-	}
+	signs := t.meant(e, c, used)
 	m := &unescaper{escaping: e.only(without(signs, "nr"))}
+	m.unshown = !e.entities && !strings.Contains(signs, `\`) && !e.slashes(c.Old)
 	breaks := e.only(without("nr", without("nr", signs)))
 	m.raw = strings.Split(breaks.decode(c.Old), "\n")
 	for _, l := range m.raw {
@@ -199,10 +228,40 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 		return "", "", false
 	}
 	fresh, ok = m.decodeNew(c.New, breaks, used)
-	if ok && e.entities && !entity.MatchString(old) && entity.MatchString(fresh) {
-		return "", "", false // it may mean either
+	if e.entities && !entity.MatchString(old) && entity.MatchString(fresh) {
+		return old, fresh, false // it may mean either
 	}
 	return old, fresh, ok && t.suspicious(fresh, m.plain) == nil
+}
+
+// meant are the signs that new_string has escapes for when old_string has used some: all of the set where those show
+// that the text was escaped as a whole, else its quotes too, unless old_string has them bare.
+func (t *Text) meant(e escaping, c Change, used string) string {
+	more := e.set
+	switch {
+	case e.entities && (t.syntax == nil || t.syntax == markup):
+		return used // others may belong to the text
+	case e.entities:
+		more = e.signs(c.New)
+	case strings.Contains(used, "n"):
+		used = e.withBackslash(e.set, c.Old)
+	case strings.Contains(used, "t") && strings.ContainsAny(used, `"'`):
+		used = e.withBackslash(used, c.Old)
+	}
+	for sign := range strings.SplitSeq(more, "") {
+		if strings.Contains(quoting, sign) && !strings.Contains(used, sign) && !e.bare(c.Old, sign) {
+			used += sign
+		}
+	}
+	return used
+}
+
+// withBackslash are some signs and the backslash, unless old_string shows how backslashes are written.
+func (e escaping) withBackslash(signs, old string) string {
+	if e.naive || strings.Contains(signs, `\`) || e.slashes(old) {
+		return signs
+	}
+	return signs + `\`
 }
 
 // decodeNew decodes new_string. It is false when that could be done in several ways.
@@ -221,6 +280,7 @@ func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, b
 			m.bareSigns += sign
 		}
 	}
+	m.unshown = m.unshown && !(escaping{set: m.set + `\`}).bare(s, `\`)
 	lines := strings.Split(s, "\n")
 	out := make([]string, len(lines))
 	x, y := make([]string, len(m.plain)), make([]string, len(lines))
@@ -291,8 +351,11 @@ func (m *unescaper) decodeLine(l string, o int) (string, bool) {
 	if m.tabs {
 		l = startTabs(l)
 	}
-	if m.signs(l) == "" || o >= 0 && m.kept[o] {
+	switch {
+	case o >= 0 && m.kept[o]:
 		return l, true
+	case m.signs(l) == "":
+		return l, !m.unshown || !strings.Contains(l, `\\`)
 	}
 	if o < 0 || m.raw[o] == m.plain[o] {
 		return m.decodePart(l, l)
@@ -313,6 +376,9 @@ func (m *unescaper) decodeLine(l string, o int) (string, bool) {
 // decodePart decodes a part of a line for which old_string gives no example. A quote is escaped once too often when
 // its line has no bare one; a tab or a backslash when new_string has none.
 func (m *unescaper) decodePart(part, l string) (string, bool) {
+	if m.unshown && strings.Contains(part, `\\`) {
+		return "", false
+	}
 	use := ""
 	for sign := range strings.SplitSeq(m.signs(part), "") {
 		switch {
@@ -382,6 +448,16 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 		return "", false, escapedInPart()
 	}
 	return fresh, true, nil
+}
+
+// unclearEscapes refuses a change whose old_string has escapes once too often, when it is unclear which of those of
+// new_string are meant.
+func (t *Text) unclearEscapes(at Range) *Refusal {
+	r := guard(fmt.Sprintf("old_string is escaped once too often; without that it fits %s. "+
+		"It is not clear which escapes of new_string are meant.", t.where(at)),
+		"Give quotes, tabs, backslashes, <, > and & as the file shall have them, in both strings.")
+	t.show(r, at)
+	return r
 }
 
 func escapedInPart() *Refusal {
@@ -509,6 +585,7 @@ func (t *Text) strayEscape(l string) bool {
 		return false
 	}
 	var rest []byte
+outside:
 	for i := 0; i < len(l); i++ {
 		switch l[i] {
 		case '\\':
@@ -518,7 +595,7 @@ func (t *Text) strayEscape(l string) bool {
 		case '"', '\'', '`':
 			n := quote{open: l[i : i+1], end: l[i : i+1], escapes: true}.length([]byte(l[i:]))
 			if n == 1 {
-				return false // the rest may be in a string
+				break outside // the rest may be in a string
 			}
 			i += n - 1
 			continue

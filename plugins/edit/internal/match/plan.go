@@ -85,6 +85,9 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.choose(c, f); refusal != nil {
 		return nil, refusal
 	}
+	if f.reading.unclear {
+		return nil, t.unclearEscapes(f.hits[0].Range)
+	}
 	if refusal := t.settleIndentation(f); refusal != nil {
 		return nil, refusal
 	}

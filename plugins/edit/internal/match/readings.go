@@ -19,6 +19,7 @@ type reading struct {
 	numbers *numbered // what old_string had before its lines, if anything; such a text is of whole lines
 	notes   []string  // warnings for the model
 	bareNew bool      // new_string had no line numbers then
+	unclear bool      // it is not known what new_string means
 
 	lacksWord *bool // cache of Text.lacksWord
 	index     *lineIndex
