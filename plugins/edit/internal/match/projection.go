@@ -79,7 +79,7 @@ func (p *projection) adoptForms() {
 		if !norm.NFC.IsNormal(old) && norm.NFC.IsNormal(file) {
 			old, fresh = norm.NFC.Bytes(old), norm.NFC.Bytes(fresh)
 		}
-		plain := plainForms(old, file)
+		plain := p.t.plainForms(old, fresh, file)
 		old, fresh = []byte(plain.Replace(string(old))), []byte(plain.Replace(string(fresh)))
 		lines := len(p.old.lines)
 		p.old = newSource(old, p.t.syntax)
@@ -103,10 +103,18 @@ func (p *projection) adoptForms() {
 
 func endsBlank(b []byte) bool { return len(b) > 0 && blankByte(b[len(b)-1]) }
 
-// plainForms replaces runes that old has and the file has not by what they fold to, if the file has that.
-func plainForms(old, file []byte) *strings.Replacer {
+// plainForms replaces runes that old has and the place in the file has not by what they fold to, if the place has
+// that. A model writes all signs of a family so or none: it replaces others of the family, too, which fresh has and the
+// file has nowhere. Full-width signs may belong to a text in ideographs.
+func (t *Text) plainForms(old, fresh, file []byte) *strings.Replacer {
 	var swap []string
-	seen := map[rune]bool{}
+	seen, families := map[rune]bool{}, map[rune]bool{}
+	add := func(r, to rune) {
+		families[formFamily(r)] = true
+		if swap = append(swap, string(r), ""); to >= 0 {
+			swap[len(swap)-1] = string(to)
+		}
+	}
 	for _, r := range string(old) {
 		if r < utf8.RuneSelf || seen[r] || bytes.ContainsRune(file, r) {
 			continue
@@ -116,13 +124,37 @@ func plainForms(old, file []byte) *strings.Replacer {
 		case r == ellipsis && bytes.Contains(file, []byte("...")):
 			swap = append(swap, string(r), "...")
 		case to == r:
-		case to < 0:
-			swap = append(swap, string(r), "")
-		case bytes.ContainsRune(file, to):
-			swap = append(swap, string(r), string(to))
+		case to < 0, bytes.ContainsRune(file, to):
+			add(r, to)
+		}
+	}
+	for _, r := range string(fresh) {
+		if r < utf8.RuneSelf || seen[r] || !families[formFamily(r)] || bytes.ContainsRune(t.data, r) ||
+			formFamily(r) == firstWide && bytes.ContainsFunc(fresh, ideograph) {
+			continue
+		}
+		seen[r] = true
+		if to := foldRune(r); to != r {
+			add(r, to)
 		}
 	}
 	return strings.NewReplacer(swap...)
+}
+
+// firstWide is the first of the blanks, signs and letters that are as wide as an ideograph.
+const firstWide = '\u3000'
+
+// formFamily is the same for runes that are written in place of plain ones for the same reason: curly quotes, dashes,
+// odd blanks, runes without width, full-width signs.
+func formFamily(r rune) rune {
+	switch to := foldRune(r); {
+	case to >= 0 && r >= firstWide:
+		return firstWide
+	case to == '\'':
+		return '"'
+	default:
+		return to
+	}
 }
 
 // keepOuterBlanks lets new_string begin and end with as many blank lines as old_string does. That it has fewer, and
