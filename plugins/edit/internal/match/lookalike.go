@@ -3,6 +3,8 @@ package match
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,4 +76,97 @@ func codePoints(b []byte) string {
 		return "nothing"
 	}
 	return strings.Join(out, " ")
+}
+
+// plainOutside are languages whose programs have plain quotes, dashes and blanks outside of strings and comments.
+var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml}
+
+// formsAlone returns new_string with plain signs and blanks outside of strings and comments, where it has others that
+// old_string and the file do not have. If such a line is one of old_string otherwise, new_string was made of look-alikes
+// throughout, and lines that old_string has stay as they are.
+func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal *Refusal) {
+	foreign := func(c rune) bool { return c != foldRune(c) && !bytes.ContainsRune(t.data, c) }
+	if !slices.Contains(plainOutside, t.syntax) || !strings.ContainsFunc(r.new, foreign) || !utf8.ValidString(r.new) ||
+		bytes.ContainsFunc(r.old.data, foreign) { // which plainForms looks at
+		return "", false, nil
+	}
+	after := slices.Concat(t.data[:at.Start], []byte(r.new), t.data[at.End:])
+	multi := func(q quote) bool { return q.multi }
+	if t.syntax == jsLike && bytes.Contains(after, []byte("</")) ||
+		!slices.ContainsFunc(t.syntax.quotes, multi) && textBlock.Match(after) {
+		return "", false, nil // there may be text outside of what is known to be a string
+	}
+	var within []Range
+	for token := range t.syntax.tokens(after) {
+		if token.End > at.Start && token.Start < at.Start+len(r.new) {
+			within = append(within, Range{token.Start - at.Start, token.End - at.Start})
+		}
+	}
+	lines, known, start, mangled := strings.Split(r.new, "\n"), setOf(r.old.rightTrimmed()), 0, false
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = t.foldLine(l, start, within, foreign)
+		mangled = mangled || out[i] != l && known[strings.TrimRight(foldSome(l, foreign), blanks)]
+		start += len(l) + 1
+	}
+	for i, l := range lines {
+		if all := foldSome(l, foreign); mangled && known[strings.TrimRight(all, blanks)] {
+			out[i] = all
+		} else if out[i] != l && (nestedQuote.MatchString(l) || t.syntax.open(out[i]) && !t.syntax.open(l)) {
+			return "", false, guard(fmt.Sprintf("new_string has %s outside of a string in %s. With plain ones it is not clear "+
+				"where the string ends.", codePoints([]byte(keepOnly(l, foreign))), quoteShort(l)), "Write plain quotes.")
+		}
+	}
+	fresh = strings.Join(out, "\n")
+	return fresh, fresh != r.new, nil
+}
+
+// textBlock matches the start of a string that goes over lines.
+var textBlock = regexp.MustCompile(`"""|'''|[R@]"|<<[-~]?['"]?[A-Z]|\[\w*\||(?m)^\s*\\\\`)
+
+// nestedQuote matches a string in curly quotes that has plain ones within.
+var nestedQuote = regexp.MustCompile(`[“„‟][^”]*"|‘[^’]*'`)
+
+// foldSome replaces some runes by their plain forms.
+func foldSome(s string, some func(rune) bool) string {
+	return strings.Map(func(r rune) rune {
+		if some(r) {
+			return foldRune(r)
+		}
+		return r
+	}, s)
+}
+
+// foldLine replaces those runes of a line, which starts at an offset, that are in none of some ranges, nor in a string,
+// a comment or a regular expression when the line is read alone.
+func (t *Text) foldLine(l string, start int, within []Range, some func(rune) bool) string {
+	for r := range t.syntax.tokens([]byte(l)) {
+		within = append(within, Range{start + r.Start, start + r.End})
+	}
+	var b strings.Builder
+	for i, r := range l {
+		pattern := r == '/' && t.syntax == jsLike
+		char := strings.HasSuffix(l[:i], "'") && strings.HasPrefix(l[i+utf8.RuneLen(r):], "'")
+		switch {
+		case !some(r) && !pattern, char, slices.ContainsFunc(within, func(in Range) bool {
+			return start+i >= in.Start && start+i < in.End && in.End > in.Start+1 // a sign alone starts nothing
+		}):
+			b.WriteRune(r)
+		case pattern:
+			return l
+		case foldRune(r) >= 0:
+			b.WriteRune(foldRune(r))
+		}
+	}
+	return b.String()
+}
+
+// open reports whether a line has a string that does not end.
+func (x *syntax) open(l string) bool {
+	for r, comment := range x.tokens([]byte(l)) {
+		if !comment && slices.ContainsFunc(x.quotes, func(q quote) bool { return l[r.Start:r.End] == q.open }) {
+			return true
+		}
+	}
+	return false
 }

@@ -88,3 +88,43 @@ func TestPlacesEndWithCharacters(t *testing.T) {
 		t.Errorf("all: %q", got)
 	}
 }
+
+// Signs and blanks that only look like those of a program are no part of it, but may be of strings and comments.
+func TestFormsOfNewAlone(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"a line that stays, and one that changes", "a.js", "a = \"x\";\nb = 1;\n", "a = \"x\";\nb = 1;", "a = “x”;\nb = 2;",
+			"a = \"x\";\nb = 2;\n"},
+		{"a string of a line that stays", "a.js", "a = \"it's\";\nb(\"x\");\n", "a = \"it's\";\nb(\"x\");",
+			"a = \"it’s\";\nb(“x”);\nc();", "a = \"it's\";\nb(\"x\");\nc();\n"},
+		{"a new line", "a.go", "x := 1\n", "x := 1", "x := “it’s”", "x := \"it's\"\n"},
+		{"indentation", "a.py", "def f():\n    y = 1\n", "    y = 1", "\u00a0\u00a0\u00a0\u00a0y = 2", "def f():\n    y = 2\n"},
+		{"no width", "a.go", "\tx := 1\n", "\tx := 1\n", "\ufeff\tx := 1\u200b\n\tz := 3\n", "\tx := 1\n\tz := 3\n"},
+		{"full width", "a.rs", "f(1);\n", "f(1);", "f（1， 2）;", "f(1, 2);\n"},
+		{"in a string", "a.go", "x := 1\n", "x := 1", "x := \"“it’s”\" // it’s", "x := \"“it’s”\" // it’s\n"},
+		{"in a string of lines", "a.py", "def f():\n    \"\"\"One.\n    Two.\n    \"\"\"\n", "Two.", "It’s “two”.",
+			"def f():\n    \"\"\"One.\n    It’s “two”.\n    \"\"\"\n"},
+		{"in a string of lines that is none elsewhere", "a.swift", "let x = \"\"\"\n  Two.\n  \"\"\"\n", "Two.", "It’s “two”.",
+			"let x = \"\"\"\n  It’s “two”.\n  \"\"\"\n"},
+		{"a character", "a.rs", "x => 1,\n", "x => 1,", "'“' => 1,", "'“' => 1,\n"},
+		{"a regular expression", "a.js", "x = y\n", "x = y", "x = y.replace(/[“”]/g, '')", "x = y.replace(/[“”]/g, '')\n"},
+		{"text of a component", "a.jsx", "x = <p>\n  one\n</p>\n", "  one", "  it’s", "x = <p>\n  it’s\n</p>\n"},
+		{"the change", "a.go", "x(\"it's\")\ny()\n", "x(\"it's\")\ny()", "x(\"it’s\")\nz()", "x(\"it’s\")\nz()\n"},
+		{"prose", "a.md", "It is \"x\".\n", "It is \"x\".", "It’s “x”.", "It’s “x”.\n"},
+		{"as the file has it elsewhere", "a.go", "x := 1\n“”\n", "x := 1", "x := “a”", "x := “a”\n“”\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("pass %d: %q", p.Pass, got)
+			}
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh,
+				Strictness: Exact}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+				t.Errorf("exact: %q", got)
+			}
+		})
+	}
+	for _, fresh := range []string{"x := “say \"hi\"”", "x := ‘it’s’"} {
+		if r := refused(t, "a.go", "x := 1\n", Change{Old: "x := 1", New: fresh}); r.Kind != Guard || r.Hint == "" {
+			t.Error(r)
+		}
+	}
+}

@@ -79,6 +79,9 @@ func TestPlansCanBeRolledBack(t *testing.T) {
 	})
 }
 
+// plainText drops what a program does not get from new_string alone.
+var plainText = strings.NewReplacer("\r", "", "“", `"`, "”", `"`, "\u200b", "", "\u00a0", " ")
+
 // What is quoted exactly and once is changed literally, whatever else a looser pass could make of it. Unless the
 // strictness is exact, line breaks at its edges and the rest of a word stay, and what was done before is not done twice.
 func TestExactOnceIsLiteral(t *testing.T) {
@@ -86,7 +89,7 @@ func TestExactOnceIsLiteral(t *testing.T) {
 		data := strings.ReplaceAll(genText(t, "text", 20), "\r", "")
 		from := rapid.IntRange(0, len(data)-1).Draw(t, "from")
 		old := data[from:rapid.IntRange(from+1, len(data)).Draw(t, "to")]
-		fresh := strings.ReplaceAll(genText(t, "new", 4), "\r", "")
+		fresh := plainText.Replace(genText(t, "new", 4))
 		if strings.TrimSpace(old) == "" || old == fresh || occurrencesOf(data, old) != 1 {
 			return
 		}

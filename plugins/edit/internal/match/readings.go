@@ -162,8 +162,8 @@ func withoutColumn(s, marks string) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// newAlone takes from new_string the line numbers and escapes that it has and old_string has not. Where it is not
-// clear whether they are meant the change is refused. The place is that of old_string.
+// newAlone takes from new_string the line numbers, look-alikes and escapes that it has and old_string has not. Where it
+// is not clear whether they are meant the change is refused. The place is that of old_string.
 func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) {
 	at := t.lineAt(place.Start)
 	if c.Strictness == Exact || r.name != "" {
@@ -172,6 +172,12 @@ func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) 
 	if fresh, ok, refusal := t.numbersAlone(r, at); ok || refusal != nil {
 		return r.with(fresh, "new_string had line numbers at the start of its lines, which old_string and the file do not "+
 			"have; they were left out."), refusal
+	}
+	if fresh, ok, refusal := t.formsAlone(r, place); refusal != nil {
+		return r, refusal
+	} else if ok {
+		r = r.with(fresh, "new_string had signs or blanks that only look like those of a program, such as curly quotes; "+
+			"they were replaced by plain ones.")
 	}
 	last := t.lines[t.lineAt(max(place.Start, place.End-1))]
 	whole := isBlank(t.data[t.lines[at].start:place.Start]) && isBlank(t.data[min(place.End, last.end):last.end])
