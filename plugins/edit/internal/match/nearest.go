@@ -40,8 +40,39 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 			read = one
 		}
 	}
-	if t.showStretch(c, read.old, r) {
+	text, what := wrapping(c.Old)
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	if what == "" || isBlankString(text) || !t.hasLine(lines[0]) && !t.hasLine(lines[len(lines)-1]) {
+		t.showClosest(c, read, r)
 		return r
+	}
+	t.showClosest(c, newReading("", text, c.New, lastPass, t.syntax), r)
+	r.Message += " old_string " + what + ", which the file does not have."
+	return r
+}
+
+// wrapping returns old_string without what may have been put around it or before its lines, and says what that is; ""
+// when there is nothing like it.
+func wrapping(old string) (text, what string) {
+	if text, _, ok := unfenced(Change{Old: old}); ok {
+		return text, "has the fence of a code block around it"
+	}
+	if text, marks := cutMarks(old); marks != "" {
+		return text, "is in quotation marks"
+	}
+	if text, ok := withoutColumn(old, " -+"); ok && minusLine.MatchString(old) {
+		return text, "has the first column of a diff"
+	}
+	if text, _, ok := unquoted(Change{Old: old}); ok {
+		return text, "has > at the start of its lines"
+	}
+	return old, ""
+}
+
+// showClosest shows the lines that are most similar to a reading of old_string.
+func (t *Text) showClosest(c Change, read *reading, r *Refusal) {
+	if t.showStretch(c, read.old, r) {
+		return
 	}
 	all := t.windows(read)
 	if len(all) == 0 && read.index != nil { // no line is equal: where most words are
@@ -57,7 +88,7 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 		if !t.showNearest(c, read, r) {
 			r.Hint = t.noCandidateHint(c)
 		}
-		return r
+		return
 	}
 	w := all[0]
 	r.Message = closestMessage(w.first, w.last+1, candidates[0].Similarity)
@@ -72,7 +103,6 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 		t.showLines(r, max(w.first, from-5), min(w.last+1, from+15))
 	}
 	r.Candidates, r.Hint = candidates, copyHint
-	return r
 }
 
 func closestMessage(from, to int, similarity float64) string {

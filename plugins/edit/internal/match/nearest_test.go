@@ -37,6 +37,15 @@ func TestNearestLines(t *testing.T) {
 			"server.listen(8080,'localhost');", "the part shown", "-server.listen(9090"},
 		{"with near_line", "a.yaml", "a:\n  timeout: 10\nb:\n  timeout: 20\nc:\n  timeout: 30\n", "  timeout: 60",
 			"  timeout: 20", "line 4", ""},
+		{"in quotation marks", "a.go", "a()\nb(\"x\", 1)\nc(2)\nd(3)\n", "\"b(\"x\", 1)\nc(5)\nd(3)\"",
+			"b(\"x\", 1)\nc(2)\nd(3)",
+			"old_string is in quotation marks, which the file does not have", "-c(5)\n"},
+		{"a string in quotation marks", "a.go", "a()\nb(\"hello world\")\n", `"hello old world"`, `"hello world"`,
+			`line 2 has`, ""},
+		{"a diff", "a.go", "a()\nb(1)\nc(2)\nd(3)\n", " b(1)\n-c(5)\n d(3)\n", "b(1)\nc(2)\nd(3)",
+			"old_string has the first column of a diff", "-c(5)\n"},
+		{"in a fence", "a.go", "a()\nb(1)\nc(2)\nd(3)\n", "```go\nb(1)\nc(5)\nd(3)\n```", "b(1)\nc(2)\nd(3)",
+			"old_string has the fence of a code block around it", "-c(5)\n"},
 		{"nothing like it", "a.go", goFile, "def entirely_different():\n    pass\n", "", "Closest", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,6 +94,9 @@ func (t *Text) readings(c Change) []*reading {
 	if old, fresh, ok := unquoted(c); ok && old != c.Old && !isBlankString(old) {
 		out = append(out, newReading("quotation", old, fresh, lastComment, t.syntax))
 	}
+	if old, fresh, ok := inMarks(c); ok && !isBlankString(old) && t.hasLines(old) {
+		out = append(out, newReading("marks", old, fresh, lastComment, t.syntax))
+	}
 	return out
 }
 
@@ -144,6 +148,45 @@ func unquoted(c Change) (old, fresh string, ok bool) {
 		}
 	}
 	return old, fresh, ok
+}
+
+// quotationMarks are what a text may be put in, the longer ones first.
+var quotationMarks = []string{`"""`, "'''", "```", `"`, "'", "`"}
+
+// cutMarks drops the quotation marks that a text is in.
+func cutMarks(s string) (inner, marks string) {
+	for _, m := range quotationMarks {
+		if len(s) >= 2*len(m) && strings.HasPrefix(s, m) && strings.HasSuffix(s, m) {
+			return s[len(m) : len(s)-len(m)], m
+		}
+	}
+	return s, ""
+}
+
+// inMarks is the change without the quotation marks that both strings are in; strings of JSON are decoded. It is false
+// when old_string does not show whether that is what they are.
+func inMarks(c Change) (old, fresh string, ok bool) {
+	old, marks := cutMarks(c.Old)
+	fresh, same := cutMarks(c.New)
+	if marks == "" || marks != same && c.New != "" {
+		return "", "", false
+	}
+	var x, y string
+	if marks == `"` && json.Unmarshal([]byte(c.Old), &x) == nil && (c.New == "" ||
+		json.Unmarshal([]byte(c.New), &y) == nil) {
+		return x, y, x != old || y == fresh
+	}
+	return old, fresh, true
+}
+
+// hasLines reports whether the file has each line of a text, ignoring blanks.
+func (t *Text) hasLines(s string) bool {
+	for l := range strings.Lines(s) {
+		if !isBlankString(l) && !t.hasLine(l) {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutColumn drops one of the marks from the start of each line, ignoring blank lines.

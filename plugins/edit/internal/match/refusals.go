@@ -36,6 +36,7 @@ var readingWarnings = map[string]string{
 		"Give the text alone, without blanks, - and + before it.",
 	"fence":     "old_string had the fence of a code block around it, which was left out.",
 	"quotation": "old_string had > at the start of its lines, which the file does not have; it was left out.",
+	"marks":     "old_string was in quotation marks, which the file does not have; they were left out.",
 	"entities":  "old_string was escaped for HTML: give <, >, & and quotes as they are.",
 	"escapes":   "old_string was escaped once too often: give quotes, tabs and line breaks as they are.",
 }
