@@ -160,8 +160,8 @@ func checkFile(path string, stat func(path string) (os.FileInfo, error)) error {
 	return nil
 }
 
-// checkRecord refuses a file with content of something else. A first line that a crash has cut short is ours if there is
-// a head, which is written before the first record.
+// checkRecord refuses a file with content of something else. A first line that a crash has cut short is ours if there
+// is a head, which is written before the first record.
 func checkRecord(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

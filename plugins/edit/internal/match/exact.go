@@ -135,8 +135,8 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 }
 
 // keepLineComment is for an exact match that ends before the comment, or the backslash, at the end of a line, or within
-// a word: where new_string has that line farther up, the rest of the line stays with it. It refuses when that line goes and one that stays
-// would get the comment.
+// a word: where new_string has that line farther up, the rest of the line stays with it. It refuses when that line goes
+// and one that stays would get the comment.
 func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
 	last := t.lineAt(at.End)
 	l := t.lines[last]

@@ -67,8 +67,8 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 	return m
 }
 
-// indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start as
-// deep as those of the place: a block put around them may make one line as deep by chance.
+// indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start
+// as deep as those of the place: a block put around them may make one line as deep by chance.
 func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	if a.headCut {
 		return false
