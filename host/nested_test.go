@@ -93,7 +93,7 @@ func TestNestedCall(t *testing.T) {
 	c.ID, c.SessionID, c.Caller, c.Workdir = "outer", "session", "agent", t.TempDir()
 	r := h.Call(t.Context(), c)
 	succeeded(t, r)
-	if r.Text() != "read" || len(r.Content) != 2 || string(r.Content[1].Data) != "\x01\x02" ||
+	if len(r.Content) != 2 || r.Content[0].Text != "read" || string(r.Content[1].Data) != "\x01\x02" ||
 		string(r.Structured) != `{"n":9007199254740993}` || string(r.Extra) != `{"_meta":{"x":1}}` {
 		t.Errorf("the handler got %+v", r)
 	}

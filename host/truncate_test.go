@@ -349,7 +349,8 @@ func TestReadable(t *testing.T) {
 			[]sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
 		"text": {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("one")}},
 			[]sdk.Content{sdk.TextContent("one")}, "one"},
-		"an image":  {host.Result{Structured: structured, Content: []sdk.Content{image}}, []sdk.Content{image}, ""},
+		"an image": {host.Result{Structured: structured, Content: []sdk.Content{image}}, []sdk.Content{image},
+			"[image image/png, 1 byte, which cannot be shown here]"},
 		"a failure": {host.Result{Structured: structured, Error: &sdk.Error{Message: "no"}}, nil, "no"},
 	} {
 		diff(t, c.want, c.result.Readable())
@@ -369,9 +370,10 @@ func TestResultText(t *testing.T) {
 	}{
 		"nothing": {host.Result{}, ""},
 		"texts": {host.Result{Content: []sdk.Content{sdk.TextContent("a"), image, sdk.TextContent("b")}},
-			"ab"},
-		"only an image": {host.Result{Content: []sdk.Content{image}}, ""},
-		"an error":      {host.Result{Error: bad}, "it failed\nTry again."},
+			"a\n[image image/png, 1 byte, which cannot be shown here]\nb"},
+		"parts of a text": {host.Result{Content: []sdk.Content{sdk.TextContent("a"), sdk.TextContent("b")}}, "ab"},
+		"only an image":   {host.Result{Content: []sdk.Content{image}}, "[image image/png, 1 byte, which cannot be shown here]"},
+		"an error":        {host.Result{Error: bad}, "it failed\nTry again."},
 		"an error behind a text": {host.Result{Content: []sdk.Content{sdk.TextContent("half")}, Error: bad},
 			"half\nit failed\nTry again."},
 		"an error and no more":    {host.Result{Error: &sdk.Error{Message: "it failed"}}, "it failed"},
