@@ -21,24 +21,19 @@ func Catastrophe(text string, c Context) string {
 	if !suspicious(text) {
 		return ""
 	}
-	for part := range strings.SplitSeq(text, "\n") {
-		if len(text) <= maxText {
-			break // it is examined as a whole
-		}
-		if why := Catastrophe(part[:min(len(part), maxText)], c); why != "" {
-			return why
-		}
-	}
-	text = strings.Map(func(r rune) rune { // characters that can hide it
-		if hasHiddenChars(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
 	if c.Dir == "" && c.Root == "" {
 		c.Dir = "/an/unknown/folder/far/below/the/root" // so that ../.. leads to no known folder
 	}
-	s, _ := parse(text) // of a text with an error, the part before it: bash would run that
+	why := ""
+	readings(text, suspicious, func(s *Script) (done bool) {
+		why = catastrophe(s, c)
+		return why != ""
+	})
+	return why
+}
+
+// catastrophe examines one reading. Of one with an error it has the part before it: bash would run that.
+func catastrophe(s *Script, c Context) string {
 	if s.bomb != "" {
 		return s.bomb
 	}
@@ -61,8 +56,13 @@ var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfac
 	"rmtree $' zfs mdadm userdel clean")
 
 func suspicious(text string) bool {
-	plain := strings.NewReplacer("'", "", `"`, "", "\\", "").Replace(text)
-	return slices.ContainsFunc(suspects,
+	return mentions(text, suspects)
+}
+
+// mentions reports a text with one of some words in it, also in quotes or with a backslash.
+func mentions(text string, words []string) bool {
+	plain := strings.NewReplacer("'", "", `"`, "", "\\\n", "", "\\", "").Replace(text)
+	return slices.ContainsFunc(words,
 		func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
 }
 

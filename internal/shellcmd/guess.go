@@ -67,14 +67,19 @@ func (w *walker) guessWords(at int, args []Word) {
 
 // guessText treats a text as one that a shell runs.
 func (w *walker) guessText(at int, text string) {
-	if strings.TrimSpace(text) == "" || w.level >= maxLevel || checkText(text) != nil {
+	if strings.TrimSpace(text) == "" || w.level >= maxLevel {
 		return
 	}
-	w.guess(at, len(text), func(inner *walker) {
-		deeper := walker{src: text, all: w.all, via: inner.via, level: w.level + 1}
-		w.all.err = nil
-		deeper.text(w.all.commands[at].dirs)
-	})
+	for _, reading := range visible(text) {
+		if len(reading) > maxText {
+			continue
+		}
+		w.guess(at, len(reading), func(inner *walker) {
+			deeper := walker{src: reading, all: w.all, via: inner.via, level: w.level + 1}
+			w.all.err = nil
+			deeper.text(w.all.commands[at].dirs)
+		})
+	}
 }
 
 // guessEvaluated guesses at the substitutions in words that are evaluated, as in read 'a[$(rm x)]'.

@@ -34,11 +34,43 @@ func (r Rules) judge(s *Script, err error, c Context) Verdict {
 	}
 	switch {
 	case err != nil:
+		reasons = append(reasons, r.deniedIn(s.Text)...)
 		reasons = append(reasons, Reason{quoted(s.Text), stricter(ask, r.otherwise()), err.Error()})
 	case len(reasons) == 0:
 		reasons = append(reasons, Reason{quoted(s.Text), r.otherwise(), "there is no command in it"})
 	}
 	return strictest(reasons)
+}
+
+// deniedIn finds the first denied command of a text that was refused, in any reading.
+func (r Rules) deniedIn(text string) (reasons []Reason) {
+	words := []string{"$'"}
+	for _, prefix := range r.Deny {
+		if len(prefix) > 0 {
+			words = append(words, baseName(prefix[0]))
+		}
+	}
+	mentions := func(text string) bool { return mentions(text, words) }
+	readings(text, mentions, func(s *Script) (done bool) {
+		for i := range s.Commands {
+			if why := r.denied(&s.Commands[i]); why != "" {
+				reasons = []Reason{{s.Commands[i].Text, deny, why}}
+				return true
+			}
+		}
+		return false
+	})
+	return reasons
+}
+
+// denied says which rule denies a command, "" if none does.
+func (r Rules) denied(c *Command) string {
+	for _, prefix := range r.Deny {
+		if denies(prefix, c) {
+			return "commands that begin with " + strings.Join(prefix, " ") + " are denied"
+		}
+	}
+	return ""
 }
 
 // quoted shows a text that may have invisible characters.
@@ -66,10 +98,8 @@ func strictest(reasons []Reason) Verdict {
 
 // part judges one command. Of a text that was refused only denied commands matter.
 func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
-	for _, prefix := range r.Deny {
-		if denies(prefix, c) {
-			return deny, "commands that begin with " + strings.Join(prefix, " ") + " are denied"
-		}
+	if why := r.denied(c); why != "" {
+		return deny, why
 	}
 	denied, fileNames := r.mayDeny(c), c.fileNames(at.workdirs(c.dirs))
 	switch {

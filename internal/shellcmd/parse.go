@@ -70,6 +70,8 @@ type Command struct {
 type RefusedError struct {
 	Offset int // the byte of the error
 	Reason string
+
+	whole bool // all of the text was read, perhaps not as bash would
 }
 
 func (e *RefusedError) Error() string {
@@ -87,11 +89,16 @@ func Parse(text string) (*Script, error) {
 }
 
 // parse returns, with an error, the commands before it: bash runs a text line by line, and so would run them.
-func parse(text string) (s *Script, err error) {
-	s = &Script{Text: text}
+func parse(text string) (*Script, error) {
 	if err := checkText(text); err != nil {
-		return s, err
+		return &Script{Text: text}, err
 	}
+	return walk(text)
+}
+
+// walk takes apart a text that was checked, or a reading of one that was refused.
+func walk(text string) (s *Script, err error) {
+	s = &Script{Text: text}
 	w := &walker{src: text, all: &sharedState{}}
 	defer func() {
 		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
@@ -128,11 +135,12 @@ func readDifferently(text string, file *syntax.File) error {
 		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
 	}
 	if at := longComment().FindStringIndex(text); at != nil {
-		return &RefusedError{Offset: at[0],
+		return &RefusedError{Offset: at[0], whole: true,
 			Reason: "a line with # ends with a backslash, and the comment may or may not go on"}
 	}
 	if at := joinedLine().FindStringIndex(text); at != nil {
-		return &RefusedError{Offset: at[0], Reason: "a backslash joins two lines inside of a word; a blank before it helps"}
+		return &RefusedError{Offset: at[0], whole: true,
+			Reason: "a backslash joins two lines inside of a word; a blank before it helps"}
 	}
 	return nil
 }

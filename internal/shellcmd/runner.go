@@ -112,6 +112,10 @@ func (w *walker) string(at int, text Word, via string) {
 	if had == nil && w.all.err != nil { // the inner shell reports that when it runs, not the outer one
 		w.all.err = nil
 		w.severe(at, "the text it runs is not understood")
+		w.guessText(at, text.Text)
+		for part := range parts(text.Text) {
+			w.guessText(at, part)
+		}
 	}
 }
 
