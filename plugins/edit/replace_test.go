@@ -41,7 +41,7 @@ func TestReplace(t *testing.T) {
 			1, 1},
 		{"crlf file, crlf strings", "one\r\ntwo\r\n", "one\r\ntwo", "1\r\n2", false, "1\r\n2\r\n", 1, 1},
 		{"crlf file, mixed strings", "one\r\ntwo\r\n", "one\r\ntwo\n", "1\n2\r\n", false, "1\r\n2\r\n", 1, 1},
-		{"crlf file, part of a line", "one\r\ntwo\r\n", "tw", "tw\nx", false, "one\r\ntw\r\nxo\r\n", 1, 2},
+		{"crlf file, part of a line", "one\r\ntwo three\r\n", "two", "two\nx", false, "one\r\ntwo\r\nx three\r\n", 1, 2},
 		{"crlf file, all", "a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n", true, "c\r\nc\r\n", 2, 1},
 		{"mixed file, no conversion", "one\r\ntwo\n", "two\n", "2\n3\n", false, "one\r\n2\n3\n", 1, 2},
 	}
