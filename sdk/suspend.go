@@ -352,15 +352,18 @@ func (c *handlerContext) watch() {
 	}
 	c.stop = context.AfterFunc(of, func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.leg == of || c.leg == nil && of == c.plugin {
+		current := c.leg == of || c.leg == nil && of == c.plugin
+		c.mu.Unlock()
+		if current {
 			c.end(of.Err())
 		}
 	})
 }
 
-// end ends the context. The lock is held.
+// end ends the context.
 func (c *handlerContext) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.err != nil {
 		return
 	}
@@ -397,15 +400,16 @@ func (c *handlerContext) Done() <-chan struct{} {
 // Err implements context.Context.
 func (c *handlerContext) Err() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := c.leg
+	err, of := c.err, c.leg
 	if of == nil {
 		of = c.plugin
 	}
-	if err := of.Err(); err != nil {
-		c.end(err)
+	c.mu.Unlock()
+	if err == nil && of.Err() != nil {
+		c.end(of.Err())
+		return of.Err()
 	}
-	return c.err
+	return err
 }
 
 // Value implements context.Context.

@@ -142,8 +142,11 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	if why == local.ReadyText {
 		return cmd.Process.Release()
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
 	select {
 	case <-ended: // its state says how
 	case <-ctx.Done():

@@ -136,10 +136,10 @@ plugin "b" {
 // A path that a link leads elsewhere is shown with where it leads.
 func TestTrustShowsWhereLinksLead(t *testing.T) {
 	trusting(t)
-	real := filepath.Join(fsutil.Resolved(t.TempDir()), "project")
+	project := filepath.Join(fsutil.Resolved(t.TempDir()), "project")
 	dir := filepath.Join(t.TempDir(), "linked") // a link on the way to the folder is worth no word
-	if err := errors.Join(os.Mkdir(real, 0o700), os.Symlink(real, dir), os.Symlink("/proc", filepath.Join(real, "out")),
-		os.Mkdir(filepath.Join(real, "in"), 0o700)); err != nil {
+	if err := errors.Join(os.Mkdir(project, 0o700), os.Symlink(project, dir), os.Symlink("/proc", filepath.Join(project, "out")),
+		os.Mkdir(filepath.Join(project, "in"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "config.hcl")

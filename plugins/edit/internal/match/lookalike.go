@@ -82,8 +82,8 @@ func codePoints(b []byte) string {
 var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml}
 
 // formsAlone returns new_string with plain signs and blanks outside of strings and comments, where it has others that
-// old_string and the file do not have. If such a line is one of old_string otherwise, new_string was made of look-alikes
-// throughout, and lines that old_string has stay as they are.
+// old_string and the file do not have. If such a line is one of old_string otherwise, new_string was made of
+// look-alikes throughout, and lines that old_string has stay as they are.
 func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal *Refusal) {
 	foreign := func(c rune) bool { return c != foldRune(c) && !bytes.ContainsRune(t.data, c) }
 	if !slices.Contains(plainOutside, t.syntax) || !strings.ContainsFunc(r.new, foreign) || !utf8.ValidString(r.new) ||
