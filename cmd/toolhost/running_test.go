@@ -90,11 +90,12 @@ func TestHostThatIsNotReached(t *testing.T) {
 	}
 }
 
-// A host that takes connections and answers nothing, such as a suspended one, is named, with what ends it.
-func TestHostThatDoesNotAnswer(t *testing.T) {
+// heldPlace is a place that this process holds and listens at, until the end of the test.
+func heldPlace(t *testing.T) (local.Place, net.Listener) {
+	t.Helper()
 	place := newPlace(t)
 	lock := lockPlace(t, place)
-	defer lock.Close()
+	t.Cleanup(func() { _ = lock.Close() })
 	if err := local.Hold(lock, local.Serves); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,13 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
+	return place, l
+}
+
+// A host that takes connections and answers nothing, such as a suspended one, is named, with what ends it.
+func TestHostThatDoesNotAnswer(t *testing.T) {
+	place, _ := heldPlace(t)
 	conn, err := place.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,17 +135,7 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 // A host that was lost before it got a call has not run it, and is not one that is silent: whoever has the lock now is
 // not to be ended.
 func TestHostThatIsLost(t *testing.T) {
-	place := newPlace(t)
-	lock := lockPlace(t, place)
-	defer lock.Close()
-	if err := local.Hold(lock, local.Serves); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", place.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	place, l := heldPlace(t)
 	go func() {
 		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
 			_ = c.Close()
