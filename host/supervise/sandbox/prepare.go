@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,8 +210,8 @@ var readable = []string{
 	"/etc/inputrc", "/etc/terminfo", "/etc/mime.types", "/etc/bash.bashrc", "/etc/profile", "/etc/gitconfig",
 }
 
-// programFolders are the program and the folder it is in, which may hold files that it needs; but not one that
-// contains the user's home. Run is the file that is started, such as a wrapper.
+// programFolders are the program and the folder it is in, which may hold files that it needs; but not one in which
+// others keep theirs. Run is the file that is started, such as a wrapper.
 func programFolders(p Program, run string) []string {
 	out := []string{p.Path, run}
 	named, err := p.Named()
@@ -218,10 +219,22 @@ func programFolders(p Program, run string) []string {
 		return out
 	}
 	folder := filepath.Dir(named)
-	if within(os.Getenv("HOME"), folder) {
+	if isShared(folder) {
 		return append(out, named)
 	}
 	return append(out, folder)
+}
+
+// isShared reports a folder that contains a home folder, or a folder for the temporary files of all programs.
+func isShared(folder string) bool {
+	folder = fsutil.Resolved(folder)
+	shared := []string{os.Getenv("HOME"), os.TempDir(), "/tmp", "/var/tmp", "/root"}
+	if own, err := user.Current(); err == nil {
+		shared = append(shared, own.HomeDir)
+	}
+	return slices.ContainsFunc(shared, func(path string) bool {
+		return path != "" && within(fsutil.Resolved(path), folder)
+	})
 }
 
 // writable are the user's folders that the plugin may write to.

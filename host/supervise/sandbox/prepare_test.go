@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,11 +29,19 @@ func TestMissingWrapper(t *testing.T) {
 	}
 }
 
-// The folder of an isolated plugin's program can be read, unless it contains the user's home.
+// The folder of an isolated plugin's program can be read, unless it contains a home folder or temporary files of others.
 func TestProgramFolder(t *testing.T) {
-	t.Setenv("HOME", "/home/user")
-	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin",
-		"/home/user/plugin": "/home/user/plugin", "/home/plugin": "/home/plugin"} {
+	dir := t.TempDir()
+	home, link := filepath.Join(dir, "home"), filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Symlink(home, link)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", link)
+	t.Setenv("TMPDIR", filepath.Join(dir, "tmp", "mine"))
+	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin", home + "/bin/plugin": home + "/bin",
+		home + "/plugin": home + "/plugin", link + "/plugin": link + "/plugin", dir + "/plugin": dir + "/plugin",
+		dir + "/tmp/plugin": dir + "/tmp/plugin", dir + "/tmp/of/plugin": dir + "/tmp/of", "/plugin": "/plugin",
+		"/tmp/plugin": "/tmp/plugin", "/var/tmp/plugin": "/var/tmp/plugin", "/root/plugin": "/root/plugin"} {
 		if got := programFolders(Program{Named: func() (string, error) { return named, nil }, Path: "/kept/copy"},
 			"/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
 			t.Errorf("%s: %v, want %s", named, got, want)
