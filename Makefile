@@ -14,8 +14,10 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 # a quarter of a plugin's program.
 FLAGS    := -trimpath -tags=grpcnotrace
 BUILD    := CGO_ENABLED=0 $(GO) build $(FLAGS)
-# With the same flags Go compiles each package once for programs, linters, and tests without the race detector.
-SAME     := CGO_ENABLED=0 GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) $(FLAGS))"
+# With the same flags Go compiles each package once for programs, linters, and tests without the race detector, and with
+# the race detector once for all clones.
+FLAGGED  := GOFLAGS="$(strip $(shell $(GO) env GOFLAGS) $(FLAGS))"
+SAME     := CGO_ENABLED=0 $(FLAGGED)
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # `make test` runs all tests once, without the race detector, and draws less in those that sweep over many cases (-short):
@@ -61,7 +63,7 @@ test: ## run all tests; LONG=1 for all cases of those that sweep, and for the ra
 	@.ci/need-tmux
 ifdef LONG
 	@.ci/need-gemini
-	$(GO) test -vet=off $(RACE) $(SHARED)
+	$(FLAGGED) $(GO) test -vet=off $(RACE) $(SHARED)
 	$(SAME) $(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
 	$(SAME) $(GO) test -vet=off -short ./...
@@ -69,7 +71,7 @@ endif
 
 .PHONY: test-long
 test-long: test-memory ## run the tests of all other packages with the race detector, and those that measure memory without it
-	$(GO) test -vet=off $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(FLAGGED) $(GO) test -vet=off $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 
 .PHONY: test-memory
 test-memory:
