@@ -63,7 +63,7 @@ func number(i int) string { return strconv.Itoa(i) }
 // TestHostileSchemas are refused, or used without the patterns that cost too much, and quickly.
 func TestHostileSchemas(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
-		{"size", `{"description":"` + strings.Repeat("x", maxSchemaSize) + `"}`, "the limit is 65536"},
+		{"size", `{"description":"` + strings.Repeat("x", maxSchemaSize) + `"}`, "the limit is 262144"},
 		{"depth", nestedProperties(2000), "nested more than 32 levels deep"},
 		{"depth of a default", `{"default":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
 			"nested more than 32 levels deep"},
@@ -309,7 +309,7 @@ func TestEdges(t *testing.T) {
 		words string
 	}{
 		"size of a schema": {maxSchemaSize,
-			compiles(func(n int) string { return `{"title":"` + strings.Repeat("x", n-12) + `"}` }), "is 65537 bytes long"},
+			compiles(func(n int) string { return `{"title":"` + strings.Repeat("x", n-12) + `"}` }), "is 262145 bytes long"},
 		"depth of a schema": {maxSchemaDepth, compiles(func(n int) string { return `{"default":` + nested(n-1) + `}` }),
 			"nested more than 32 levels deep"},
 		"values of a schema": {maxSchemaValues,

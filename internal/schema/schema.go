@@ -25,14 +25,14 @@ import (
 
 // Limits on schemas. Strangers write them, so each bounds what compiling or validating can cost.
 const (
-	maxSchemaSize   = 64 << 10 // bytes
-	maxSchemaDepth  = 32       // nested JSON objects and arrays
-	maxSchemaValues = 8000     // JSON values of any kind, so sub-schemas too
-	maxSpread       = 10000    // schemas applied to one value, references followed
-	maxChain        = 64       // of those, nested in each other
-	maxPattern      = 512      // bytes
-	maxProgram      = 2000     // instructions of one compiled pattern
-	maxPrograms     = 20000    // of all patterns of a schema
+	maxSchemaSize   = 256 << 10 // bytes
+	maxSchemaDepth  = 32        // nested JSON objects and arrays
+	maxSchemaValues = 8000      // JSON values of any kind, so sub-schemas too
+	maxSpread       = 10000     // schemas applied to one value, references followed
+	maxChain        = 64        // of those, nested in each other
+	maxPattern      = 512       // bytes
+	maxProgram      = 2000      // instructions of one compiled pattern
+	maxPrograms     = 20000     // of all patterns of a schema
 )
 
 // Limits on documents.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxSchema   = 64 << 10
+	maxSchema   = 256 << 10
 	maxOriginal = 1 << 10 // of a name, in bytes
 	// maxDefinitions bounds all tools together: their list travels in one message.
 	maxDefinitions = 3 << 20

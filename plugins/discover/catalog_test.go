@@ -260,7 +260,7 @@ func TestSchemasThatAreLeftOut(t *testing.T) {
 	deep := strings.Repeat(`{"items":`, 32) + `{}` + strings.Repeat(`}`, 32)
 	for _, test := range []struct{ name, schema, want string }{
 		{"deep", deep, "its schema has more than 32 levels"},
-		{"large", `{"title":"` + strings.Repeat("x", 64<<10) + `"}`, "its schema has 65548 bytes, at most 65536 are allowed"},
+		{"large", `{"title":"` + strings.Repeat("x", 256<<10) + `"}`, "its schema has 262156 bytes, at most 262144 are allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := readTools(t, `[{"name":"bad","parameters":`+test.schema+`},{"name":"good"}]`)
