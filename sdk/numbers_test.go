@@ -88,33 +88,6 @@ func TestWholeNumber(t *testing.T) {
 	}
 }
 
-func TestValuesThatDoNotFit(t *testing.T) {
-	for raw, want := range map[string][2]string{
-		`{"i":1.5}`:                     {"i: must be a whole number, got 1.5", "Give i a whole number from -9223372036854775808 to 922"},
-		`{"i":1e30}`:                    {"i: must be at most 9223372036854775807, got 1e30", "Give i a whole number from"},
-		`{"i":99999999999999999999}`:    {"i: must be at most 9223372036854775807, got 99999999999999999999", ""},
-		`{"i":-1e999}`:                  {"i: must be at least -9223372036854775808, got -1e999", ""},
-		`{"i8":128}`:                    {"i8: must be at most 127, got 128", "Give i8 a whole number from -128 to 127."},
-		`{"i8":128.0}`:                  {"i8: must be at most 127, got 128", ""},
-		`{"u":-1.0}`:                    {"u: must be at least 0, got -1", "Give u a whole number from 0 to 1844674407370955161"},
-		`{"p":"1"}`:                     {"p: must be a whole number, got a string", ""},
-		`{"list":[{"x":1},{"y":1.5}]}`:  {"list[1].y: must be a whole number, got 1.5", "Give list[1].y a whole number"},
-		`{"list":[{"x":1.0},{"y":[]}]}`: {"list[1].y: must be a whole number, got an array", ""},
-		`{"list":{}}`:                   {"list: must be an array, got an object", "Give list an array."},
-		`{"map":{"b":1,"a":true}}`:      {"map.a: must be a whole number, got true or false", ""},
-		`{"f":1e999}`:                   {"f: must be a number of at most 64 bits, got 1e999", ""},
-		`{"raw":[{"i":"i"}],"i":"i"}`:   {"i: must be a whole number, got a string", ""},
-		`[1]`:                           {"must be an object, got an array", "Give the value an object."},
-	} {
-		_, err := decode[numbers](json.RawMessage(raw), "bad")
-		e, ok := err.(*Error)
-		if !ok || e.Message != "bad: "+want[0] || !strings.HasPrefix(e.Suggestion, want[1]) || e.Suggestion == "" ||
-			e.Code != CodeInvalidArgs {
-			t.Errorf("%s: %+v, want %q", raw, e, want)
-		}
-	}
-}
-
 type step interface{ steps() }
 
 type jump struct {
@@ -135,8 +108,8 @@ func TestWholeNumbersOfUnions(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	_, err = decode[arguments](json.RawMessage(`{"steps":[{"n":1.5,"kind":"jump"}]}`), "bad")
-	if e, ok := err.(*Error); !ok || e.Message != "bad: jump: n: must be a whole number, got 1.5" ||
-		!strings.HasPrefix(e.Suggestion, "Give n a whole number") {
+	if e, ok := err.(*Error); !ok || e.Message != "bad: steps[0].n: must be a whole number, got 1.5" ||
+		!strings.HasPrefix(e.Suggestion, "Give steps[0].n a whole number") {
 		t.Errorf("%v", err)
 	}
 }

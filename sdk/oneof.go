@@ -118,7 +118,7 @@ func decodeOneOf(of reflect.Type, data []byte) (any, error) {
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
-		return nil, fmt.Errorf("it must be an object with a member %q", u.discriminator)
+		return nil, fmt.Errorf("must be an object with a member %q", u.discriminator)
 	}
 	var name string
 	if err := json.Unmarshal(members[u.discriminator], &name); err != nil || u.types[name] == nil {

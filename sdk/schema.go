@@ -223,7 +223,7 @@ func (i *inferrer) known(t reflect.Type) *schema {
 		return &schema{} // text only where it is addressable
 	case implements(t, i.pick(readsText, writesText)):
 		return typed("string")
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+	case isBytes(t):
 		return typed("string").add(keyword{name: "contentEncoding", json: `"base64"`})
 	}
 	return scalar(t.Kind())
@@ -312,6 +312,8 @@ func (i *inferrer) property(f field) *schema {
 	}
 	return s
 }
+
+func isBytes(t reflect.Type) bool { return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 }
 
 func pointed(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {

@@ -150,11 +150,11 @@ func TestOneOf(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		`{"shape":{"kind":"star"}}`:                    `bad: "kind" must be one of circle, group, point, square`,
-		`{"shape":{"radius":1}}`:                       `bad: "kind" must be one of circle, group, point, square`,
-		`{"shape":{"kind":"circle","side":1}}`:         `bad: circle: json: unknown field "side"`,
-		`{"shape":[1]}`:                                `bad: it must be an object with a member "kind"`,
-		`{"shape":{"kind":"circle","radius":"large"}}`: `bad: circle: radius: must be a number of at most 64 bits, got a string`,
+		`{"shape":{"kind":"star"}}`:                    `bad: shape: "kind" must be one of circle, group, point, square`,
+		`{"shape":{"radius":1}}`:                       `bad: shape: "kind" must be one of circle, group, point, square`,
+		`{"shape":{"kind":"circle","side":1}}`:         `bad: shape: circle: json: unknown field "side"`,
+		`{"shape":[1]}`:                                `bad: shape: must be an object with a member "kind"`,
+		`{"shape":{"kind":"circle","radius":"large"}}`: `bad: shape.radius: must be a number of at most 64 bits, got a string`,
 	} {
 		_, err := decode[arguments](json.RawMessage(raw), "bad")
 		if err == nil || !strings.HasPrefix(err.Error(), want) || CodeOf(err) != CodeInvalidArgs {
