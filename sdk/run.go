@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -86,20 +87,27 @@ func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *
 }
 
 // panicPlace returns where the panic is that a deferred function recovers, such as " (main.go:12)": the innermost line
-// that is not of the standard library.
+// that is neither of the standard library nor of the sdk, as the author wrote it.
 func panicPlace() string {
-	stack := make([]uintptr, 32)
+	stack := make([]uintptr, 64)
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack)])
 	for {
 		f, more := frames.Next()
-		path, name := filepath.Split(f.Function)
-		if strings.Contains(path, ".") || strings.HasPrefix(name, "main.") {
+		first, _, inFolder := strings.Cut(f.Function, "/")
+		onHost := inFolder && strings.Contains(first, ".")
+		if (onHost || strings.HasPrefix(f.Function, "main.")) && !isSDK(f.Function) {
 			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
 		}
 		if !more {
 			return ""
 		}
 	}
+}
+
+// isSDK reports whether a function is of this package, or of one below it.
+func isSDK(function string) bool {
+	below, is := strings.CutPrefix(function, reflect.TypeFor[Plugin]().PkgPath())
+	return is && (below[0] == '.' || below[0] == '/')
 }
 
 // A jsonDecoder is a decoder that is used again: its buffers are half of what it costs to decode a small call.

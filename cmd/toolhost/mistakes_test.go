@@ -150,6 +150,12 @@ var atTheStart = []mistake{
 		sdk.Configure(p, func(context.Context, *sdk.Request, empty) error { return errors.New("GREET_KEY is not set") })
 		sdk.Serve(p)
 	}, reads: `plugin "greet" cannot be used: it refused its configuration: GREET_KEY is not set`},
+	{name: "a configuration that panics", main: func() {
+		p := sdk.New("greet", "1")
+		sdk.Configure(p, func(context.Context, *sdk.Request, empty) error { panic("no key") })
+		sdk.Serve(p)
+	}, reads: `plugin "greet" cannot be used: it refused its configuration: the plugin's configuration panicked: no key ` +
+		"(mistakes_test.go:LINE)\n  A program is run without configuration: "},
 	{name: "a setting that is missing", main: func() {
 		p := sdk.New("greet", "1")
 		sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c struct{ Key string }) error { return nil })
@@ -165,7 +171,7 @@ var inTools = []mistake{
 			"  This is a bug in the plugin; other arguments may avoid it."},
 	{name: "a nil pointer", main: tool(func(context.Context) (*sdk.Result, error) { var r *sdk.Result; return r.Add(), nil }),
 		reads: "E_TOOL Panic: the tool x panicked: runtime error: invalid memory address or nil pointer dereference " +
-			"(result.go:LINE)"},
+			"(mistakes_test.go:LINE)"},
 	{name: "a panic in a goroutine", main: tool(func(ctx context.Context) (*sdk.Result, error) {
 		go func() { panic("in the background") }()
 		<-ctx.Done()

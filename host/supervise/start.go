@@ -405,7 +405,10 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	if within(killTime, g.done()) {
 		g.release()
 	}
-	return &failedStart{g.withSandboxHint(g.child.withStderr(err)), g.child.tail.last(statusLines)}
+	if _, answered := errors.AsType[*configError](err); !answered { // the answer says why; stderr may be the stack of a panic
+		err = g.child.withStderr(err)
+	}
+	return &failedStart{g.withSandboxHint(err), g.child.tail.last(statusLines)}
 }
 
 // A failedStart is why a start failed, with the last lines that the process printed.

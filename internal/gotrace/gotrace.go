@@ -32,7 +32,7 @@ const (
 	maxFirst = 2 << 10
 	maxName  = 300
 
-	sdk = "github.com/toolhost/toolhost/sdk."
+	sdk = "github.com/toolhost/toolhost/sdk" // and the packages below it
 )
 
 // A Finder is given the lines of a program's standard error. A trace may have thousands: it remembers where it began.
@@ -80,7 +80,9 @@ func (f *Finder) findPlace(line []byte) {
 	}
 	first, _, inFolder := bytes.Cut(f.function, []byte("/"))
 	onHost := inFolder && bytes.ContainsRune(first, '.')
-	if (onHost || bytes.HasPrefix(f.function, []byte("main."))) && !bytes.HasPrefix(f.function, []byte(sdk)) {
+	below, inSDK := bytes.CutPrefix(f.function, []byte(sdk))
+	inSDK = inSDK && (bytes.HasPrefix(below, []byte(".")) || bytes.HasPrefix(below, []byte("/")))
+	if (onHost || bytes.HasPrefix(f.function, []byte("main."))) && !inSDK {
 		f.place = string(at[1])
 	}
 }

@@ -14,6 +14,9 @@ func TestPlaceOfAPanic(t *testing.T) {
 			"example.com/weather/city.Find(0x1)\n\texample.com/weather/city/city.go:5 +0x1", "city.go:5"},
 		"through the sdk": {"panic: sdk: no\n\ngoroutine 1 [running]:\ngithub.com/toolhost/toolhost/sdk.must[...](...)\n" +
 			"\tgithub.com/toolhost/toolhost/sdk/plugin.go:70\nmain.main()\n\tmain.go:12 +0x1", "main.go:12"},
+		"in a package of the sdk": {"panic: no\n\ngoroutine 1 [running]:\n" +
+			"github.com/toolhost/toolhost/sdk/workspace.(*Folder).Open(...)\n" +
+			"\tgithub.com/toolhost/toolhost/sdk/workspace/open.go:70\nmain.main()\n\tmain.go:12 +0x1", "main.go:12"},
 		"of the standard library": {"panic: strings: negative Repeat count\n\ngoroutine 1 [running]:\nstrings.Repeat({0x1, 0x1}, " +
 			"0xff)\n\t/usr/local/go/src/strings/strings.go:624 +0x5\nmain.pad()\n\t./pad.go:3 +0x1", "pad.go:3"},
 		"in no file": {"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\tat home", ""},
