@@ -38,6 +38,7 @@ type Plugin struct {
 	stateDir      string // of a test
 
 	mu        sync.Mutex
+	served    bool // Serve has begun
 	tools     []*entry
 	names     toolNames // of tools
 	dynamic   bool
@@ -80,7 +81,8 @@ func New(name, version string) *Plugin {
 // structured result, and the model reads its JSON, or what its ToolContent returns (see ContentMaker). Unless t has an
 // OutputSchema, it is inferred from Out; hosts check the value against it.
 //
-// AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
+// AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake, and when
+// Serve has begun, unless the plugin is Dynamic.
 func AddTool[In, Out any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (Out, error)) {
 	var call Handler
 	if handle != nil {
@@ -113,11 +115,27 @@ func (p *Plugin) addTyped(t Tool, in, out reflect.Type, call Handler) {
 func (p *Plugin) AddRawTool(t Tool, handle Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.mustBeSeen("the tool " + strconv.Quote(t.Name))
 	e := &entry{Tool: t, handle: handle}
 	if err := p.names.add(e); err != nil {
 		panic("sdk: " + err.Error())
 	}
 	p.set(append(p.tools, e))
+}
+
+// begin marks that hosts may have the definitions from now on.
+func (p *Plugin) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.served = true
+}
+
+// mustBeSeen panics if no host will learn of what is added. The lock is held.
+func (p *Plugin) mustBeSeen(what string) {
+	if p.served && !p.dynamic {
+		panic("sdk: " + what + " is added after Serve has begun, so no host sees it; add it before, or call Plugin.Dynamic " +
+			"before Serve if the tools depend on the configuration or change")
+	}
 }
 
 // A BoundTool is a tool with its handler, for SetTools.
@@ -190,24 +208,42 @@ func (p *Plugin) tool(name string) *entry {
 // host checks the user's configuration against the schema. f is called once, before the first call; without
 // configuration it receives {}. If it returns an error, the plugin cannot be used. An *Error may name the setting
 // that it is about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments,
-// KnownTools and Remembered are set. Configure panics when it is called twice.
+// KnownTools and Remembered are set. Configure panics when it is called twice, without f, or after Serve has begun.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
-	if p.configure != nil {
+	var configure func(context.Context, *Request) error
+	if f != nil {
+		configure = func(ctx context.Context, r *Request) error {
+			c, err := decode[C](r.Arguments, "the configuration does not fit")
+			if err != nil {
+				return err
+			}
+			return f(ctx, r, c)
+		}
+	}
+	p.addConfigure(reflect.TypeFor[C](), configure)
+}
+
+func (p *Plugin) addConfigure(c reflect.Type, f func(context.Context, *Request) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case f == nil:
+		panic("sdk: Configure is called without a function; pass the one that takes the settings")
+	case p.served:
+		panic("sdk: Configure is called after Serve has begun, so no host sees it; call it before")
+	case p.configure != nil:
 		panic("sdk: Configure is called twice; the second would replace the first. Take all settings in one struct")
 	}
-	p.configSchema = must(inferSchema("the configuration", reflect.TypeFor[C](), ofInput))
-	p.configure = func(ctx context.Context, r *Request) error {
-		c, err := decode[C](r.Arguments, "the configuration does not fit")
-		if err != nil {
-			return err
-		}
-		return f(ctx, r, c)
-	}
+	p.configSchema, p.configure = must(inferSchema("the configuration", c, ofInput)), f
 }
 
 // AtEnd registers f to run when the plugin stops, to clean up what outlives calls, such as processes and folders.
-// Calls may still be running. f has less than a second, and does not run when the plugin is killed.
+// Calls may still be running. f has less than a second, and does not run when the plugin is killed. AtEnd panics
+// without f.
 func (p *Plugin) AtEnd(f func()) {
+	if f == nil {
+		panic("sdk: AtEnd is called without a function; pass the one that cleans up")
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ends = append(p.ends, f)
@@ -298,24 +334,32 @@ type Preview struct {
 	Structured json.RawMessage
 }
 
-// AddPreview adds a preview to a tool. It panics unless the tool was added before.
+// AddPreview adds a preview to a tool. It panics unless the tool was added before, without f, and where AddTool does.
 func AddPreview[In any](p *Plugin, tool string, f func(ctx context.Context, r *Request, in In) (*Preview, error)) {
-	p.addPreview(tool, func(ctx context.Context, r *Request) (*Preview, error) {
-		in, err := decode[In](r.Arguments, "the arguments do not fit")
-		if err != nil {
-			return nil, err
+	var preview PreviewHandler
+	if f != nil {
+		preview = func(ctx context.Context, r *Request) (*Preview, error) {
+			in, err := decode[In](r.Arguments, "the arguments do not fit")
+			if err != nil {
+				return nil, err
+			}
+			return f(ctx, r, in)
 		}
-		return f(ctx, r, in)
-	})
+	}
+	p.addPreview(tool, preview)
 }
 
 func (p *Plugin) addPreview(tool string, f PreviewHandler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := index(p.tools, tool)
-	if i < 0 {
+	switch {
+	case f == nil:
+		panic(fmt.Sprintf("sdk: AddPreview: tool %q gets no function; pass the one that makes the preview", tool))
+	case i < 0:
 		panic(fmt.Sprintf("sdk: AddPreview: there is no tool %q; add the tool before its preview", tool))
 	}
+	p.mustBeSeen(fmt.Sprintf("the preview of tool %q", tool))
 	e := *p.tools[i]
 	e.Previews, e.preview = true, f
 	tools := slices.Clone(p.tools) // a running call may use the old one

@@ -313,7 +313,9 @@ func (i *inferrer) property(f field) *schema {
 	return s
 }
 
-func isBytes(t reflect.Type) bool { return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 }
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
 
 func pointed(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -347,8 +348,11 @@ func TestMistakesOfPlugins(t *testing.T) {
 		"no name":       {func() { New("", "1.0.0") }, `sdk: plugin name "" must match`},
 		"a bad name":    {func() { New("My Plugin", "1.0.0") }, `sdk: plugin name "My Plugin" must match`},
 		"an underscore": {func() { New("my_plugin", "1.0.0") }, `sdk: plugin name "my_plugin" must match`},
-		"two settings": {func() { p := New("p", "1"); Configure[struct{}](p, nil); Configure[struct{}](p, nil) },
-			"sdk: Configure is called twice"},
+		"two settings": {func() {
+			p, take := New("p", "1"), func(context.Context, *Request, struct{}) error { return nil }
+			Configure(p, take)
+			Configure(p, take)
+		}, "sdk: Configure is called twice"},
 		"no description": {func() { AddTool[struct{}, *Result](New("p", "1"), Tool{Name: "x"}, nil) }, "no description"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,6 +51,7 @@ func Serve(p *Plugin) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{plugin: p, base: ctx, memory: &idlemem.Trimmer{}}
+	p.begin()
 	if !started {
 		err := s.attach(where)
 		stop()
@@ -83,6 +84,8 @@ func Serve(p *Plugin) {
 
 // byHand is the text for a person who runs the plugin.
 func (p *Plugin) byHand() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var names []string
 	for _, e := range p.tools {
 		names = append(names, e.Name)
@@ -145,6 +148,7 @@ func init() {
 func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 	base, stop := context.WithCancel(ctx)
 	s := &server{plugin: p, base: base}
+	p.begin()
 	g := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true),
 		s.credentials(insecure.NewCredentials(), ""))...)
 	pluginv1.RegisterPluginServiceServer(g, s)

@@ -42,6 +42,25 @@ func TestAddToolPanics(t *testing.T) {
 		`sdk: the configuration: int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
 			sdk.Configure(p, func(context.Context, *sdk.Request, int) error { return nil })
 		},
+		`sdk: AddPreview: tool "x" gets no function`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
+			sdk.AddPreview[none](p, "x", nil)
+		},
+		`sdk: Configure is called without a function`: func(p *sdk.Plugin) { sdk.Configure[none](p, nil) },
+		`sdk: Configure is called after Serve has begun, so no host sees it`: func(p *sdk.Plugin) {
+			names(t, sdktest.Start(t, p))
+			sdk.Configure(p, func(context.Context, *sdk.Request, none) error { return nil })
+		},
+		`sdk: AtEnd is called without a function`: func(p *sdk.Plugin) { p.AtEnd(nil) },
+		`sdk: the tool "x" is added after Serve has begun, so no host sees it`: func(p *sdk.Plugin) {
+			names(t, sdktest.Start(t, p))
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
+		},
+		`sdk: the preview of tool "x" is added after Serve has begun, so no host sees it`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
+			names(t, sdktest.Start(t, p))
+			sdk.AddPreview(p, "x", func(context.Context, *sdk.Request, none) (*sdk.Preview, error) { return nil, nil })
+		},
 		`sdk: AddPreview: there is no tool "x"`: func(p *sdk.Plugin) {
 			sdk.AddPreview(p, "x", func(context.Context, *sdk.Request, none) (*sdk.Preview, error) { return nil, nil })
 		},

@@ -38,8 +38,8 @@ type Tool struct {
 	Category string `json:"category,omitempty"`
 	// CostTier is the cost of a call: Free, Cheap, Expensive, or "" when not known.
 	CostTier CostTier `json:"cost_tier,omitempty"`
-	// Timeout is how long a call may usually take, at most an hour; zero leaves it to the host (2 minutes), whose
-	// configuration overrides it.
+	// Timeout is how long a call may usually take; zero leaves it to the host (2 minutes), whose configuration overrides
+	// it. A host ends calls after an hour, also where this is longer.
 	Timeout time.Duration `json:"-"`
 	// MaxResultBytes is how many bytes of a result the model should see; zero leaves it to the host.
 	MaxResultBytes int64 `json:"max_result_bytes,omitempty"`

@@ -66,11 +66,14 @@ type plugin struct {
 }
 
 // overTheWire serves a plugin of the sdk in memory, over real gRPC.
-func overTheWire(t *testing.T) *plugin {
+func overTheWire(t *testing.T, prepare ...func(*sdk.Plugin)) *plugin {
 	t.Helper()
 	p := &plugin{Plugin: sdk.New("p", "1.0.0")}
 	p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { return p.handle(ctx, r) })
+	for _, f := range prepare {
+		f(p.Plugin)
+	}
 	sdk.AddPreview(p.Plugin, "x",
 		func(ctx context.Context, r *sdk.Request, _ struct{}) (*sdk.Preview, error) {
 			return p.preview(ctx, r)
@@ -146,11 +149,12 @@ func TestKnownToolsCrossTheWire(t *testing.T) {
 	if back := toolFromWire(toolToWire(&want[0])); !cmp.Equal(want[0], back) {
 		t.Errorf("at the host's end: %+v", back)
 	}
-	p := overTheWire(t)
 	var got sdk.Description
-	sdk.Configure(p.Plugin, func(_ context.Context, r *sdk.Request, _ struct{}) error {
-		got = sdk.Description{Tools: r.KnownTools, Memory: r.Remembered}
-		return nil
+	p := overTheWire(t, func(p *sdk.Plugin) {
+		sdk.Configure(p, func(_ context.Context, r *sdk.Request, _ struct{}) error {
+			got = sdk.Description{Tools: r.KnownTools, Memory: r.Remembered}
+			return nil
+		})
 	})
 	known := sdk.Description{Tools: want, Memory: "a note"}
 	if err := p.Configure(t.Context(), nil, "", &known); err != nil {
