@@ -30,9 +30,28 @@ func outputSchema(t *Tool, out reflect.Type) (json.RawMessage, error) {
 	return inferSchema(subject, out, ofOutput)
 }
 
+// orEmpty is the JSON of a result: that of a nil map or slice is empty, as Go has it, where encoding/json writes null.
+func orEmpty(data json.RawMessage, value any) json.RawMessage {
+	if string(data) != "null" {
+		return data
+	}
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid(), implements(v.Type(), writesJSON), implements(v.Type(), writesText), isBytes(v.Type()):
+	case v.Kind() == reflect.Map:
+		return json.RawMessage("{}")
+	case v.Kind() == reflect.Slice:
+		return json.RawMessage("[]")
+	}
+	return data
+}
+
 // structured returns the result of a typed handler, to which value points: methods that only a pointer has count too.
 func structured(value any) (*Result, error) {
-	data := Encode(value)
+	data := orEmpty(Encode(value), value)
 	switch {
 	case data == nil:
 		_, err := json.Marshal(value)

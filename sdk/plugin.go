@@ -78,8 +78,9 @@ func New(name, version string) *Plugin {
 // what an absent field means; the handler fills it in. A field of one of several types is a OneOf.
 //
 // Out is *Result, or a type whose JSON is an object: a struct, a pointer to one, or a map. Such a value is the
-// structured result, and the model reads its JSON, or what its ToolContent returns (see ContentMaker). Unless t has an
-// OutputSchema, it is inferred from Out; hosts check the value against it.
+// structured result, and the model reads its JSON, or what its ToolContent returns (see ContentMaker). A nil map is {};
+// a nil pointer without an error is none, and fails the call with NoResult. Unless t has an OutputSchema, it is inferred
+// from Out; hosts check the value against it.
 //
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake, and when
 // Serve has begun, unless the plugin is Dynamic.

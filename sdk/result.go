@@ -60,13 +60,14 @@ func Text(text string) *Result {
 // Textf is Text with fmt.Sprintf.
 func Textf(format string, a ...any) *Result { return Text(fmt.Sprintf(format, a...)) }
 
-// JSON returns a result of structured data, with the same JSON as text for models that read nothing else. For a value
-// without a JSON form, such as a channel, it returns an error result.
+// JSON returns a result of structured data, with the same JSON as text for models that read nothing else. A nil map is
+// {}, a nil slice []. For a value without a JSON form, such as a channel, it returns an error result.
 func JSON(v any) *Result {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return failed(&Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error()})
 	}
+	data = orEmpty(data, v)
 	return &Result{Structured: data, Content: []Content{TextContent(string(data))}}
 }
 

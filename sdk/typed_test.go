@@ -53,7 +53,10 @@ func TestTypedResults(t *testing.T) {
 			text: "the total", schema: `{"type":"object"`},
 		"a nil pointer": {plugin: typed[*sum](nil, nil), schema: `{"type":"object"`,
 			failure: "E_TOOL NoResult: the tool x has run, but returned neither a result nor an error"},
-		"a nil map": {plugin: typed[map[string]int](nil, nil), schema: `{"type":"object"`,
+		"a nil map": {plugin: typed[map[string]int](nil, nil), structured: `{}`, text: `{}`, schema: `{"type":"object"`},
+		"a pointer to a nil map": {plugin: typed(new(map[string]int), nil), structured: `{}`, text: `{}`,
+			schema: `{"type":"object"`},
+		"a nil pointer to a map": {plugin: typed[*map[string]int](nil, nil), schema: `{"type":"object"`,
 			failure: "E_TOOL NoResult: the tool x has run"},
 		"no JSON form": {plugin: typed(unwritable{make(chan int)}, nil), schema: `{"type":"object"`,
 			failure: "E_TOOL BadResult: the result has no JSON form: json: unsupported type: chan int"},
@@ -90,11 +93,13 @@ func TestTypedResults(t *testing.T) {
 
 // An author who brings a schema is free in the type.
 func TestTypedResultWithASchemaOfItsOwn(t *testing.T) {
-	p := sdk.New("p", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", OutputSchema: json.RawMessage(`{"type":"array"}`)},
-		func(context.Context, *sdk.Request, none) ([]int, error) { return []int{1}, nil })
-	if r := sdktest.Start(t, p).Run(t, "x", `{}`); string(r.Structured) != `[1]` {
-		t.Errorf("structured %s, error %v", r.Structured, r.Error)
+	for want, out := range map[string][]int{`[1]`: {1}, `[]`: nil} {
+		p := sdk.New("p", "1.0.0")
+		sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", OutputSchema: json.RawMessage(`{"type":"array"}`)},
+			func(context.Context, *sdk.Request, none) ([]int, error) { return out, nil })
+		if r := sdktest.Start(t, p).Run(t, "x", `{}`); string(r.Structured) != want {
+			t.Errorf("structured %s, error %v, want %s", r.Structured, r.Error, want)
+		}
 	}
 }
 
