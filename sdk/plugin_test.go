@@ -176,7 +176,7 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 }
 
 func TestUnknownTool(t *testing.T) {
-	result := sdktest.Start(t, with(returns(nil, nil))).Run(t, "y", "{}")
+	result := sdktest.Start(t, with(returns(nil, nil))).Unchecked().Run(t, "y", "{}")
 	want := &sdk.Error{Code: sdk.CodeToolNotFound, Message: `plugin p has no tool "y"`, Outcome: sdk.OutcomeFailed}
 	if diff := cmp.Diff(want, result.Error); diff != "" {
 		t.Error(diff)

@@ -114,7 +114,7 @@ func TestSetTools(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, names(t, c)); diff != "" {
 		t.Error(diff)
 	}
-	if result := c.Run(t, "x", ""); result.Error == nil || result.Error.Code != sdk.CodeToolNotFound {
+	if result := c.Unchecked().Run(t, "x", ""); result.Error == nil || result.Error.Code != sdk.CodeToolNotFound {
 		t.Errorf("the tool that was replaced gives %+v", result)
 	}
 	if result := c.Run(t, "b", ""); result.Error != nil || result.Content[0].Text != "b" {

@@ -6,11 +6,14 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -116,8 +119,8 @@ func (p *Plugin) Watch(ctx context.Context, changed func()) error {
 
 // Run calls a tool with JSON arguments in a folder of the test's own. Arguments that do not fit the input schema never
 // reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a
-// result with an Error. The test fails if the wire breaks, if a host would not offer the tool, also for want of a
-// configuration, and if the structured result does not fit the output schema. Call checks nothing.
+// result with an Error. The test fails if the wire breaks, if there is no such tool, if a host would not offer it, also
+// for want of a configuration, and if the structured result does not fit the output schema. Call checks nothing.
 func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 	t.Helper()
 	return p.RunIn(t, t.TempDir(), tool, arguments)
@@ -168,7 +171,7 @@ func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Resul
 	return result
 }
 
-// definition returns the tool's present definition, nil when there is none, or nothing is checked.
+// definition returns the tool's present definition, nil when nothing is checked.
 func (p *Plugin) definition(ctx context.Context, tool string) (*sdk.Tool, error) {
 	if p.unchecked {
 		return nil, nil
@@ -180,10 +183,15 @@ func (p *Plugin) definition(ctx context.Context, tool string) (*sdk.Tool, error)
 	if err := p.checkConfigured(d); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(d.Tools, func(t sdk.Tool) bool { return t.Name == tool }); i >= 0 {
-		return &d.Tools[i], nil
+	var names []string
+	for i := range d.Tools {
+		if d.Tools[i].Name == tool {
+			return &d.Tools[i], nil
+		}
+		names = append(names, d.Tools[i].Name)
 	}
-	return nil, nil
+	slices.Sort(names)
+	return nil, fmt.Errorf("the plugin has no such tool; it has %s", cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // MustConfigure hands the plugin its configuration and fails the test if it has something against it.

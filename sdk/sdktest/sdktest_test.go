@@ -55,6 +55,14 @@ func plugin(handle sdk.Handler) *sdk.Plugin {
 	return p
 }
 
+func TestRunOfAToolThatIsNotThere(t *testing.T) {
+	p := Start(t, plugin(func(context.Context, *sdk.Request) (*sdk.Result, error) { return sdk.Text("fine"), nil }))
+	got := fails(t, func(t testing.TB) { p.Run(t, "X", "{}") })
+	if want := "calling X: the plugin has no such tool; it has x"; got != want {
+		t.Errorf("the test fails with %q, want %q", got, want)
+	}
+}
+
 func TestRunReportsItsFolder(t *testing.T) {
 	p := Start(t, plugin(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		return sdk.JSON([]any{r.Workdir, r.Tool, r.Arguments, r.CallID, r.Attempt}), nil
