@@ -2,7 +2,10 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -249,6 +252,44 @@ func TestPanicWhileListing(t *testing.T) {
 		t.Errorf("log %+v", log.all())
 	}
 	failed(t, h.Call(t.Context(), call("bad__run", "")), sdk.CodePluginUnavailable)
+}
+
+// A panicking is a plugin that panics wherever the host calls it in a goroutine of its own.
+type panicking struct {
+	*fake
+	watched chan struct{}
+}
+
+func (p *panicking) Watch(context.Context, func()) error { close(p.watched); panic("no watch") }
+func (p *panicking) Checked([]sdk.Tool) bool             { panic("no memory") }
+func (p *panicking) SetChecked([]sdk.Tool)               { panic("no memory") }
+
+// Panics of what a plugin may implement are logged, and end neither the process nor calls.
+func TestPanicsOfAPlugin(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	p := &panicking{answering(nil, nil, tool("run"), tool("other")), make(chan struct{})}
+	p.close = func() error { panic("no end") }
+	_, pin := host.Definition(tool("run"))
+	h, err := host.New(map[string]host.Plugin{"bad": p}, host.Options{Logger: slogTo(log),
+		Pins:   map[string]map[string]string{"bad": {"run": pin, "other": "gone"}},
+		Pinned: func(string) json.RawMessage { panic("no pin") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, 10*time.Second, "the watch", p.watched)
+	succeeded(t, h.Call(t.Context(), call("bad__run", "")))
+	failed(t, h.Call(t.Context(), call("bad__other", "")), sdk.CodeDenied)
+	if err := h.Close(); err == nil || err.Error() != `closing plugin "bad": it panicked: no end` {
+		t.Errorf("Close gives %v", err)
+	}
+	var caught []string
+	for _, line := range log.named("a panic was caught") {
+		caught = append(caught, fmt.Sprint(line.Attrs["callback"], ": ", line.Attrs["panic"]))
+	}
+	slices.Sort(caught)
+	diff(t, []string{": no end", "CheckCache.Checked: no memory", "CheckCache.SetChecked: no memory",
+		"Options.Pinned: no pin", "Watcher.Watch: no watch"}, slices.Compact(caught))
 }
 
 // Calls of a catalog have its caller, session and work folder unless they set others: for rules, limits, the plugin

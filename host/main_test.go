@@ -168,9 +168,7 @@ func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
 	for _, a := range slices.AppendSeq(slices.Clone(r.attrs), rec.Attrs) {
 		attrs[a.Key] = a.Value.String()
 	}
-	if r.under != nil {
-		r = r.under
-	}
+	r = r.root()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line{rec.Level, rec.Message, attrs})
@@ -178,7 +176,14 @@ func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
 }
 
 func (r *recorder) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &recorder{attrs: slices.Concat(r.attrs, attrs), under: r}
+	return &recorder{attrs: slices.Concat(r.attrs, attrs), under: r.root()}
+}
+
+func (r *recorder) root() *recorder {
+	if r.under != nil {
+		return r.under
+	}
+	return r
 }
 
 func (r *recorder) WithGroup(string) slog.Handler { return r }

@@ -170,10 +170,22 @@ func (o *Options) fillIn() (err error) {
 	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
 	o.MaxLargeResultBytes = cmp.Or(o.MaxLargeResultBytes, 64<<20)
 	o.ApprovalTimeout = firstPositive(o.ApprovalTimeout, defaultApprovalTimeout)
+	log := o.Logger
 	if changed := o.OnToolsChanged; changed != nil {
-		log := o.Logger
 		o.OnToolsChanged = func(plugin string) {
 			callback.Run(log, "Options.OnToolsChanged", func() { changed(plugin) })
+		}
+	}
+	if pinned := o.Pinned; pinned != nil {
+		o.Pinned = func(hash string) (definition json.RawMessage) {
+			callback.Run(log, "Options.Pinned", func() { definition = pinned(hash) })
+			return definition
+		}
+	}
+	if prepare := o.TraceContent; prepare != nil {
+		o.TraceContent = func(text string) (prepared string) {
+			callback.Run(log, "Options.TraceContent", func() { prepared = prepare(text) })
+			return prepared
 		}
 	}
 	if o.Policy == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -104,7 +105,7 @@ func (r *registry) close() error {
 	var wg sync.WaitGroup
 	for _, l := range r.plugins {
 		wg.Go(func() {
-			if err := l.plugin.Close(); err != nil {
+			if err := l.close(); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				all = append(all, fmt.Errorf("closing plugin %q: %w", l.name, err))
@@ -202,6 +203,17 @@ func (l *listing) list(ctx context.Context) (toolList, error) {
 	return toolList{tools: tools, problems: problems}, nil
 }
 
+// close ends the plugin.
+func (l *listing) close() (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			logPanic(l.log(), cause, "plugin", l.name)
+			err = fmt.Errorf("it panicked: %v", cause)
+		}
+	}()
+	return l.plugin.Close()
+}
+
 // ask lists the plugin. An error names the plugin and has a code.
 func (l *listing) ask(ctx context.Context) (tools []sdk.Tool, err error) {
 	unavailable := func(why string) error {
@@ -258,7 +270,7 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	remembered, able := l.plugin.(CheckCache)
 	checked, flawless := false, true
 	if able {
-		checked = remembered.Checked(declared)
+		callback.Run(l.log(), "CheckCache.Checked", func() { checked = remembered.Checked(declared) })
 	}
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
@@ -281,7 +293,7 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		tools[name] = t
 	}
 	if able && flawless && !checked {
-		remembered.SetChecked(declared)
+		callback.Run(l.log(), "CheckCache.SetChecked", func() { remembered.SetChecked(declared) })
 	}
 	siblings := sync.OnceValue(func() map[string]bool { return allArguments(tools) }) // tools is not changed any more
 	for _, t := range tools {
@@ -395,7 +407,10 @@ func (h *Host) updateWatches(n *snapshot) {
 		ctx, end := context.WithCancel(h.base)
 		h.watches[name] = watch{l.plugin, end}
 		h.running.Go(func() {
-			err := w.Watch(ctx, func() { h.toolsChanged(ctx, name) })
+			var err error
+			callback.Run(h.logger().With("plugin", name), "Watcher.Watch", func() {
+				err = w.Watch(ctx, func() { h.toolsChanged(ctx, name) })
+			})
 			if err != nil && ctx.Err() == nil {
 				h.logger().Warn("watching a plugin for changed tools ended", "plugin", name, "error", err)
 			}

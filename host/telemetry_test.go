@@ -257,6 +257,9 @@ func TestSpansHaveNoContent(t *testing.T) {
 	if strings.Contains(text, secret) || strings.Contains(text, "error ***") {
 		t.Errorf("a span has what TraceContent removes: %s", text)
 	}
+	if _, text = run(host.Options{TraceContent: func(string) string { panic("no redactor") }}); strings.Contains(text, secret) {
+		t.Errorf("a span has what TraceContent did not prepare: %s", text)
+	}
 }
 
 // Without providers the plugin gets the caller's own trace, if it is one.

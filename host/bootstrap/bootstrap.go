@@ -34,7 +34,8 @@ import (
 // ErrNoWorkdir means that the current folder cannot be found, and Options.Workdir names no other.
 var ErrNoWorkdir = errors.New("the current folder cannot be found")
 
-// Options of Open and Load. The zero value opens the configuration at the usual places, if it is trusted.
+// Options of Open and Load. The zero value opens the configuration at the usual places, if it is trusted. A panic of a
+// function here is logged; what depends on its result fails.
 type Options struct {
 	// Config names the configuration file. "" is $TOOLHOST_CONFIG, otherwise ./config.hcl, otherwise config.hcl in
 	// toolhost's folder of the user's configuration.
@@ -200,7 +201,9 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		i.record = newRecord(a.Path, c.Dir, audit.Options{Content: a.Content, Secrets: c.secrets()})
 	}
 	if o.Telemetry != nil && s.trusted {
-		if i.traces, i.metrics, err = o.Telemetry(p.Config); err != nil {
+		err = errors.New("Options.Telemetry panicked; the log has the stack")
+		callback.Run(o.Logger, "bootstrap.Options.Telemetry", func() { i.traces, i.metrics, err = o.Telemetry(p.Config) })
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -65,10 +67,13 @@ func (c *Configuration) read(path string) (err error) {
 	c.asRead = map[string]string{absolute: asRead}
 	c.redactor.add(c.Config, c.secrets())
 	if c.options.OnConfig != nil {
-		c.options.OnConfig(c.Config)
+		callback.Run(c.logger(), "bootstrap.Options.OnConfig", func() { c.options.OnConfig(c.Config) })
 	}
 	return nil
 }
+
+// logger is the log without the secrets of the configuration.
+func (c *Configuration) logger() *slog.Logger { return c.redactor.logger(c.options.Logger) }
 
 // secrets are the texts that the configuration redacts from the log, the record, and what is shown of it.
 func (c *Configuration) secrets() []string {

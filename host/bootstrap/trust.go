@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -74,7 +75,8 @@ func (c *Configuration) Admit(ctx context.Context) error {
 	if c.options.AskTrust == nil {
 		return &UntrustedError{Path: c.Path}
 	}
-	yes, err := c.options.AskTrust(ctx, c.TrustRequest(ctx))
+	yes, err, request := false, errors.New("asking panicked"), c.TrustRequest(ctx)
+	callback.Run(c.logger(), "bootstrap.Options.AskTrust", func() { yes, err = c.options.AskTrust(ctx, request) })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -1,7 +1,10 @@
 package bootstrap
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -53,6 +59,34 @@ func TestTrustIsForWhatWasRead(t *testing.T) {
 		writeConfig(t, path, "# good\n")
 		if got := c.Trusted(); got != want {
 			t.Errorf("%q: trusted %t", text, got)
+		}
+	}
+}
+
+// A callback that panics ends nothing but what depends on it, and the log has its stack.
+func TestCallbacksThatPanic(t *testing.T) {
+	trusting(t)
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "# good\n")
+	var log bytes.Buffer
+	o := Options{Config: path, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		OnConfig: func(*config.Config) { panic("no config") },
+		AskTrust: func(context.Context, *TrustRequest) (bool, error) { panic("no one") },
+		Telemetry: func(*config.Config) (trace.TracerProvider, metric.MeterProvider, error) {
+			panic("no exporter")
+		}}
+	_, err := Open(t.Context(), o)
+	if _, untrusted := errors.AsType[*UntrustedError](err); !untrusted {
+		t.Errorf("asking for trust gives %v", err)
+	}
+	o.TrustNamed = true
+	if _, err := Open(t.Context(), o); err == nil || err.Error() != "Options.Telemetry panicked; the log has the stack" {
+		t.Errorf("telemetry gives %v", err)
+	}
+	for _, want := range []string{"OnConfig", "AskTrust", "Telemetry", "no config", "no one", "no exporter",
+		"trust_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s:\n%s", want, log.String())
 		}
 	}
 }
