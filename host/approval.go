@@ -14,8 +14,9 @@ import (
 // An Approver approves or rejects calls, by asking a person or by itself. The host asks one question of a session at a
 // time, in the order of the session's calls, and questions of different sessions concurrently, unless
 // Options.OneQuestion or AllQuestions is set. Calls without a SessionID share one session. An error or a panic counts
-// as a rejection. The host stops waiting when ctx ends, whether or not Approve returns; but while Approve has not
-// returned, the session gets no other question.
+// as a rejection. When ctx ends, Approve has a second to return: an answer then still counts, such as one that came at
+// the last moment. After that the host does not wait; but while Approve has not returned, the session gets no other
+// question.
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }

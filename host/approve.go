@@ -20,6 +20,7 @@ const (
 	defaultApprovalTimeout = 10 * time.Minute
 	approvalLife           = 2 * time.Minute // from the approval to the run: a call may have to wait for its slot
 	maxEdits               = 20              // changes of the arguments of one call
+	settleTime             = time.Second     // for an answer that comes when the time is over
 	maxAnsweredBy          = 100             // characters of Answer.By
 	maxRejectionReason     = 4 << 10         // characters of Answer.Reason
 )
@@ -142,10 +143,10 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
 	defer cancel()
-	request, asked := h.newRequest(limited, c), *c
+	request := h.newRequest(limited, c)
 	asking = true
 	turns.show()
-	answer, err := h.awaitAnswer(limited, &asked, request, turns)
+	answer, err := h.awaitAnswer(ctx, limited, c, request, turns)
 	return answer, h.approvalError(ctx, limited, c, err)
 }
 
@@ -220,38 +221,20 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 	return r
 }
 
-// awaitAnswer calls the approver, and releases the turns when it returns, even long after the caller stopped waiting.
-func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
-	type reply struct {
-		Answer
-		error
-	}
-	replied := make(chan reply, 1)
+// awaitAnswer calls the approver, and releases the turns when it has returned, even long after the caller stopped
+// waiting, and its answer has taken effect on other calls, so that no needless question is asked about them. An answer
+// that comes too late has none.
+func (h *snapshot) awaitAnswer(ctx, asking context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
+	replied, settled := make(chan reply[Answer], 1), make(chan struct{})
+	defer close(settled)
 	go func() {
 		defer turns.leave()
-		answer, err := h.callApprover(ctx, c, r)
-		replied <- reply{answer, err}
+		h.callApprover(asking, r, replied)
+		<-settled
 	}()
-	select {
-	case r := <-replied:
-		return r.Answer, r.error
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
-	}
-}
-
-// callApprover returns after the answer has taken effect on other calls, so that no needless question is asked about
-// them. A panic of the approver is a rejection.
-func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			logPanic(h.log, cause, "call_id", r.CallID)
-			err = fmt.Errorf("the approver panicked: %v", cause)
-		}
-	}()
-	a, err = h.options.Approver.Approve(ctx, r)
+	a, err := await(ctx, asking, replied)
 	switch {
-	case err != nil || ctx.Err() != nil || a.Arguments != nil:
+	case err != nil || a.Arguments != nil:
 		return a, err
 	case a.Approved:
 		if r.Once() { // the answer holds for this call only
@@ -261,6 +244,49 @@ func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest
 	}
 	c.cancelRest(a)
 	return a, nil
+}
+
+// callApprover passes on what the approver returns. A panic of it is a rejection, as is the end of its goroutine.
+func (h *snapshot) callApprover(ctx context.Context, r *ApprovalRequest, replied chan<- reply[Answer]) {
+	out := reply[Answer]{err: errors.New("the approver ended its goroutine")}
+	defer func() {
+		if cause := recover(); cause != nil {
+			logPanic(h.log, cause, "call_id", r.CallID)
+			out.err = fmt.Errorf("the approver panicked: %v", cause)
+		}
+		replied <- out
+	}()
+	out.is, out.err = h.options.Approver.Approve(ctx, r)
+}
+
+// A reply is what an Approver or an InputHandler returns.
+type reply[T any] struct {
+	is  T
+	err error
+}
+
+// await returns the reply to a question, or why there is none. When its time is over, but the caller still waits, the
+// reply may take settleTime: it says whether an answer came just before, as its person was told.
+func await[T any](ctx, asking context.Context, replied <-chan reply[T]) (none T, err error) {
+	var over <-chan time.Time
+	asked := asking.Done()
+	for {
+		select {
+		case r := <-replied:
+			if ctx.Err() != nil {
+				return none, ctx.Err()
+			}
+			return r.is, r.err
+		case <-ctx.Done():
+			return none, ctx.Err()
+		case <-asked:
+			timer := time.NewTimer(settleTime)
+			defer timer.Stop()
+			asked, over = nil, timer.C
+		case <-over:
+			return none, asking.Err()
+		}
+	}
 }
 
 // approvalError says why there is no answer. An approver may itself return an error with an approval code.

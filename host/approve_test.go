@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,7 +241,7 @@ func TestApproverWhoNeverAnswers(t *testing.T) {
 				})})
 		began := time.Now()
 		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout)
-		if took := time.Since(began); took != time.Minute || !e.Retryable {
+		if took := time.Since(began); took != time.Minute+time.Second || !e.Retryable {
 			t.Errorf("after %s: %+v", took, e)
 		}
 		// it has not returned from the first question
@@ -251,15 +252,51 @@ func TestApproverWhoNeverAnswers(t *testing.T) {
 	})
 }
 
-func TestApproverWhoPanics(t *testing.T) {
-	t.Parallel()
-	h := single(t, echoing(writes("run")),
-		host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer,
-			error) {
-			panic("oh")
-		})})
-	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
-	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was released
+func TestApproverWhoDoesNotReturn(t *testing.T) {
+	for name, end := range map[string]func(){"panics": func() { panic("oh") }, "ends its goroutine": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := single(t, echoing(writes("run")),
+					host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+						end()
+						return host.Yes(), nil
+					})})
+				began := time.Now()
+				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
+				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was released
+				if took := time.Since(began); took != 0 {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
+
+// At the end of its time a question has one end: either the answer counts, for the call and later ones, or for nothing.
+func TestAnswersAtTheLastMoment(t *testing.T) {
+	for late, counts := range map[time.Duration]bool{-time.Second: true, 0: true, 500 * time.Millisecond: true,
+		2 * time.Second: false} {
+		t.Run(late.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := single(t, echoing(writes("run")),
+					host.Options{ApprovalTimeout: time.Minute,
+						Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+							time.Sleep(time.Minute + late)
+							return host.Always(host.ScopeTool), nil
+						})})
+				r := h.Call(t.Context(), call("test__run", ""))
+				time.Sleep(time.Minute)
+				if counts {
+					succeeded(t, r)
+				} else {
+					failed(t, r, sdk.CodeApprovalTimeout)
+				}
+				if n := len(h.Remembered()); (n == 1) != counts {
+					t.Errorf("%d approvals are remembered", n)
+				}
+			})
+		})
+	}
 }
 
 func TestCallerGivesUpWhileAsked(t *testing.T) {

@@ -134,7 +134,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	err = ErrNoApprover
 	if h.options.Input != nil {
 		asking, waiting := c.enter(limited, stageInput)
-		answers, err = h.callInputHandler(asking, c, r)
+		answers, err = h.callInputHandler(ctx, asking, c, r)
 		waiting.leave(asError(err), 0)
 	}
 	if err == nil {
@@ -205,37 +205,30 @@ func checkAnswers(in *sdk.InputRequired, answers map[string]json.RawMessage) err
 	return nil
 }
 
-// callInputHandler returns when ctx ends, whether or not the handler does.
-func (h *snapshot) callInputHandler(ctx context.Context, c *Call, r *InputRequest) (map[string]json.RawMessage, error) {
-	type reply struct {
-		answers map[string]json.RawMessage
-		err     error
-	}
-	replied := make(chan reply, 1)
+// callInputHandler returns soon after asking ends, whether or not the handler does.
+func (h *snapshot) callInputHandler(ctx, asking context.Context, c *Call, r *InputRequest) (map[string]json.RawMessage,
+	error) {
+	replied := make(chan reply[map[string]json.RawMessage], 1)
 	go func() {
-		out := reply{err: errors.New("the host's input handler panicked")}
+		out := reply[map[string]json.RawMessage]{err: errors.New("the host's input handler panicked")}
 		defer func() {
 			if cause := recover(); cause != nil {
 				logPanic(h.log, cause, "call_id", c.ID, "tool", c.Tool)
 			}
 			replied <- out
 		}()
-		out.answers, out.err = h.options.Input.AnswerInput(ctx, r)
+		out.is, out.err = h.options.Input.AnswerInput(asking, r)
 	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case out := <-replied:
-		if out.err != nil {
-			return nil, out.err
-		}
-		for key := range r.Requests {
-			if !json.Valid(out.answers[key]) {
-				return nil, fmt.Errorf("the host's input handler left the question %.100q without a valid answer", key)
-			}
-		}
-		return out.answers, nil
+	answers, err := await(ctx, asking, replied)
+	if err != nil {
+		return nil, err
 	}
+	for key := range r.Requests {
+		if !json.Valid(answers[key]) {
+			return nil, fmt.Errorf("the host's input handler left the question %.100q without a valid answer", key)
+		}
+	}
+	return answers, nil
 }
 
 // capabilities are the kinds of questions that the plugin may ask the caller.

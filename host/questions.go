@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,10 +21,10 @@ type questionScope struct {
 	all     bool
 }
 
+// A questionQueue is in use as long as someone has its turn. The lock of questions guards it.
 type questionQueue struct {
-	turn  chan struct{} // holds a token while a question is open
-	users int           // goroutines that hold or await the turn; guarded by the lock of questions, like shown
-	shown time.Time     // when the open question was shown; zero before
+	waiting []*questionTurn // in order
+	shown   time.Time       // when the open question was shown; zero before
 }
 
 // A questionTurn is the right to ask a question. It ends with leave.
@@ -31,6 +32,7 @@ type questionTurn struct {
 	of    *questions
 	by    questionScope
 	queue *questionQueue
+	begun chan struct{} // closed when it begins
 }
 
 // errStuckQuestion says that the approver has not returned from the previous question.
@@ -42,11 +44,11 @@ const returnGrace = 5 * time.Second
 // enter waits for the turn. Each earlier question has at most limit; the wait ends with errStuckQuestion when the
 // approver takes longer than that for one.
 func (q *questions) enter(ctx context.Context, by questionScope, limit time.Duration) (*questionTurn, error) {
-	t := &questionTurn{q, by, q.join(by)}
-	for wait := t.left(limit); ; {
-		timer := time.NewTimer(max(wait, 0))
+	t := q.join(by)
+	for {
+		timer := time.NewTimer(max(t.left(limit), 0))
 		select {
-		case t.queue.turn <- struct{}{}:
+		case <-t.begun:
 			timer.Stop()
 			if ctx.Err() != nil { // both are ready, such as after a rejection that cancels the rest of a batch
 				t.leave()
@@ -55,12 +57,12 @@ func (q *questions) enter(ctx context.Context, by questionScope, limit time.Dura
 			return t, nil
 		case <-ctx.Done():
 			timer.Stop()
-			q.quit(by)
+			t.leave()
 			return nil, ctx.Err()
 		case <-timer.C:
 		}
-		if wait = t.left(limit); wait <= 0 {
-			q.quit(by)
+		if t.left(limit) <= 0 {
+			t.leave()
 			return nil, errStuckQuestion
 		}
 	}
@@ -83,35 +85,38 @@ func (t *questionTurn) show() {
 	t.queue.shown = time.Now()
 }
 
-// leave gives the turn to the next in the queue.
+// leave gives the turn to the next in the queue, or gives up the place in it.
 func (t *questionTurn) leave() {
 	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if n := slices.Index(t.queue.waiting, t); n >= 0 {
+		t.queue.waiting = slices.Delete(t.queue.waiting, n, n+1)
+		return
+	}
 	t.queue.shown = time.Time{}
-	t.of.mu.Unlock()
-	<-t.queue.turn
-	t.of.quit(t.by)
+	if len(t.queue.waiting) == 0 {
+		delete(t.of.queues, t.by)
+		return
+	}
+	next := t.queue.waiting[0]
+	t.queue.waiting = slices.Delete(t.queue.waiting, 0, 1)
+	close(next.begun)
 }
 
-func (q *questions) join(by questionScope) *questionQueue {
+// join takes a place in the queue: the turn itself when nobody has it.
+func (q *questions) join(by questionScope) *questionTurn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	queue := q.queues[by]
-	if queue == nil {
-		if q.queues == nil {
-			q.queues = map[questionScope]*questionQueue{}
-		}
-		queue = &questionQueue{turn: make(chan struct{}, 1)}
-		q.queues[by] = queue
+	t := &questionTurn{q, by, q.queues[by], make(chan struct{})}
+	if t.queue != nil {
+		t.queue.waiting = append(t.queue.waiting, t)
+		return t
 	}
-	queue.users++
-	return queue
-}
-
-func (q *questions) quit(by questionScope) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	queue := q.queues[by]
-	if queue.users--; queue.users == 0 {
-		delete(q.queues, by)
+	if q.queues == nil {
+		q.queues = map[questionScope]*questionQueue{}
 	}
+	t.queue = &questionQueue{}
+	q.queues[by] = t.queue
+	close(t.begun)
+	return t
 }

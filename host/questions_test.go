@@ -123,6 +123,25 @@ func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 	})
 }
 
+// A call keeps its place among those that wait, also when the question before it takes longer than one may, since it
+// was shown late.
+func TestWaitingKeepsItsPlace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := newMinuteApprover(func(*host.ApprovalRequest) time.Duration { return 9 * time.Minute })
+		h := single(t, echoing(writes("run")), host.Options{Approver: d, OneQuestion: true})
+		q := queue{host: h}
+		q.add(t.Context(), from("other", 0))
+		q.add(t.Context(), from("a", 0)) // shown after nine minutes
+		q.add(t.Context(), from("a", 1)) // waits for longer than a question may take
+		time.Sleep(8 * time.Minute)
+		q.add(t.Context(), from("a", 2))
+		for _, r := range q.all() {
+			succeeded(t, r)
+		}
+		diff(t, []string{"other0", "a0", "a1", "a2"}, d.put)
+	})
+}
+
 // A terminal has one question at a time, and the sessions take turns.
 func TestOneQuestionForAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
