@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -122,12 +123,13 @@ func (c *Catalog) Plugins() (labels []string) {
 }
 
 // ToolsOf returns the tools of one plugin that are in the catalog, as Tools does, and errors for those that are left
-// out. It lists that plugin alone, if necessary; err says why it cannot be listed.
+// out. It lists that plugin alone, if necessary; err says why it cannot be listed, or that the catalog has no such
+// plugin: those that it has are in Plugins.
 func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, problems []error, err error) {
 	r := c.host.now.Load().registry
 	l := r.plugins[plugin]
 	if l == nil || !c.reaches(plugin) {
-		return nil, nil, nil
+		return nil, nil, c.noPlugin(plugin)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -140,6 +142,15 @@ func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, pr
 	slices.SortFunc(tools, byName)
 	return tools, problems, nil
 }
+
+// noPlugin is the error of a label that none of the catalog's plugins has.
+func (c *Catalog) noPlugin(label string) error {
+	labels := c.Plugins()
+	return fail(sdk.CodeToolNotFound, "UnknownPlugin", "there is no plugin %.50q in this catalog, which has %s%s", label,
+		cmp.Or(cutText(strings.Join(labels, ", "), maxLabelsShown), "none"), textutil.DidYouMean(label, labels))
+}
+
+const maxLabelsShown = 300 // characters of all labels, in an error
 
 // Tool returns the tool with a full name or an alias, for a caller who is about to call it: it lists the tool's plugin
 // if necessary, waits for tools that the plugin expects soon, and its error, an *sdk.Error, is that of such a call. The

@@ -154,6 +154,25 @@ func TestDescriptionsForModels(t *testing.T) {
 	}
 }
 
+// A wrong label is an error that names the right ones.
+func TestToolsOfAPluginThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": files()}, host.Options{})
+	for label, c := range map[string]struct {
+		filter host.Filter
+		want   string
+	}{
+		"file":  {host.Filter{}, `there is no plugin "file" in this catalog, which has files, shell; did you mean "files"?`},
+		"shell": {host.Filter{Tools: []string{"files__*"}}, `there is no plugin "shell" in this catalog, which has files`},
+		"nope":  {host.Filter{Tools: []string{}}, `there is no plugin "nope" in this catalog, which has none`},
+	} {
+		tools, problems, err := catalog(t, h, c.filter).ToolsOf(t.Context(), label)
+		if tools != nil || problems != nil || err == nil || err.Error() != c.want || sdk.CodeOf(err) != sdk.CodeToolNotFound {
+			t.Errorf("%s: %v, %v, %v, want %s", label, tools, problems, err, c.want)
+		}
+	}
+}
+
 // Asking for a tool lists its plugin, as a call does.
 func TestToolOfAPluginThatIsNotListed(t *testing.T) {
 	t.Parallel()

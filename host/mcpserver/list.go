@@ -131,7 +131,12 @@ func (c *catalog) refresh(label string) {
 // ask lists a plugin, until it has not changed meanwhile.
 func (c *catalog) ask(label string, p *pluginTools) {
 	for again := true; again; {
-		tools, problems, err := c.source().ToolsOf(c.ctx, label)
+		var tools []*host.Tool
+		var problems []error
+		var err error
+		if source := c.source(); slices.Contains(source.Plugins(), label) {
+			tools, problems, err = source.ToolsOf(c.ctx, label)
+		}
 		c.mu.Lock()
 		if err == nil {
 			p.tools, p.problems, p.failed = tools, problems, 0
