@@ -8,8 +8,8 @@
 //	tools, problems := catalog.Tools(ctx)
 //	result := catalog.Call(ctx, host.Call{Tool: "files__read", Arguments: json.RawMessage(`{"path": "go.mod"}`)})
 //
-// It does not know how plugins run. Package supervise runs them as processes, package sdktest in the memory of a
-// test.
+// It does not know how plugins run. Package supervise runs them as processes, InProcess in the program that embeds the
+// host, package sdktest in the memory of a test.
 package host
 
 import (

@@ -55,6 +55,9 @@ type Options struct {
 	Workdir string
 	// Plugins are the names of the plugins to use; none is all.
 	Plugins []string
+	// InProcess are plugins of the program itself by their labels, beside those of the configuration and under the same
+	// rules, such as from host.InProcess. Close ends them; when Open fails, the caller does.
+	InProcess map[string]host.Plugin
 	// Profile names the profile whose tools are offered, under its rules.
 	Profile string
 	// Remote means that calls come from people other than the user: the user's saved approvals do not cover them, and
@@ -227,7 +230,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 	}
 	s.processes = i.supervisor.Processes()
 	s.files = s.programs()
-	if i.host, err = host.New(hostPlugins(s.processes), options); err != nil {
+	if i.host, err = host.New(i.plugins(s.processes), options); err != nil {
 		return nil, err
 	}
 	if s.catalog, err = i.host.Catalog(shown); err != nil {
@@ -295,8 +298,10 @@ func (i *Instance) closeAll() error {
 	return errors.Join(err, i.record.close())
 }
 
-func hostPlugins(processes []*supervise.Process) map[string]host.Plugin {
+// plugins are all that the host has.
+func (i *Instance) plugins(processes []*supervise.Process) map[string]host.Plugin {
 	out := map[string]host.Plugin{}
+	maps.Copy(out, i.options.InProcess)
 	for _, p := range processes {
 		out[p.Name()] = p
 	}
@@ -308,6 +313,11 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	profile, err := s.profile(i.options.Profile)
 	if err != nil {
 		return out, shown, err
+	}
+	for _, spec := range s.specs {
+		if _, twice := i.options.InProcess[spec.Name]; twice {
+			return out, shown, fmt.Errorf("plugin %q is one of the configuration, and one of Options.InProcess: rename one", spec.Name)
+		}
 	}
 	out = s.Host
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()

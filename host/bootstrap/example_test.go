@@ -28,6 +28,38 @@ func Example() {
 	// Output: Hello, Ada.
 }
 
+var diary = map[string]string{"Friday": "It rained."}
+
+type readArgs struct {
+	Day string `json:"day" enum:"Friday|Saturday"`
+}
+
+// A program adds tools of its own to those of the configuration.
+func ExampleOptions_inProcess() {
+	ctx := context.Background()
+	p := sdk.New("diary", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "read", Description: "Reads the diary of a day.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(_ context.Context, _ *sdk.Request, in readArgs) (*sdk.Result, error) {
+			return sdk.Text(diary[in.Day]), nil
+		})
+	own, err := host.InProcess(ctx, p, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	i, err := bootstrap.Open(ctx, bootstrap.Options{
+		Config:     "config.hcl",
+		TrustNamed: true,
+		InProcess:  map[string]host.Plugin{"diary": own},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer i.Close()
+	r := i.Catalog().Call(ctx, host.Call{Tool: "diary__read", Arguments: json.RawMessage(`{"day":"Friday"}`)})
+	fmt.Println(r.Text())
+	// Output: It rained.
+}
+
 // Without TrustNamed, a configuration must have been trusted, or a person is asked.
 func ExampleOptions_askTrust() {
 	i, err := bootstrap.Open(context.Background(), bootstrap.Options{

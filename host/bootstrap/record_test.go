@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,10 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A temporary obstacle to opening the record does not keep it closed permanently.
@@ -59,6 +62,37 @@ func TestOpenChecksApprove(t *testing.T) {
 			err == nil || !strings.Contains(err.Error(), "is not one of ask, always, never, client") {
 			t.Errorf("%s: %v", wrong, err)
 		}
+	}
+}
+
+// Plugins of the program itself are there after a reload too, and have no label of the configuration's.
+func TestInProcess(t *testing.T) {
+	own := func(label string) Options {
+		p := sdk.New("own", "1.0.0")
+		sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+			func(context.Context, *sdk.Request, struct{}) (*sdk.Result, error) { return sdk.Text("fine"), nil })
+		plugin, err := host.InProcess(t.Context(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = plugin.Close() })
+		return Options{Config: "config.hcl", TrustNamed: true, InProcess: map[string]host.Plugin{label: plugin}}
+	}
+	if _, err := Open(t.Context(), own("greet")); err == nil || !strings.Contains(err.Error(), `plugin "greet" is one of`) {
+		t.Errorf("a label of the configuration: %v", err)
+	}
+	i, err := Open(t.Context(), own("own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := i.Reload(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if r := i.Catalog().Call(t.Context(), host.Call{Tool: "own__x"}); r.Text() != "fine" {
+		t.Errorf("%+v", r)
+	}
+	if err := i.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	stay := slices.DeleteFunc(slices.Clone(old.processes), func(p *supervise.Process) bool {
 		return !slices.ContainsFunc(next.specs, func(s supervise.Spec) bool { return s.Name == p.Name() })
 	})
-	if err := i.host.Reload(hostPlugins(stay), options); err != nil {
+	if err := i.host.Reload(i.plugins(stay), options); err != nil {
 		return done, err
 	}
 	generations := map[string]int{}
@@ -56,7 +56,7 @@ func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded
 	next.files = next.programs() // before they are started: what changes then is noticed later
 	done.Failed = i.supervisor.Reload(ctx, next.specs)
 	next.processes = i.supervisor.Processes()
-	if err := i.host.Reload(hostPlugins(next.processes), options); err != nil {
+	if err := i.host.Reload(i.plugins(next.processes), options); err != nil {
 		return done, err
 	}
 	i.current.Store(next)

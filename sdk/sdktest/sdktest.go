@@ -18,10 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
-
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -49,23 +45,13 @@ func (p *Plugin) Unchecked() *Plugin {
 // state folder. The test fails if a handler runs on after that, though its ctx has ended.
 func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 	t.Helper()
-	lis := bufconn.Listen(1 << 20)
-	conn, err := grpc.NewClient("passthrough:memory", append(wire.DialOptions(0),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	wire.UseStateDir(p, t.TempDir())
+	m, err := client.InMemory(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire.UseStateDir(p, t.TempDir())
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- ServeListener(ctx, p, lis) }()
-	t.Cleanup(func() {
-		_ = conn.Close()
-		stop()
-		awaitEnd(t, served)
-	})
-	return &Plugin{client: client.New(conn), close: conn.Close, schemas: &schemas{}, configured: &atomic.Bool{}}
+	t.Cleanup(func() { awaitEnd(t, m.Stop()) })
+	return &Plugin{client: m.Client, close: m.Close, schemas: &schemas{}, configured: &atomic.Bool{}}
 }
 
 // patience is how long handlers may clean up. A host gives them a second; a busy test machine may be slow.
