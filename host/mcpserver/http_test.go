@@ -369,6 +369,29 @@ func TestListenNeedsAToken(t *testing.T) {
 	}
 }
 
+// What was begun for a host that cannot be opened ends, and the next request tries again.
+func TestOpeningFails(t *testing.T) {
+	var given []context.Context
+	s, err := New(Options{Open: func(ctx context.Context, _ Identity, _ Hooks) (Backend, error) {
+		if given = append(given, ctx); len(given) == 2 {
+			panic("no configuration")
+		}
+		return nil, errDown
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n, want := range []string{errDown.Error(), "opening the host panicked: no configuration", errDown.Error()} {
+		if _, err := s.endpoint(t.Context(), nil); err == nil || err.Error() != want {
+			t.Errorf("request %d: %v, want %s", n, err, want)
+		}
+		if given[n].Err() == nil {
+			t.Errorf("the context of opening %d has not ended", n)
+		}
+	}
+}
+
 // The server ends with its context, although a client has a stream open and a call runs.
 func TestServeEnds(t *testing.T) {
 	began := make(chan struct{})

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
@@ -204,7 +205,11 @@ func (e *endpoint) open() {
 	defer close(e.opened)
 	defer func() {
 		if cause := recover(); cause != nil {
+			callback.LogPanic(e.server.options.Logger, cause, "callback", "mcpserver.Options.Open")
 			e.err = fmt.Errorf("opening the host panicked: %v", cause)
+		}
+		if e.err != nil { // the next request makes another endpoint
+			e.end()
 		}
 	}()
 	var mu sync.Mutex
