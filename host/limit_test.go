@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -131,6 +132,36 @@ func TestRefusedCallsTakeUpNothing(t *testing.T) {
 			}
 			q.all()
 			succeeded(t, q.host.Call(t.Context(), taking("", "run", 0)))
+		})
+	})
+}
+
+// A call that had a slot of its plugin, but ends before it runs, does not count against a rate: here because it is
+// canceled while it waits for the host, and because its decision cannot be recorded.
+func TestRateOfCallsThatDoNotRun(t *testing.T) {
+	limits := map[string]host.PluginOptions{"test": {Limits: host.Limits{Rate: 0.001, Burst: 1}}}
+	t.Run("canceled", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			q := queue{host: newHost(t, map[string]host.Plugin{"test": newWorker("run"), "other": newWorker("run")},
+				host.Options{MaxConcurrency: 1, Plugins: limits})}
+			other := taking("", "run", time.Minute)
+			other.Tool = "other__run"
+			q.add(t.Context(), other)
+			ctx, cancel := context.WithCancel(t.Context())
+			q.add(ctx, taking("", "run", 0))
+			cancel()
+			failed(t, q.all()[1], sdk.CodeCanceled)
+			succeeded(t, q.host.Call(t.Context(), taking("", "run", 0)))
+			failed(t, q.host.Call(t.Context(), taking("", "run", 0)), sdk.CodeLimit)
+		})
+	})
+	t.Run("not recorded", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			h := single(t, echoing(writes("run")), host.Options{Plugins: limits, Audit: brokenRecorder{},
+				Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}))})
+			for range 2 {
+				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
+			}
 		})
 	})
 }

@@ -77,6 +77,7 @@ type Waiter struct {
 	queue  *Queue
 	caller Caller
 	began  time.Time // zero until Wait has returned without an error
+	used   bool
 
 	// Guarded by the queue's lock.
 	state   state
@@ -208,8 +209,11 @@ func (p *Waiter) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Leave releases the slot or the place. Leaving again does nothing. A call that has not run, since Wait has not
-// returned or has failed, does not count against a rate.
+// Use records that the call runs now.
+func (p *Waiter) Use() { p.used = true }
+
+// Leave releases the slot or the place. Leaving again does nothing. A call that has not run, since Use was not called,
+// does not count against a rate.
 func (p *Waiter) Leave() {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()
@@ -226,7 +230,7 @@ func (p *Waiter) leave() {
 		return
 	}
 	p.state = left
-	if p.began.IsZero() {
+	if !p.used {
 		p.giveBack()
 	}
 	p.queue.grant()

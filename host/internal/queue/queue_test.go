@@ -44,12 +44,24 @@ func TestPlacesCountFromTheFirstLook(t *testing.T) {
 		if _, refusal := q.Join("run", Caller{Name: "a"}); refusal == nil || q.Check("run", Caller{Name: "a"}) == nil {
 			t.Fatal("the fourth call is not refused")
 		}
+		if err := waiters[0].Wait(t.Context()); err != nil { // a slot alone uses nothing
+			t.Fatal(err)
+		}
 		for _, p := range waiters {
 			p.Leave()
 		}
 	}
 	if q.Busy() {
 		t.Error("calls that have left take something up")
+	}
+	used := joined(t, q, "a")
+	used.Use()
+	used.Leave()
+	for range 2 {
+		joined(t, q, "a")
+	}
+	if _, refusal := q.Join("run", Caller{Name: "a"}); refusal == nil || refusal.Reason != RateLimited {
+		t.Errorf("a call that has run counts for nothing: %+v", refusal)
 	}
 }
 
