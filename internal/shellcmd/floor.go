@@ -355,7 +355,7 @@ func option(args []string, letters string, long ...string) bool {
 		switch {
 		case strings.HasPrefix(a, "--"):
 			name, _, _ := strings.Cut(a[2:], "=")
-			if len(name) > 1 && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
+			if name != "" && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
 				return true
 			}
 		case len(a) > 1 && a[0] == '-' && letters != "" && strings.ContainsAny(a[1:], letters):

@@ -128,7 +128,7 @@ func deniesPush(prefix []string, args []Word) bool {
 				return false
 			}
 		case strings.HasPrefix(token, "-") && token != "-":
-			if !hasOption(args, token) {
+			if !hasOption(args, token, spellings([]string{"git", "push"})) {
 				return false
 			}
 		default:

@@ -420,7 +420,7 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 }
 
 // denies reports that a rule is about a command, in any spelling: by its base name, with global options before the
-// sub-command, with short options bundled or apart, with long ones abbreviated.
+// sub-command, with short options bundled or apart, with long ones abbreviated, with one in place of the other.
 func denies(prefix []string, c *Command) bool {
 	if len(prefix) == 0 || c.Name == "" && c.Program.Text != prefix[0] {
 		return false
@@ -428,18 +428,20 @@ func denies(prefix []string, c *Command) bool {
 	if c.Name != "" && c.Name != baseName(prefix[0]) {
 		return false
 	}
+	args := c.dashed()
 	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
 		return deniesPush(prefix[2:], rest)
 	}
+	same := spellings(prefix)
 	var words []string
 	for _, token := range prefix[1:] {
 		if !strings.HasPrefix(token, "-") || token == "-" {
 			words = append(words, token)
-		} else if !hasOption(c.Args, token) {
+		} else if !hasOption(args, token, same) {
 			return false
 		}
 	}
-	return startsWith(c.Args, words, globalValues[c.Name])
+	return startsWith(args, words, globalValues[c.Name])
 }
 
 // globalValues are options before a sub-command that take a word with them. Of other programs any option may.
@@ -476,44 +478,6 @@ func startsWith(args []Word, words []string, values string) bool {
 		}
 	}
 	return false
-}
-
-// hasOption finds an option in all arguments.
-func hasOption(args []Word, token string) bool {
-	if !strings.HasPrefix(token, "--") {
-		return hasLetters(args, token)
-	}
-	for _, a := range args {
-		name, _, _ := strings.Cut(a.Text, "=")
-		whole, _, has := strings.Cut(token, "=")
-		if a.Text == token || !has && name == token || len(name) > 3 && strings.HasPrefix(whole, name) &&
-			strings.HasPrefix(name, "--") {
-			return true
-		}
-	}
-	return false
-}
-
-// hasLetters finds short options: as one word, bundled, or apart.
-func hasLetters(args []Word, token string) bool {
-	var given string
-	for _, a := range args {
-		if a.Text == token || strings.HasPrefix(a.Text, token+"=") {
-			return true
-		}
-		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' {
-			given += a.Text[1:]
-		}
-	}
-	if len(token) > 4 { // a long option with one dash
-		return false
-	}
-	for _, r := range token[1:] {
-		if !strings.ContainsRune(given, r) {
-			return false
-		}
-	}
-	return true
 }
 
 // Prefix returns the beginning that an "always" answer to a text may cover, as tokens for Rules.Allow: the program of

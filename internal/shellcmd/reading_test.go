@@ -10,12 +10,13 @@ import (
 )
 
 // notSeen are characters that people cannot see, or take for a blank, and a byte that is not UTF-8.
-var notSeen = []string{"\u200b", "\u00a0", "\ufeff", "\u202e", "\u2060", "\u2028", "\u2800", "\u3164", "\U000e0041", "\r",
-	"\x01", "\x0b", "\x7f", "\xff"}
+var notSeen = []string{"\u200b", "\u00a0", "\ufeff", "\u202e", "\u2060", "\u2028", "\u2800", "\u3164",
+	"\U000e0041", "\r", "\x01", "\x0b", "\x7f", "\xff"}
 
 // hiding are texts in which a word of such characters, as %[1]s, precedes a command, as %[2]s.
 var hiding = []string{
-	"%[1]s; %[2]s", "%[1]s && %[2]s", "%[1]s || %[2]s", "%[1]s & %[2]s", "%[1]s | %[2]s", "%[1]s\n%[2]s", "true%[1]s\n%[2]s",
+	"%[1]s; %[2]s", "%[1]s && %[2]s", "%[1]s || %[2]s", "%[1]s & %[2]s", "%[1]s | %[2]s", "%[1]s\n%[2]s",
+	"true%[1]s\n%[2]s",
 	"true %[1]s; %[2]s", "( %[1]s ); %[2]s", "{ %[1]s; }; %[2]s", "! %[1]s; %[2]s", "time %[1]s; %[2]s",
 	"echo >%[1]s; %[2]s", "echo <%[1]s; %[2]s", "if %[1]s; then :; else %[2]s; fi", "case %[1]s in *) %[2]s;; esac",
 	"while ! %[1]s; do %[2]s; done", "for x in %[1]s; do %[2]s; done", "%[1]s() { %[2]s; }; %[1]s",
@@ -86,8 +87,8 @@ func TestReadingsOfWhatIsPrinted(t *testing.T) {
 func TestReadingsAreBounded(t *testing.T) {
 	testutil.Long(t)
 	rules := Rules{Deny: [][]string{{"touch"}}}
-	for _, unit := range []string{"(", "$(", "{ ", "a[", "`", "rm x;", "rm;\u200b", "$x ", "if ", "x\n", "'\n", "\"$(", "sh -c '",
-		"tmux rm x;", "rm a\\\n"} {
+	for _, unit := range []string{"(", "$(", "{ ", "a[", "`", "rm x;", "rm;\u200b", "$x ", "if ", "x\n", "'\n", "\"$(",
+		"sh -c '", "tmux rm x;", "rm a\\\n"} {
 		text, start := "rm "+strings.Repeat(unit, 1<<20/len(unit)), time.Now()
 		Catastrophe(text, Context{})
 		rules.Judge(text, Context{})

@@ -151,6 +151,59 @@ func TestAssess(t *testing.T) {
 	}
 }
 
+// A rule with one spelling of options denies all others, and no other options.
+func TestDenyInAnySpelling(t *testing.T) {
+	forced := []string{"-rf %s", "-fr %s", "-Rf %s", "-r -f %s", "-R -f %s", "-r --force %s", "--recursive -f %s",
+		"--recursive --force %s", "--force --recursive %s", "%s --rec --forc", "-f %s -R", "-vrf %s", "--r --f %s",
+		"-rvf -- %s"}
+	for _, c := range []struct {
+		deny, command string
+		given, others []string
+	}{
+		{"rm -rf", "rm", forced, []string{"-r %s", "-f %s", "--recursive %s", "-ri %s", "--verbose --force %s"}},
+		{"rm -Rf", "rm", forced, nil},
+		{"rm --recursive --force", "rm", forced, nil},
+		{"rm -r", "rm", []string{"-r %s", "-R %s", "--recursive %s", "-fR %s"}, []string{"%s", "-f %s", "--force %s"}},
+		{"cp -r", "cp", []string{"-R %s y", "--recursive %s y", "-vR %s y"}, []string{"%s y", "-v %s y"}},
+		{"cp --force", "cp", []string{"-f %s y", "-rf %s y"}, []string{"-r %s y"}},
+		{"mv -f", "mv", []string{"--force %s y"}, []string{"%s y", "-n %s y"}},
+		{"ln -s", "ln", []string{"--symbolic %s y", "-sf %s y", "--sym %s y"}, []string{"%s y", "-f %s y"}},
+		{"mkdir -p", "mkdir", []string{"--parents %s", "-pv %s"}, []string{"%s", "-m 700 %s"}},
+		{"chmod -R", "chmod", []string{"--recursive 700 %s", "-vR 700 %s"}, []string{"700 %s"}},
+		{"chmod -R 777", "chmod", []string{"--recursive 777 %s"}, []string{"--recursive 700 %s", "777 %s"}},
+		{"chown --recursive", "chown", []string{"-R me %s", "-hR me %s"}, []string{"me %s", "-h me %s"}},
+		{"chgrp -R", "chgrp", []string{"--recursive me %s"}, []string{"me %s"}},
+		{"tar -x", "tar", []string{"xf %s", "-xf %s", "--extract -f %s", "--get --file=%s", "zxvf %s"},
+			[]string{"tf %s", "-cf %s y"}},
+		{"tar --absolute-names", "tar", []string{"-xPf %s", "xPf %s"}, []string{"xpf %s"}},
+		{"git clean -f", "git clean", []string{"--force", "-df", "-d --force", "--f"}, []string{"-n", "--dry-run"}},
+		{"git commit --no-verify", "git commit", []string{"-n", "-nm x", "-a -n"}, []string{"-am x"}},
+		{"git branch -d", "git branch", []string{"--delete %s"}, []string{"-m %s y", "-a"}},
+		{"git checkout -f", "git checkout", []string{"--force %s"}, []string{"%s"}},
+		{"git push --set-upstream", "git push", []string{"-u origin %s"}, []string{"origin %s"}},
+		{"docker rm -f", "docker", []string{"rm --force %s", "rm -vf %s", "--context y rm --force %s"},
+			[]string{"rm %s", "rm -v %s", "build --file %s ."}},
+		{"docker run --volume", "docker run", []string{"-v /:/y %s", "-itv /:/y %s"}, []string{"-it %s"}},
+		{"podman rm -f", "podman rm", []string{"--force %s"}, []string{"%s"}},
+		{"npm install -g", "npm install", []string{"--global %s", "-g %s"}, []string{"%s", "-D %s"}},
+		{"curl -o", "curl", []string{"--output y %s", "-sSLo y %s", "--output=y %s"}, []string{"%s", "-sS %s"}},
+		{"curl --insecure", "curl", []string{"-k %s", "-sk %s"}, []string{"-s %s"}},
+		{"wget -O", "wget", []string{"--output-document=y %s", "-qO y %s"}, []string{"-q %s"}},
+		{"sed -i", "sed", []string{"--in-place s/a/b/ %s", "--in-place=.bak s/a/b/ %s", "-Ei s/a/b/ %s"},
+			[]string{"s/a/b/ %s", "-E s/a/b/ %s"}},
+	} {
+		rules := shellcmd.Rules{Deny: tokens(c.deny), Otherwise: "allow"}
+		for want, list := range map[bool][]string{true: c.given, false: c.others} {
+			for _, rest := range list {
+				text := c.command + " " + strings.ReplaceAll(rest, "%s", "x")
+				if v := rules.Judge(text, here); (v.Effect == "deny") != want {
+					t.Errorf("deny %q: %s is %s: %v", c.deny, text, v.Effect, v.Reasons)
+				}
+			}
+		}
+	}
+}
+
 // A word that is only known at run time may match a deny rule.
 func TestWordsThatMayBeDenied(t *testing.T) {
 	r := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Deny: tokens("echo secret", "rm")}
