@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -97,6 +98,7 @@ var harmfulUses = []struct {
 	{[]string{"docker", "run"}, "it can reach all of the machine"},
 	{[]string{"docker", "rm"}, "it deletes"}, {[]string{"docker", "system", "prune"}, "it deletes"},
 	{[]string{"history", "-c"}, "it removes traces"},
+	{[]string{"tar", "-x", "-P"}, "it may write outside of the workspace"},
 	{[]string{"tar", "--checkpoint-action"}, "it runs programs"}, {[]string{"tar", "--to-command"}, "it runs programs"},
 }
 
@@ -121,14 +123,69 @@ func harm(c *Command, p workdirs) string {
 			return why
 		}
 	}
+	if name := c.redirectsPrograms(); name != "" {
+		return "it sets " + name + ", which changes what programs run"
+	}
 	for _, r := range c.Redirects {
-		if r.Writes && r.Target.Static {
+		if !r.Writes {
+			continue
+		}
+		if r.Target.Static {
 			if why := p.overwrites(&Command{Name: "tee", Args: []Word{r.Target}}); why != "" {
 				return "it writes to a file, and " + why
 			}
-			if why := p.path(r.Target); why != "" {
-				return "it writes to a file, and " + why
-			}
+		}
+		if why := p.write(r.Target); why != "" {
+			return "it writes to a file, and " + why
+		}
+	}
+	if c.otherDirectory() || onlyReads(c, p) == "" {
+		return ""
+	}
+	for _, x := range c.written() {
+		if why := p.write(x); why != "" {
+			return "it writes to a file, and " + why
+		}
+	}
+	return ""
+}
+
+var homeFolder = lazy.Regexp(`^"?(~|\$HOME\b|\$\{HOME\b)`)
+
+// write says why a file may not be written to. One that is only known when it runs is a doubt of its own.
+func (p workdirs) write(x Word) string {
+	switch {
+	case p.any:
+	case !x.Static && homeFolder().MatchString(x.Text):
+		return x.Text + " is outside of the workspace"
+	case x.Static, x.kind == glob, x.kind == folder:
+		return p.path(x)
+	}
+	return ""
+}
+
+var (
+	// searched are variables in which programs look for what to run or to load.
+	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV)$`)
+	// searchedLater are those that matter where they are set for all that follows.
+	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
+)
+
+// exports are builtins and programs that set variables for what follows.
+var exports = strings.Fields("export declare typeset readonly setx")
+
+// redirectsPrograms returns a variable that a command sets and that makes programs run or load something else.
+func (c *Command) redirectsPrograms() string {
+	names, later := c.Assigns, slices.Contains(exports, c.Name)
+	for _, a := range c.Args {
+		name, _, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
+		if later && (sets || c.Name == "setx") {
+			names = append(slices.Clip(names), strings.TrimSuffix(name, "+"))
+		}
+	}
+	for _, name := range names {
+		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
+			return name
 		}
 	}
 	return ""

@@ -132,7 +132,7 @@ func TestAssess(t *testing.T) {
 		"ls": "low", "git status && cat a | wc -l": "low", "bash -c 'ls'": "low",
 		"touch x": "medium", "ls > x": "medium", "cat /etc/passwd": "medium", "npm test": "medium",
 		"git commit -m x": "medium", "cat $x": "medium",
-		"FOO=1 ls": "medium", "curl https://example.com": "medium", "git push": "medium", "cp a ../b": "medium",
+		"FOO=1 ls": "medium", "curl https://example.com": "medium", "git push": "medium", "cp a ../b": "high",
 		"f() { ls; }; f": "medium",
 		"rm x":           "high", "env rm x": "high", "sudo ls": "high", "find . -delete": "high",
 		"find . -exec rm {} +": "high",
@@ -147,6 +147,48 @@ func TestAssess(t *testing.T) {
 		r, _ := shellcmd.Assess(text, here)
 		if r.Level != level || (len(r.Reasons) == 0) != (level == "low") {
 			t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+		}
+	}
+}
+
+// What is written outside of the workspace is much harm, by whatever command; what is read there, or written inside,
+// is not.
+func TestAssessOfWriters(t *testing.T) {
+	var writers, others []string
+	for _, to := range []string{"../out/x", "/usr/bin/x", "/etc/", "~/x", "$HOME/x", "\"$HOME\"/x", "${HOME}/x",
+		"a/../../x", "../*.txt"} {
+		for _, text := range []string{"cp f %s", "cp -r f g %s", "cp -t %s f", "cp --target-directory=%s f", "mv f %s",
+			"mv -t %s f", "mv %s f", "ln -s f %s", "install -m 755 f %s", "install -d %s", "touch %s", "touch f %s",
+			"mkdir -p %s", "tee %s", "echo x | tee -a f %s", "truncate -s 0 %s", "sed -i s/a/b/ %s",
+			"sed -i.bak -e s/a/b/ %s", "sed --in-place --expression=s/a/b/ %s", "chmod +x %s", "tar cf %s f",
+			"tar -czf %s f", "tar --create --file=%s f", "tar xf f -C %s", "tar -x -f f --directory=%s", "unzip f -d %s",
+			"zip -r %s f", "split f %s", "sort f -o %s", "curl -so %s http://a", "wget -O %s http://a", "gcc a.c -o %s",
+			"go build -o %s .", "git clone http://a %s", "git -C . init %s", "git worktree add %s", "env cp f %s",
+			"bash -c 'cp f %s'", "true && cp f %s", "cat f > %s"} {
+			if strings.Contains(text, "=%s") && to[0] == '~' || strings.Contains(text, "'") && strings.Contains(to, `"`) ||
+				strings.HasSuffix(text, "> %s") && strings.Contains(to, "*") {
+				continue // bash does not expand it, the quotes are others, or one file is written at most
+			}
+			writers = append(writers, strings.ReplaceAll(text, "%s", to))
+		}
+	}
+	writers = append(writers, "cd .. && touch x", "cd / && cp x y", "tar xPf f", "tar --extract --absolute-names -f f",
+		"export PATH=/x", "export PATH=$PWD/bin:$PATH", "PATH=/x", "PATH=/x ls", "export LD_PRELOAD=./x.so",
+		"LD_PRELOAD=./x.so ls", "env LD_PRELOAD=./x.so ls", "declare -x LD_LIBRARY_PATH=x", "export PYTHONPATH=/x",
+		"export A=1 NODE_PATH=x", "export DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x bash -c ls", "setx PATH x",
+		"bash -c 'export PATH=/x'", "builtin export PATH=/x", "PATH+=:/x", "export PATH+=:/x")
+	others = append(others, "cp ../f .", "cp ../f ../g sub/", "cp f g", "cp -r ../f sub", "mv f g", "ln -s ../f g",
+		"ln -s ../f", "install ../f sub/", "touch f", "mkdir -p a/b", "tee f", "sed -i s/a/b/ f", "sed -i /x/d f", "sed -i -e /x/d f",
+		"sed s/a/b/ ../f", "chmod 755 f", "tar xf ../f", "tar cf f ../g", "tar czf f -C / etc", "tar xf f -C sub",
+		"unzip ../f -d sub", "curl -o f http://a/../b", "wget -O f http://a", "gcc -I/usr/include a.c -o a",
+		"go build -o bin/a .", "git clone http://a sub", "git clone http://a/b", "split -b 1M ../f", "sort /x -o f",
+		"export FOO=/x", "PYTHONPATH=src pytest", "export PATH", "docker exec web touch /x",
+		"cp f "+workspace+"/g", "cp \"$PWD/f\" \"$PWD/g\"", "git commit -m 'touch /x'")
+	for level, texts := range map[string][]string{"high": writers, "medium": others} {
+		for _, text := range texts {
+			if r, _ := shellcmd.Assess(text, here); r.Level != level {
+				t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+			}
 		}
 	}
 }
