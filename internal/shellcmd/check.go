@@ -451,7 +451,7 @@ func secretVariable(name string) bool {
 // plainOperands requires operands that are names, and neither paths nor addresses of files.
 func plainOperands(u *invocation) string {
 	for _, o := range u.operands {
-		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") {
+		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") || o.kind == glob {
 			return o.Text + " is a file"
 		}
 	}

@@ -452,7 +452,7 @@ func (w *walker) passesFileNames(at int, words []Word) bool {
 	if w.names.pattern == "" || !quietRedirects(&c) || len(words) == 0 {
 		return false
 	}
-	if w.readsElsewhere(at, words) {
+	if w.passesMore(at, words) {
 		return false
 	}
 	inner := Command{}
@@ -461,19 +461,26 @@ func (w *walker) passesFileNames(at int, words []Word) bool {
 	return s != nil && s.read && s.globs != noGlob && len(inner.Doubts) == 0
 }
 
-// readsElsewhere reports an xargs that may read its words from a file, or ask.
-func (w *walker) readsElsewhere(at int, words []Word) bool {
+// passesMore reports an xargs that does more than add its input to the words of a program: it may read from a file, or
+// ask, or put what it reads into the name of the program or an option.
+func (w *walker) passesMore(at int, words []Word) bool {
 	args := w.all.commands[at].Args
-	return slices.ContainsFunc(args[:len(args)-len(words)], func(a Word) bool {
+	args = args[:len(args)-len(words)]
+	if _, place := xargsReads(args); place != "" && slices.ContainsFunc(words, func(x Word) bool {
+		return strings.Contains(x.Text, place) && (x.Text == words[0].Text || strings.HasPrefix(x.Text, "-"))
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(args, func(a Word) bool {
 		long := strings.HasPrefix(a.Text, "--")
 		return long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
 			strings.ContainsAny(a.Text, "apo")
 	})
 }
 
-// splitsAt returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
-// backslashes count, as they do with -I.
-func splitsAt(args []Word) (ends string) {
+// xargsReads returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
+// backslashes count, as they do with -I; and the text that words are put in the place of, "" for none.
+func xargsReads(args []Word) (ends, place string) {
 	x := wrappers["xargs"]
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
@@ -489,6 +496,9 @@ func splitsAt(args []Word) (ends string) {
 		} else if name == "--null" {
 			ends = byNUL
 			continue
+		} else if name == "--replace" {
+			place = cmp.Or(value, "{}")
+			continue
 		} else if !slices.Contains(x.long, name[2:]+"=") {
 			continue
 		}
@@ -496,16 +506,19 @@ func splitsAt(args []Word) (ends string) {
 			i++
 			value = args[i].Text
 		}
-		if name == "d" || name == "--delimiter" {
+		switch name {
+		case "d", "--delimiter":
 			ends = map[string]string{`\n`: byLine, "\n": byLine, `\0`: byNUL}[value]
+		case "I", "J":
+			place = value
 		}
 	}
-	return ends
+	return ends, place
 }
 
 // textsOnly reports an xargs with a program that prints its words, whatever they are.
 func (w *walker) textsOnly(at int, words []Word) bool {
-	if w.readsElsewhere(at, words) {
+	if w.passesMore(at, words) {
 		return false
 	}
 	inner := Command{}

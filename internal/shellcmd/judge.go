@@ -246,7 +246,7 @@ func onlyReads(c *Command, p workdirs) string {
 
 // versioned are programs that only print their name and version with these options. Programs that search the
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
-// builds.
+// builds, dotnet --version, which runs the SDK of a global.json.
 var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V",
 	"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
 	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
@@ -256,7 +256,7 @@ var versioned = map[string]string{"node": "--version -v", "npm": "--version -v",
 	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
 	"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
 	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
-	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version", "protoc": "--version",
+	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--list-sdks --list-runtimes", "protoc": "--version",
 	"sed": "--version", "awk": "--version", "gawk": "--version", "find": "--version", "sort": "--version",
 	"diff": "--version", "less": "--version", "ldd": "--version", "ld": "--version", "rsync": "--version",
 	"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",

@@ -84,7 +84,7 @@ func (s *wrapperArgs) value(letter byte, attached string, args []Word) (n int, o
 func (s *wrapperArgs) long(r wrapper, args []Word) (n int, ok bool) {
 	name, value, has := strings.Cut(args[0].Text[2:], "=")
 	switch {
-	case slices.Contains(r.long, name) && !has:
+	case slices.Contains(r.long, name) && !has, slices.Contains(r.long, name+"?"):
 		return 1, true
 	case !slices.Contains(r.long, name+"="):
 		return 0, false

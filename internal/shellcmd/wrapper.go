@@ -8,7 +8,7 @@ import (
 // A wrapper is a program that runs the command in its arguments.
 type wrapper struct {
 	flags, values string   // short options, without and with a value
-	long          []string // long options; with = those that take a value
+	long          []string // long options; with = those that take a value, with ? those that may have one after =
 	skip          int      // operands before the command
 	assigns       bool     // NAME=value may come first
 	plain         bool     // it does nothing of its own
@@ -62,8 +62,8 @@ var wrappers = map[string]wrapper{
 	"runuser": {values: "ugG", own: otherUser, added: otherUser},
 	"gosu":    {skip: 1, own: otherUser, added: otherUser},
 	"xargs": {flags: "0rtpxo", values: "InPLdaEsJR",
-		long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines=",
-			"replace=", "delimiter=", "arg-file=", "max-chars="}, plain: true,
+		long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines?",
+			"replace?", "delimiter=", "arg-file=", "max-chars="}, plain: true,
 		added: "xargs adds words to it that are only known when it runs"},
 	"parallel": {flags: "0kX", values: "ajIN", own: "it runs what it reads",
 		added: "parallel adds words to it that are only known when it runs"},
@@ -224,7 +224,8 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		w.inner(at, name, rest, "", depth)
 		w.all.commands[from].Fed = r.added
 		w.doubtNames(from, w.names.pattern)
-		if each := w.names.each(splitsAt(w.all.commands[at].Args[:len(w.all.commands[at].Args)-len(rest)])); each.hint != "" {
+		ends, _ := xargsReads(w.all.commands[at].Args[:len(w.all.commands[at].Args)-len(rest)])
+		if each := w.names.each(ends); each.hint != "" {
 			w.doubt(from, r.added+each.hint)
 		}
 	case len(rest) > 0:
