@@ -120,6 +120,7 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 		if name = iter.Name.Value; !loopName().MatchString(name) {
 			doubts = append(doubts, "a loop that sets the variable "+name)
 		}
+		w.keepItems(name, iter.Items)
 		for _, x := range iter.Items {
 			from := len(w.all.commands)
 			doubts = append(doubts, w.inside(x, dirs)...)
@@ -210,7 +211,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	}
 	w.forkBombs(isForkBomb(c, name))
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
-	w.within("function "+name, func(w *walker) {
+	w.within(inFunction+name, func(w *walker) {
 		w.repeated(func(w *walker) folderFlow { return w.stmt(c.Body, dirs) })
 	})
 }

@@ -2,11 +2,11 @@ package shellcmd
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -18,6 +18,11 @@ import (
 // else, including text that only mentions such a command. It examines wrappers, quotes, and variables that the text
 // itself sets.
 func Catastrophe(text string, c Context) string {
+	left := maxGiven
+	return catastropheIn(text, c, &left)
+}
+
+func catastropheIn(text string, c Context, left *int) string {
 	if !suspicious(text) {
 		return ""
 	}
@@ -26,25 +31,39 @@ func Catastrophe(text string, c Context) string {
 	}
 	why := ""
 	readings(text, suspicious, func(s *Script) (done bool) {
-		why = catastrophe(s, c)
+		why = catastrophe(s, c, left)
 		return why != ""
 	})
 	return why
 }
 
 // catastrophe examines one reading. Of one with an error it has the part before it: bash would run that.
-func catastrophe(s *Script, c Context) string {
+func catastrophe(s *Script, c Context, left *int) string {
 	if s.bomb != "" {
 		return s.bomb
 	}
-	f := floor{values: s.values, commands: s.Commands}
+	f := floor{at: c, values: s.values, lists: s.lists, commands: s.Commands, bodies: map[string][]int{}, left: left}
+	if f.values == nil {
+		f.values = map[string]string{}
+	}
+	inBody := map[int]bool{}
 	for i := range s.Commands {
-		if s.Commands[i].otherDirectory() {
-			continue
+		for _, via := range s.Commands[i].Via {
+			if name, ok := strings.CutPrefix(via, inFunction); ok {
+				f.bodies[name], inBody[i] = append(f.bodies[name], i), true
+			}
 		}
-		if why := f.command(&s.Commands[i], c.workdirs(s.Commands[i].dirs)); why != "" {
+	}
+	for i := range s.Commands {
+		values := f.values
+		if inBody[i] { // its arguments are those of a call
+			f.values = maps.Clone(f.values)
+			f.positional(nil)
+		}
+		if why := f.command(i); why != "" {
 			return shorten(s.Commands[i].Text) + ": " + why
 		}
+		f.values = values
 	}
 	return ""
 }
@@ -53,7 +72,7 @@ func catastrophe(s *Script, c Context) string {
 var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
 	"until fork shred wipefs blkdiscard find rsync truncate " +
 	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
-	"rmtree $' zfs mdadm userdel clean")
+	"rmtree $' zfs mdadm userdel clean srm wipe")
 
 func suspicious(text string) bool {
 	return mentions(text, suspects)
@@ -68,22 +87,35 @@ func mentions(text string, words []string) bool {
 
 // A floor examines the commands of one text.
 type floor struct {
+	at       Context
 	values   map[string]string
 	commands []Command
-	entered  []string // the folders of cd and pushd that the walk does not follow, each in the one before
+	entered  []string         // the folders of cd and pushd that the walk does not follow, each in the one before
+	bodies   map[string][]int // the commands of functions, by their names
+	lists    map[string]bool  // variables of loops
+
+	extra extra  // what another command adds to the one that is examined
+	line  string // what a loop reads
+	left  *int   // how much may still be examined, see maxGiven
 }
 
 const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder",
 	"it would destroy what is on a disk"
 
-func (f *floor) command(c *Command, p workdirs) string {
+func (f *floor) command(i int) string {
+	c := &f.commands[i]
+	if c.otherDirectory() {
+		return ""
+	}
 	if why := f.redirects(c); why != "" {
 		return why
 	}
-	name, args := path.Base(f.text(c.Program)), f.texts(c.Args)
-	if name == "" || c.built {
+	words := f.texts([]Word{c.Program})
+	if len(words) == 0 || words[0] == "" || c.built {
 		return ""
 	}
+	name, args := path.Base(words[0]), f.added(c, append(words[1:], f.texts(c.Args)...))
+	p := f.at.workdirs(c.dirs)
 	var operands []string
 	for i, a := range args {
 		if a == "--" {
@@ -101,9 +133,14 @@ func (f *floor) command(c *Command, p workdirs) string {
 	if shells[name] {
 		f.shellArguments(args)
 	}
+	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
+		return why
+	}
 	switch name {
 	case "set":
 		f.positional(operands)
+	case "shift":
+		f.shift(operands)
 	case "pushd":
 		f.entered = append(f.entered, operands...)
 	case "popd":
@@ -118,21 +155,33 @@ func (f *floor) command(c *Command, p workdirs) string {
 			f.entered = operands[:1]
 		}
 	case "rm":
-		return f.remove(args, operands, p)
+		if why := f.remove(args, operands, p); why != "" {
+			return why
+		}
 	case "mv":
-		return f.any(operands[:max(len(operands)-1, 0)], p)
+		if why := f.any(operands[:max(len(operands)-1, 0)], p); why != "" {
+			return why
+		}
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
 		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
+	case "shred", "unlink", "srm", "wipe", "truncate":
+		if why := f.any(operands, p); why != "" {
+			return why
+		}
 	case "find":
-		return f.find(args, p)
+		if slices.Contains(args, "-delete") {
+			return f.any(wholeTrees(args), p)
+		}
 	case "rsync":
-		if has("", "delete", "del") && len(operands) > 1 {
+		if has("", "remove-source-files") && len(operands) > 1 {
+			return f.any(operands[:len(operands)-1], p)
+		}
+		if deletes := strings.Fields("delete del delete-before delete-during delete-delay delete-after delete-excluded"); has(
+			"", deletes...) && len(operands) > 1 {
 			return f.any(operands[len(operands)-1:], p)
 		}
 	case "kill", "pkill", "killall5":
 		return endsAllProcesses(name, args, operands)
-	case "xargs", "parallel":
-		return f.piped(c, args, p)
 	case "userdel":
 		if slices.Contains(operands, "root") {
 			return wholeSystem
@@ -141,7 +190,7 @@ func (f *floor) command(c *Command, p workdirs) string {
 	if why := disks(name, args, operands, has); why != "" {
 		return why
 	}
-	return f.program(name, args)
+	return cmp.Or(f.overwrites(c, name, operands), f.program(name, args))
 }
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
@@ -162,10 +211,13 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 // changesModes examines changes of modes and owners. For a home folder they may be intended, except one that opens or
 // closes it to all.
 func (f *floor) changesModes(name string, operands []string, recursive bool, p workdirs) string {
-	if !recursive || len(operands) < 2 && name != "setfacl" {
+	if len(operands) < 2 && name != "setfacl" {
 		return ""
 	}
 	for _, o := range operands[min(1, len(operands)):] {
+		if !recursive && !strings.HasSuffix(o, wholeTree) {
+			continue
+		}
 		why := f.target(o, p)
 		if why == wholeSystem || why == wholeHome && name == "chmod" &&
 			slices.Contains([]string{"777", "0777", "000", "0", "a+rwx", "ugo+rwx", "a-rwx", "+rwx"}, operands[0]) {
@@ -175,98 +227,21 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 	return ""
 }
 
-// findNarrows are the tests of find that select files.
-var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin " +
-	"-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
-
-func (f *floor) find(args []string, p workdirs) string {
-	deletes := slices.Contains(args, "-delete")
-	for i, a := range args {
-		if (strings.HasPrefix(a, "-exec") || strings.HasPrefix(a, "-ok")) && i+1 < len(args) {
-			deletes = deletes || slices.Contains([]string{"rm", "shred", "unlink", "srm"}, path.Base(args[i+1]))
-		}
-	}
-	if !deletes || slices.ContainsFunc(args, func(a string) bool { return slices.Contains(findNarrows, a) }) {
-		return ""
-	}
-	for _, a := range args {
-		if strings.HasPrefix(a, "-") && !slices.Contains([]string{"-H", "-L", "-P"}, a) || a == "(" || a == "!" {
-			break
-		}
-		if why := f.target(a, p); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// positional sets $1 and the others.
-func (f *floor) positional(args []string) {
-	if f.values == nil {
-		f.values = map[string]string{}
-	}
-	for i, a := range args[:min(9, len(args))] {
-		f.values[strconv.Itoa(i+1)] = a
-	}
-	f.values["@"] = strings.Join(args, " ")
-	f.values["*"] = f.values["@"]
-}
-
-// shellArguments sets those of bash -c TEXT NAME ARGUMENTS.
-func (f *floor) shellArguments(args []string) {
-	i := slices.IndexFunc(args, func(a string) bool { return option([]string{a}, "c") })
-	if i >= 0 && i+3 < len(args) {
-		f.positional(args[i+3:])
-	}
-}
-
-// cleans examines git clean, which deletes what is not committed in the folder of -C, or in its own.
+// cleans examines git clean, which deletes what is not committed in the folder of -C or --work-tree, or in its own.
 func (f *floor) cleans(args []string, p workdirs) string {
 	i := slices.Index(args, "clean")
 	if i < 0 || !option(args[i:], "f", "force") {
 		return ""
 	}
-	if c := slices.Index(args[:i], "-C"); c >= 0 && c+1 < i {
-		return f.target(args[c+1], p)
-	}
-	return f.target(".", p)
-}
-
-// feeds reports that the command at i is right before another in the text, apart from wrappers of that one.
-func (f *floor) feeds(i int, c *Command) bool {
-	for i++; i < len(f.commands) && &f.commands[i] != c; i++ {
-		if _, ok := wrappers[f.commands[i].Name]; !ok {
-			return false
+	folder := cmp.Or(f.values["GIT_WORK_TREE"], ".")
+	for at, a := range args[:i] {
+		if tree, ok := strings.CutPrefix(a, "--work-tree="); ok {
+			folder = tree
+		} else if a == "-C" || a == "--work-tree" {
+			folder = args[at+1]
 		}
 	}
-	return i < len(f.commands)
-}
-
-// piped finds echo / | xargs rm -rf, and the like with a here-document or find.
-func (f *floor) piped(c *Command, args []string, p workdirs) string {
-	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
-	if i < 0 {
-		return ""
-	}
-	recursive := option(args[i:], "rR", "recursive")
-	for j := range f.commands {
-		why, other := "", &f.commands[j]
-		for _, r := range other.Redirects {
-			if recursive && strings.HasPrefix(r.Op, "<<") && (other.Name == "cat" || other.Name == c.Name) {
-				why = cmp.Or(why, f.any(strings.Fields(f.text(r.Target)), p))
-			}
-		}
-		switch name := other.Name; {
-		case name == "find" && f.feeds(j, c):
-			why = f.find(append(f.texts(other.Args), "-delete"), p)
-		case recursive && (name == "echo" || name == "printf" || name == "ls" && f.feeds(j, c)):
-			why = f.any(f.texts(other.Args), p)
-		}
-		if why != "" {
-			return why
-		}
-	}
-	return ""
+	return f.target(folder, p)
 }
 
 func (f *floor) any(operands []string, p workdirs) string {
@@ -338,7 +313,7 @@ func (f *floor) program(name string, args []string) string {
 			return wholeSystem
 		}
 		for _, found := range runsOne().FindAllStringSubmatch(a, 10) {
-			if why := Catastrophe(found[1]+found[2], Context{}); why != "" {
+			if why := f.nested(found[1] + found[2]); why != "" {
 				return why
 			}
 		}
@@ -369,12 +344,15 @@ func (f *floor) texts(words []Word) (out []string) {
 	for _, w := range words {
 		text := f.text(w)
 		list, ok := braces(text)
+		if f.extra.place != "" && strings.Contains(text, f.extra.place) {
+			text, w.Static = strings.ReplaceAll(text, f.extra.place, f.extra.word), false
+		}
 		switch {
 		case w.Static || strings.ContainsAny(text, "$`<"):
 			out = append(out, text)
 		case ok:
 			out = append(out, list...)
-		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@"): // it falls apart
+		case !strings.HasPrefix(w.Text, `"`) || strings.Contains(w.Text, "@") || f.isList(w.Text): // it falls apart
 			out = append(out, strings.Fields(text)...)
 		default:
 			out = append(out, text)
@@ -384,15 +362,34 @@ func (f *floor) texts(words []Word) (out []string) {
 }
 
 var (
-	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[1-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[1-9@*])`)
+	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
 	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	listing   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )
 
+// printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
+func printedBy(text string) string {
+	if m := printed().FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	m := listing().FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return text
+	case m[1] == "ls":
+		return strings.Join(listed(strings.Fields(m[2]), false), " ")
+	}
+	return strings.Join(found(strings.Fields(m[2])), " ")
+}
+
 // text is the known text of a word: without quotes, and with the values of variables. A home folder is ~.
 func (f *floor) text(w Word) string {
-	if w.Static {
+	switch {
+	case w.Static:
 		return w.Text
+	case w.named && f.line != "":
+		return strings.ReplaceAll(w.Text, "*", f.line)
 	}
 	text := strings.NewReplacer(`"`, "", "'", "").Replace(w.Text)
 	for range 4 {
@@ -401,7 +398,7 @@ func (f *floor) text(w Word) string {
 			name := m[1] + m[3]
 			switch value, known := f.values[name]; {
 			case known:
-				return strings.NewReplacer(`"`, "", "'", "").Replace(value)
+				return printedBy(strings.NewReplacer(`"`, "", "'", "").Replace(value))
 			case name == "HOME" || name == "USER" || name == "LOGNAME": // of the last two only /home/$USER counts
 				return "~"
 			}
@@ -410,9 +407,7 @@ func (f *floor) text(w Word) string {
 			}
 			return found
 		})
-		if m := printed().FindStringSubmatch(expanded); m != nil {
-			expanded = strings.TrimSpace(m[1])
-		}
+		expanded = printedBy(expanded)
 		if expanded == text || len(expanded) > maxText {
 			break
 		}
@@ -517,6 +512,47 @@ func (f *floor) redirects(c *Command) string {
 	return ""
 }
 
+// overwrites examines what a program writes to: devices, and files without which no one can log in.
+func (f *floor) overwrites(c *Command, name string, operands []string) string {
+	to := f.texts(c.written())
+	switch name {
+	case "rm", "unlink", "shred", "truncate":
+		to = operands
+	case "tee":
+		if option(f.texts(c.Args), "a", "append") {
+			return ""
+		}
+	case "dd":
+		to = nil
+		for _, a := range f.texts(c.Args) {
+			if file, ok := strings.CutPrefix(a, "of="); ok {
+				to = append(to, file)
+			}
+		}
+	case "cp", "mv", "install", "ln": // a file that takes the place of another may be meant, nothing cannot
+		switch {
+		case len(operands) > 0 && operands[0] == "/dev/null":
+		case name == "mv":
+			to = operands[:max(0, len(operands)-1)]
+		default:
+			return ""
+		}
+	case "chmod", "touch", "mkdir", "mkfifo", "mknod", "link":
+		return ""
+	}
+	for _, file := range to {
+		switch file = path.Clean(file); {
+		case name != "rm" && name != "unlink" && device().MatchString(file):
+			return wholeDisk
+		case file == sysrq && name != "rm":
+			return "it would stop the machine"
+		case slices.Contains(accounts, file) && !slices.Contains([]string{"sed", "patch", "sort"}, name):
+			return wholeSystem
+		}
+	}
+	return ""
+}
+
 // disks examines programs that write to devices.
 func disks(name string, args, operands []string, has func(letters string, long ...string) bool) string {
 	named := slices.ContainsFunc(operands, func(o string) bool { return device().MatchString(path.Clean(o)) })
@@ -605,12 +641,29 @@ func (w *walker) keepValue(a *syntax.Assign) {
 			}
 		}
 	}
-	if value := strings.Join(text, " "); len(w.all.values) < 100 && len(value) <= 256 {
+	w.keepText(a.Name.Value, strings.Join(text, " "))
+}
+
+func (w *walker) keepText(name, value string) {
+	if len(w.all.values) < 100 && len(value) <= 256 {
 		if w.all.values == nil {
 			w.all.values = map[string]string{}
 		}
-		w.all.values[a.Name.Value] = value
+		w.all.values[name] = value
 	}
+}
+
+// keepItems records the words of a loop for its variable. It is a list: the body of the loop runs for each.
+func (w *walker) keepItems(name string, items []*syntax.Word) {
+	var text []string
+	for _, x := range items {
+		text = append(text, readWord(x, w.slice(x)).Text)
+	}
+	w.keepText(name, strings.Join(text, " "))
+	if w.all.lists == nil {
+		w.all.lists = map[string]bool{}
+	}
+	w.all.lists[name] = true
 }
 
 // isForkBomb finds a function that calls itself more than once, or in the background: each call starts several,

@@ -64,6 +64,18 @@ var catastrophes = []string{
 	"grep x y; echo / | xargs rm -rf", "xargs rm -rf <<< /", "xargs rm -rf <<E\nx\n/\nE",
 	"find / -print0 | xargs -0 rm -f", "ls / | xargs rm -rf", "find / -type f | sudo xargs rm",
 	"bash <<E\nrm -rf /\nE", "rm -rf /\n'unfinished",
+	"rsync -a --delete-after empty/ /", "rsync -a --delete-before empty/ /usr", "rsync -a --delete-excluded x/ ~/",
+	"rsync -a --remove-source-files / /mnt/x", "git --work-tree=/ clean -fdx", "git --work-tree / clean -xfd",
+	"GIT_WORK_TREE=/ git clean -fdx",
+	"find / -fprint /dev/sda", "find . -fprintf /dev/sda1 x", "sort -o /dev/sda x", "curl -o /dev/sda http://x",
+	"wget -O /dev/nvme0n1 x", "echo x | tee /dev/null /dev/sda",
+	"tee /etc/passwd < x", "echo x | sudo tee /etc/shadow", "cp /dev/null /etc/passwd", "install /dev/null /etc/shadow",
+	"ln -sf /dev/null /etc/passwd", "mv /etc/passwd /tmp/x", "truncate -s 0 /etc/passwd", "dd if=x of=/etc/shadow",
+	"rm -f /etc/passwd", "sudo rm /etc/shadow", "shred -u /etc/gshadow", "truncate -s 0 /usr/*",
+	"find / -exec chmod 000 {} +", "find / -type f | xargs chmod 777", "find / -exec chown nobody {} +",
+	"find / -exec mv {} /dev/null \\;", "find / -exec truncate -s 0 {} +", "find / -name '*' -delete", "find / ! -name x -delete",
+	"find / -size +0 -delete", "ls -d /* | xargs rm -rf", "ls / | while read x; do rm -rf \"/$x\"; done",
+	"for d in $(ls /); do rm -rf /$d; done", "rm -rf $(ls -d /*)", "cd / && ls | xargs rm -rf",
 }
 
 // The targets of rm, however they are written, inside whatever runs it.
@@ -127,6 +139,18 @@ var harmless = []string{
 	"x=build; rm -rf $x", "x=/tmp/y; rm -rf \"$x\"/*", "make clean", "",
 	"nvme format.txt", "tee /dev/stderr", "git mv a b", "trap 'rm -rf /tmp/x' EXIT", "ssh host ls /",
 	"install -m 755 a /usr/local/bin/", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",
+	"rsync -a --delete-after src/ dst/", "rsync -a --remove-source-files build/ /mnt/x", "git --work-tree=sub clean -fdx",
+	"find / -fprint out", "sort -o x /dev/sda", "curl -o /dev/null http://x", "chmod a+r /dev/sda", "touch /dev/sda",
+	"sudo tee -a /etc/passwd < x", "cp fstab /etc/fstab", "sudo mv /tmp/fstab /etc/fstab", "sed -i s/a/b/ /etc/fstab",
+	"cp /etc/passwd x", "rm -f /etc/fstab.bak", "truncate -s 0 /var/log/*.log",
+	"find / -user 1000 -exec chown -h 1001 {} +", "find / -type f -exec md5sum {} +", "find /var/www -exec chmod 644 {} +",
+	"find / -name x -exec rm {} +", "find / -name '*.o' | xargs rm", "find / | head -5 | xargs rm", "find /; ls | xargs rm -rf",
+	"find / -type f | xargs grep -l x", "ls / | while read x; do du -sh \"/$x\"; done",
+	"ls /home | while read u; do rm -rf \"/home/$u/.cache\"; done", "for d in $(ls /tmp); do rm -rf \"/tmp/$d\"; done",
+	"rm -rf $(ls)", "ls | while read x; do rm -rf \"$x\"; done", "while read x; do echo \"$x\"; done <<< /",
+	"f() { rm -rf \"$1\"; }; f build; ls /", "f() { rm -rf \"$1\"; }; f build; set -- /; echo \"$1\"", "f() { f; }; f /",
+	"t=$(mktemp -d); f() { rm -rf \"$t\"; }; trap f EXIT; ls /", "eval \"$(ssh-agent)\"; ls /", "x='ls /'; $x; rm -rf build",
+	"echo / | xargs ls; rm -rf build", "parallel echo ::: / ; rm -rf build", "env -S 'ls' /; rm -rf build",
 }
 
 func TestCatastrophe(t *testing.T) {

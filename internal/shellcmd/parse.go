@@ -34,6 +34,7 @@ type Script struct {
 
 	bomb   string            // what starts processes without end
 	values map[string]string // known values of variables
+	lists  map[string]bool   // those that are the words of a loop
 }
 
 // A Command is one simple command.
@@ -64,7 +65,11 @@ type Command struct {
 	kept      []Word   // of find: the arguments without the commands in them; nil for all
 	maybe     bool     // it is a guess at what another command runs
 	dirs      []string // the folders it may run in, relative to the first one or absolute
+	input     span     // the commands that print what it reads
 }
+
+// A span is a part of the commands of a text: from the first index on, and before the second.
+type span struct{ from, to int }
 
 // A RefusedError says why a text was not parsed. No rule may allow such a text.
 type RefusedError struct {
@@ -101,7 +106,7 @@ func walk(text string) (s *Script, err error) {
 	s = &Script{Text: text}
 	w := &walker{src: text, all: &sharedState{}}
 	defer func() {
-		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
+		s.Commands, s.bomb, s.values, s.lists = w.all.commands, w.all.bomb, w.all.values, w.all.lists
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
 			s.Commands[0].severeDoubt("more may be run in it than can be looked at")
 		}

@@ -128,6 +128,9 @@ func (w *walker) script(at int) {
 	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
 		w.severe(at, "it runs what it reads")
 	}
+	if first.Text == "-s" {
+		w.guessHere(at)
+	}
 	w.printedText(at)
 }
 
@@ -162,7 +165,12 @@ func (w *walker) input(at int) {
 	if len(c.Args) != 1 || c.Args[0].Text != "--version" {
 		w.severe(at, "it runs what it reads")
 	}
-	for _, r := range c.Redirects {
+	w.guessHere(at)
+}
+
+// guessHere guesses at the here-documents of a shell that runs its input.
+func (w *walker) guessHere(at int) {
+	for _, r := range w.all.commands[at].Redirects {
 		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
 			w.guessText(at, r.Target.Text)
 		}

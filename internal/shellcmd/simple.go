@@ -29,7 +29,11 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 	for _, a := range x.Args {
 		c.Doubts = append(c.Doubts, w.inside(a, dirs)...)
 	}
+	from := len(w.all.commands)
 	w.redirect(&c, s.Redirs)
+	if slices.ContainsFunc(s.Redirs, readsFrom) {
+		c.input = span{from, len(w.all.commands)}
+	}
 	c.sets = len(x.Args) == 0 && plainSets(x.Assigns)
 	c.shows = len(x.Args) > 0 && !slices.ContainsFunc(x.Assigns, func(a *syntax.Assign) bool { return !w.onlyShows(a) })
 	w.fill(&c, w.wordList(x.Args))
@@ -37,7 +41,11 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 		w.sets(x.Assigns)
 	}
 	w.put(at, c)
+	from = len(w.all.commands)
 	w.unwrap(at, 0)
+	if slices.ContainsFunc(s.Redirs, readsFrom) {
+		w.feed(from, span{at, from})
+	}
 	return w.changeDir(w.all.commands[at], at)
 }
 

@@ -22,6 +22,7 @@ type sharedState struct {
 	err      error
 	bomb     string            // starts processes without end
 	values   map[string]string // known values of variables
+	lists    map[string]bool   // those that are the words of a loop
 }
 
 // A walker walks one text: the whole one, or the string of an sh -c.
@@ -129,12 +130,17 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
 		return w.call(s, c, dirs)
 	}
-	if slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op.String()[0] == '<' }) {
+	if slices.ContainsFunc(s.Redirs, readsFrom) {
 		inner := *w
 		inner.names, w = names{}, &inner // it reads something else
 	}
+	from := len(w.all.commands)
 	if len(s.Redirs) > 0 && !s.Background {
 		w.construct(keyword(s.Cmd), s, s.Redirs, dirs)
+	}
+	if slices.ContainsFunc(s.Redirs, readsFrom) {
+		to := len(w.all.commands)
+		defer func() { w.feed(to, span{from, to}) }()
 	}
 	switch c := s.Cmd.(type) {
 	case nil:
@@ -150,6 +156,17 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) folderFlow {
 		return w.timed(c, dirs)
 	}
 	return w.compound(s, dirs)
+}
+
+func readsFrom(r *syntax.Redirect) bool { return r.Op.String()[0] == '<' }
+
+// feed records for the commands from an index on what they read, unless something nearer to them gives them that.
+func (w *walker) feed(from int, by span) {
+	for i := from; i < len(w.all.commands); i++ {
+		if c := &w.all.commands[i]; c.input == (span{}) {
+			c.input = by
+		}
+	}
 }
 
 // keyword is the name under which a construct is listed.
@@ -185,6 +202,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) folderFlow {
 			w.names = printsNames(w.all.commands[from:to])
 			w.stmt(c.Y, dirs)
 		})
+		w.feed(to, span{from, to})
 		if to == from+1 {
 			for i := range w.all.commands[to:] {
 				w.piped(from, to+i)

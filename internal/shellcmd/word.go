@@ -18,6 +18,7 @@ type Word struct {
 	split bool   // outside of quotes: what it stands for may fall apart into several words
 	odd   string // why it is doubtful although it is known
 	hint  string // for a late word: what to write instead
+	named bool   // the pattern in it is a variable's, which is a name that a command prints
 }
 
 // A kind says what is known about a word.
@@ -110,7 +111,7 @@ func (r *reader) word(raw string) Word {
 	case r.value || r.folder != "":
 		return Word{Text: raw, kind: runtime, split: r.split, odd: r.odd, hint: r.hint}
 	case r.named:
-		return Word{Text: r.text.String(), kind: glob, split: r.split, odd: r.odd}
+		return Word{Text: r.text.String(), kind: glob, split: r.split, odd: r.odd, named: true}
 	case r.fromPipe:
 		return Word{Text: raw, kind: source}
 	case r.glob:

@@ -159,6 +159,12 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		return
 	case s.split.Text != "":
 		w.severe(at, c.Name+" splits a text into words")
+		for _, x := range s.rest {
+			if x.Static {
+				x.Text = "'" + strings.ReplaceAll(x.Text, "'", `'\''`) + "'"
+			}
+			s.split.Text += " " + x.Text
+		}
 		w.string(at, s.split, c.Name+" -S")
 		return
 	case c.Name == "env" && len(s.rest) > 0 && s.rest[0].Text == "-":

@@ -26,6 +26,7 @@ var outputs = []output{
 	{"patch", "first", "-o --output -d --directory -r --reject-file", "-i --input -p --strip -B -z -D -F"},
 	{"split", "last", "", "-a -b -C -l -n -t --lines --bytes --number --suffix-length"},
 	{"csplit", "", "-f --prefix", "-b -n"},
+	{"find", "", "-fprint -fprint0 -fprintf -fls", ""},
 	{"sort", "", "-o --output", "-k --key -t --field-separator -S --buffer-size -T --temporary-directory"},
 	{"tar -x", "", "-C --directory", "-f --file -T -X"},
 	{"tar -c", "", "-f --file", "-C --directory -T -X"},
