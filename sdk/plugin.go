@@ -43,7 +43,7 @@ type Plugin struct {
 	names     toolNames // of tools
 	dynamic   bool
 	cacheable bool
-	notices   []string
+	notices   []Notice
 	missing   string
 	pending   bool
 	memory    string
@@ -146,9 +146,9 @@ type BoundTool struct {
 }
 
 // SetTools replaces all tools, at most 2,048, at once, at any time, also while serving: hosts are notified and list the
-// tools again. A wrong definition is an error, and then nothing changes. Notices say what was left out, and why;
+// tools again. A wrong definition is an error, and then nothing changes. Notices say what was left out or has failed;
 // operators read each on one line.
-func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
+func (p *Plugin) SetTools(tools []BoundTool, notices ...Notice) error {
 	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))
 	for i, t := range tools {
 		entries[i] = &entry{Tool: t.Tool, handle: t.Handler}

@@ -65,7 +65,8 @@ func (s *server) description() *pluginv1.DescribeResponse {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}
 	for _, n := range p.notices {
-		out.Notices = append(out.Notices, textutil.Clean(n))
+		out.Notices = append(out.Notices, textutil.Clean(n.Text))
+		out.NoticeKinds = append(out.NoticeKinds, textutil.Clean(string(n.Kind)))
 	}
 	return out
 }

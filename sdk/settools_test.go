@@ -94,11 +94,12 @@ func TestSetTools(t *testing.T) {
 	}
 	p := with(returns(nil, nil))
 	c := sdktest.Start(t, p)
-	if err := p.SetTools([]sdk.BoundTool{bound("a"), bound("b")}, "c was left out: \xff"); err != nil {
+	if err := p.SetTools([]sdk.BoundTool{bound("a"), bound("b")}, sdk.Notice{Kind: sdk.Problem, Text: "c failed: \xff"}, sdk.Notice{Kind: sdk.Remark, Text: "d was left out"}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := c.Describe(t.Context())
-	if err != nil || !d.Dynamic || !cmp.Equal(d.Notices, []string{"c was left out: \uFFFD"}) || d.SDK == "" {
+	wantNotices := []sdk.Notice{{Kind: sdk.Problem, Text: "c failed: \uFFFD"}, {Kind: sdk.Remark, Text: "d was left out"}}
+	if err != nil || !d.Dynamic || !cmp.Equal(d.Notices, wantNotices) || d.SDK == "" {
 		t.Errorf("the description is %+v, %v", d, err)
 	}
 	for want, tools := range map[string][]sdk.BoundTool{

@@ -135,12 +135,39 @@ type Description struct {
 	// Cacheable says that a host may list the tools of an earlier start with the same configuration.
 	Cacheable bool
 	// Notices are for the operator, from SetTools.
-	Notices []string
+	Notices []Notice
 	// Missing says why tools are missing, "" when none are; Pending that they are expected soon. See Plugin.MissingTools.
 	Missing string
 	Pending bool
 	// Memory is a note of the plugin to itself; see Plugin.Remember.
 	Memory string
+}
+
+// A Notice is a message about a plugin's tools for the operator.
+type Notice struct {
+	Kind NoticeKind `json:"kind"`
+	Text string     `json:"text"`
+}
+
+// NoticeKind says whether the list of tools is as it should be. Hosts take an unknown kind for a Remark.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	// Remark is a notice about a list that is as it should be, such as about a tool that was left out.
+	Remark NoticeKind = "remark"
+	// Problem is a notice about tools that are missing or old, such as those of a server that does not answer. toolhost
+	// discover then ends with exit code 4.
+	Problem NoticeKind = "problem"
+)
+
+// Remarks returns a Remark for each text.
+func Remarks(texts ...string) []Notice {
+	out := make([]Notice, len(texts))
+	for i, text := range texts {
+		out[i] = Notice{Remark, text}
+	}
+	return out
 }
 
 // Limits of a definition.

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = errors.Join(testutil.Build(dir, ".", "../toolhost"),
 			testutil.Build(filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"),
+			testutil.Build(filepath.Join(dir, "toolhost-plugin-discover"), "../../plugins/discover"),
 			testutil.Build(filepath.Join(dir, "toolhost-plugin-shell"), "../../plugins/shell"))
 	}
 	if err != nil {

@@ -218,7 +218,22 @@ func TestCommandsUseTheRunningHost(t *testing.T) {
 	}
 }
 
-// A host that goes on with the configuration of before says so with each command, until it may use the file.
+// What a running host lists although a discovery command fails is listed, and the exit code says that tools are missing.
+func TestDiscoveryFailsOnARunningHost(t *testing.T) {
+	h := newHome(t).withPlugin(t, `plugin "discover" {
+  config {
+    discovery_command = "no-such-command-x"
+    call_command      = "no-such-command-x"
+  }
+}`)
+	_, _, ended := h.serving(t)
+	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host",
+		`plugin "discover": no tools: discovery_command no-such-command-x`, "\n4")
+	expect(t, h.run(t, "status", "--format", "json"), `"kind": "problem"`, "\n0")
+	expect(t, h.run(t, "serve", "--stop"), "\n0")
+	waitFor(t, ended)
+}
+
 // A running host is that of one profile, and its status is that of the profile.
 func TestStatusOfAProfile(t *testing.T) {
 	h := newHome(t).withPlugin(t, "profile \"review\" {\n  read_only = true\n}\n")
@@ -231,6 +246,7 @@ func TestStatusOfAProfile(t *testing.T) {
 	waitFor(t, ended)
 }
 
+// A host that goes on with the configuration of before says so with each command, until it may use the file.
 func TestCommandsTellOfAFailedReload(t *testing.T) {
 	h := newHome(t).withPlugin(t, "")
 	_, _, ended := h.serving(t)

@@ -221,7 +221,8 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 	}
 	plugin, _, _ := strings.Cut(tool, "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		g.printErrors(append(s.Plugins().Problems, notices(s, plugin)...)...)
+		told, _ := notices(s, plugin)
+		g.printErrors(append(s.Plugins().Problems, told...)...)
 	} else {
 		g.printErrors(s.Plugins().Unlocked(plugin)...)
 	}

@@ -42,9 +42,10 @@ func newDiscover(g *globals) *cobra.Command {
 		Long: "List the tools of all plugins. Plugins are started to list them, unless their program and settings\n" +
 			"are those of an earlier start; scripts, and plugins whose tools may change by themselves, are always\n" +
 			"started. --refresh starts all; --offline starts nothing, and lists what is known from earlier starts.\n" +
-			"A plugin or a plugin source that cannot be used is reported on standard error, and the exit code is 4\n" +
-			"in that case only; everything else is still listed. Notices of plugins, such as about tools that they\n" +
-			"had to leave out, are written to standard error too and do not change the exit code.\n" +
+			"A plugin or a plugin source that cannot be used is reported on standard error, and so is what a plugin\n" +
+			"itself needs to find its tools: an MCP server, or a discovery command. The exit code is 4 in these cases\n" +
+			"only; everything else is still listed. Other notices of plugins, such as about tools that they had to\n" +
+			"leave out, are written to standard error too and do not change the exit code.\n" +
 			"\n" +
 			"With --search only the ten tools that fit the words best are listed, the best first. --tokens\n" +
 			"estimates what each definition costs in every prompt that offers it, and what offering only a\n" +
@@ -136,7 +137,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	left := s.Plugins().Problems
-	g.printErrors(slices.Concat(left, problems, notices(s, f.plugins...))...)
+	told, failed := notices(s, f.plugins...)
+	g.printErrors(slices.Concat(left, problems, told)...)
 	if s.Config().Path == "" {
 		g.reportNoConfiguration(!forGemini)
 	}
@@ -153,7 +155,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if forGemini && !f.searching && !f.offline {
 		g.printGeminiSettings(s, f)
 	}
-	if len(problems)+len(left) > 0 && !forGemini {
+	if (failed || len(problems)+len(left) > 0) && !forGemini {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil // Gemini CLI does not start with a discovery command that fails; some tools are better than none

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // options are those of every command. Only at a terminal is a person asked to trust a configuration.
@@ -130,28 +132,23 @@ func (g *globals) printErrors(problems ...error) {
 }
 
 // notices are the messages of plugins and about the lock file for the operator; only of the named ones, if any is
-// named.
-func notices(i *bootstrap.Instance, only ...string) []error {
-	out := i.Plugins().Unlocked(only...)
+// named. Failed says that one of a plugin is a problem.
+func notices(i *bootstrap.Instance, only ...string) (out []error, failed bool) {
+	out = i.Plugins().Unlocked(only...)
 	for _, p := range i.Processes() {
-		out = append(out, statusNotices(p, only)...)
-	}
-	return out
-}
-
-func statusNotices(p *supervise.Process, only []string) (out []error) {
-	for _, name := range only {
-		if name == p.Name() {
-			only = nil
+		if len(only) == 0 || slices.Contains(only, p.Name()) {
+			own, problem := statusNotices(p.Status())
+			out, failed = append(out, own...), failed || problem
 		}
 	}
-	if len(only) > 0 {
-		return nil
+	return out, failed
+}
+
+func statusNotices(s supervise.Status) (out []error, failed bool) {
+	for _, n := range s.Notices {
+		out, failed = append(out, fmt.Errorf("plugin %q: %s", s.Name, n.Text)), failed || n.Kind == sdk.Problem
 	}
-	for _, n := range p.Status().Notices {
-		out = append(out, fmt.Errorf("plugin %q: %s", p.Name(), n))
-	}
-	return out
+	return out, failed
 }
 
 // untrusted adds what to do instead of using the configuration.

@@ -159,7 +159,8 @@ func (r *pluginRun) begin(ctx context.Context) error {
 	}
 	tools, err := r.process().Tools(ctx)
 	err = r.unconfigured(err)
-	r.g.printErrors(append(r.instance.Plugins().Problems, notices(r.instance)...)...)
+	told, _ := notices(r.instance)
+	r.g.printErrors(append(r.instance.Plugins().Problems, told...)...)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

@@ -262,7 +262,7 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	add("containment", s.Containment)
 	add("lock", string(s.Lock))
 	for _, n := range s.Notices {
-		add("notice", n)
+		add(string(n.Kind), n.Text)
 	}
 	add("last error", s.LastError)
 	if len(s.Stderr) > 0 {

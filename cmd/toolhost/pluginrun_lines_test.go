@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // status asks how the plugin is.
@@ -126,7 +127,8 @@ func TestStatusRows(t *testing.T) {
 			{"restarts", "0"}, {"tools", "0"}}},
 		"ready, less kept in than asked": {supervise.Status{State: supervise.Ready, Since: now.Add(-time.Minute),
 			Reason: "it has started", PID: 7, Generation: 2, Restarts: 1, Crashes: 1,
-			Calls: 3, Draining: 1, Overdue: 2, Version: "1.0", Tools: 4, Containment: "process-tree", Notices: []string{"n"},
+			Calls: 3, Draining: 1, Overdue: 2, Version: "1.0", Tools: 4, Containment: "process-tree",
+			Notices: []sdk.Notice{{Kind: sdk.Problem, Text: "p"}, {Kind: sdk.Remark, Text: "r"}},
 			Stderr:  []string{"s"},
 			Sandbox: &sandbox.Confinement{Requested: sandbox.Confined, Effective: sandbox.Supervised, Missing: []string{"m"}}},
 			[][]string{{"state", "ready since " + at(-time.Minute) + ", for 1m0s"}, {"reason", "it has started"}, {"pid", "7"},
@@ -134,7 +136,7 @@ func TestStatusRows(t *testing.T) {
 				{"crashes", "1"}, {"calls", "3"}, {"draining", "1"}, {"overdue",
 					"2 calls that were canceled or timed out still run"}, {"version", "1.0"}, {"tools", "4"},
 				{"sandbox", "confined→supervised; m"},
-				{"containment", "process-tree"}, {"notice", "n"}, {"stderr", "its last lines:"}}},
+				{"containment", "process-tree"}, {"problem", "p"}, {"remark", "r"}, {"stderr", "its last lines:"}}},
 		"quarantined": {supervise.Status{State: supervise.Quarantined, Since: now, Reason: "it crashed",
 			RetryAt: now.Add(5 * time.Minute), LastError: "exit status 3"},
 			[][]string{{"state", "quarantined since " + at(0) + ", for 0s"}, {"reason", "it crashed"},

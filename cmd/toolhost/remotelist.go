@@ -51,7 +51,7 @@ func (f discoverFlags) plain() bool {
 // discoverOn lists the tools of a running host.
 func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
 	var tools []*host.Tool
-	problems := false
+	failed := len(r.info.Problems) > 0
 	for token := ""; ; {
 		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token})
 		if err != nil {
@@ -67,21 +67,30 @@ func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlag
 		for _, p := range reply.Problems {
 			if token == "" {
 				g.printError(errors.New(p))
-				problems = true
+				failed = true
 			}
 		}
 		if token = reply.NextPageToken; token == "" {
 			break
 		}
 	}
+	plugins, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	for _, p := range plugins.Plugins {
+		told, problem := statusNotices(pluginstatus.Status(p))
+		g.printErrors(told...)
+		failed = failed || problem
+	}
 	g.printErrors(uncheckedNotices(tools)...)
 	if err := g.printTools(tools, nil, f); err != nil {
 		return err
 	}
-	if problems || len(r.info.Problems) > 0 {
-		for _, p := range r.info.Problems {
-			g.printError(errors.New(p))
-		}
+	for _, p := range r.info.Problems {
+		g.printError(errors.New(p))
+	}
+	if failed {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil

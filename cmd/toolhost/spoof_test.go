@@ -49,7 +49,7 @@ func serveSpoof(how string) {
 			return nil, failure
 		}}}
 	}
-	if err := p.SetTools(tools, text("notice")); err != nil {
+	if err := p.SetTools(tools, sdk.Remarks(text("notice"))...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

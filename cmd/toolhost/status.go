@@ -96,7 +96,7 @@ func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 		lock, notice := s.LockState(ctx, p)
 		status := pluginStatus{Status: p.Status(), Lock: lock}
 		if notice != "" {
-			status.Notices = append(slices.Clone(status.Notices), notice)
+			status.Notices = append(slices.Clone(status.Notices), sdk.Notice{Kind: sdk.Remark, Text: notice})
 		}
 		out = append(out, status)
 	}
@@ -137,9 +137,8 @@ func column(there bool, cell string) string {
 // printNotices prints a line for each notice.
 func (g *globals) printNotices(notices []error, all []pluginStatus) {
 	for _, p := range all {
-		for _, n := range p.Notices {
-			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))
-		}
+		own, _ := statusNotices(p.Status)
+		notices = append(notices, own...)
 		if p.Overdue > 0 {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, overdueWords(p.Overdue)))
 		}

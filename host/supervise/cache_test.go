@@ -252,8 +252,8 @@ func TestOffline(t *testing.T) {
 			if err != nil || len(tools) == 0 {
 				t.Errorf("%s: %v, %v", spec, tools, err)
 			}
-			if reported := strings.Join(p.Status().Notices, "\n"); !strings.Contains(reported, notice) || notice == "" &&
-				reported != "" {
+			if reported := fmt.Sprint(p.Status().Notices); !strings.Contains(reported, notice) || notice == "" &&
+				reported != "[]" {
 				t.Errorf("%s: the notices are %q", spec, reported)
 			}
 			_, err = call(t, p, tools[0].Name, "")

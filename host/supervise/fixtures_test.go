@@ -312,7 +312,7 @@ func dynamicPlugin() *sdk.Plugin {
 				return sdk.Text("added"), add(strings.Trim(string(r.Arguments), `{}":tex`))
 			},
 		})
-		return p.SetTools(bound, fmt.Sprintf("there are %d now", len(bound)))
+		return p.SetTools(bound, sdk.Remarks(fmt.Sprintf("there are %d now", len(bound)))...)
 	}
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c dynamicConfig) error {
 		if c.Recall {

@@ -304,20 +304,20 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 		return nil, err
 	}
 	hide := g.references.Hider()
-	for i, notice := range d.Notices {
-		d.Notices[i] = hide(notice)
+	for i := range d.Notices {
+		d.Notices[i].Text = hide(d.Notices[i].Text)
 	}
 	d.Missing = hide(d.Missing)
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), binaryPrefix)
 	if ours && d.Name != "" && d.Name != file && !g.renamed {
-		d.Notices = append(d.Notices,
-			fmt.Sprintf("its name is %q (sdk.New), but its program is %s%s: users look for its tools under that name",
-				d.Name, binaryPrefix, file))
+		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: fmt.Sprintf("its name is %q (sdk.New), but its "+
+			"program is %s%s: users look for its tools under that name", d.Name, binaryPrefix, file)})
 	}
 	if len(d.Tools) == 0 && !d.Dynamic && !noticed {
-		d.Notices = append(d.Notices, "it has no tools; add some before sdk.Serve (sdk.AddTool)")
+		d.Notices = append(d.Notices,
+			sdk.Notice{Kind: sdk.Remark, Text: "it has no tools; add some before sdk.Serve (sdk.AddTool)"})
 	}
 	return d, nil
 }

@@ -52,7 +52,7 @@ func TestToolsComeFromTheConfiguration(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b"}, toolNames(t, p)); diff != "" {
 		t.Error(diff)
 	}
-	if got := p.Status().Notices; !cmp.Equal(got, []string{"there are 2 now"}) {
+	if got := p.Status().Notices; !cmp.Equal(got, sdk.Remarks("there are 2 now")) {
 		t.Errorf("notices: %q", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestChangedToolsAreReported(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "zz"}, toolNames(t, p)); diff != "" {
 		t.Error(diff)
 	}
-	if got := p.Status(); got.Tools != 2 || !cmp.Equal(got.Notices, []string{"there are 2 now"}) {
+	if got := p.Status(); got.Tools != 2 || !cmp.Equal(got.Notices, sdk.Remarks("there are 2 now")) {
 		t.Errorf("status: %+v", got)
 	}
 	cancel()

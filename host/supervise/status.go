@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/callback"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // Status is a snapshot of one plugin.
@@ -42,10 +43,10 @@ type Status struct {
 	// LastError is how the last process ended, or why the last start or reload failed.
 	LastError string `json:"last_error,omitempty"`
 	// Stderr has the last five lines that the plugin printed, each cut at 300 bytes.
-	Stderr  []string  `json:"stderr,omitempty"`
-	RetryAt time.Time `json:"retry_at,omitzero"`
-	Notices []string  `json:"notices,omitempty"`
-	Source  string    `json:"source,omitempty"`
+	Stderr  []string     `json:"stderr,omitempty"`
+	RetryAt time.Time    `json:"retry_at,omitzero"`
+	Notices []sdk.Notice `json:"notices,omitempty"`
+	Source  string       `json:"source,omitempty"`
 	// Sandbox is the sandbox of the running process, nil when none runs.
 	Sandbox *sandbox.Confinement `json:"sandbox,omitempty"`
 }

@@ -19,6 +19,7 @@ const (
 	fewEnough  = maxParts // bytes of a message that cannot have too many elements
 	fieldTools = 4        // of DescribeResponse; as in plugin.proto, like the others
 	fieldNotes = 7
+	fieldKinds = 13
 	fieldParts = 1
 	fieldEnd   = 7 // the Result in a CallEvent
 
@@ -61,7 +62,7 @@ func elements(data []byte, v any) (n, most int) {
 	case *pluginv1.PreviewResponse:
 		return count(data, fieldParts), maxParts
 	case *pluginv1.DescribeResponse:
-		return max(count(data, fieldTools), count(data, fieldNotes)), maxListed
+		return max(count(data, fieldTools), count(data, fieldNotes), count(data, fieldKinds)), maxListed
 	}
 	return 0, 0
 }

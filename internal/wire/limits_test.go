@@ -222,6 +222,9 @@ func TestLimitsOfElements(t *testing.T) {
 		"tools": {16384, of(func(n int) (proto.Message, any) {
 			return &pluginv1.DescribeResponse{Tools: emptyTools(n)}, &pluginv1.DescribeResponse{}
 		}), "16385 elements"},
+		"kinds of notices": {16384, of(func(n int) (proto.Message, any) {
+			return &pluginv1.DescribeResponse{NoticeKinds: make([]string, n)}, &pluginv1.DescribeResponse{}
+		}), "16385 elements"},
 		"notices": {16384, of(func(n int) (proto.Message, any) {
 			return &pluginv1.DescribeResponse{Notices: make([]string, n)}, &pluginv1.DescribeResponse{}
 		}), "16385 elements"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
@@ -92,7 +93,7 @@ func TestBrokenDiscovery(t *testing.T) {
 			began := time.Now()
 			_, d := configured(t, `{"call_command":"bin/call_tool","discovery_command":"`+test.command+`"`+test.more+`}`)
 			want := "no tools: discovery_command " + test.command + ": " + strings.ReplaceAll(test.want, "DIR", p.dir)
-			if diff := cmp.Diff([]string{want}, d.Notices); diff != "" || len(d.Tools) != 0 {
+			if diff := cmp.Diff([]sdk.Notice{{Kind: sdk.Problem, Text: want}}, d.Notices); diff != "" || len(d.Tools) != 0 {
 				t.Errorf("%d tools, notices (-want +got):\n%s", len(d.Tools), diff)
 			}
 			if took := time.Since(began); took > 20*time.Second {
@@ -180,10 +181,10 @@ func TestManyTools(t *testing.T) {
 	}
 	want := fmt.Sprintf(`the tool "tool-%d" is left out: with it, the definitions of all tools would have more than `+
 		`3145728 bytes`, len(d.Tools))
-	if len(d.Notices) != maxNotices+1 || d.Notices[0] != want {
+	if len(d.Notices) != maxNotices+1 || d.Notices[0].Text != want {
 		t.Errorf("%d notices, the first %q, want %q", len(d.Notices), d.Notices[0], want)
 	}
-	if got, want := d.Notices[maxNotices],
+	if got, want := d.Notices[maxNotices].Text,
 		fmt.Sprintf("and %d more notices like these", 2000-len(d.Tools)-maxNotices); got != want {
 		t.Errorf("the last notice is %q, want %q", got, want)
 	}

@@ -191,7 +191,7 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 func TestNoCallCommandAndNoToolsIsNoMistake(t *testing.T) {
 	newProject(t).prints(t, `[]`)
 	_, d := configured(t, `{"discovery_command":"bin/get_tools"}`)
-	if len(d.Notices) != 1 || d.Notices[0] != "no tools: discovery_command bin/get_tools printed an empty list" {
+	if len(d.Notices) != 1 || d.Notices[0] != sdk.Remarks("no tools: discovery_command bin/get_tools printed an empty list")[0] {
 		t.Errorf("notices %q", d.Notices)
 	}
 }

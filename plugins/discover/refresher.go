@@ -31,7 +31,7 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 	k.unwatch()
 	if s.discovery.none() { // nothing to find: tools of the configuration, or found in a plugin folder and not configured
 		ownTools := s.ownTools()
-		return k.plugin.SetTools(ownTools.tools, ownTools.notices()...)
+		return k.plugin.SetTools(ownTools.tools, sdk.Remarks(ownTools.notices()...)...)
 	}
 	w := newWatch(s.watched()) // is before the first discovery, which would else miss what changes meanwhile
 	f := &discoveryState{settings: s, plugin: k.plugin, notes: w.notes}
@@ -79,7 +79,7 @@ type discoveryState struct {
 	last   *catalog // that was good; nil is none yet
 
 	tools   []sdk.BoundTool // as the plugin has them
-	notices []string
+	notices []sdk.Notice
 }
 
 var errNoCall = errors.New("call_command is missing")
@@ -137,36 +137,38 @@ func (s *settings) find(ctx context.Context) (*catalog, error) {
 
 // take offers what was found or, if that failed, what was found before, with a notice that says so.
 func (f *discoveryState) take(found *catalog, err error) (changed bool, _ error) {
+	failure := fmt.Sprintf("discovery_command %s: %v", f.discovery, err)
 	if err != nil && f.last == nil {
-		f.plugin.MissingTools(fmt.Sprintf("discovery_command %s: %v", f.discovery, err), false)
+		f.plugin.MissingTools(failure, false)
 	} else {
 		defer f.plugin.MissingTools("", false)
 	}
 	switch {
 	case err == nil:
 		f.last = found
-		return f.show(found.tools, found.notices())
+		return f.show(found, "")
 	case f.last != nil:
-		why := fmt.Sprintf("the tools are those of before: discovery_command %s: %v", f.discovery, err)
-		return f.show(f.last.tools, append([]string{why}, f.last.notices()...))
+		return f.show(f.last, fmt.Sprintf("the tools are those of before: %s", failure))
 	case len(found.tools) > 0:
-		found.note("only the tools of the configuration: discovery_command %s: %v", f.discovery, err)
+		return f.show(found, fmt.Sprintf("only the tools of the configuration: %s", failure))
 	default:
-		found.note("no tools: discovery_command %s: %v", f.discovery, err)
+		return f.show(found, fmt.Sprintf("no tools: %s", failure))
 	}
-	return f.show(found.tools, found.notices())
 }
 
-// show gives the plugin the tools if they, or the notices, are not what it has.
-func (f *discoveryState) show(tools []sdk.BoundTool, notices []string) (changed bool, err error) {
-	notices = slices.Concat(notices, f.notes)
-	if f.notices != nil && slices.Equal(notices, f.notices) && slices.EqualFunc(tools, f.tools, sameTool) {
+// show gives the plugin the tools of c if they, or the notices, are not what it has. Problem is "" if nothing failed.
+func (f *discoveryState) show(c *catalog, problem string) (changed bool, err error) {
+	notices := sdk.Remarks(slices.Concat(c.notices(), f.notes)...)
+	if problem != "" {
+		notices = slices.Insert(notices, 0, sdk.Notice{Kind: sdk.Problem, Text: problem})
+	}
+	if f.notices != nil && slices.Equal(notices, f.notices) && slices.EqualFunc(c.tools, f.tools, sameTool) {
 		return false, nil
 	}
-	if err := f.plugin.SetTools(tools, notices...); err != nil {
+	if err := f.plugin.SetTools(c.tools, notices...); err != nil {
 		return false, err
 	}
-	f.tools, f.notices = tools, append([]string{}, notices...)
+	f.tools, f.notices = c.tools, notices
 	return true, nil
 }
 

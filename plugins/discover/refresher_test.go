@@ -43,7 +43,10 @@ func saying(t *testing.T, c *sdktest.Plugin) (out []string) {
 	for _, tool := range d.Tools {
 		out = append(out, tool.Name)
 	}
-	return append(out, d.Notices...)
+	for _, n := range d.Notices {
+		out = append(out, n.Text)
+	}
+	return out
 }
 
 func TestDiscoveryRunsAgain(t *testing.T) {

@@ -154,7 +154,7 @@ func TestToolBlocksBesideDiscovery(t *testing.T) {
 	if len(d.Tools) != 3 || d.Tools[0].Name != "say" || d.Tools[1].Name != "one" || d.Tools[2].Name != "Say_64f3cd" {
 		t.Errorf("%+v", d.Tools)
 	}
-	want := []string{`the tool "Say" is called "Say_64f3cd" here, since "say" has its name`}
+	want := sdk.Remarks(`the tool "Say" is called "Say_64f3cd" here, since "say" has its name`)
 	if diff := cmp.Diff(want, d.Notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
@@ -162,8 +162,8 @@ func TestToolBlocksBesideDiscovery(t *testing.T) {
 		t.Errorf("one gives %q", got)
 	}
 	_, d = configured(t, `{"tool":`+say+`,"discovery_command":"bin/gone","call_command":"bin/call_tool"}`)
-	want = []string{"only the tools of the configuration: discovery_command bin/gone: " + p.dir +
-		"/bin/gone cannot be run: no such file"}
+	want = []sdk.Notice{{Kind: sdk.Problem, Text: "only the tools of the configuration: discovery_command bin/gone: " +
+		p.dir + "/bin/gone cannot be run: no such file"}}
 	if diff := cmp.Diff(want, d.Notices); diff != "" || len(d.Tools) != 1 {
 		t.Errorf("%d tools, notices (-want +got):\n%s", len(d.Tools), diff)
 	}

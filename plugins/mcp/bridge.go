@@ -34,7 +34,7 @@ type bridge struct {
 	pending bool     // the server may be usable soon
 	learned string   // of the server: its revision and who it says it is; "" when nothing is known
 	shown   []sdk.BoundTool
-	notices []string
+	notices []sdk.Notice
 }
 
 func newBridge() *bridge {
@@ -198,16 +198,16 @@ func (b *bridge) show() {
 		defer b.plugin.MissingTools("", false)
 	}
 	var tools []sdk.BoundTool
-	var notices []string
+	var notices []sdk.Notice
 	if b.trouble != "" {
-		notices = append(notices, b.trouble)
+		notices = append(notices, sdk.Notice{Kind: sdk.Problem, Text: b.trouble})
 	}
 	if b.catalog != nil {
 		for _, d := range b.catalog.tools {
 			tools = append(tools, sdk.BoundTool{Tool: b.timed(d.Tool), Handler: b.handler(d)})
 		}
 		tools = append(tools, b.ownTools()...)
-		notices = append(notices, b.catalog.notices...)
+		notices = append(notices, sdk.Remarks(b.catalog.notices...)...)
 	}
 	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
 		return
@@ -215,9 +215,9 @@ func (b *bridge) show() {
 	b.plugin.Cacheable(b.catalog != nil)
 	if err := b.plugin.SetTools(tools, notices...); err != nil { // a bug: the catalog has checked them
 		b.plugin.Cacheable(false)
-		_ = b.plugin.SetTools(nil, fmt.Sprintf("no tools: %v", err))
+		_ = b.plugin.SetTools(nil, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("no tools: %v", err)})
 	}
-	b.shown, b.notices = tools, append([]string{}, notices...)
+	b.shown, b.notices = tools, append([]sdk.Notice{}, notices...)
 }
 
 // timed adds the operator's limit to a tool.

@@ -255,7 +255,8 @@ func TestServerThatCannotStart(t *testing.T) {
 		t.Fatalf("%+v", r.Error)
 	}
 	d, err := f.Describe(t.Context())
-	if err != nil || len(d.Tools) != 1 || len(d.Notices) != 1 || !strings.Contains(d.Notices[0], "those of before") {
+	if err != nil || len(d.Tools) != 1 || len(d.Notices) != 1 || d.Notices[0].Kind != sdk.Problem ||
+		!strings.Contains(d.Notices[0].Text, "those of before") {
 		t.Errorf("%v %q", d.Tools, d.Notices)
 	}
 	f.ask(sdk.Request{Tool: "echo"}) // the first retry is at once
@@ -277,8 +278,8 @@ func TestServerThatStartsLater(t *testing.T) {
 	f.file("fail", "")
 	f.start("")
 	d, err := f.Describe(t.Context())
-	if err != nil || len(d.Tools) != 0 || d.Cacheable || len(d.Notices) != 1 ||
-		!strings.Contains(d.Notices[0], "no license key") {
+	if err != nil || len(d.Tools) != 0 || d.Cacheable || len(d.Notices) != 1 || d.Notices[0].Kind != sdk.Problem ||
+		!strings.Contains(d.Notices[0].Text, "no license key") {
 		t.Fatalf("%+v %v", d, err)
 	}
 	_ = os.Remove(filepath.Join(f.dir, "fail"))
@@ -290,7 +291,7 @@ func TestMissingProgram(t *testing.T) {
 	err := b.configure(t.Context(), &sdk.Request{Workdir: b.dir}, config{Command: []string{"no-such-program-x"}})
 	d, _ := b.Describe(t.Context())
 	if err != nil || len(d.Notices) != 1 ||
-		!strings.Contains(d.Notices[0], "no-such-program-x is not found; looked in PATH") {
+		!strings.Contains(d.Notices[0].Text, "no-such-program-x is not found; looked in PATH") {
 		t.Errorf("%v %q", err, d.Notices)
 	}
 }

@@ -56,8 +56,10 @@ export class Plugin {
   workdir: string;
   /** The list of tools depends on the configuration, or changes while the plugin runs. */
   dynamic: boolean;
-  /** What the operator should know. */
+  /** What the operator should know of the tools, such as which are left out and why. */
   notices: string[];
+  /** Why tools are missing or old. `toolhost discover` then ends with exit code 4. */
+  problems: string[];
   /** Adds a tool, also while serving. TypeError says what is wrong with a definition. */
   tool<A = any>(definition: Tool<A>, handler: Handler<A>): this;
   /** Removes a tool, also while serving. */

@@ -39,7 +39,7 @@ export class Result {
 export class Plugin {
   constructor(name, version = "0.0.0") {
     if (!pluginName.test(name)) throw new TypeError(`plugin name ${JSON.stringify(name)} must match ${pluginName.source}`);
-    Object.assign(this, { name, version, workdir: "", dynamic: false, notices: [] });
+    Object.assign(this, { name, version, workdir: "", dynamic: false, notices: [], problems: [] });
     this.tools = new Map();
     this.ends = [];
     this.changed = () => {}; // replaced by serve

@@ -62,6 +62,9 @@ message DescribeResponse {
   // A note of a cacheable plugin to itself, which the host keeps with the list of tools and hands over with the next Configure; at
   // most 4 KiB.
   string memory = 12;
+  // The kind of each notice, in their order: "problem" when tools are missing or old, such as those of a server that does not
+  // answer, else "remark". A notice without a kind, or with an unknown one, is a remark.
+  repeated string notice_kinds = 13;
 }
 
 message Tool {

@@ -104,7 +104,8 @@ class Server {
 
   describe() {
     const p = this.plugin;
-    return { name: p.name, version: p.version, sdk: kit, dynamic: p.dynamic, notices: p.notices,
+    return { name: p.name, version: p.version, sdk: kit, dynamic: p.dynamic, notices: [...p.problems, ...p.notices],
+      noticeKinds: [...p.problems.map(() => "problem"), ...p.notices.map(() => "remark")],
       configSchema: p.configuration ? json(p.configuration.schema) : undefined,
       tools: [...p.tools.values()].map((t) => ({
         name: t.name, title: t.title, description: t.description, category: t.category, costTier: t.costTier,

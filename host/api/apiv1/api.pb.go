@@ -4383,8 +4383,10 @@ type Plugin struct {
 	TotalCrashes int32 `protobuf:"varint,28,opt,name=total_crashes,json=totalCrashes,proto3" json:"total_crashes,omitempty"`
 	Quarantines  int32 `protobuf:"varint,29,opt,name=quarantines,proto3" json:"quarantines,omitempty"`
 	// Lists of tools that were kept from an earlier start, and those for which the plugin was started.
-	CacheHits     int32 `protobuf:"varint,30,opt,name=cache_hits,json=cacheHits,proto3" json:"cache_hits,omitempty"`
-	CacheMisses   int32 `protobuf:"varint,31,opt,name=cache_misses,json=cacheMisses,proto3" json:"cache_misses,omitempty"`
+	CacheHits   int32 `protobuf:"varint,30,opt,name=cache_hits,json=cacheHits,proto3" json:"cache_hits,omitempty"`
+	CacheMisses int32 `protobuf:"varint,31,opt,name=cache_misses,json=cacheMisses,proto3" json:"cache_misses,omitempty"`
+	// The kind of each notice, in their order: problem or remark.
+	NoticeKinds   []string `protobuf:"bytes,32,rep,name=notice_kinds,json=noticeKinds,proto3" json:"notice_kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4634,6 +4636,13 @@ func (x *Plugin) GetCacheMisses() int32 {
 		return x.CacheMisses
 	}
 	return 0
+}
+
+func (x *Plugin) GetNoticeKinds() []string {
+	if x != nil {
+		return x.NoticeKinds
+	}
+	return nil
 }
 
 type Crash struct {
@@ -7869,7 +7878,7 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\x12ListPluginsRequest\"d\n" +
 	"\x13ListPluginsResponse\x121\n" +
 	"\aplugins\x18\x01 \x03(\v2\x17.toolhost.api.v1.PluginR\aplugins\x12\x1a\n" +
-	"\bproblems\x18\x02 \x03(\tR\bproblems\"\xcd\a\n" +
+	"\bproblems\x18\x02 \x03(\tR\bproblems\"\xf0\a\n" +
 	"\x06Plugin\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x120\n" +
@@ -7908,7 +7917,8 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"\vquarantines\x18\x1d \x01(\x05R\vquarantines\x12\x1d\n" +
 	"\n" +
 	"cache_hits\x18\x1e \x01(\x05R\tcacheHits\x12!\n" +
-	"\fcache_misses\x18\x1f \x01(\x05R\vcacheMisses\"\x85\x01\n" +
+	"\fcache_misses\x18\x1f \x01(\x05R\vcacheMisses\x12!\n" +
+	"\fnotice_kinds\x18  \x03(\tR\vnoticeKinds\"\x85\x01\n" +
 	"\x05Crash\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1e\n" +
 	"\n" +

@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // Message returns the message about a plugin. Redact takes secrets out of texts that the plugin may have written.
@@ -29,14 +30,22 @@ func Message(now supervise.Status, redact func(text string) string) *apiv1.Plugi
 		CacheHits: int32(now.CacheHits), CacheMisses: int32(now.CacheMisses), Crashes: int32(now.Crashes),
 		Calls: int32(now.Calls), Draining: int32(now.Draining), Overdue: int32(now.Overdue),
 		Version: convert.Text(now.Version), Tools: int32(now.Tools), Dynamic: now.Dynamic, LastError: text(now.LastError),
-		Stderr: texts(now.Stderr), RetryAt: convert.Time(now.RetryAt), Notices: texts(now.Notices),
-		Source: convert.Text(now.Source)}
+		Stderr: texts(now.Stderr), RetryAt: convert.Time(now.RetryAt), Source: convert.Text(now.Source)}
+	for _, n := range now.Notices {
+		AddNotice(out, sdk.Notice{Kind: n.Kind, Text: redact(n.Text)})
+	}
 	if c := now.Sandbox; c != nil {
 		out.Sandbox = &apiv1.Sandbox{Requested: string(c.Requested), Effective: string(c.Effective),
 			Missing: convert.Texts(c.Missing), Network: c.Network, Wrapper: convert.Text(c.Wrapper),
 			ReadOnly: convert.Texts(c.ReadOnly), Masked: convert.Texts(c.Masked)}
 	}
 	return out
+}
+
+// AddNotice adds a notice to the message about a plugin.
+func AddNotice(to *apiv1.Plugin, n sdk.Notice) {
+	to.Notices = append(to.Notices, convert.Text(n.Text))
+	to.NoticeKinds = append(to.NoticeKinds, string(n.Kind))
 }
 
 // Status returns the state in a message.
@@ -47,7 +56,14 @@ func Status(p *apiv1.Plugin) supervise.Status {
 		Quarantines: int(p.Quarantines), CacheHits: int(p.CacheHits), CacheMisses: int(p.CacheMisses),
 		Crashes: int(p.Crashes), Calls: int(p.Calls), Draining: int(p.Draining), Overdue: int(p.Overdue),
 		Version: p.Version, Tools: int(p.Tools), Dynamic: p.Dynamic, LastError: p.LastError, Stderr: p.Stderr,
-		RetryAt: local(p.RetryAt), Notices: p.Notices, Source: p.Source}
+		RetryAt: local(p.RetryAt), Source: p.Source}
+	for i, text := range p.Notices {
+		n := sdk.Notice{Kind: sdk.Remark, Text: text}
+		if i < len(p.NoticeKinds) {
+			n.Kind = sdk.NoticeKind(p.NoticeKinds[i])
+		}
+		out.Notices = append(out.Notices, n)
+	}
 	if s := p.Sandbox; s != nil {
 		out.Sandbox = &sandbox.Confinement{Requested: sandbox.Level(s.Requested), Effective: sandbox.Level(s.Effective),
 			Missing: s.Missing, ReadOnly: s.ReadOnly, Masked: s.Masked, Network: s.Network, Wrapper: s.Wrapper}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // fill gives each field of a value another value than all others, and none the zero one.
@@ -69,8 +70,8 @@ func TestEachFieldArrives(t *testing.T) {
 func TestTextsOfPlugins(t *testing.T) {
 	redact := func(string) string { return "redacted \xff" }
 	const want = "redacted \uFFFD"
-	m := Message(supervise.Status{LastError: "e", Stderr: []string{"a", "b"}, Notices: []string{"n"}, Source: "s\xff"},
-		redact)
+	m := Message(supervise.Status{LastError: "e", Stderr: []string{"a", "b"}, Notices: sdk.Remarks("n"),
+		Source: "s\xff"}, redact)
 	got := append([]string{m.LastError}, append(m.Stderr, m.Notices...)...)
 	if diff := cmp.Diff([]string{want, want, want, want}, got); diff != "" {
 		t.Error(diff)

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/pluginlog"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // PluginService shows the plugins of the instance.
@@ -45,7 +46,7 @@ func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plug
 	lock, notice := s.instance.LockState(ctx, p)
 	out.Lock = string(lock)
 	if notice != "" {
-		out.Notices = append(out.Notices, s.text(notice))
+		pluginstatus.AddNotice(out, sdk.Notice{Kind: sdk.Remark, Text: s.instance.Redact(notice)})
 	}
 	if s.options.Usage != nil && now.PID != 0 {
 		if memory, cpu := s.options.Usage(now.PID); memory > 0 {

@@ -37,7 +37,7 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
 		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
-		Notices: notices(r.GetNotices()), Missing: oneLine(r.GetMissing(), maxNotice)}
+		Notices: notices(r.GetNotices(), r.GetNoticeKinds()), Missing: oneLine(r.GetMissing(), maxNotice)}
 	if len(r.GetMemory()) <= maxMemory {
 		out.Memory = r.GetMemory()
 	}
@@ -48,14 +48,24 @@ func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	return out
 }
 
-// notices returns those that are shown, each cut to a line, and says how many more there are.
-func notices(all []string) []string {
-	var out []string
-	for _, n := range all[:min(len(all), maxNotices)] {
-		out = append(out, oneLine(n, maxNotice))
+// notices returns those that are shown, each cut to a line, and says how many more there are: a problem if one of them
+// is. Older plugins send no kinds.
+func notices(all, kinds []string) (out []sdk.Notice) {
+	more := sdk.Remark // what the notices that are not shown are
+	for i, text := range all {
+		kind := sdk.Remark
+		if i < len(kinds) && kinds[i] == string(sdk.Problem) {
+			kind = sdk.Problem
+		}
+		if i < maxNotices {
+			out = append(out, sdk.Notice{Kind: kind, Text: oneLine(text, maxNotice)})
+		} else if kind == sdk.Problem {
+			more = kind
+		}
 	}
-	if more := len(all) - maxNotices; more > 0 {
-		out = append(out, fmt.Sprintf("... and %d more notices; at most %d are shown", more, maxNotices))
+	if n := len(all) - maxNotices; n > 0 {
+		text := fmt.Sprintf("... and %d more notices; at most %d are shown", n, maxNotices)
+		out = append(out, sdk.Notice{Kind: more, Text: text})
 	}
 	return out
 }

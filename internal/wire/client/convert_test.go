@@ -118,7 +118,8 @@ func TestToolCrossesTheWire(t *testing.T) {
 			ForeignSchema: rapid.Bool().Draw(t, "foreign"), PathAware: rapid.Bool().Draw(t, "path aware"),
 		}
 		notice := anyText.Draw(t, "notice")
-		if err := p.SetTools([]sdk.BoundTool{{Tool: in, Handler: noResult}}, notice); err != nil {
+		if err := p.SetTools([]sdk.BoundTool{{Tool: in, Handler: noResult}}, sdk.Notice{Kind: sdk.Problem, Text: notice},
+			sdk.Notice{Kind: "new", Text: notice}, sdk.Notice{Text: notice}); err != nil {
 			t.Fatal(err)
 		}
 		want := in
@@ -131,7 +132,8 @@ func TestToolCrossesTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, &sdk.Description{Name: "p", Version: "1.0.0", SDK: got.SDK, Tools: []sdk.Tool{want}, Dynamic: true,
-			Notices: []string{oneLine(notice, maxNotice)},
+			Notices: []sdk.Notice{{Kind: sdk.Problem, Text: oneLine(notice, maxNotice)},
+				{Kind: sdk.Remark, Text: oneLine(notice, maxNotice)}, {Kind: sdk.Remark, Text: oneLine(notice, maxNotice)}},
 			Missing: oneLine(notice, maxNotice), Pending: oneLine(notice, maxNotice) != "", Memory: got.Memory}, got)
 		if len(notice) <= maxMemory && got.Memory != textutil.Clean(notice) {
 			t.Errorf("%q is remembered as %q", notice, got.Memory)
@@ -451,16 +453,25 @@ func TestLimitsOfWords(t *testing.T) {
 }
 
 func TestNotices(t *testing.T) {
+	remark := func(text string) sdk.Notice { return sdk.Notice{Kind: sdk.Remark, Text: text} }
 	long := make([]string, 65)
 	for i := range long {
 		long[i] = fmt.Sprint(i)
 	}
 	long[0], long[1], long[2] = xs(2001), xs(2000), "two\nlines\x1b"
-	if got := notices(long[:64]); len(got) != 64 || got[0] != xs(2000)+"... (cut)" || got[1] != xs(2000) ||
-		got[2] != "two lines" || got[63] != "63" {
+	// A plugin of before kinds sends none.
+	if got := notices(long[:64], nil); len(got) != 64 || got[0] != remark(xs(2000)+"... (cut)") || got[1] != remark(xs(2000)) ||
+		got[2] != remark("two lines") || got[63] != remark("63") {
 		t.Errorf("notices are %q", got)
 	}
-	if got := notices(long); len(got) != 65 || got[64] != "... and 1 more notices; at most 64 are shown" {
+	const more = "... and 1 more notices; at most 64 are shown"
+	if got := notices(long, nil); len(got) != 65 || got[64] != remark(more) {
+		t.Errorf("notices are %q", got)
+	}
+	kinds := make([]string, 65)
+	kinds[1], kinds[64] = "problem", "problem"
+	if got := notices(long, kinds); got[0] != remark(xs(2000)+"... (cut)") || got[1].Kind != sdk.Problem ||
+		got[64] != (sdk.Notice{Kind: sdk.Problem, Text: more}) {
 		t.Errorf("notices are %q", got)
 	}
 }

@@ -99,7 +99,10 @@ type DescribeResponse struct {
 	Pending bool `protobuf:"varint,11,opt,name=pending,proto3" json:"pending,omitempty"`
 	// A note of a cacheable plugin to itself, which the host keeps with the list of tools and hands over with the next Configure; at
 	// most 4 KiB.
-	Memory        string `protobuf:"bytes,12,opt,name=memory,proto3" json:"memory,omitempty"`
+	Memory string `protobuf:"bytes,12,opt,name=memory,proto3" json:"memory,omitempty"`
+	// The kind of each notice, in their order: "problem" when tools are missing or old, such as those of a server that does not
+	// answer, else "remark". A notice without a kind, or with an unknown one, is a remark.
+	NoticeKinds   []string `protobuf:"bytes,13,rep,name=notice_kinds,json=noticeKinds,proto3" json:"notice_kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,6 +219,13 @@ func (x *DescribeResponse) GetMemory() string {
 		return x.Memory
 	}
 	return ""
+}
+
+func (x *DescribeResponse) GetNoticeKinds() []string {
+	if x != nil {
+		return x.NoticeKinds
+	}
+	return nil
 }
 
 type Tool struct {
@@ -2573,7 +2583,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"+\n" +
 	"\x0fDescribeRequest\x12\x18\n" +
-	"\areplies\x18\x01 \x01(\bR\areplies\"\xe1\x02\n" +
+	"\areplies\x18\x01 \x01(\bR\areplies\"\x84\x03\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2587,7 +2597,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\amissing\x18\n" +
 	" \x01(\tR\amissing\x12\x18\n" +
 	"\apending\x18\v \x01(\bR\apending\x12\x16\n" +
-	"\x06memory\x18\f \x01(\tR\x06memory\"\xab\x04\n" +
+	"\x06memory\x18\f \x01(\tR\x06memory\x12!\n" +
+	"\fnotice_kinds\x18\r \x03(\tR\vnoticeKinds\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +

@@ -71,6 +71,8 @@ plugin.tool({ name: "ask", description: "Asks before it goes on.", schema: any }
 });
 
 plugin.tool({ name: "add_tool", description: "Adds a tool while the plugin runs.", schema: any }, () => {
+  plugin.notices.push("one is late");
+  plugin.problems.push("another failed");
   plugin.tool({ name: "late", description: "Was added later.", schema: any }, () => "new");
 });
 

@@ -203,6 +203,7 @@ test("added tools are announced", async () => {
   assert.ok(announced[0].toolsChanged);
   const d = await p.unary("Describe", {});
   assert.ok(d.dynamic && d.tools.some((t) => t.name === "late"));
+  assert.deepEqual([d.notices, d.noticeKinds], [["another failed", "one is late"], ["problem", "remark"]]);
   assert.equal(String((await p.result("late", {})).content[0].text), "new");
   watch.cancel();
   await p.close();

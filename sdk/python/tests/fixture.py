@@ -137,6 +137,8 @@ def ask(call: Call):
 @plugin.tool
 def add_tool():
     """Adds a tool while the plugin runs."""
+    plugin.notices.append("one is late")
+    plugin.problems.append("another failed")
     plugin.tool("late", "Was added later.")(lambda: "new")
 
 

@@ -221,6 +221,8 @@ class Life(unittest.TestCase):
             d = p.unary("Describe", wire.DescribeRequest(), wire.DescribeResponse)
             self.assertIn("late", [t.name for t in d.tools])
             self.assertTrue(d.dynamic)
+            self.assertEqual(list(zip(d.notice_kinds, d.notices)),
+                             [("problem", "another failed"), ("remark", "one is late")])
             self.assertEqual(p.result("late", {}).content[0].text, b"new")
             watch.cancel()
         finally:

@@ -178,7 +178,9 @@ class Plugin:
     def __init__(self, name, version="0.0.0"):
         if not _PLUGIN_NAME.fullmatch(name):
             raise ValueError(f"plugin name {name!r} must match ^[a-z][a-z0-9-]{{0,31}}$")
-        self.name, self.version, self.notices = name, version, []
+        self.name, self.version = name, version
+        self.notices = []  # what the operator should know of the tools, such as which are left out and why
+        self.problems = []  # why tools are missing or old: toolhost discover then ends with exit code 4
         self.workdir = ""  # set before the first call, when the plugin takes configuration
         self.dynamic = False  # the tools depend on the configuration, or change while the plugin runs
         self.tools, self.ends = {}, []

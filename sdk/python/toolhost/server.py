@@ -188,7 +188,8 @@ class _Server:
         p = self.plugin
         return wire.DescribeResponse(name=p.name, version=p.version, sdk="python/" + __version__, dynamic=p.dynamic,
                                      tools=[t.definition for t in p.tools.values()], config_schema=p.config_schema,
-                                     notices=[wire.clean(n) for n in p.notices])
+                                     notices=[wire.clean(n) for n in [*p.problems, *p.notices]],
+                                     notice_kinds=["problem"] * len(p.problems) + ["remark"] * len(p.notices))
 
     async def _configure(self, request, context):
         self.plugin.workdir = request.workdir

@@ -90,7 +90,8 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	}
 	d := e.load(unsteady)
 	if d != nil {
-		d.Missing, d.Pending = "", false // that was then
+		d.Missing, d.Pending = "", false // that was then, and so were the problems
+		d.Notices = slices.DeleteFunc(d.Notices, func(n sdk.Notice) bool { return n.Kind == sdk.Problem })
 	}
 	switch {
 	case d == nil || d.Cacheable && e.self:
@@ -98,7 +99,7 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	case !c.Offline:
 		return nil
 	default:
-		d.Notices = append(d.Notices, staleNotice)
+		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: staleNotice})
 	}
 	return d
 }
@@ -149,7 +150,7 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 }
 
 // formatVersion changes whenever the meaning of entries does.
-const formatVersion = 4
+const formatVersion = 5
 
 // A kind separates what one program reports everywhere from what may change without it.
 type kind string

@@ -46,8 +46,13 @@ func (c *coder) description(d *sdk.Description) {
 	c.text(&d.Missing)
 	c.bool(&d.Pending)
 	c.text(&d.Memory)
-	list(c, &d.Notices, c.text)
+	list(c, &d.Notices, c.notice)
 	list(c, &d.Tools, c.tool)
+}
+
+func (c *coder) notice(n *sdk.Notice) {
+	c.text((*string)(&n.Kind))
+	c.text(&n.Text)
 }
 
 func (c *coder) tool(t *sdk.Tool) {

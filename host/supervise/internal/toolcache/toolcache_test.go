@@ -19,7 +19,7 @@ import (
 
 // full has everything that a description can hold.
 var full = &sdk.Description{Name: "n", Version: "v", SDK: "s", ConfigSchema: json.RawMessage(" {\"a\" :\n\"<&>\"}"),
-	Notices: []string{"a\u2028b"}, Tools: []sdk.Tool{
+	Notices: []sdk.Notice{{Kind: sdk.Problem, Text: "a\u2028b"}}, Tools: []sdk.Tool{
 		{Name: "a", Description: "d", InputSchema: json.RawMessage(`{ "type": "object", "x": 1.00 }`),
 			OutputSchema: json.RawMessage(`{"<":1}`),
 			Hints:        sdk.Hints{ReadOnly: sdk.No, Idempotent: sdk.Yes}, Timeout: 90*time.Second + time.Nanosecond,
@@ -73,10 +73,21 @@ func TestBrokenEntries(t *testing.T) {
 
 // Everything that a description can hold comes back.
 func TestDescriptionsComeBack(t *testing.T) {
-	for _, d := range []*sdk.Description{full, {}, {Notices: []string{}, Tools: []sdk.Tool{}}} {
+	for _, d := range []*sdk.Description{full, {}, {Notices: []sdk.Notice{}, Tools: []sdk.Tool{}}} {
 		if diff := cmp.Diff(d, decode(encode(d))); diff != "" {
 			t.Errorf("-before +after:\n%s", diff)
 		}
+	}
+}
+
+// Of a list that may have changed only what holds for it is kept: not what was missing when it was reported.
+func TestProblemsAreNotKept(t *testing.T) {
+	c, k := must(Open(filepath.Join(t.TempDir(), "cache"))), Key{Program: os.Args[0], Command: os.Args[:1]}
+	c.Entry(t.Context(), k).Store(t.Context(), &sdk.Description{Dynamic: true, Cacheable: true, Missing: "m", Pending: true,
+		Notices: []sdk.Notice{{Kind: sdk.Problem, Text: "p"}, {Kind: sdk.Remark, Text: "r"}}})
+	want := &sdk.Description{Dynamic: true, Cacheable: true, Notices: sdk.Remarks("r")}
+	if diff := cmp.Diff(want, c.Load(t.Context(), k)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

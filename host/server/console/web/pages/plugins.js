@@ -149,7 +149,7 @@ function makeCard(name, signal, operator) {
         p.retryAt &&
           millis(p.retryAt) > Date.now() &&
           h("p", { class: "hint" }, `The next start is at ${clock(millis(p.retryAt))}.`),
-        p.notices.map((n) => h("p", { class: "notice" }, n)),
+        p.notices.map((n, i) => h("p", { class: p.noticeKinds[i] === "problem" ? "problem" : "notice" }, n)),
       );
       replace(
         figures,
