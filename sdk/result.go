@@ -1,12 +1,12 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A Result is what a call returns to the model.
@@ -134,11 +134,6 @@ func (c Content) MarshalJSON() ([]byte, error) { return mcpcontent.Write(mcpcont
 // Encode returns the JSON of v, for Result.Structured and the like. Unlike json.Marshal it does not escape <, > and &,
 // which models read. It returns nil when v has no JSON form.
 func Encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	out, _ := rawjson.Encode(v, "")
+	return out
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -280,14 +279,11 @@ func auditRows(records []audit.Record) [][]string {
 
 // printRecord prints a record as JSON, on one line unless it is indented.
 func (g *globals) printRecord(r audit.Record, indent string) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(r); err != nil {
+	text, err := rawjson.Encode(r, indent)
+	if err != nil {
 		return err
 	}
-	fmt.Fprint(g.out, escaped(text.String()))
+	fmt.Fprintln(g.out, escaped(string(text)))
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -288,10 +289,11 @@ func (g *globals) printText(value json.RawMessage) error {
 }
 
 func (g *globals) printJSON(v any) error {
-	e := json.NewEncoder(g.out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	text, err := rawjson.Encode(v, "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(g.out, "%s\n", text)
+	}
+	return err
 }
 
 func toolRows(tools []*host.Tool, tokens bool) [][]string {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // This file has what Gemini CLI needs besides the list of tools: a discovery that never fails, since Gemini CLI would
@@ -142,16 +141,7 @@ func (g *globals) printGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 		"denies\n"+
 		"or always asks about stays refused. Remove `--approve %s` from a copy of the script to "+
 		"have such calls refused instead.\n",
-		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
-}
-
-// jsonText writes a readable JSON string.
-func jsonText(s string) string {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always has a JSON form
-	return strings.TrimSpace(out.String())
+		sdk.Encode(shellWords(src.discovery())), sdk.Encode(script), string(bootstrap.ApproveClient))
 }
 
 // shellWords quotes words so that a shell, and the parser of Gemini CLI for its discovery command, reads the same

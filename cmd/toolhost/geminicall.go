@@ -204,11 +204,5 @@ func without(object json.RawMessage, name string) json.RawMessage {
 		return object
 	}
 	delete(members, name)
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(members); err != nil {
-		return object
-	}
-	return bytes.TrimSpace(out.Bytes())
+	return sdk.Encode(members)
 }

@@ -115,10 +115,7 @@ func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, config,
 		}
 	}
 	if format == "json" {
-		e := json.NewEncoder(g.out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err = e.Encode(report)
+		err = g.printJSON(report)
 	} else {
 		err = report.Text(g.out)
 	}

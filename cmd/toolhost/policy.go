@@ -115,12 +115,11 @@ func previewNote(e policy.Effect) string {
 // printDecision prints the decision, and then every rule that was consulted.
 func (g *globals) printDecision(d policy.Decision, note, format string) error {
 	if format == "json" {
-		e := json.NewEncoder(g.out)
-		e.SetEscapeHTML(false)
-		return e.Encode(struct {
+		_, err := fmt.Fprintf(g.out, "%s\n", sdk.Encode(struct {
 			policy.Decision
 			Note string `json:"note,omitempty"`
-		}{d, note})
+		}{d, note}))
+		return err
 	}
 	fmt.Fprintf(g.out, "%s, by %s\n", d.Effect, d.By())
 	for _, line := range []string{d.Reason, note} {

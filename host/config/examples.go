@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/config/internal/when"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // examples checks the examples of a rule: its condition must be true for the calls listed in match, and for none of
@@ -76,7 +77,7 @@ func exampleQuery(arguments any, tools []string) *policy.Query {
 		tool = strings.NewReplacer("*", "x", "?", "x").Replace(tools[0])
 	}
 	plugin, _, _ := strings.Cut(tool, "__")
-	return &policy.Query{Tool: tool, Plugin: plugin, Arguments: encode(arguments), Workdir: "/workspace"}
+	return &policy.Query{Tool: tool, Plugin: plugin, Arguments: sdk.Encode(arguments), Workdir: "/workspace"}
 }
 
 // examples checks that the commands in an attribute get the effect.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A position has the place of a plugin's block, and of each value of its configuration, by JSON pointer.
@@ -76,24 +76,14 @@ func (r *reader) pluginConfig(in *hclfile.Body, plugin string, references map[st
 		return nil
 	case b != nil:
 		t.note("", b.TypeRange)
-		return encode(t.body(b.Body, ""))
+		return sdk.Encode(t.body(b.Body, ""))
 	}
 	v, e := in.Typed("config", hclfile.ObjectKind, func(cty.Value) string { return "write config { … }" })
 	if e == nil {
 		return nil
 	}
 	t.value("", e, v)
-	return encode(jsonOf(v))
-}
-
-func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // cannot happen: everything from jsonOf and tree has a JSON form
-		return nil
-	}
-	return bytes.TrimSpace(b.Bytes())
+	return sdk.Encode(jsonOf(v))
 }
 
 // jsonOf converts a value to types that encoding/json writes exactly.

@@ -12,7 +12,6 @@
 package modelapi
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A Format identifies how an API writes tools, calls and results.
@@ -138,7 +138,7 @@ func Export(f Format, tools []*host.Tool) (json.RawMessage, []error) {
 	if v.list != nil {
 		out = v.list(list)
 	}
-	text, err := encode(out)
+	text, err := rawjson.Encode(out, "")
 	if err != nil {
 		return nil, append(problems, fmt.Errorf("the tools have no JSON form: %w", err))
 	}
@@ -155,25 +155,16 @@ func quoteName(name string) string {
 	return fmt.Sprintf("%.100q", name)
 }
 
-// encode writes JSON without escaping <, > and &, since models read it.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
 // EstimateTokens estimates how many tokens the definition adds to each prompt: a quarter of the bytes of its name,
 // description and input schema as compact JSON, rounded up. Tokenizers differ: for 70 English definitions the sum was
 // 15 to 18 percent above that of OpenAI's o200k_base and cl100k_base, single estimates 3 to 30 percent. For other
 // vendors and languages the error can be larger.
 func EstimateTokens(t *host.Tool) int {
-	definition, err := encode(struct {
+	definition, err := rawjson.Encode(struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
-	}{t.Name, t.Description, t.InputSchema})
+	}{t.Name, t.Description, t.InputSchema}, "")
 	if err != nil { // an invalid schema, which no host lists
 		return 0
 	}

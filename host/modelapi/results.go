@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -41,7 +42,7 @@ func RenderResults(f Format, results []*host.Result) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(out)
+	return rawjson.Encode(out, "")
 }
 
 // requireIDs is for vendors that know results by their call's id only.

@@ -9,6 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // plainText is text with fenced blocks.
@@ -35,11 +36,11 @@ func textTool(t *host.Tool) (any, error) {
 	if err != nil {
 		return nil, badSchema(err)
 	}
-	line, err := encode(struct {
+	line, err := rawjson.Encode(struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters"`
-	}{t.Name, t.Description, schema})
+	}{t.Name, t.Description, schema}, "")
 	return string(line) + "\n", err
 }
 

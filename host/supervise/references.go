@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // References are the values that a configuration refers to by name, such as env.API_KEY, and the text displayed
@@ -90,7 +91,7 @@ func (r References) spellings() (out []spelling) {
 		quoted, _ := json.Marshal(value) // a string can always be encoded
 		inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
 		for _, text := range []string{
-			value, inner(string(quoted)), inner(string(plainJSON(value))), inner(strconv.Quote(value)),
+			value, inner(string(quoted)), inner(string(sdk.Encode(value))), inner(strconv.Quote(value)),
 			url.QueryEscape(value), url.PathEscape(value), strings.Join(strings.Fields(value), " "),
 		} {
 			if len(text) >= minReference {
@@ -189,7 +190,7 @@ func (r References) write(b *strings.Builder, v any, pointer string) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.Write(plainJSON(name))
+			b.Write(sdk.Encode(name))
 			b.WriteByte(':')
 			r.write(b, v[name], pointer+"/"+textutil.EscapePointer(name))
 		}
@@ -204,15 +205,6 @@ func (r References) write(b *strings.Builder, v any, pointer string) {
 		}
 		b.WriteByte(']')
 	default:
-		b.Write(plainJSON(v))
+		b.Write(sdk.Encode(v))
 	}
-}
-
-// plainJSON does not escape HTML.
-func plainJSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // a string, or from JSON
-	return bytes.TrimSpace(b.Bytes())
 }

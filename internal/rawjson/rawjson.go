@@ -1,6 +1,6 @@
 // Package rawjson takes JSON apart without decoding it: what is passed on keeps its bytes, such as the order of
 // members, the digits of numbers and the escapes of strings. Names of members are compared exactly, and each of two
-// members of one name is seen.
+// members of one name is seen. Encode writes JSON for readers of text.
 package rawjson
 
 import (
@@ -11,6 +11,19 @@ import (
 	"fmt"
 	"math/bits"
 )
+
+// Encode returns the JSON of v without the escapes of <, > and & that only HTML needs. It is on one line if indent is
+// empty.
+func Encode(v any, indent string) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
 
 // MaxDepth is how deep a text may be nested where nothing else is said.
 const MaxDepth = 1000

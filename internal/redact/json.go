@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -193,11 +194,8 @@ func withheld(value []byte) []byte {
 }
 
 func quote(text string) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string can always be written
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	out, _ := rawjson.Encode(text, "") // a string can always be written
+	return out
 }
 
 func unquote(text []byte) (out string) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // parseJSON reads JSON with comments and commas behind last items.
@@ -215,11 +217,8 @@ func brief(text string) string {
 
 // quoteJSON writes a string without escapes that only HTML needs.
 func quoteJSON(text string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string can always be written
-	return strings.TrimSuffix(b.String(), "\n")
+	out, _ := rawjson.Encode(text, "") // a string can always be written
+	return string(out)
 }
 
 // writeJSON writes a value over several lines: objects have a line for each member, arrays of scalars are on one line.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/server/console"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A bom is a bill of materials, as https://cyclonedx.org/docs/1.6/json/ says. It has no time and no random number, so
@@ -102,10 +102,11 @@ func printSBOM(w io.Writer, name, version, folder string) error {
 	}
 	slices.SortFunc(b.Components, func(x, y component) int { return strings.Compare(x.Ref, y.Ref) })
 	b.Depends = append([]depends{all}, b.Depends...)
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(b)
+	text, err := rawjson.Encode(b, "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", text)
+	}
+	return err
 }
 
 // programOf describes a program by its checksum and how it was built.
