@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/callback"
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -29,16 +29,14 @@ type registry struct {
 	singleCall bool
 }
 
-var pluginPattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
-
 // newRegistry reuses the listings of unchanged plugins.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, timeout: o.DefaultTimeout, singleCall: o.SingleCall}
 	all := map[string]Plugin{builtIn: searchPlugin{h}}
 	maps.Copy(all, plugins)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !pluginPattern().MatchString(name) {
-			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginPattern())
+		if !toolname.IsPlugin(name) {
+			return nil, fmt.Errorf("host: plugin name %q must match %s", name, toolname.PluginPattern)
 		}
 		if all[name] == nil {
 			return nil, fmt.Errorf("host: plugin %q is nil", name)

@@ -1,13 +1,8 @@
 package sdk
 
-// What names are made of, as errors show it. Each start of a plugin checks names, and would spend more time on
+// What names of tools are made of, as errors show it. Each start of a plugin checks names, and would spend more time on
 // compiling expressions than on all of the checks.
-const (
-	pluginNameRule = `^[a-z][a-z0-9-]{0,31}$`
-	toolNameRule   = `^[A-Za-z0-9][A-Za-z0-9_-]*$`
-)
-
-func isPluginName(name string) bool { return len(name) <= 32 && isFormatName(name) }
+const toolNameRule = `^[A-Za-z0-9][A-Za-z0-9_-]*$`
 
 func isToolName(name string) bool {
 	alphanumeric := func(c byte) bool { return isLower(c) || isDigit(c) || 'A' <= c && c <= 'Z' }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // The checks are those of the expressions that errors show.
@@ -15,7 +17,7 @@ func TestNamesAreThoseOfTheirRules(t *testing.T) {
 		}
 		texts = append(texts, string([]byte{byte(a)}), string([]byte{'a', '1', byte(a), 'z'}))
 	}
-	for rule, is := range map[string]func(string) bool{pluginNameRule: isPluginName, toolNameRule: isToolName,
+	for rule, is := range map[string]func(string) bool{toolname.PluginPattern: toolname.IsPlugin, toolNameRule: isToolName,
 		"^[a-z][a-z0-9-]*$": isFormatName} {
 		expression := regexp.MustCompile(rule)
 		for _, text := range texts {

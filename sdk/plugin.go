@@ -28,6 +28,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A Plugin is a named set of tools. Make one with New, add tools, then Serve it.
@@ -61,8 +63,8 @@ type entry struct {
 // New returns a plugin without tools. The name and version describe it to people; a host calls it by the label in its
 // configuration. New panics unless the name matches ^[a-z][a-z0-9-]{0,31}$, as labels do.
 func New(name, version string) *Plugin {
-	if !isPluginName(name) {
-		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, pluginNameRule,
+	if !toolname.IsPlugin(name) {
+		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, toolname.PluginPattern,
 			strings.ReplaceAll(strings.ToLower(suchAs(name)), "_", "-")))
 	}
 	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}

@@ -33,6 +33,7 @@ import (
 	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A program is one run of toolhost-server.
@@ -463,7 +464,7 @@ func programFolder() string {
 // shippedFolder is the folder of this program if it has plugins, as toolhost's own.
 func shippedFolder() string {
 	dir := programFolder()
-	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
+	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*")); len(found) == 0 || !filepath.IsAbs(dir) {
 		return ""
 	}
 	return dir

@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // adviceFor returns what a person at the command line can do about an error, as lines to print after it; "" if
@@ -53,7 +54,7 @@ func shippedFolder() string {
 		return ""
 	}
 	dir := filepath.Dir(program)
-	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
+	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*")); len(found) == 0 || !filepath.IsAbs(dir) {
 		return ""
 	}
 	return dir
@@ -66,7 +67,7 @@ func shippedAdvice(plugin string) string {
 	if dir == "" || !slices.Contains(config.ShippedPlugins, plugin) {
 		return ""
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-"+plugin+"*")); len(found) == 0 {
+	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+plugin+"*")); len(found) == 0 {
 		return ""
 	}
 	return "\n  " + exampleDirs() + " in the configuration adds the plugins that ship with toolhost."

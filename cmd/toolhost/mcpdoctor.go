@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/programpath"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A serverFinding is the result of looking for the program of an MCP server.
@@ -49,7 +50,7 @@ func examineServer(s supervise.Spec) (serverFinding, bool) {
 		Env     map[string]string
 		URL     string
 	}
-	if len(s.Command) == 0 || fsutil.ProgramName(s.Command[0]) != "toolhost-plugin-mcp" || s.Config == nil ||
+	if len(s.Command) == 0 || fsutil.ProgramName(s.Command[0]) != toolname.ProgramPrefix+"mcp" || s.Config == nil ||
 		json.Unmarshal(s.Config, &c) != nil {
 		return serverFinding{}, false
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/internal/mcpclients"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 type importFlags struct {
@@ -195,7 +196,7 @@ func pluginsIn(configuration []byte) (names []string) {
 // pluginProgram is the program of a plugin of toolhost: the one beside this program, as written in a configuration in
 // dir, otherwise one to be looked up in PATH.
 func pluginProgram(plugin, dir string) string {
-	name := "toolhost-plugin-" + plugin
+	name := toolname.ProgramPrefix + plugin
 	own, err := ownPath()
 	if err != nil {
 		return name

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // reportNoConfiguration says once on standard error that no configuration applies to this folder: in the wrong folder
@@ -62,6 +63,6 @@ func hasInstalledPrograms() bool {
 	if err != nil {
 		return false
 	}
-	found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*"))
+	found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*"))
 	return len(found) > 0
 }

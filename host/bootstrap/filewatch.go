@@ -13,6 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 const (
@@ -171,7 +172,7 @@ func stateOf(path string) string {
 	}
 	entries, _ := os.ReadDir(path)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "toolhost-plugin-") {
+		if strings.HasPrefix(e.Name(), toolname.ProgramPrefix) {
 			state, _ := stamp(filepath.Join(path, e.Name()))
 			all += fmt.Sprintf("%q %s\n", e.Name(), state)
 		}

@@ -15,13 +15,12 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // Plugins that the user has installed are in a folder of their own, under a lock file of that folder: a program that
 // differs from what was installed is not started, and a tool that differs is disabled. Where each came from is its
 // Source in the lock.
-
-const programPrefix = "toolhost-plugin-"
 
 // installedPlugins returns the folder and its lock; "" and nil if they are not used.
 func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, err error) {
@@ -46,7 +45,7 @@ func hasInstalled(o Options) bool {
 	}
 	entries, _ := os.ReadDir(folder)
 	return folder != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), programPrefix)
+		return strings.HasPrefix(e.Name(), toolname.ProgramPrefix)
 	})
 }
 
@@ -136,7 +135,7 @@ func (p *Plugins) PlanInstall(name, file, source, version string) (*Installation
 	if l.Problem != nil {
 		return nil, l.Problem
 	}
-	l.now.Program, l.now.Source, l.now.Version = "./"+programPrefix+name, source, version
+	l.now.Program, l.now.Source, l.now.Version = "./"+toolname.ProgramPrefix+name, source, version
 	l.now.SHA256 = map[string]string{lockfile.Platform(): l.now.SHA256[lockfile.Platform()]}
 	r.Plugins = []*LockedPlugin{l}
 	return &Installation{LockPlan: r, Plugin: l, folder: p.Dir, file: file}, nil
@@ -156,7 +155,9 @@ func (i *Installation) Unchanged() bool {
 }
 
 // Path is where the program goes.
-func (i *Installation) Path() string { return filepath.Join(i.folder, programPrefix+i.Plugin.Name) }
+func (i *Installation) Path() string {
+	return filepath.Join(i.folder, toolname.ProgramPrefix+i.Plugin.Name)
+}
 
 // Install puts the program in the place of an earlier one, and writes the lock. If it fails, both are as before.
 // Running plugins keep the program that they were started from.
@@ -185,9 +186,9 @@ func (i *Installation) Install() error {
 
 // HasInstalled reports whether a plugin is in the folder of OpenPluginFolder, or in its lock.
 func (p *Plugins) HasInstalled(name string) bool {
-	path := filepath.Join(p.Dir, programPrefix+name)
+	path := filepath.Join(p.Dir, toolname.ProgramPrefix+name)
 	_, err := os.Lstat(path)
-	return p.Locked.Plugin(name) != nil || err == nil && filepath.Base(path) == programPrefix+name
+	return p.Locked.Plugin(name) != nil || err == nil && filepath.Base(path) == toolname.ProgramPrefix+name
 }
 
 // Uninstall removes an installed plugin, its lock and what it has kept. Running ones continue.
@@ -195,7 +196,7 @@ func (p *Plugins) Uninstall(name string) error {
 	if !p.HasInstalled(name) {
 		return p.NotInstalled(name)
 	}
-	path := filepath.Join(p.Dir, programPrefix+name)
+	path := filepath.Join(p.Dir, toolname.ProgramPrefix+name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

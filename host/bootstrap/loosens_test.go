@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A person who is asked to trust a file sees each of its settings that lets more happen, or happen without a question.
@@ -177,7 +178,7 @@ func TestTrustShowsInstalledPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"git", "web"} {
-		if err := os.WriteFile(filepath.Join(folder, programPrefix+name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, toolname.ProgramPrefix+name), []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +189,7 @@ func TestTrustShowsInstalledPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := strings.Join(read.TrustRequest(t.Context()).Runs, "\n")
-	want := "plugin git: " + filepath.Join(folder, programPrefix+"git") + ", with GIT_EDITOR in its environment\n" +
+	want := "plugin git: " + filepath.Join(folder, toolname.ProgramPrefix+"git") + ", with GIT_EDITOR in its environment\n" +
 		"installed plugins, under its rules: git, web"
 	if runs != want {
 		t.Errorf("it would run:\n%s\nwant:\n%s", runs, want)

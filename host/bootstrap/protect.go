@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -28,7 +29,7 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
 			!needsConfinement(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
-			if s.InheritEnv == nil && fsutil.ProgramName(fsutil.Resolved(programOf(s))) == "toolhost-plugin-discover" {
+			if s.InheritEnv == nil && fsutil.ProgramName(fsutil.Resolved(programOf(s))) == toolname.ProgramPrefix+"discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
 			}
 		}
@@ -65,7 +66,7 @@ func isOwn(s supervise.Spec, folder string) bool {
 
 // hasShippedName reports whether the program is named like a shipped plugin.
 func hasShippedName(program string) bool {
-	name, ok := strings.CutPrefix(fsutil.ProgramName(program), "toolhost-plugin-")
+	name, ok := strings.CutPrefix(fsutil.ProgramName(program), toolname.ProgramPrefix)
 	return ok && slices.Contains(config.ShippedPlugins, name)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -206,7 +207,7 @@ func TestStateFolders(t *testing.T) {
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, programPrefix+"kept"), []byte("#!/bin/sh\n"), 0o700)
+		err = os.WriteFile(filepath.Join(folder, toolname.ProgramPrefix+"kept"), []byte("#!/bin/sh\n"), 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
@@ -15,7 +16,7 @@ var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "sh
 func mayBeShipped(name string, command []string) bool {
 	if len(command) > 0 {
 		program := fsutil.ProgramName(command[0])
-		if name = strings.TrimPrefix(program, "toolhost-plugin-"); name == program {
+		if name = strings.TrimPrefix(program, toolname.ProgramPrefix); name == program {
 			return false
 		}
 	}

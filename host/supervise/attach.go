@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -37,7 +38,7 @@ func Attached(file string) (Spec, error) {
 	}
 	s := Spec{Name: "plugin", Command: []string{path}, Attach: true, Source: path}
 	a, err := s.attachment()
-	if err == nil && pluginName.MatchString(a.Plugin) {
+	if err == nil && toolname.IsPlugin(a.Plugin) {
 		s.Name = a.Plugin
 	}
 	return s, err

@@ -16,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -106,7 +107,7 @@ func (c *caching) linked(n int) (specs []Spec) {
 	dir := c.t.TempDir()
 	for i := range n {
 		name := fmt.Sprintf("p%d", i)
-		path := filepath.Join(dir, binaryPrefix+name)
+		path := filepath.Join(dir, toolname.ProgramPrefix+name)
 		if err := os.Symlink(must(filepath.Abs(os.Args[0])), path); err != nil {
 			c.t.Fatal(err)
 		}

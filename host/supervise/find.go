@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -38,9 +39,6 @@ type Sources struct {
 	Commands []Discovery
 }
 
-// binaryPrefix begins the names of plugin programs in Sources.Dirs.
-const binaryPrefix = "toolhost-plugin-"
-
 // Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is
 // skipped. A plugin configured by hand takes precedence over a discovered one; of two discovered plugins with the
 // same name the first is kept.
@@ -57,7 +55,7 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 			path, ok := programs[s.Name]
 			if !ok {
 				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders%s", s.Source, s.Name,
-					binaryPrefix, s.Name, otherProgram(s.Name, from.Dirs, programs))
+					toolname.ProgramPrefix, s.Name, otherProgram(s.Name, from.Dirs, programs))
 				continue
 			}
 			s.Command = []string{path}
@@ -102,10 +100,10 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 
 // otherProgram is the advice about a plugin without a program.
 func otherProgram(name string, dirs []string, programs map[string]string) string {
-	near := textutil.Nearest(strings.TrimPrefix(name, binaryPrefix), slices.Sorted(maps.Keys(programs)))
-	switch _, whole := programs[strings.TrimPrefix(name, binaryPrefix)]; {
+	near := textutil.Nearest(strings.TrimPrefix(name, toolname.ProgramPrefix), slices.Sorted(maps.Keys(programs)))
+	switch _, whole := programs[strings.TrimPrefix(name, toolname.ProgramPrefix)]; {
 	case whole:
-		return fmt.Sprintf("; the name of that plugin is %q", strings.TrimPrefix(name, binaryPrefix))
+		return fmt.Sprintf("; the name of that plugin is %q", strings.TrimPrefix(name, toolname.ProgramPrefix))
 	case near != "":
 		return fmt.Sprintf("; did you mean %q?", near)
 	case len(dirs) == 0:
@@ -147,7 +145,7 @@ func (f *finder) programsIn(dirs []string, source string) map[string]string {
 			continue
 		}
 		for _, e := range entries {
-			name, ok := strings.CutPrefix(fsutil.ProgramName(e.Name()), binaryPrefix)
+			name, ok := strings.CutPrefix(fsutil.ProgramName(e.Name()), toolname.ProgramPrefix)
 			if !ok {
 				continue
 			}
@@ -160,8 +158,8 @@ func (f *finder) programsIn(dirs []string, source string) map[string]string {
 				f.problem("%s is skipped: not a program. Fix: remove it, or give it another name", path)
 			case !fsutil.MayRun(info):
 				f.problem("%s is skipped: %s", path, notExecutable(path, info))
-			case !pluginName.MatchString(name):
-				f.problem("%s is skipped: plugin name %q must match %s", path, name, pluginName)
+			case !toolname.IsPlugin(name):
+				f.problem("%s is skipped: plugin name %q must match %s", path, name, toolname.PluginPattern)
 			case out[name] != "":
 				f.problem("plugin %q is defined twice: %s is used, %s is skipped", name, out[name], path)
 			default:

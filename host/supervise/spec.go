@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A Spec is a plugin's configuration. Zero values stand for those of Defaults.
@@ -97,13 +97,11 @@ var Defaults = Spec{
 		BackoffMax: 30 * time.Second},
 }
 
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-
 // Check validates the spec without reading the files that it names; Verify does that.
 func (s Spec) Check() error {
 	switch {
-	case !pluginName.MatchString(s.Name):
-		return fmt.Errorf("plugin name %q must match %s", s.Name, pluginName)
+	case !toolname.IsPlugin(s.Name):
+		return fmt.Errorf("plugin name %q must match %s", s.Name, toolname.PluginPattern)
 	case len(s.Command) == 0 || s.Command[0] == "":
 		return fmt.Errorf("plugin %q has no command; set command, or put toolhost-plugin-NAME into plugin_dirs", s.Name)
 	case slices.ContainsFunc(s.Command, func(a string) bool { return strings.ContainsRune(a, 0) }):

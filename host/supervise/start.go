@@ -35,6 +35,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/schema"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -310,10 +311,10 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	d.Missing = hide(d.Missing)
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
-	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), binaryPrefix)
+	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), toolname.ProgramPrefix)
 	if ours && d.Name != "" && d.Name != file && !g.renamed {
 		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: fmt.Sprintf("its name is %q (sdk.New), but its "+
-			"program is %s%s: users look for its tools under that name", d.Name, binaryPrefix, file)})
+			"program is %s%s: users look for its tools under that name", d.Name, toolname.ProgramPrefix, file)})
 	}
 	if len(d.Tools) == 0 && !d.Dynamic && !noticed {
 		d.Notices = append(d.Notices,

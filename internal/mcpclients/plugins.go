@@ -106,8 +106,6 @@ func (s Server) variables() (out []string) {
 	return out
 }
 
-const maxPluginName = 32
-
 // pluginName makes the name of a server fit: small letters, digits and dashes, at most 32.
 func pluginName(server string) string {
 	var out strings.Builder
@@ -125,8 +123,8 @@ func pluginName(server string) string {
 	case name[0] <= '9':
 		name = "s" + name
 	}
-	if len(name) > maxPluginName {
-		name = strings.TrimRight(name[:maxPluginName-7], "-") + "-" + toolname.Hash(server)
+	if len(name) > toolname.MaxPlugin {
+		name = strings.TrimRight(name[:toolname.MaxPlugin-7], "-") + "-" + toolname.Hash(server)
 	}
 	return name
 }
@@ -146,7 +144,7 @@ func (o *Import) name(s Server) string {
 	base := name
 	for i := 2; o.names[name]; i++ {
 		suffix := fmt.Sprintf("-%d", i)
-		name = strings.TrimRight(base[:min(len(base), maxPluginName-len(suffix))], "-") + suffix
+		name = strings.TrimRight(base[:min(len(base), toolname.MaxPlugin-len(suffix))], "-") + suffix
 	}
 	o.names[name] = true
 	return name

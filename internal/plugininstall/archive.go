@@ -13,6 +13,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // Limits of archives, whose authors are unknown.
@@ -35,13 +37,13 @@ type choice struct {
 // ever used.
 func (c *choice) wants(name string, isDir bool) bool {
 	file := path.Base(strings.ReplaceAll(name, `\`, "/"))
-	if isDir || !strings.HasPrefix(file, prefix) {
+	if isDir || !strings.HasPrefix(file, toolname.ProgramPrefix) {
 		return false
 	}
 	if len(c.all) <= maxListed {
 		c.all = append(c.all, file)
 	}
-	return c.staged.Name == "" || strings.TrimSuffix(strings.TrimPrefix(file, prefix), ".exe") == c.staged.Name
+	return c.staged.Name == "" || strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe") == c.staged.Name
 }
 
 // missing is the error of an archive without the program.
@@ -50,9 +52,9 @@ func (c *choice) missing() error {
 	case len(c.all) == 0:
 		return fmt.Errorf("the archive has no program %sNAME; one that needs files beside it goes into a folder of "+
 			"plugin_dirs "+
-			"instead", prefix)
+			"instead", toolname.ProgramPrefix)
 	case c.staged.Name != "":
-		return fmt.Errorf("the archive has no program %s%s, but %s", prefix, c.staged.Name, c.listed())
+		return fmt.Errorf("the archive has no program %s%s, but %s", toolname.ProgramPrefix, c.staged.Name, c.listed())
 	}
 	return fmt.Errorf("the archive has several programs: %s; choose one with --name", c.listed())
 }

@@ -18,13 +18,11 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
-const (
-	prefix = "toolhost-plugin-"
-	// MaxProgram is the limit, in bytes, of a program.
-	MaxProgram = 512 << 20
-)
+// MaxProgram is the limit, in bytes, of a program.
+const MaxProgram = 512 << 20
 
 // Options say what to stage.
 type Options struct {
@@ -47,17 +45,16 @@ type Staged struct {
 func (s *Staged) Discard() { _ = os.RemoveAll(s.dir) }
 
 var (
-	pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	moduleAt   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	major      = regexp.MustCompile(`^v[0-9]+$`)
+	moduleAt = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	major    = regexp.MustCompile(`^v[0-9]+$`)
 )
 
 const otherFolder = "set XDG_DATA_HOME to another folder"
 
 // Stage copies, unpacks or builds the program. After an error nothing is left.
 func Stage(ctx context.Context, o Options) (s *Staged, err error) {
-	if o.Name != "" && !pluginName.MatchString(o.Name) {
-		return nil, fmt.Errorf("%.40q is not a plugin name: it must match %s", o.Name, pluginName)
+	if o.Name != "" && !toolname.IsPlugin(o.Name) {
+		return nil, fmt.Errorf("%.40q is not a plugin name: it must match %s", o.Name, toolname.PluginPattern)
 	}
 	dir, err := os.MkdirTemp(o.Dir, ".new-")
 	if err != nil {
@@ -120,13 +117,13 @@ func (s *Staged) fromFile(ctx context.Context) error {
 // named takes the plugin's name from that of its program, unless it was given.
 func (s *Staged) named(file string) error {
 	if s.Name == "" {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, prefix), ".exe")
-		if !pluginName.MatchString(name) {
-			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file, pluginName)
+		name := strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe")
+		if !toolname.IsPlugin(name) {
+			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file, toolname.PluginPattern)
 		}
 		s.Name = name
 	}
-	s.Path = filepath.Join(s.dir, prefix+s.Name+fsutil.ProgramEnding())
+	s.Path = filepath.Join(s.dir, toolname.ProgramPrefix+s.Name+fsutil.ProgramEnding())
 	return nil
 }
 

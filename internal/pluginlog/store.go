@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 const (
@@ -26,12 +26,10 @@ const (
 	checkEvery = time.Second
 )
 
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-
 // Path is the file of a plugin's newest lines in a store's folder. The ones before are in a file of this name with .1
 // at the end. It fails for what is no plugin's name.
 func Path(dir, plugin string) (string, error) {
-	if !pluginName.MatchString(plugin) {
+	if !toolname.IsPlugin(plugin) {
 		return "", fmt.Errorf("%.40q is not a plugin name", plugin)
 	}
 	return filepath.Join(dir, plugin+".log"), nil
@@ -41,7 +39,7 @@ func Path(dir, plugin string) (string, error) {
 func Plugins(dir string) (names []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if name, is := strings.CutSuffix(e.Name(), ".log"); is && pluginName.MatchString(name) {
+		if name, is := strings.CutSuffix(e.Name(), ".log"); is && toolname.IsPlugin(name) {
 			names = append(names, name)
 		}
 	}
@@ -116,7 +114,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	out := &handler{h.Handler.WithAttrs(attrs), h.store, h.plugin}
 	for _, a := range attrs {
-		if a.Key == pluginKey && pluginName.MatchString(a.Value.String()) {
+		if a.Key == pluginKey && toolname.IsPlugin(a.Value.String()) {
 			out.plugin = a.Value.String()
 		}
 	}

@@ -96,9 +96,9 @@ func (o Options) check() error {
 			text += fmt.Sprintf("; %s is one", fit)
 		}
 		return errors.New(text)
-	case strings.HasPrefix(o.Name, "toolhost-plugin-"):
+	case strings.HasPrefix(o.Name, toolname.ProgramPrefix):
 		return fmt.Errorf("%s is the name of a program; that of its plugin is %s", o.Name,
-			cmp.Or(toolname.PluginOf(o.Name), "what comes after toolhost-plugin-"))
+			cmp.Or(toolname.PluginOf(o.Name), "what comes after "+toolname.ProgramPrefix))
 	case slices.Contains(o.Taken, o.Name):
 		return fmt.Errorf("%s is the name of a plugin that ships with toolhost; my-%[1]s is not", o.Name)
 	case !slices.Contains(Languages, o.Lang):
@@ -119,7 +119,7 @@ func (o Options) values(dir string) (*strings.Replacer, error) {
 	}
 	return strings.NewReplacer(
 		"@name@", o.Name,
-		"@module@", cmp.Or(o.Module, "example.com/toolhost-plugin-"+o.Name),
+		"@module@", cmp.Or(o.Module, "example.com/"+toolname.ProgramPrefix+o.Name),
 		"@version@", cmp.Or(o.SDK.Version, unreleased),
 		"@replace@", replace,
 		"@latest@", cmp.Or(o.SDK.Version, "latest"),

@@ -4,8 +4,9 @@ package toolname
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A Rule makes names of tools of one plugin.
@@ -23,12 +24,12 @@ func Limit(plugin string) int {
 	return max(31, min(61, 64-len("__")-len(plugin)))
 }
 
-var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var fitting = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Fit makes a tool name of any text, which stays unchanged where it fits. It depends on the text alone, so that no
 // other tool renames it; different texts may give the same name.
 func (r Rule) Fit(original string) string {
-	if len(original) <= r.Max && fitting.MatchString(original) && !strings.Contains(original, "__") {
+	if len(original) <= r.Max && fitting().MatchString(original) && !strings.Contains(original, "__") {
 		return original
 	}
 	name := original

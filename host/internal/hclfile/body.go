@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A Body reads the content of one block, or the top level of a file. Names requested by Expr, Blocks and the typed
@@ -238,12 +239,11 @@ type Naming struct {
 }
 
 var (
-	pluginPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	toolPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 	// PluginNaming is for plugins, profiles and roots.
 	PluginNaming = Naming{
-		pluginPattern.MatchString,
+		toolname.IsPlugin,
 		`a name starts with a letter and has at most 32 characters, which are small letters, digits and "-"`,
 	}
 	// ToolNaming is for a tool's own name, without the plugin.

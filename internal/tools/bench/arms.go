@@ -23,6 +23,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/tools/bench/payload"
 )
 
@@ -193,7 +194,7 @@ func (b *bench) plugin(i int, settings ...string) string {
 // openBridge makes a host of the server of the MCP arm, without rules and record: the official client has neither.
 func (b *bench) openBridge() (*toolhost, error) {
 	return b.openConfig(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
-		filepath.Join(b.bin, "toolhost-plugin-mcp"), os.Args[0], serveArgument))
+		filepath.Join(b.bin, toolname.ProgramPrefix+"mcp"), os.Args[0], serveArgument))
 }
 
 // openWith makes a host of the plugins in these blocks, with ten rules and the record.

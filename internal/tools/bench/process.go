@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/tools/bench/payload"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -353,7 +354,7 @@ func (b *bench) sizes(context.Context) error {
 		return nil
 	}
 	for _, name := range []string{"readfile", "edit", "shell", "discover"} {
-		info, err := os.Stat(filepath.Join(b.bin, "toolhost-plugin-"+name))
+		info, err := os.Stat(filepath.Join(b.bin, toolname.ProgramPrefix+name))
 		if err != nil {
 			return fmt.Errorf("%w; run make build first", err)
 		}
