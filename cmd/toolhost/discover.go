@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +45,8 @@ func newDiscover(g *globals) *cobra.Command {
 		Short: "List the tools of all plugins",
 		Long: "List the tools of all plugins. Plugins are started to list them, unless their program and settings\n" +
 			"are those of an earlier start; scripts, and plugins whose tools may change by themselves, are always\n" +
-			"started. --refresh starts all; --offline starts nothing, and lists what is known from earlier starts.\n" +
+			"started, and tools that come late, such as those of an MCP server that is still starting, are waited\n" +
+			"for, a minute at most. --refresh starts all; --offline starts nothing, and lists what is known from earlier starts.\n" +
 			"A plugin or a plugin source that cannot be used is reported on standard error, and so is what a plugin\n" +
 			"itself needs to find its tools: an MCP server, or a discovery command. The exit code is 4 in these cases\n" +
 			"only; everything else is still listed. Other notices of plugins, such as about tools that they had to\n" +
@@ -130,6 +134,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer g.close(s)
 	tools, problems := listTools(ctx, s, f)
+	if !f.offline && !forGemini && g.awaitTools(ctx, s, f.plugins) { // Gemini CLI shows nothing while it waits
+		tools, problems = listTools(ctx, s, f)
+	}
 	var alone []*host.Tool
 	if f.tokens && !f.searching && !f.deferred { // each listing starts again what does not start
 		alone, _ = deferred(ctx, s, f)
@@ -215,6 +222,32 @@ func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*
 		tools = append(tools, hit.Tool)
 	}
 	return tools, problems
+}
+
+// longestWait is how long discover waits for tools that come late: as long as plugins/mcp lets a server start.
+const longestWait = time.Minute
+
+// awaitTools waits for the tools that plugins expect, such as those of servers that are still starting, and reports
+// whether there were any: what is not there when the command ends would have to start again next time.
+func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance, only []string) bool {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	var waited atomic.Bool
+	var plugins sync.WaitGroup
+	for _, p := range s.Processes() {
+		if len(only) > 0 && !slices.Contains(only, p.Name()) {
+			continue
+		}
+		plugins.Go(func() {
+			_ = p.AwaitTools(ctx, func(string) { // what is missing at the end is listed as a notice
+				if waited.CompareAndSwap(false, true) {
+					fmt.Fprintln(g.err, "waiting for tools that plugins expect, for a minute at most")
+				}
+			})
+		})
+	}
+	plugins.Wait()
+	return waited.Load()
 }
 
 func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) error {
