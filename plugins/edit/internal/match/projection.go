@@ -20,6 +20,7 @@ type projection struct {
 	blockOf     []int // index of the block of each old line
 	edits       []Edit
 	surplus     map[string]int // how often new_string has a line more than old_string; made when needed
+	quoted      []int          // old lines that old_string left out
 	near        int            // the old line that the current hunk starts with
 	trimsBlanks bool           // blanks at the ends of the model's lines are its own
 }
@@ -28,15 +29,16 @@ type projection struct {
 func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) {
 	head, _ := outerSpace(string(r.old.data))
 	p := &projection{t: t, number: number, old: r.old, new: newSource([]byte(withHead(head, r.new)), t.syntax), at: a}
+	p.quoteRepeated()
 	p.adoptForms()
 	p.keepOuterBlanks()
 	if bytes.HasSuffix(p.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
 		n := len(p.new.data)
 		p.new.lines = append(p.new.lines, line{n, n, n})
 	}
-	p.indents = t.indentation(p.old, p.new, a)
-	p.blockOf = make([]int, len(r.old.lines))
-	for i, b := range a.blocks {
+	p.indents = t.indentation(p.old, p.new, p.at)
+	p.blockOf = make([]int, len(p.old.lines))
+	for i, b := range p.at.blocks {
 		for o := b.o0; o < b.o1; o++ {
 			p.blockOf[o] = i
 		}
@@ -57,6 +59,10 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	}
 	for _, h := range p.hunks() {
 		h, refusal := p.widen(h)
+		if i := slices.IndexFunc(p.quoted, func(o int) bool { return o >= h.a && o < h.b }); refusal == nil && i >= 0 {
+			refusal = p.conflict(p.block(p.quoted[i]), "the file has a comment there that old_string does not have, and "+
+				"new_string has it in another place")
+		}
 		if refusal == nil {
 			refusal = p.hunk(h)
 		}
@@ -65,6 +71,60 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 		}
 	}
 	return p.finish()
+}
+
+// quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines beside
+// them: a change must not write them for a second time.
+func (p *projection) quoteRepeated() {
+	more, at := map[string]int{}, map[string]int{} // how often new_string has a line more, and where a comment is first
+	for j := range p.new.lines {
+		key := p.new.key(j)
+		if _, ok := at[key]; !ok && key != "" && p.new.commentOnly(j) {
+			at[key] = j
+		}
+		more[key]++
+	}
+	for o := range p.old.lines {
+		more[p.old.key(o)]--
+	}
+	blankAt := func(j int) bool { return j >= 0 && j < len(p.new.lines) && isBlank(p.new.text(j)) }
+	var data []byte
+	var blocks []block
+	copied, shift := 0, 0
+	quote := func(b block, l []byte) block {
+		start := p.old.lines[b.o0].start
+		data = append(append(append(data, p.old.data[copied:start]...), l...), '\n')
+		copied = start
+		shift++
+		return block{b.o0 + shift - 1, b.o0 + shift, b.f0, b.f1, same}
+	}
+	next := -1 // the line of new_string behind the comment quoted last, while blank lines follow
+	for i, b := range p.at.blocks {
+		inner := b.onlyFile() && b.o0 > 0 && b.o0 < len(p.old.lines)
+		j, ok := at[p.t.key(min(b.f0, len(p.t.lines)-1))]
+		switch {
+		case inner && isBlank(p.t.text(b.f0)) && blankAt(next) && more[""] > 0:
+			more[""]--
+			blocks, next = append(blocks, quote(b, nil)), next+1
+			continue
+		case inner && ok && more[p.new.key(j)] > 0 && p.t.commentOnly(b.f0):
+			more[p.new.key(j)]--
+			if n := len(blocks); blankAt(j-1) && more[""] > 0 && blocks[n-1].onlyFile() && isBlank(p.t.text(blocks[n-1].f0)) {
+				more[""]--
+				blocks[n-1] = quote(p.at.blocks[i-1], nil)
+			}
+			p.quoted = append(p.quoted, b.o0+shift)
+			blocks, next = append(blocks, quote(b, p.new.text(j))), j+1
+			continue
+		}
+		b.o0, b.o1, next = b.o0+shift, b.o1+shift, -1
+		blocks = append(blocks, b)
+	}
+	if shift > 0 {
+		a := *p.at
+		a.blocks = blocks
+		p.old, p.at = newSource(append(data, p.old.data[copied:]...), p.t.syntax), &a
+	}
 }
 
 // adoptForms brings what the model wrote in another form throughout, such as curly quotes or decomposed letters, into

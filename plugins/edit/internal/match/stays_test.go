@@ -1,6 +1,8 @@
 package match
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +62,47 @@ func TestCommentsStayOnTheirLine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Comments that old_string leaves out and new_string has are in the file once. One in other words is refused.
+func TestCommentsOnlyInNew(t *testing.T) {
+	code := []string{"\tfirst := prepare(one)", "\tsecond := collect(first, two)", "\treport(second, three)"}
+	const head, tail = "func run() {\n", "\n\tclose(all)\n}\n"
+	for _, comments := range []string{"\t// explain how it works", "\t// explain how it works\n\t// and why it does",
+		"\n\t// explain how it works", "\t// explain how it works\n"} {
+		join := func(at int, comments string, lines []string) string {
+			lines = slices.Clone(lines)
+			if comments != "" {
+				lines = slices.Insert(lines, at, comments)
+			}
+			return strings.Join(lines, "\n")
+		}
+		for at := range len(code) + 1 {
+			data := head + join(at, comments, code) + tail
+			for i := range code {
+				changed := slices.Clone(code)
+				changed[i] = strings.Replace(code[i], "(", "(more, ", 1)
+				for indent, s := range map[string]*strings.Replacer{"tabs": strings.NewReplacer(),
+					"blanks": strings.NewReplacer("\t", "    ")} {
+					name := fmt.Sprintf("%q before line %d, line %d changes, %s", comments, at, i, indent)
+					c := Change{Old: s.Replace(join(at, "", code)), New: s.Replace(join(at, comments, changed))}
+					want := head + join(at, comments, changed) + tail
+					p, err := NewText("a.go", []byte(data)).Plan(c)
+					if inside := at > 0 && at < len(code); inside && err != nil {
+						t.Errorf("%s: %v", name, err)
+					} else if err == nil && string(p.Apply([]byte(data))) != want {
+						t.Errorf("%s: got\n%s", name, p.Apply([]byte(data)))
+					}
+					c.New = strings.Replace(c.New, "explain how", "describe how", 1)
+					if p, err := NewText("a.go", []byte(data)).Plan(c); err == nil {
+						t.Errorf("%s, in other words: got\n%s", name, p.Apply([]byte(data)))
+					}
+				}
+			}
+		}
+	}
+	refused(t, "a.go", "a(first)\n// Explains it.\nb(second)\nc(third)\n", Change{Old: "a(first)\nb(second)\nc(third)",
+		New: "a(first)\nb(second)\n// Explains it.\nc(third)"})
 }
 
 // A line that is short, but unique, may differ in blanks.

@@ -45,6 +45,16 @@ var newline = []byte("\n")
 func (s *source) text(i int) []byte { return s.data[s.lines[i].start:s.lines[i].end] }
 func (s *source) key(i int) string  { return squeeze(s.text(i)) }
 
+// count is the number of lines that have a key.
+func (s *source) count(key string) (n int) {
+	for i := range s.lines {
+		if s.key(i) == key {
+			n++
+		}
+	}
+	return n
+}
+
 // lineAt is the index of the line that holds the byte at an offset, lineFrom the same when it is line i or a later one.
 func (s *source) lineAt(offset int) int {
 	return max(0, sort.Search(len(s.lines), func(i int) bool { return s.lines[i].start > offset })-1)
