@@ -2,10 +2,12 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A numbering is how a tool that shows files puts line numbers before their lines.
@@ -68,6 +70,7 @@ type numbered struct {
 	numbering
 	number []int    // of each line; 0 for one without a number
 	text   []string // of each line, without its number
+	gutter []string // of each line, what was before its text
 	marked int      // lines that have more than the bare number
 }
 
@@ -89,6 +92,11 @@ func (n numbering) split(s string, strict bool) (out numbered, ok bool) {
 			out.marked++
 		}
 		out.number, out.text = append(out.number, number), append(out.text, text)
+		gutter := ""
+		if marked {
+			gutter = strings.TrimSuffix(strings.TrimSuffix(l, "\r"), text)
+		}
+		out.gutter = append(out.gutter, gutter)
 	}
 	return out, out.marked > 0
 }
@@ -118,6 +126,77 @@ func (n numbered) without(after string) (string, bool) {
 	return strings.Join(out, "\n"), true
 }
 
+// unpad cuts from the lines without a number the blanks that they have where others have one. They are cut when the
+// lines then are as deep as those of old_string or the numbered ones, or one step deeper, and else are not. It is false
+// when both can be, or neither.
+func (t *Text) unpad(n numbered, after, old string) (out numbered, settled bool) {
+	if n.marked == 0 {
+		return n, true
+	}
+	step, _ := commonStep(0, t.source)
+	step = cmp.Or(step, "    ")
+	literal, cut := map[string]bool{}, map[string]bool{}
+	learn := func(l string, known map[string]bool) {
+		ind := leading([]byte(l))
+		known[ind], known[ind+step] = true, true
+	}
+	numbers := strings.Split(old, "\n")
+	for i, l := range n.text {
+		if n.number[i] > 0 {
+			numbers = append(numbers, strings.TrimPrefix(l, after))
+		}
+	}
+	for _, l := range numbers {
+		if !isBlankString(l) {
+			learn(l, literal)
+			learn(l, cut)
+		}
+	}
+	out = n
+	out.text = slices.Clone(n.text)
+	padded, literalFits, cutFits := false, true, true
+	gutter := n.gutter[slices.IndexFunc(n.gutter, func(g string) bool { return g != "" })]
+	for i, l := range n.text {
+		if n.gutter[i] != "" {
+			gutter = n.gutter[i]
+		}
+		if n.number[i] > 0 || isBlankString(l) {
+			continue
+		}
+		rest, ok := behindGutter(l, gutter, after)
+		if !ok {
+			return n, true
+		}
+		padded = true
+		literalFits = literalFits && literal[leading([]byte(l))]
+		cutFits = cutFits && cut[leading([]byte(rest))]
+		learn(l, literal)
+		learn(rest, cut)
+		out.text[i] = rest
+	}
+	switch {
+	case !padded || literalFits && !cutFits:
+		return n, true
+	case cutFits && !literalFits:
+		return out, true
+	}
+	return n, false
+}
+
+// behindGutter cuts off blanks that are as wide as the gutter of another line, or end in the sign of that.
+func behindGutter(l, gutter, after string) (rest string, ok bool) {
+	if sign := lastRune([]byte(gutter)); strings.ContainsRune("\t→|│┃┆┊", sign) {
+		if blank, rest, ok := strings.Cut(l, string(sign)); ok && blank != "" && strings.Trim(blank, " ") == "" {
+			return strings.TrimPrefix(rest, after), true
+		}
+	}
+	width := utf8.RuneCountInString(gutter) + len(after)
+	if len(l) < width || strings.Trim(l[:width], " ") != "" {
+		return l, false
+	}
+	return l[width:], true
+}
+
 // withoutNumbers returns the readings of a change whose old_string has line numbers.
 func (t *Text) withoutNumbers(c Change) (out []*reading) {
 	for _, n := range numberings {
@@ -131,10 +210,11 @@ func (t *Text) withoutNumbers(c Change) (out []*reading) {
 		}
 		for _, after := range n.after {
 			o, ok1 := old.without(after)
-			f, ok2 := fresh.without(after)
+			unpadded, settled := t.unpad(fresh, after, o)
+			f, ok2 := unpadded.without(after)
 			if ok1 && ok2 && !isBlankString(o) {
 				r := newReading("line numbers", o, f, lastPass, t.syntax)
-				r.numbers, r.bareNew = &old, fresh.marked == 0
+				r.numbers, r.bareNew, r.padded = &old, fresh.marked == 0, !settled
 				out = append(out, r)
 			}
 		}
@@ -209,14 +289,18 @@ func (t *Text) settleIndentation(f *finding) *Refusal {
 		return nil
 	}
 	exact := f.ignores&(leadingBlanks|allSpace) == 0
-	if exact && !(r.bareNew && r.shifted()) {
+	if exact && !r.padded && !(r.bareNew && r.shifted()) {
 		return nil
 	}
 	at := f.hits[0].Range
 	doubt := t.conflictAt(at, "old_string has line numbers, and it does not follow from it how far the lines behind them "+
 		"are indented")
 	doubt.Hint = "Give old_string and new_string without line numbers, indented as the file is."
-	if exact {
+	if r.padded {
+		doubt.Message = "new_string has line numbers before some lines, and it does not follow from those how far the other " +
+			"lines are indented."
+	}
+	if exact || r.padded {
 		return doubt
 	}
 	if r.bareNew {
@@ -330,13 +414,14 @@ func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal 
 		if !ok || slices.ContainsFunc(old, n.marks) {
 			continue
 		}
-		text, shared, placed, all := fresh.nearestText(old, at)
+		text, shared, placed, all, settled := t.nearestText(fresh, old, at)
 		list := n.listed && (fresh.first() == 1 || t.listGoesOn(n, at, fresh.first()))
 		sure := toolNumber.MatchString(r.new) || !n.listed && !n.mark.MatchString("1\t")
 		alike := similarity(squeeze([]byte(text)), squeeze(r.old.data))
 		switch {
 		case text == strings.Join(old, "\n"), shared == 0 && !all, list:
 			continue // to number lines is the change, or some of the new lines start with a number
+		case !settled:
 		case shared > 0 && (sure || placed && fresh.first() > 1),
 			shared == 0 && sure && leading([]byte(text)) == leading(r.old.data):
 			return text, true, nil
@@ -361,15 +446,17 @@ func (t *Text) listGoesOn(n numbering, at, number int) bool {
 }
 
 // nearestText removes after the numbers what leaves most lines equal to those of old. It reports how many are, whether
-// their numbers are those of the file, and whether all lines have one.
-func (n numbered) nearestText(old []string, at int) (text string, shared int, placed, all bool) {
+// their numbers are those of the file, whether all lines have one, and whether the indentation of those that have none
+// is settled.
+func (t *Text) nearestText(n numbered, old []string, at int) (text string, shared int, placed, all, settled bool) {
 	shared = -1
 	where := map[string]int{}
 	for o, l := range slices.Backward(old) {
 		where[l] = o + 1
 	}
 	for _, after := range n.after {
-		s, ok := n.without(after)
+		unpadded, clear := t.unpad(n, after, strings.Join(old, "\n"))
+		s, ok := unpadded.without(after)
 		if !ok {
 			continue
 		}
@@ -387,12 +474,12 @@ func (n numbered) nearestText(old []string, at int) (text string, shared int, pl
 			}
 		}
 		if same > shared {
-			text, shared, placed = s, same, here
+			text, shared, placed, settled = s, same, here, clear
 		}
 	}
 	all = true
 	for i, number := range n.number {
 		all = all && (number > 0 || isBlankString(n.text[i]))
 	}
-	return text, max(shared, 0), placed && shared >= 0, all
+	return text, max(shared, 0), placed && shared >= 0, all, settled
 }

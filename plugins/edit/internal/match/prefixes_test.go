@@ -117,6 +117,39 @@ func TestIndentationBehindNumbers(t *testing.T) {
 	}
 }
 
+// Lines of new_string without a number may have the blanks of one. These are cut where only that makes sense, and the
+// edit is refused where it is not clear.
+func TestLinesWithoutTheirNumber(t *testing.T) {
+	const py = "def f(v):\n    if v:\n        x = 1\n    y = 2\n    return x\n"
+	for _, c := range []struct{ name, old, fresh, want string }{
+		{"padded", "4|    y = 2\n5|    return x", "4|    y = 2\n      z = 5\n5|    return x", "    z = 5"},
+		{"padded, in new only", "    y = 2\n    return x", "     4→    y = 2\n           z = 5\n     5→    return x", "    z = 5"},
+		{"not padded", "4|    y = 2\n5|    return x", "4|    y = 2\n    z = 5\n5|    return x", "    z = 5"},
+		{"a blank behind the sign", "  4 |     y = 2\n  5 |     return x",
+			"  4 |     y = 2\n          z = 5\n  5 |     return x", "    z = 5"},
+		{"a colon and a blank", "4:     y = 2\n5:     return x", "4:     y = 2\n       z = 5\n5:     return x", "    z = 5"},
+		{"a tab behind blanks", "     4\t    y = 2\n     5\t    return x",
+			"     4\t    y = 2\n      \t    z = 5\n     5\t    return x", "    z = 5"},
+		{"a step deeper", "4|    y = 2\n5|    return x", "4|    y = 2\n      if y:\n          z = 5\n5|    return x",
+			"    if y:\n        z = 5"},
+		{"neither fits", "4|    y = 2\n5|    return x", "4|    y = 2\n       z = 5\n5|    return x", ""},
+		{"both fit, four wide", "[4]     y = 2\n[5]     return x", "[4]     y = 2\n        z = 5\n[5]     return x", ""},
+		{"both fit, the sign is a part of the text", "  4 |     y = 2\n  5 |     return x",
+			"  4 |     y = 2\n    |     z = 5\n  5 |     return x", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			change := Change{Old: c.old, New: c.fresh}
+			if c.want == "" {
+				if r := refused(t, "a.py", py, change); r.Hint == "" || !strings.Contains(r.Message, "line numbers") {
+					t.Errorf("%v", r)
+				}
+			} else if p, got := planned(t, "a.py", py, change); got != strings.Replace(py, "y = 2\n", "y = 2\n"+c.want+"\n", 1) {
+				t.Errorf("pass %d: %q", p.Pass, got)
+			}
+		})
+	}
+}
+
 // A number that is text is none of a line. What is left when it is taken off is no whole line of the file, or far
 // from there.
 func TestNumbersThatAreKeys(t *testing.T) {

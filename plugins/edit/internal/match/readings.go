@@ -20,6 +20,7 @@ type reading struct {
 	numbers *numbered // what old_string had before its lines, if anything; such a text is of whole lines
 	notes   []string  // warnings for the model
 	bareNew bool      // new_string had no line numbers then
+	padded  bool      // lines of new_string without a number may have the blanks of one
 	unclear bool      // it is not known what new_string means
 
 	lacksWord *bool // cache of Text.lacksWord

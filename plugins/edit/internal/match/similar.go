@@ -28,8 +28,8 @@ func (t *Text) planSimilar(c Change, readings []*reading) (*Plan, *Refusal) {
 		}
 		w := all[0]
 		a := t.alignWindow(r, w)
-		if asOld, _ := t.keptIndentation(r, a); t.renumbered(r, a) || r.bareNew && !asOld {
-			continue // with bareNew: how far new_string is indented does not follow from what is behind the numbers
+		if asOld, _ := t.keptIndentation(r, a); t.renumbered(r, a) || r.padded || r.bareNew && !asOld {
+			continue // with bareNew or padded: how far new_string is indented does not follow from what is behind the numbers
 		}
 		rivals := all[1:]
 		for _, at := range []int{w.first - len(r.index.keys), w.last + 1} { // too close to the best for own votes
