@@ -31,6 +31,9 @@ var numberings = []numbering{
 	{mark: regexp.MustCompile(`^[ \t]*(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*\[(\d+)\]:?(.*)$`), after: []string{"", " "}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*<(\d+)>(.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+) -(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*(?://|#|--) ?(\d+):(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*(\d+)((?: .*)?)$`), after: []string{" ", "  "}, weak: true, listed: true},
 }
 
@@ -40,7 +43,7 @@ var (
 	// toolNumber is a line number that only a tool writes: set in columns, or with a sign of its own after it.
 	toolNumber = regexp.MustCompile(`(?m)^(  +\d+\t|[ \t]*\d+→|[ \t]*\d+ ?[│┃┆┊])`)
 	// mayNumber is the start of a line that may have a number, for a quick look.
-	mayNumber = regexp.MustCompile(`(?m)^[ \t]*(?:\[?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
+	mayNumber = regexp.MustCompile(`(?m)^[ \t]*(?:[[<]?\d|(?://|#|--) ?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
 )
 
 // line takes the number from a line; it is 0 when there is none. Marked lines have more than the bare number.

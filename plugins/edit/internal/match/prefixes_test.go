@@ -10,7 +10,8 @@ import (
 // shownAs are the ways in which tools show a line with its number.
 var shownAs = []string{"%6d\t%s", "%d\t%s", "%6d→%s", "%d:%s", "%d: %s", "%d|%s", "%4d | %s", "%4d │ %s",
 	"main.py:%d:%s", "src/a-b.py:%d: %s", "src/a-b.py-%d-%s", "src/a-b.py:%d-%s",
-	"%d-%s", "L%d:%s", "L%d: %s", "line %d: %s", "[%d] %s", "[%d]%s", "%d. %s", "%d) %s", "%6d  %s"}
+	"%d-%s", "L%d:%s", "L%d: %s", "line %d: %s", "[%d] %s", "[%d]%s", "%d. %s", "%d) %s", "%6d  %s",
+	"<%d> %s", "%d - %s", "// %d: %s", "# %d: %s"}
 
 // numberLines shows lines from a number on. The blanks of empty lines may be trimmed, and the number be left alone.
 func numberLines(form string, from int, lines []string, trim string) string {
@@ -133,7 +134,7 @@ func TestLinesWithoutTheirNumber(t *testing.T) {
 		{"a step deeper", "4|    y = 2\n5|    return x", "4|    y = 2\n      if y:\n          z = 5\n5|    return x",
 			"    if y:\n        z = 5"},
 		{"neither fits", "4|    y = 2\n5|    return x", "4|    y = 2\n       z = 5\n5|    return x", ""},
-		{"both fit, four wide", "[4]     y = 2\n[5]     return x", "[4]     y = 2\n        z = 5\n[5]     return x", ""},
+		{"both fit, four wide", "<4>     y = 2\n<5>     return x", "<4>     y = 2\n        z = 5\n<5>     return x", ""},
 		{"both fit, the sign is a part of the text", "  4 |     y = 2\n  5 |     return x",
 			"  4 |     y = 2\n    |     z = 5\n  5 |     return x", ""},
 	} {
