@@ -261,12 +261,16 @@ func (e edges) commentBeside(f, step int) (comment string, at int) {
 	if step > 0 {
 		edge, outer = closeLine(old, len(old.lines), -1), closeLine(fresh, len(fresh.lines), -1)
 	}
+	pairs := counterparts(old, fresh)
+	kept := func(j int) bool {
+		return pairs[j] >= 0 && likeness(old.key(pairs[j]), fresh.key(j), minEdgeAlike) > 0
+	}
 	near := []int{outer}
-	if j := slices.Index(counterparts(old, fresh), edge); j >= 0 && likeness(old.key(edge), fresh.key(j), 0.5) > 0 {
+	if j := slices.Index(pairs, edge); j >= 0 && kept(j) {
 		near = append(near, closeLine(fresh, j, step))
 	}
 	for _, j := range near {
-		if j < 0 || !fresh.commentOnly(j) {
+		if j < 0 || !fresh.commentOnly(j) || kept(j) {
 			continue
 		}
 		comment = fresh.key(j)

@@ -92,6 +92,8 @@ func TestWhatIsBesideThePlaceIsNotWrittenTwice(t *testing.T) {
 		{"a line twice on purpose", "a.go", "first(a)\nsecond(b)\n", "first(a)\n", "first(a)\nfirst(a)\n"},
 		{"a comment that comes often", "a.cs", "/// <inheritdoc/>\na()\n/// <inheritdoc/>\nb()\n", "b()\n",
 			"c()\n/// <inheritdoc/>\nb()\n"},
+		{"a comment like the one above it", "a.go", "// Runs it once.\n// Runs it twice.\nfirst(a)\n",
+			"// Runs it twice.\nfirst(a)\n", "// Runs it three times.\nfirst(a)\n"},
 		{"another comment", "a.go", "// Runs it.\nfirst(a)\n", "first(a)\n", "// Stops when there is no more.\nfirst(a)\n"},
 		{"brackets", "a.go", "{\n\tx()\n}\n", "{\n\tx()\n", "{\n\tx()\n}\n{\n\ty()\n"},
 		{"a block more", "a.go", "{\n\tx()\n}\n", "\tx()\n", "\tx()\n}\n\n{\n\ty()\n"},
