@@ -73,3 +73,38 @@ func TestNewStringIndentedAsTheFile(t *testing.T) {
 		})
 	}
 }
+
+// Tabs among blanks that nothing in both strings explains are those of a uniform file, where they matter. Else the edit
+// is refused.
+func TestTabsThatMatter(t *testing.T) {
+	const mk, py = "build:\n\tgo build\n\ntest:\n\tgo test\n", "def f():\n    x = 1\n\ndef g():\n    y = 2\n"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"a rule", "Makefile", mk, "test:", "lint:\n    golint\n\ntest:", "lint:\n\tgolint\n\ntest:"},
+		{"the first line of a recipe", "a.mk", mk, "build:", "build:\n        go vet", "build:\n\tgo vet"},
+		{"a conditional", "Makefile", mk, "build:", "ifdef X\n  Y := 1\nendif\nbuild:", "ifdef X\n  Y := 1\nendif\nbuild:"},
+		{"of which width is not clear", "Makefile", mk, "\tgo test\n", "\tgo test\n\nlint:\n     golint\n", ""},
+		{"a first rule", "Makefile", "X = 1\n", "X = 1\n", "X = 1\n\nall:\n    echo\n", ""},
+		{"a recipe that continues", "Makefile", mk, "\tgo test\n", "\tgo test \\\n    -v\n", "\tgo test \\\n\t-v\n"},
+		{"Python", "a.py", py, "def f():", "def f():\n\tz = 2", "def f():\n    z = 2"},
+		{"Python with tabs", "a.py", strings.ReplaceAll(py, "    ", "\t"), "def f():", "def f():\n    z = 2",
+			"def f():\n\tz = 2"},
+		{"a file of both", "a.py", strings.Replace(py, "    y", "\ty", 1), "def f():", "def f():\n\tz = 2", ""},
+		{"a flat file", "a.py", "x = 1\n", "x = 1", "if y:\n\tx = 1", "if y:\n\tx = 1"},
+		{"a string", "a.py", "s = \"\"\"\n    a\n    b\"\"\"\ndef f():\n\tx()\n", "    a\n", "    a\n\tc\n", "    a\n\tc\n"},
+		{"YAML", "a.yaml", "a:\n  b: 1\n", "a:", "a:\n\tc: 2", "a:\n  c: 2"},
+		{"a flat file of YAML", "a.yaml", "a: 1\n", "a: 1", "a:\n\tc: 2", ""},
+		{"a text in YAML", "a.yaml", "a: |\n  x:\n", "  x:\n", "  x:\n  \ty\n", "  x:\n  \ty\n"},
+		{"another language", "a.txt", mk, "test:", "lint:\n    golint\n\ntest:", "lint:\n    golint\n\ntest:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			change := Change{Old: c.old, New: c.fresh}
+			if c.want == "" {
+				if r := refused(t, c.file, c.data, change); r.Kind != Guard || !strings.Contains(r.Message, "indented with") {
+					t.Errorf("%v", r)
+				}
+			} else if p, got := planned(t, c.file, c.data, change); got != strings.Replace(c.data, c.old, c.want, 1) {
+				t.Errorf("pass %d: %q", p.Pass, got)
+			}
+		})
+	}
+}

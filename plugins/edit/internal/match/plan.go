@@ -128,7 +128,7 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if len(p.Edits) == 0 {
 		return nil, t.noEffect(p.Places[0])
 	}
-	return p, nil
+	return p, t.checkTabs(c, p)
 }
 
 // edits are those for one hit.
