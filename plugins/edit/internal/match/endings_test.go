@@ -93,3 +93,24 @@ func checkEndings(t *testing.T, file []endedLine, from, to, what int, noise stri
 		t.Errorf("%q: %q to %q, pass %d:\ngot  %q\nwant %q", data, c.Old, c.New, p.Pass, got, joined(want))
 	}
 }
+
+// The result says so when the file gets a final line break or loses it.
+func TestFinalLineBreak(t *testing.T) {
+	for _, c := range []struct{ data, old, fresh, want string }{
+		{"a\nb", "b", "c\n", "ends with a line break now"},
+		{"a\r\nb", "b", "c\n", "ends with a line break now"},
+		{"a\nb\nc\n", "c\n", "", ""},
+		{"a\nb\n", "\nb\n", "", "no longer ends"},
+		{"a\nb", "b", "c", ""},
+		{"a\nb\n", "b\n", "c", ""},
+		{"a\nb", "a\n", "c\n", ""},
+		{"a\n", "a\n", "", ""},
+	} {
+		p, _ := planned(t, "a.txt", c.data, Change{Old: c.old, New: c.fresh})
+		notes := strings.Join(p.Warnings, " ")
+		said := strings.Contains(notes, "line break now") || strings.Contains(notes, "no longer")
+		if !strings.Contains(notes, c.want) || said != (c.want != "") {
+			t.Errorf("%q, %q to %q: %q", c.data, c.old, c.fresh, notes)
+		}
+	}
+}

@@ -11,8 +11,14 @@ import (
 // changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
 	p, refusal := t.plan(c)
+	if refusal == nil {
+		refusal = t.checkTabs(c, p)
+	}
 	if refusal != nil {
 		return nil, refusal
+	}
+	if note := t.finalBreak(p); note != "" {
+		p.Warnings = append(p.Warnings, note)
 	}
 	return p, nil
 }
@@ -128,7 +134,7 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if len(p.Edits) == 0 {
 		return nil, t.noEffect(p.Places[0])
 	}
-	return p, t.checkTabs(c, p)
+	return p, nil
 }
 
 // edits are those for one hit.

@@ -64,6 +64,26 @@ func (t *Text) warnings(f *finding) (out []string) {
 	return append(out, said+" What you did not change was left unchanged in the file.")
 }
 
+// finalBreak is the warning that the file ends with a line break after the edits and did not before, or the other way
+// round.
+func (t *Text) finalBreak(p *Plan) string {
+	last := p.Edits[len(p.Edits)-1]
+	if last.End < len(t.data) {
+		return ""
+	}
+	end := last.With
+	if len(end) == 0 {
+		end = t.data[:last.Start]
+	}
+	switch had, has := bytes.HasSuffix(t.data, newline), bytes.HasSuffix(end, newline); {
+	case has && !had:
+		return "The file ends with a line break now, which it did not before."
+	case had && !has && len(end) > 0:
+		return "The file no longer ends with a line break."
+	}
+	return ""
+}
+
 // similarWarnings say which lines of old_string differ from the file.
 func (t *Text) similarWarnings(r *reading, w *window) []string {
 	out := []string{"old_string is not in the file literally; the lines most like it were changed. " +

@@ -71,9 +71,8 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	if len(edits) == 0 {
 		return nil, t.noEffect(a.Range)
 	}
-	p := &Plan{Edits: edits, Places: []Range{a.Range}, Pass: similarPass, PassName: passNumbered(similarPass).name,
-		Warnings: t.similarWarnings(r, w)}
-	return p, t.checkTabs(c, p)
+	return &Plan{Edits: edits, Places: []Range{a.Range}, Pass: similarPass, PassName: passNumbered(similarPass).name,
+		Warnings: t.similarWarnings(r, w)}, nil
 }
 
 // hasRival reports that, line by line, another part of the file is as similar to a reading as the place h, or a part
