@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -73,6 +74,8 @@ var serviceRows = []row{
 	{"pgrep", "a f l n o u= U= x c i P= g= t= d= v full list-full list-name newest oldest exact count",
 		spec{operands: texts, max: 1}},
 	{"pidof", "s x", spec{operands: texts}},
+	{"kill", "0 l L", spec{operands: texts, digits: true, check: checkKill}},
+	{"tput cols|lines|colors", "", spec{max: -1}},
 	{"pstree", "a c g h l n p s t T u", spec{operands: texts, max: 1}},
 	{"w", "h s f i o u", spec{operands: texts, max: 1}},
 	{"who", "a b d H l m p q r s t T u all boot heading count", spec{max: -1}},
@@ -82,7 +85,9 @@ var serviceRows = []row{
 	{"lsblk", "a b d f i J l m n o= O p P r t x= all bytes fs json list output= paths noheadings nodeps sort= output-all",
 		spec{operands: texts}},
 	{"lsmem|lspci|lsusb", "v k n t m", spec{max: -1}},
-	{"lsmod|arch|sw_vers", "", spec{max: -1}},
+	{"lsmod|arch|sw_vers|vm_stat", "", spec{max: -1}},
+	{"sysctl", "a n N", spec{operands: texts, check: checkSysctl}},
+	{"nvidia-smi", "L q i= d= list-gpus query id= query-gpu= query-compute-apps= format=", spec{max: -1}},
 	{"lsb_release", "a c d i r s all short", spec{max: -1}},
 	{"findmnt", "a l D J o= t= n all list df json output= types= noheadings", spec{operands: texts}},
 	{"mount", "l", spec{max: -1}},
@@ -109,6 +114,8 @@ var packageRows = []row{
 	{"gem list", "l i local", spec{operands: texts, check: plainOperands}},
 	{"conda list|info|env list", "e n= envs json export name=", spec{operands: texts, check: plainOperands}},
 	{"pyenv version|versions", "bare", spec{max: -1}},
+	{"npm run|run-script", "", spec{max: -1}}, // without a name it lists them
+	{"npm pkg get", "json", spec{operands: texts}},
 	{"npm config get", "g location=", spec{operands: texts, max: 1, check: checkNPMSetting}},
 }
 
@@ -150,8 +157,18 @@ var binaryRows = []row{
 	{"openssl rand", "hex base64", spec{operands: texts, oneDash: true, max: 1, check: checkNumbers}},
 	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
 	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
-	{"node", "p= print=", spec{max: -1, check: checkLiteral}},
-	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color=", spec{operands: paths}},
+	{"node", "p= print= c/ check/", spec{max: -1, check: checkLiteral}},
+	{"bash|sh|dash", "n/", spec{max: -1, check: checkSyntax}},
+	{"php", "l/", spec{max: -1, check: checkSyntax}},
+	{"ruby", "c/", spec{max: -1, check: checkSyntax}},
+	{"shellcheck", "s= e= i= f= S= o= C? W= shell= exclude= include= format= severity= enable= color? wiki-link-count=",
+		spec{operands: paths, globs: anyGlob}},
+	{"bat|batcat", "p P n A l= r= plain number show-all language= line-range= style= color= decorations= paging= wrap= " +
+		"tabs= terminal-width= theme=", spec{operands: paths, check: checkBat}},
+	{"shasum", "a= b t U 0 algorithm= binary text UNIVERSAL", spec{operands: paths}},
+	{"md5", "q r", spec{operands: paths}},
+	{"ar t|tv", "", spec{operands: paths, check: noLists}},
+	{"jar tf|tvf|-tf|-tvf", "", spec{operands: paths, check: noLists}},
 	{"exa|eza", "a d F h l 1 r R T L= s= all long tree level= sort= reverse header git", spec{operands: paths}},
 }
 
@@ -209,6 +226,33 @@ func checkTop(u *invocation) string {
 		return "top may show the variables of processes"
 	}
 	return needs("it waits for keys", "b", "l")(u)
+}
+
+// checkKill accepts the signal 0, which only tells whether a process is there, and the list of signals.
+func checkKill(u *invocation) string {
+	return cmp.Or(needs("it ends processes", "0", "l", "L")(u), checkJobs(u))
+}
+
+var systemSetting = lazy.Regexp(`^[a-z][a-z0-9_.-]*$`)
+
+// checkSysctl accepts names: NAME=value sets.
+func checkSysctl(u *invocation) string {
+	for _, o := range u.operands {
+		if !systemSetting().MatchString(o.Text) {
+			return "it may set " + shorten(o.Text)
+		}
+	}
+	return ""
+}
+
+// checkBat refuses pagers.
+func checkBat(u *invocation) string {
+	for _, g := range u.given {
+		if g.name == "paging" && g.value.Text != "never" {
+			return "it may run a pager"
+		}
+	}
+	return ""
 }
 
 // plainName requires operands and values that name something by letters.
@@ -439,9 +483,17 @@ func checkYq(u *invocation) string {
 var plainExpression = lazy.Regexp(`^(\s|\d{1,15}(\.\d+)?|[-+*/%(),]|'[\w .,:!-]*'|"[\w .,:!-]*"|` +
 	`process\.(version|platform|arch|pid)\b|process\.versions\.\w+)*$`)
 
-// checkLiteral accepts a program of node that is a calculation.
+// checkSyntax accepts an option of syntaxChecks with its file.
+func checkSyntax(u *invocation) string {
+	if !checksSyntax(u.command) {
+		return "it may run the file"
+	}
+	return ""
+}
+
+// checkLiteral accepts a program of node that is a calculation, and node --check.
 func checkLiteral(u *invocation) string {
-	if !literalProgram(u.command) {
+	if !literalProgram(u.command) && !checksSyntax(u.command) {
 		return "it runs a program that is given as text"
 	}
 	return ""

@@ -217,7 +217,10 @@ func plumbing(c *Command) string {
 	if w, ok := wrappers[c.Name]; ok && w.plain && len(c.Args) > 0 {
 		return "what it runs is judged by itself"
 	}
-	if shells[c.Name] && len(c.Args) > 0 && strings.HasPrefix(c.Args[0].Text, "-") && c.Args[0].Text != "--version" {
+	if checksSyntax(c) || printsVersion(c) {
+		return ""
+	}
+	if shells[c.Name] && len(c.Args) > 0 && strings.HasPrefix(c.Args[0].Text, "-") {
 		return "what it runs is judged by itself" // or there would be a doubt
 	}
 	if shells[c.Name] && len(c.Args) == 0 {
@@ -247,7 +250,7 @@ func onlyReads(c *Command, p workdirs) string {
 // versioned are programs that only print their name and version with these options. Programs that search the
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
-var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V",
+var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
 	"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
 	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
 	"php": "--version -v", "deno": "--version", "bun": "--version",
@@ -263,8 +266,10 @@ var versioned = map[string]string{"node": "--version -v", "npm": "--version -v",
 	"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",
 	"shellcheck": "--version", "unzip": "-v", "zip": "-v", "xxd": "--version -v", "dig": "-v"}
 
+// printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
 func printsVersion(c *Command) bool {
-	return len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text)
+	return len(c.Args) == 1 && c.Args[0].Static && versioned[c.Name] != "" && (c.Args[0].Text == "--help" &&
+		c.Name != "mysql" || slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text))
 }
 
 // Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what

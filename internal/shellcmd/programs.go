@@ -245,7 +245,7 @@ var fileRows = []row{
 		"human-readable si separate-dirs summarize threshold= time? exclude= one-file-system",
 		spec{operands: paths, globs: nameGlob}},
 	{"df", "a B= h H i k l P t= T x= all block-size= total human-readable inodes local output? portability print-type " +
-		"type= exclude-type=", spec{operands: paths, globs: anyGlob}},
+		"type= exclude-type=", spec{operands: texts, globs: anyGlob}}, // of a file it only tells where it is
 	{"tree", "a C d D f F g h i I= L= n N p P= q Q r s S t u U v x gitignore noreport dirsfirst filelimit? matchdirs " +
 		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, separate: true}},
 	{"realpath", "e m L P q s z canonicalize-existing canonicalize-missing logical physical quiet no-symlinks zero " +

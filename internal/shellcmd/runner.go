@@ -22,6 +22,7 @@ func (w *walker) shell(at int) {
 	c := w.all.commands[at]
 	text, found, sure := shellText(c.Args)
 	switch {
+	case checksSyntax(&c):
 	case found && !sure:
 		w.severe(at, "an option of "+c.Name+" that is not known to be harmless")
 		w.string(at, text, c.Name+" -c")
@@ -162,7 +163,7 @@ func (w *walker) input(at int) {
 			return
 		}
 	}
-	if len(c.Args) != 1 || c.Args[0].Text != "--version" {
+	if !printsVersion(&c) {
 		w.severe(at, "it runs what it reads")
 	}
 	w.guessHere(at)
@@ -245,6 +246,16 @@ var interpreters = map[string]struct{ text, prints string }{
 	"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
 }
 
+// syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
+// among them: with -c it runs BEGIN blocks.
+var syntaxChecks = map[string]string{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
+	"ruby": "-c"}
+
+func checksSyntax(c *Command) bool {
+	return len(c.Args) == 2 && c.Args[0].Static && slices.Contains(strings.Fields(syntaxChecks[c.Name]), c.Args[0].Text) &&
+		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
+}
+
 // evaluating are builtins that assign, unset or evaluate the variables that some of their words name. What is in
 // brackets after such a name is evaluated, and the substitutions in it run. The letters are the options whose value is
 // a name; with * any word may be one.
@@ -299,7 +310,8 @@ func (w *walker) interpreted(at int) {
 			return
 		}
 	}
-	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) {
+	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) ||
+		printsVersion(&c) || checksSyntax(&c) {
 		return
 	}
 	if names, ok := plainRead(&c); ok {
