@@ -139,7 +139,7 @@ func harm(c *Command, p workdirs) string {
 			return "it writes to a file, and " + why
 		}
 	}
-	if c.otherDirectory() || onlyReads(c, p) == "" {
+	if c.otherDirectory() || len(c.Doubts) == 0 && onlyReads(c, p) == "" {
 		return ""
 	}
 	for _, x := range c.written() {

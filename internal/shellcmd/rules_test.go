@@ -164,6 +164,10 @@ func TestAssessOfWriters(t *testing.T) {
 			"tar -czf %s f", "tar --create --file=%s f", "tar xf f -C %s", "tar -x -f f --directory=%s", "unzip f -d %s",
 			"zip -r %s f", "split f %s", "sort f -o %s", "curl -so %s http://a", "wget -O %s http://a", "gcc a.c -o %s",
 			"go build -o %s .", "git clone http://a %s", "git -C . init %s", "git worktree add %s", "env cp f %s",
+			"git diff --output=%s", "git log --outp %s", "uniq -f 1 f %s", "xxd -r f %s", "openssl rand -out %s 5",
+			"ssh-keygen -t ed25519 -f %s", "gpg -o %s f", "less -o %s f", "tree -o %s", "base64 -o %s f", "yq -i .a=1 %s",
+			"go test -coverprofile %s .", "gofmt -w %s", "strip -o %s f", "objcopy -S f %s", "ffmpeg -i f %s",
+			"docker cp web:/f %s", "find . -fprintf %s x",
 			"bash -c 'cp f %s'", "true && cp f %s", "cat f > %s"} {
 			if strings.Contains(text, "=%s") && to[0] == '~' || strings.Contains(text, "'") && strings.Contains(to, `"`) ||
 				strings.HasSuffix(text, "> %s") && strings.Contains(to, "*") {
@@ -172,7 +176,7 @@ func TestAssessOfWriters(t *testing.T) {
 			writers = append(writers, strings.ReplaceAll(text, "%s", to))
 		}
 	}
-	writers = append(writers, "cd .. && touch x", "cd / && cp x y", "tar xPf f", "tar --extract --absolute-names -f f",
+	writers = append(writers, "cd .. && touch x", "cd / && cp x y", "7z x f -o/usr/x", "tar xPf f", "tar --extract --absolute-names -f f",
 		"export PATH=/x", "export PATH=$PWD/bin:$PATH", "PATH=/x", "PATH=/x ls", "export LD_PRELOAD=./x.so",
 		"LD_PRELOAD=./x.so ls", "env LD_PRELOAD=./x.so ls", "declare -x LD_LIBRARY_PATH=x", "export PYTHONPATH=/x",
 		"export A=1 NODE_PATH=x", "export DYLD_INSERT_LIBRARIES=x", "BASH_ENV=x bash -c ls", "setx PATH x",
@@ -181,6 +185,8 @@ func TestAssessOfWriters(t *testing.T) {
 		"ln -s ../f", "install ../f sub/", "touch f", "mkdir -p a/b", "tee f", "sed -i s/a/b/ f", "sed -i /x/d f", "sed -i -e /x/d f",
 		"sed s/a/b/ ../f", "chmod 755 f", "tar xf ../f", "tar cf f ../g", "tar czf f -C / etc", "tar xf f -C sub",
 		"unzip ../f -d sub", "curl -o f http://a/../b", "wget -O f http://a", "gcc -I/usr/include a.c -o a",
+		"git diff --output=f", "uniq ../f g", "uniq ../f", "xxd ../f", "openssl rand -out f 5", "less -N ../f", "yq -i .a=1 f",
+		"gofmt -w .", "docker cp f web:/f", "docker cp ../f web:/f", "git log --output-indicator-new=/x", "find .. -fprint f",
 		"go build -o bin/a .", "git clone http://a sub", "git clone http://a/b", "split -b 1M ../f", "sort /x -o f",
 		"export FOO=/x", "PYTHONPATH=src pytest", "export PATH", "docker exec web touch /x",
 		"cp f "+workspace+"/g", "cp \"$PWD/f\" \"$PWD/g\"", "git commit -m 'touch /x'")

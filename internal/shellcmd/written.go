@@ -45,6 +45,16 @@ var outputs = []output{
 	{"git init", "all", "--separate-git-dir", "-b --initial-branch --template"},
 	{"git worktree add", "first", "", "-b -B --reason"},
 	{"git archive", "", "-o --output", ""}, {"git format-patch", "", "-o --output-directory", ""},
+	{"git diff", "", "--output", ""}, {"git log", "", "--output", ""}, {"git show", "", "--output", ""},
+	{"uniq", "last", "", "-f -s -w --skip-fields --skip-chars --check-chars"},
+	{"xxd", "last", "", "-c -cols -g -groupsize -l -len -n -name -o -s -seek -R"},
+	{"openssl", "", "-out -keyout -writerand", ""}, {"ssh-keygen", "", "-f", ""}, {"gpg", "", "-o --output", ""},
+	{"less", "", "-o -O --log-file --LOG-FILE", ""}, {"tree", "", "-o", ""}, {"sdiff", "", "-o --output", ""},
+	{"base64", "", "-o --output", ""}, {"pandoc", "", "-o --output", ""}, {"yq -i", "rest", "", ""},
+	{"go test", "", "-coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -o", ""},
+	{"gofmt -w", "all", "", "-r"}, {"strip", "all", "-o", ""}, {"objcopy", "last", "", ""},
+	{"ffmpeg", "last", "", ""}, {"convert", "last", "", ""}, {"magick", "last", "", ""},
+	{"docker cp", "last", "", ""}, {"kubectl cp", "last", "", ""}, {"7z x", "", "-o", ""}, {"7z e", "", "-o", ""},
 }
 
 // written returns the words of a command that name what it writes to.
