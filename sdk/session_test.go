@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,5 +198,23 @@ func TestAllocationsInASession(t *testing.T) {
 	})
 	if n > 26 {
 		t.Errorf("%v allocations a call", n)
+	}
+}
+
+// A result may have as many parts in a session as in a call of its own.
+func TestSessionWithManyParts(t *testing.T) {
+	c := sessions(t, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return &sdk.Result{Content: slices.Repeat([]sdk.Content{{Type: "x", Raw: json.RawMessage(`{"type":"x"}`)}}, len(r.Arguments)*1000)}, nil
+	}))
+	for arguments, want := range map[string]string{`{  }`: "", `{   }`: "E_RESULT_TOO_LARGE"} {
+		result, err := c.Call(t.Context(), &sdk.Request{CallID: arguments, Tool: "x", Arguments: json.RawMessage(arguments)})
+		switch {
+		case err != nil:
+			t.Fatalf("%d thousand parts: %v", len(arguments), err)
+		case want == "" && (result.Error != nil || len(result.Content) != 4000):
+			t.Errorf("%d parts, %v", len(result.Content), result.Error)
+		case want != "" && (result.Error == nil || string(result.Error.Code) != want):
+			t.Errorf("%+v", result.Error)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func elements(data []byte, v any) (n, most int) {
 	case *pluginv1.CallEvent:
 		return count(data, fieldEnd, fieldParts), maxParts
 	case *pluginv1.SessionEvent:
-		return count(data, fieldEvents) + count(data, fieldEvents, fieldEnd, fieldParts), maxParts
+		return max(count(data, fieldEvents), count(data, fieldEvents, fieldEnd, fieldParts)), maxParts
 	case *pluginv1.PreviewResponse:
 		return count(data, fieldParts), maxParts
 	case *pluginv1.DescribeResponse:
