@@ -21,8 +21,9 @@ func outputSchema(t *Tool, out reflect.Type) (json.RawMessage, error) {
 		return t.OutputSchema, nil
 	}
 	subject := "tool " + strconv.Quote(t.Name) + ": the result"
+	known := (&inferrer{of: ofOutput}).known(pointed(out))
 	if kind := pointed(out).Kind(); out == rawType || pointed(out) == resultType.Elem() ||
-		kind != reflect.Struct && kind != reflect.Map {
+		kind != reflect.Struct && kind != reflect.Map || known != nil && known.is("string") {
 		return nil, fmt.Errorf("%s: %v is not an object in JSON; return a struct with it as a field, or *sdk.Result, such "+
 			"as "+
 			"sdk.Text of a text", subject, out)

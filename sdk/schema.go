@@ -75,11 +75,16 @@ func (i *inferrer) root(t reflect.Type) (*schema, error) {
 	isMap := i.of == ofOutput && t.Kind() == reflect.Map
 	switch {
 	case isMap:
+	case t.Kind() == reflect.Pointer && pointed(t).Kind() == reflect.Struct:
+		return nil, fmt.Errorf("%v is a pointer; use %v", t, pointed(t))
 	case t.Kind() != reflect.Struct:
 		return nil, fmt.Errorf("%v is not a struct; only structs have named fields. Make it a field of one", t)
 	case t.NumField() > 0 && i.known(t) == nil && !anyExported(t):
 		return nil, fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields "+
 			"with capitals", t)
+	case i.of == ofInput && i.known(t) != nil:
+		return nil, fmt.Errorf("%v decodes itself, perhaps by a method of a type that it embeds, so its fields are not known; "+
+			"make it a field of a struct, or bring an InputSchema", t)
 	}
 	s := i.schemaOf(t)
 	if ref := s.get("$ref"); ref != nil {
@@ -128,7 +133,7 @@ func (i *inferrer) schemaOf(t reflect.Type) *schema {
 	if n := i.definition(t); n >= 0 {
 		return refTo(i.defs[n].name)
 	}
-	if slices.Contains(i.open, t) {
+	if t.Name() != "" && slices.Contains(i.open, t) { // a type contains itself only through one with a name
 		i.defs = append(i.defs, definition{of: t, name: i.nameFor(t)})
 		return refTo(i.defs[len(i.defs)-1].name)
 	}

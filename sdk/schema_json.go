@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -144,7 +145,7 @@ func (i *inferrer) nameFor(t reflect.Type) string {
 		}
 	}
 	base := b.String()
-	base = base[:min(len(base), 50)]
+	base = cmp.Or(base[:min(len(base), 50)], "type") // of a name without ASCII letters
 	name := base
 	for n := 2; slices.ContainsFunc(i.defs, func(d definition) bool { return d.name == name }); n++ {
 		name = base + strconv.Itoa(n)

@@ -277,7 +277,7 @@ type (
 func TestInferSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
 		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields. Make it a field of one`},
-		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields. Make it a field of one`},
+		"a pointer": {infer[*point](), `tool "t": *sdk.point is a pointer; use sdk.point`},
 		"a channel, deep inside": {infer[wrapper](),
 			`tool "t": sdk.wrapper.Inner.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
 		"a func": {infer[struct{ F func() }](),

@@ -34,6 +34,9 @@ type (
 	Other  struct {
 		Only int `json:"only"`
 	}
+	树 struct {
+		Up *树 `json:"up"`
+	}
 )
 
 func (circle) area() float64  { return 0 }
@@ -65,6 +68,14 @@ func TestRecursiveTypes(t *testing.T) {
 			F forest `json:"f"`
 		}](), `{"type":"object","properties":{"f":{"$ref":"#/$defs/forest"}},"required":["f"],` + closed +
 			`,"$defs":{"forest":{"type":"object","additionalProperties":{"$ref":"#/$defs/forest"}}}}`},
+		"a list of the type, first": {infer[struct {
+			F []tree `json:"f"`
+		}](), `{"type":"object","properties":{"f":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["f"],` +
+			closed + `,"$defs":{"tree":` + inner + `}}}`},
+		"a name without ASCII letters": {infer[struct {
+			F *树 `json:"f"`
+		}](), `{"type":"object","properties":{"f":{"$ref":"#/$defs/type"}},` + closed +
+			`,"$defs":{"type":{"type":"object","properties":{"up":{"$ref":"#/$defs/type"}},` + closed + `}}}`},
 		"a generic type": {infer[struct {
 			F []chain[pair[int, color]] `json:"f"`
 		}](), `{"type":"object","properties":{"f":{"type":"array","items":{"$ref":"#/$defs/chain_pair_int_color"}}},` +

@@ -39,6 +39,14 @@ func TestAddToolPanics(t *testing.T) {
 					return nil, nil
 				})
 		},
+		`sdk: tool "x": *sdk_test.none is a pointer; use sdk_test.none`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"},
+				func(context.Context, *sdk.Request, *none) (*sdk.Result, error) { return nil, nil })
+		},
+		`sdk: tool "x": sdk_test.timed decodes itself, perhaps by a method of a type that it embeds`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"},
+				func(context.Context, *sdk.Request, timed) (*sdk.Result, error) { return nil, nil })
+		},
 		`sdk: the configuration: int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
 			sdk.Configure(p, func(context.Context, *sdk.Request, int) error { return nil })
 		},
@@ -74,6 +82,12 @@ func TestAddToolPanics(t *testing.T) {
 			add(sdk.New("p", "1.0.0"))
 		})
 	}
+}
+
+// A timed has the methods of time.Time, which take the place of its fields in JSON.
+type timed struct {
+	time.Time
+	Name string `json:"name"`
 }
 
 func names(t *testing.T, c *sdktest.Plugin) (out []string) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -114,6 +115,7 @@ func TestResultTypesThatAreNoObjects(t *testing.T) {
 		"anything":          {func() { typed[any](nil, nil) }, `the result: interface {} ` + noObject},
 		"raw JSON":          {func() { typed(json.RawMessage(`{}`), nil) }, `the result: json.RawMessage ` + noObject},
 		"a result by value": {func() { typed(sdk.Result{}, nil) }, `the result: sdk.Result ` + noObject},
+		"a time":            {func() { typed(time.Time{}, nil) }, `the result: time.Time ` + noObject},
 		"an error inside": {func() { typed(struct{ Err error }{}, nil) },
 			`sdk: tool "x": the result: Err: error has no JSON form that says anything; use its text`},
 	} {
