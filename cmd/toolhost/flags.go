@@ -127,7 +127,7 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 
 // silence prevents a completion from writing into the command line.
 func (g *globals) silence() {
-	g.terminal = terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}
+	g.terminal = &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}
 }
 
 // complete makes the shell complete a flag's values.

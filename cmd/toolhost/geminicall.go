@@ -79,7 +79,7 @@ func (h *stderrBuffer) writeTo(w io.Writer) {
 }
 
 func newToolCall(t *terminal) *cobra.Command {
-	g := &globals{terminal: *t}
+	g := &globals{terminal: t}
 	var profile, approve, session string
 	cmd := &cobra.Command{
 		Use:   callProgram + " TOOL",
@@ -108,7 +108,7 @@ func newToolCall(t *terminal) *cobra.Command {
 			return g.toolCall(cmd.Context(), args[0], o, session)
 		},
 	}
-	g.flags(cmd, t)
+	g.flags(cmd)
 	cmd.SetFlagErrorFunc(flagMistake)
 	g.profileFlag(cmd, &profile)
 	clientApproveFlag(cmd, &approve)

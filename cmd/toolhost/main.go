@@ -51,31 +51,27 @@ func (t *terminal) printError(err error) {
 
 // globals are the flags that every sub-command takes.
 type globals struct {
-	terminal
+	*terminal
 	config, workdir     string
 	logLevel, logFormat string
 	checkTrust          bool
 	standalone, verbose bool
-	late                *error // of a help text, for which cobra has no errors
-	saidNoConfiguration bool   // see reportNoConfiguration
+	saidNoConfiguration bool // see reportNoConfiguration
 }
 
 func newRoot(t *terminal) *cobra.Command {
-	g := &globals{late: t.late}
+	g := &globals{terminal: t}
 	root := &cobra.Command{
 		Use:   "toolhost",
 		Short: "Run an agent's tools as supervised plugin processes",
 		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked,\n" +
 			"called, supervised and stopped by one host, which always returns data that a model can act on.",
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
-		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			g.terminal = *t
-			return g.check()
-		},
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return g.check() },
 	}
-	g.flags(root, t)
+	g.flags(root)
 	root.Version = version // the flag is cobra's, without its -v
 	root.Flags().Bool("version", false, "print the version")
 	root.SetVersionTemplate(versionLine())
@@ -89,15 +85,15 @@ func newRoot(t *terminal) *cobra.Command {
 	return root
 }
 
-// flags are those of every sub-command. The colours are t's, which prints errors of commands that were never run.
-func (g *globals) flags(root *cobra.Command, t *terminal) {
+// flags are those of every sub-command.
+func (g *globals) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only if it is trusted (toolhost trust)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
 	f.BoolVar(&g.standalone, "standalone", false, "do not use a running host (toolhost serve)")
 	f.BoolVar(&g.verbose, "verbose", false, "report which host is used, and why")
-	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
+	f.BoolVar(&g.noColor, "no-color", false, "no colours, also on a terminal")
 	g.logLevel, g.logFormat = "error", "text"
 	choose(root, &g.logLevel, "log-level", "%s; the log goes to standard error", "debug", "info", "warn", "error")
 	choose(root, &g.logFormat, "log-format", "%s", "text", "json")

@@ -32,7 +32,7 @@ func TestIdentitiesAreReloaded(t *testing.T) {
 		return fmt.Sprintf("identity %q {\n  token = env.%s_TOKEN\n  profile = %q\n}\n", name, strings.ToUpper(name), profile)
 	}
 	said := &shared{}
-	g.terminal = terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: said}
+	g.terminal = &terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: said}
 	configure(identity("ann", "all"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -31,7 +31,7 @@ func newProject(t *testing.T, choose func(*bootstrap.Options)) *project {
 	t.Helper()
 	dir := t.TempDir()
 	p := &project{t: t, dir: dir, plugin: newVersioned(t, dir, "tell")}
-	p.g = &globals{terminal: terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: io.Discard},
+	p.g = &globals{terminal: &terminal{in: strings.NewReader(""), out: &stdoutWriter{w: io.Discard}, err: io.Discard},
 		config: filepath.Join(dir, "config.hcl"), workdir: dir}
 	p.configure("profile \"a\" {\n  tools = [\"*\"]\n}\n")
 	o := p.g.options()
@@ -248,7 +248,7 @@ func TestReloadSessionKeepsPluginsOfAFailedSource(t *testing.T) {
 // A file that was found here, trusted, and then changed is not used until it is trusted again.
 func TestReloadSessionAsksForTrust(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	g, dir := &globals{terminal: terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}, t.TempDir()
+	g, dir := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}, t.TempDir()
 	t.Chdir(dir)
 	v := newVersioned(t, dir, "tell")
 	write := func(more string) {

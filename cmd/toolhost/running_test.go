@@ -150,7 +150,7 @@ func TestHostThatIsLost(t *testing.T) {
 	if _, err := r.getInfo(t.Context(), place, time.Minute); !errors.Is(err, errLost) {
 		t.Errorf("it is asked what it serves: %v", err)
 	}
-	g := &globals{terminal: terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
+	g := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
 	for _, args := range [][]string{{"test__a"}, {"test__a", "x=1"}} {
 		if err := g.callOn(t.Context(), r, args, nil, 0, nil, callFlags{}, false); !errors.Is(err, errNoHost) {
 			t.Errorf("%q: %v", args, err)
@@ -178,7 +178,7 @@ func TestUnitOfAFolderWithALineBreak(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, manager := range []string{"systemd", "launchd"} {
 		var out strings.Builder
-		g := &globals{terminal: terminal{out: &stdoutWriter{w: &out}}, workdir: "a\nExecStop=b"}
+		g := &globals{terminal: &terminal{out: &stdoutWriter{w: &out}}, workdir: "a\nExecStop=b"}
 		if err := g.printUnit(manager, "", "server", nil); !strings.Contains(fmt.Sprint(err), "a control character") {
 			t.Errorf("%s: %v", manager, err)
 		}

@@ -25,8 +25,8 @@ type terminal struct {
 	out     *stdoutWriter
 	err     io.Writer
 	noColor bool
-	late    *error                     // see globals
-	hidden  *atomic.Pointer[concealed] // the values by reference of the loaded configuration; shared by all copies
+	late    *error                     // of a help text, for which cobra has no errors
+	hidden  *atomic.Pointer[concealed] // the values by reference of the loaded configuration
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
