@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -83,11 +82,11 @@ type pluginStatus struct {
 }
 
 // usage has two cells of the table.
-func (p pluginStatus) usage() string {
+func (p pluginStatus) usage() []string {
 	if p.Memory == 0 {
-		return "-\t-"
+		return []string{"-", "-"}
 	}
-	return fmt.Sprintf("%.1f MiB\t%.2f s", float64(p.Memory)/(1<<20), p.CPU)
+	return []string{fmt.Sprintf("%.1f MiB", float64(p.Memory)/(1<<20)), fmt.Sprintf("%.2f s", p.CPU)}
 }
 
 func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
@@ -109,29 +108,28 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	usage := g.verbose && slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Memory > 0 })
-	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+
-		column(usage, "MEMORY\tCPU")+column(locks, "LOCK")+"LAST ERROR")
+	row := func(cells, used []string, lock, last string) []string {
+		if usage {
+			cells = append(cells, used...)
+		}
+		if locks {
+			cells = append(cells, lock)
+		}
+		return append(cells, last)
+	}
+	rows := [][]string{row([]string{"PLUGIN", "STATE", "PID", "GENERATION", "RESTARTS", "TOOLS", "VERSION", "SANDBOX",
+		"CONTAINMENT"}, []string{"MEMORY", "CPU"}, "LOCK", "LAST ERROR")}
 	for _, p := range all {
 		state, tools := string(p.State), fmt.Sprint(p.Tools)
 		if p.State == supervise.Known { // it may have tools that are not known yet
 			state, tools = "not started", number(p.Tools)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s%s%s\n",
-			p.Name, state, number(p.PID), p.Generation, p.Restarts, tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"),
-			column(usage, p.usage()),
-			column(locks, cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
+		rows = append(rows, row([]string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts), tools,
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-")}, p.usage(),
+			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")))
 	}
-	return w.Flush()
-}
-
-// column is a cell of an optional column.
-func column(there bool, cell string) string {
-	if !there {
-		return ""
-	}
-	return cell + "\t"
+	writeTable(g.out, rows, widest)
+	return nil
 }
 
 // printNotices prints a line for each notice.
