@@ -42,7 +42,7 @@ func newPluginCheck(g *globals) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command = args
-			if !isPath(args[0]) {
+			if !fsutil.HasFolder(args[0]) {
 				o.Command[0] = "./" + args[0]
 			}
 			return g.checkPlugin(cmd, o, config, format, junit)

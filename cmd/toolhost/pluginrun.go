@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
@@ -58,7 +59,7 @@ func newPluginRun(g *globals) *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.name != "" && !toolname.IsPlugin(f.name) {
 				return fmt.Errorf("--name %.40q is not a plugin name: %s", f.name, toolname.PluginRule)
-			} else if f.name != "" && (f.attach != "" || len(args) > 0 && !isPath(args[0])) {
+			} else if f.name != "" && (f.attach != "" || len(args) > 0 && !fsutil.HasFolder(args[0])) {
 				return errors.New("--name goes with a program, by its path; other plugins have their names")
 			}
 			if f.attach != "" && len(args) > 0 {
@@ -97,15 +98,12 @@ func runArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case before != 1:
 		return errors.New("name one plugin: toolhost plugin run BIN|NAME; its own arguments come after --")
-	case len(args) > 1 && !isPath(args[0]):
+	case len(args) > 1 && !fsutil.HasFolder(args[0]):
 		return fmt.Errorf("the arguments of plugin %q stand in the configuration; those after -- are for a program, such "+
 			"as ./%s", args[0], args[0])
 	}
 	return nil
 }
-
-// isPath reports whether a word is the path of a program rather than the name of a plugin.
-func isPath(word string) bool { return strings.ContainsRune(filepath.ToSlash(word), '/') }
 
 // A pluginRun is one plugin under trial.
 type pluginRun struct {
@@ -231,7 +229,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 		return bootstrap.OpenProgram(ctx, spec, o)
 	}
 	r.name = args[0]
-	if !isPath(args[0]) {
+	if !fsutil.HasFolder(args[0]) {
 		o.Plugins = args[:1]
 		s, err := r.g.open(ctx, o)
 		return s, orFile(args[0], err)

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Reloaded is the result of a reload.
@@ -245,7 +245,7 @@ func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 		return path
 	}
 	program := spec.Command[0]
-	if strings.ContainsRune(filepath.ToSlash(program), '/') {
+	if fsutil.HasFolder(program) {
 		return append([]watchedFile{{absolute(program), !spec.Attach}}, siblings(absolute(program))...)
 	}
 	var files []watchedFile

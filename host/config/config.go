@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -358,7 +357,7 @@ func (r *reader) resolvePath(in *hclfile.Body, name string) string {
 
 // program makes a path to a program absolute; a bare name stays, for a lookup in PATH.
 func (r *reader) program(name string) string {
-	if strings.ContainsRune(filepath.ToSlash(name), '/') {
+	if fsutil.HasFolder(name) {
 		return r.absolute(name)
 	}
 	return name

@@ -68,15 +68,13 @@ func (c command) whyNot(err error, workdir string) string {
 		return err.Error()
 	}
 	text := fmt.Sprintf("%s cannot be run: %s", e.Path, e.Reason)
-	if errors.Is(err, fs.ErrNotExist) && !hasPath(c.program) {
+	if errors.Is(err, fs.ErrNotExist) && !fsutil.HasFolder(c.program) {
 		if _, err := os.Stat(filepath.Join(workdir, c.program)); err == nil {
 			text += "; for the file of that name in the work folder write ./" + c.program
 		}
 	}
 	return text
 }
-
-func hasPath(program string) bool { return strings.ContainsRune(filepath.ToSlash(program), '/') }
 
 // readCommand reads a command from the configuration; a missing one has no words. A program with a path is relative to
 // workdir.
@@ -92,7 +90,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 		return command{}, invalidConfig("%s = %.200s: %v", key, raw, err)
 	}
 	c := command{words: words, program: words[0]}
-	if hasPath(c.program) && !filepath.IsAbs(c.program) {
+	if fsutil.HasFolder(c.program) && !filepath.IsAbs(c.program) {
 		c.program = filepath.Join(workdir, c.program)
 	}
 	return c, nil
@@ -115,7 +113,7 @@ func commandWords(raw json.RawMessage, workdir string) (words []string, err erro
 }
 
 func namesProgram(text, workdir string) bool {
-	if !hasPath(text) {
+	if !fsutil.HasFolder(text) {
 		return false
 	}
 	if !filepath.IsAbs(text) {

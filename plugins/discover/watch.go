@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // watched are the paths whose changes call for another discovery: the files that the command names, and those of the
@@ -18,7 +20,7 @@ import (
 func (s *settings) watched() []string {
 	paths := slices.Clone(s.watch)
 	for i, word := range s.discovery.words {
-		if i == 0 && !hasPath(word) || word == "" {
+		if i == 0 && !fsutil.HasFolder(word) || word == "" {
 			continue // found in the PATH
 		}
 		path := s.absolute(word)
