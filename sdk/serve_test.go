@@ -54,9 +54,9 @@ func TestServeUnderGoPlugin(t *testing.T) {
 	})
 	defer c.Kill()
 	plugin := must(must(c.Client()).Dispense("plugin")).(*client.Client)
-	tools, err := plugin.Tools(t.Context())
-	if err != nil || len(tools) != 1 {
-		t.Errorf("the tools are %+v, %v", tools, err)
+	d, err := plugin.Describe(t.Context())
+	if err != nil || len(d.Tools) != 1 {
+		t.Errorf("the tools are %+v, %v", d, err)
 	}
 }
 
@@ -129,9 +129,9 @@ func TestLifeline(t *testing.T) {
 	t.Run("is not held", func(t *testing.T) {
 		p := start(t, "greet", nil)
 		_ = p.lifeline.Close()
-		if tools, err := p.Tools(t.Context()); err != nil || !slices.ContainsFunc(tools,
+		if d, err := p.Describe(t.Context()); err != nil || !slices.ContainsFunc(d.Tools,
 			func(t sdk.Tool) bool { return t.Name == "hello" }) {
-			t.Errorf("without %s the tools are %+v, %v", wire.EnvLifeline, tools, err)
+			t.Errorf("without %s the plugin is %+v, %v", wire.EnvLifeline, d, err)
 		}
 	})
 }

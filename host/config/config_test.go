@@ -216,29 +216,36 @@ plugin "bare" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []struct{ plugin, path, want string }{
-		{"block", "", "config.hcl:3"},
-		{"block", "shell", "config.hcl:4"},
-		{"block", "/shell", "config.hcl:4"},
-		{"block", "server", "config.hcl:5"},
-		{"block", "server.port", "config.hcl:6"},
-		{"block", "/server/port", "config.hcl:6"},
-		{"block", "server.host", "config.hcl:5"},
-		{"block", "rule[0].path", "config.hcl:8"},
-		{"block", "/rule/1", "config.hcl:9"},
-		{"block", "rule.1.path", "config.hcl:10"},
-		{"block", "/nested/a~1b", "config.hcl:13"},
-		{"block", "nested.list.0", "config.hcl:15"},
-		{"block", "/nested/list/1/deep", "config.hcl:16"},
-		{"block", "/nested/list/1/deep/er", "config.hcl:16"},
-		{"block", "missing", "config.hcl:3"},
-		{"attribute", "shell", "config.hcl:25"},
-		{"attribute", "missing", "config.hcl:24"},
-		{"bare", "shell", "config.hcl:29"},
-		{"nobody", "shell", "config.hcl"},
+	for _, x := range []struct {
+		plugin, path string
+		want         int
+	}{
+		{"block", "", 3},
+		{"block", "shell", 4},
+		{"block", "/shell", 4},
+		{"block", "server", 5},
+		{"block", "server.port", 6},
+		{"block", "/server/port", 6},
+		{"block", "server.host", 5},
+		{"block", "rule[0].path", 8},
+		{"block", "/rule/1", 9},
+		{"block", "rule.1.path", 10},
+		{"block", "/nested/a~1b", 13},
+		{"block", "nested.list.0", 15},
+		{"block", "/nested/list/1/deep", 16},
+		{"block", "/nested/list/1/deep/er", 16},
+		{"block", "missing", 3},
+		{"attribute", "shell", 25},
+		{"attribute", "missing", 24},
+		{"bare", "shell", 29},
+		{"nobody", "shell", 0},
 	} {
-		if got := c.Locate(x.plugin, x.path); got != x.want {
-			t.Errorf("Locate(%q, %q) = %s, want %s", x.plugin, x.path, got, x.want)
+		got := 0
+		if at, there := c.locate(x.plugin, x.path); there {
+			got = at.Start.Line
+		}
+		if got != x.want {
+			t.Errorf("locate(%q, %q) = %d, want %d", x.plugin, x.path, got, x.want)
 		}
 	}
 }

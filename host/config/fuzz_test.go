@@ -73,7 +73,7 @@ func checkConfig(t *testing.T, c *Config) {
 		if p.Config != nil && !json.Valid(p.Config) {
 			t.Errorf("config of %s is no JSON: %s", p.Name, p.Config)
 		}
-		c.Locate(p.Name, "a.b")
+		c.locate(p.Name, "a.b")
 	}
 	if _, err := policy.New(c.Policies...); err != nil {
 		t.Error(err)

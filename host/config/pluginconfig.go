@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,18 +29,9 @@ func (c *Config) Mistake(plugin, path, message string) *Error {
 	return &Error{Path: c.shown, Mistakes: []Mistake{c.report.Mistake(at, message)}}
 }
 
-// Locate returns where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON
-// pointer or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written in the file is
-// located by the innermost enclosing value, or the plugin's block; a plugin that is not in the file by the file's
-// name.
-func (c *Config) Locate(plugin, path string) string {
-	at, there := c.locate(plugin, path)
-	if !there {
-		return c.shown
-	}
-	return fmt.Sprintf("%s:%d", c.shown, at.Start.Line)
-}
-
+// locate returns where a value of a plugin's configuration is written; not there for a plugin that is not in the file.
+// The path is a JSON pointer or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written
+// in the file is located by the innermost enclosing value, or the plugin's block.
 func (c *Config) locate(plugin, path string) (at hcl.Range, there bool) {
 	p, there := c.positions[plugin]
 	if !there {

@@ -54,7 +54,7 @@ func anthropicCalls(v value) ([]host.Call, error) {
 	case o.has("content") && (o.has("role") || !o.has("type")):
 		return anthropicContent(o)
 	}
-	return nil, o.requireOne("type", "content")
+	return nil, o.requireKind("content")
 }
 
 // anthropicContent reads the content of a message. If the message ends in a call, its input is what had arrived of

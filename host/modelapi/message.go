@@ -228,12 +228,12 @@ func (o object) vendorError() error {
 	return e
 }
 
-// requireOne fails if an object has neither of the members by which its kind is known.
-func (o object) requireOne(a, b string) error {
-	if o.has(a) || o.has(b) {
+// requireKind fails if an object has neither a type nor the member by which its kind is known without one.
+func (o object) requireKind(member string) error {
+	if o.has("type") || o.has(member) {
 		return nil
 	}
-	return fmt.Errorf("%s has neither %q nor %q, so it is neither a call nor a message", o.place(), a, b)
+	return fmt.Errorf("%s has neither \"type\" nor %q, so it is neither a call nor a message", o.place(), member)
 }
 
 // newCall makes a call. Id and arguments may be missing.

@@ -52,7 +52,7 @@ func responsesCalls(v value) ([]host.Call, error) {
 		calls, err := newCall(o.member("call_id", "id"), o.member("name"), o.member("arguments"))
 		return truncateLast(calls, o.truncation("status", responsesEnds)), err
 	}
-	return nil, o.requireOne("type", "output")
+	return nil, o.requireKind("output")
 }
 
 // responsesAccepts are the media types of https://platform.openai.com/docs/guides/images-vision, and PDF.

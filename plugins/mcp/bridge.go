@@ -152,7 +152,7 @@ func (b *bridge) discover(tried func()) {
 			u.release()
 		}
 		if err != nil && b.ctx.Err() == nil {
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry), false)
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry))
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
@@ -181,11 +181,11 @@ func (b *bridge) setCatalog(c *catalog) {
 	b.show()
 }
 
-// setTrouble says why the server cannot be used, and whether it may be soon; "" when it can. Tools that are known stay.
-func (b *bridge) setTrouble(why string, pending bool) {
+// setTrouble says why the server cannot be used, which no one expects to end soon. Tools that are known stay.
+func (b *bridge) setTrouble(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.trouble, b.pending = why, pending
+	b.trouble, b.pending = why, false
 	b.show()
 }
 

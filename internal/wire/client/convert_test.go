@@ -179,8 +179,8 @@ func TestTimeoutCrossesTheWire(t *testing.T) {
 		if err := p.SetTools([]sdk.BoundTool{{Tool: tool, Handler: noResult}}); err != nil {
 			t.Fatal(err)
 		}
-		if tools, err := p.Tools(t.Context()); err != nil || tools[0].Timeout != want {
-			t.Errorf("%v becomes %v, want %v; %v", in, tools[0].Timeout, want, err)
+		if d, err := p.Describe(t.Context()); err != nil || d.Tools[0].Timeout != want {
+			t.Errorf("%v becomes %v, want %v; %v", in, d.Tools[0].Timeout, want, err)
 		}
 	}
 	longest := time.Duration(math.MaxInt64/int64(time.Millisecond)) * time.Millisecond
