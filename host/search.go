@@ -79,6 +79,9 @@ var searchTool = sdk.Tool{
 	CostTier: sdk.Free,
 }
 
+// SearchTool returns the definition of the tool that searches, for a server that describes it in other words.
+func SearchTool() sdk.Tool { return searchTool }
+
 // A searchPlugin is the built-in plugin. It has only the search tool.
 type searchPlugin struct{ host *Host }
 

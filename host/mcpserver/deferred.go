@@ -31,15 +31,16 @@ var deferredTools = []*host.Tool{
 			`"tool":{"type":"string","description":"The name that the search has given"},` +
 			`"arguments":{"type":"object","description":"What the tool's input_schema asks for"}}}`),
 	}},
-	{Tool: sdk.Tool{
-		Name: searchName, Title: "Find tools",
-		Description: "Finds tools by what they do, or by name. Most tools are not listed here: search before you say that " +
-			"something cannot be done. Call those that are found with " + callName + ".",
-		InputSchema: json.RawMessage(`{"type":"object","required":["query"],"additionalProperties":false,"properties":{` +
-			`"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},` +
-			`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many tools at most; 5 by default"}}}`),
-		Hints: sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
-	}},
+	{Tool: searchTool()},
+}
+
+// searchTool is the host's, which says that the tools that are found can be called: here they are called with callName.
+func searchTool() sdk.Tool {
+	t := host.SearchTool()
+	t.Name = searchName
+	t.Description = "Finds tools by what they do, or by name. Most tools are not listed here: search before you say that " +
+		"something cannot be done. Call those that are found with " + callName + "."
+	return t
 }
 
 // checkGlobs refuses a pattern that matches nothing because it is wrong.
