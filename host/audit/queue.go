@@ -263,7 +263,7 @@ func (q *queue) problem() error {
 	return nil
 }
 
-// close accepts no more records and returns when all are written. After a failure the rest is not tried: each try may
+// closeQueue accepts no more records and returns when all are written. After a failure the rest is not tried: each try may
 // take as long as the wait for a lock.
 func (l *Log) closeQueue() error {
 	q := &l.queue

@@ -122,7 +122,7 @@ func (n *node) nullable(o *object) {
 	n.typeWords = append(n.typeWords[:len(n.typeWords):len(n.typeWords)], "null")
 }
 
-// numbers are the formats of numbers, which are bounds.
+// numberFormat has the formats of numbers, which are bounds.
 func (n *node) numberFormat(name string) {
 	atLeast := func(b **bound, text json.Number) {
 		if *b == nil {

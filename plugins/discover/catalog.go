@@ -26,7 +26,7 @@ const (
 // A catalog collects the tools that a discovery command printed, and what is to be said about the rest.
 type catalog struct {
 	tools     []sdk.BoundTool
-	found     []foundTool       // that were printed, until settle
+	found     []foundTool       // that were printed, until finish names them
 	printed   map[string]int    // their places, by original name
 	originals map[string]string // by the tool's own name
 	size      int
@@ -146,9 +146,9 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		return
 	}
 	bound := sdk.BoundTool{Tool: t, Handler: s.handler(original)}
-	if retry, there := c.printed[original]; there {
+	if at, there := c.printed[original]; there {
 		c.note("the tool %q is there twice; the last one counts", textutil.Cut(original, 60))
-		c.found[retry].tool = bound
+		c.found[at].tool = bound
 		return
 	}
 	if c.printed == nil {
@@ -163,8 +163,8 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 // the plain one, whatever the order they are printed in.
 func (c *catalog) finish() {
 	owner := map[string]string{} // by the name in small letters
-	for ownTools := range c.originals {
-		owner[strings.ToLower(ownTools)] = ownTools
+	for name := range c.originals {
+		owner[strings.ToLower(name)] = name
 	}
 	fits := func(f foundTool) bool { return f.tool.Name == f.original }
 	ranked := slices.SortedFunc(slices.Values(c.found), func(a, b foundTool) int {
@@ -180,10 +180,10 @@ func (c *catalog) finish() {
 	}
 	for _, f := range c.found {
 		t := f.tool
-		if start := owner[strings.ToLower(t.Name)]; start != f.original {
+		if first := owner[strings.ToLower(t.Name)]; first != f.original {
 			t.Name = toolNames.Hashed(t.Name, f.original)
 			c.note("the tool %q is called %q here, since %q has its name", textutil.Cut(f.original, 60), t.Name,
-				textutil.Cut(start, 60))
+				textutil.Cut(first, 60))
 		}
 		if t.Name != f.original {
 			t.OriginalName = f.original
@@ -253,8 +253,8 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 
 var toolNames = toolname.Rule{Max: toolname.Limit(sdk.Instance()), Lower: true}
 
-// paramsSchema returns the schema that params are short for: no other arguments, all required but those with a
-// question noteChange.
+// paramsSchema returns the schema that params are short for: no other arguments, all required but those with a question
+// mark.
 func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 	var properties, required []string
 	for _, name := range slices.Sorted(maps.Keys(params)) {

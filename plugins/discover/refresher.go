@@ -30,10 +30,10 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 	defer k.mu.Unlock()
 	k.unwatch()
 	if s.discovery.none() { // nothing to find: tools of the configuration, or found in a plugin folder and not configured
-		ownTools := s.ownTools()
-		return k.plugin.SetTools(ownTools.tools, sdk.Remarks(ownTools.notices()...)...)
+		own := s.ownTools()
+		return k.plugin.SetTools(own.tools, sdk.Remarks(own.notices()...)...)
 	}
-	w := newWatch(s.watched()) // is before the first discovery, which would else miss what changes meanwhile
+	w := newWatch(s.watched()) // made before the first discovery, so that a change during it is not missed
 	f := &discoveryState{settings: s, plugin: k.plugin, notes: w.notes}
 	if err := f.start(ctx); err != nil {
 		w.close()
@@ -75,7 +75,7 @@ func (k *refresher) close() {
 type discoveryState struct {
 	*settings
 	plugin *sdk.Plugin
-	notes  []string // what there is to say beside
+	notes  []string // what of the files cannot be watched
 	last   *catalog // that was good; nil is none yet
 
 	tools   []sdk.BoundTool // as the plugin has them
@@ -121,15 +121,15 @@ func (s *settings) ownTools() *catalog {
 	return found
 }
 
-// find adds those that the discovery command prints.
+// find returns the tools of the configuration, and those that the discovery command prints.
 func (s *settings) find(ctx context.Context) (*catalog, error) {
 	found := s.ownTools()
-	ownTools := len(found.tools)
+	configured := len(found.tools)
 	printed, err := s.discover(ctx)
 	if err == nil {
 		err = found.read(printed, s)
 	}
-	if n := len(found.tools) - ownTools; err == nil && n > 0 && s.call.none() {
+	if n := len(found.tools) - configured; err == nil && n > 0 && s.call.none() {
 		err = fmt.Errorf("%w: discovery_command found %d tools, and there is nothing to call them with", errNoCall, n)
 	}
 	return found, err

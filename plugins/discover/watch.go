@@ -166,7 +166,7 @@ const (
 	restMost   = time.Minute
 )
 
-// follow runs refresh after changes, until ctx ends: not before they have settled, and the more rarely the longer it
+// follow calls refresh after changes, until ctx ends: not before they have settled, and less often the longer refresh
 // finds nothing new, so that a discovery which itself changes what is watched does not run without end.
 func (w *watch) follow(ctx context.Context, refresh func(context.Context) (changed bool)) {
 	var rest time.Duration

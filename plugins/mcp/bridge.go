@@ -189,8 +189,8 @@ func (b *bridge) setTrouble(why string) {
 	b.show()
 }
 
-// show gives the plugin its tools and notices, if they have changed. That tools are missing is said as long
-// as they are.
+// show gives the plugin its tools and notices, if they have changed, and says whether tools are missing. It is called
+// with mu held.
 func (b *bridge) show() {
 	if b.catalog == nil {
 		b.plugin.MissingTools(b.trouble, b.pending)
@@ -228,5 +228,5 @@ func (b *bridge) timed(t sdk.Tool) sdk.Tool {
 
 func sameTool(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }
 
-// closed is the error of calls that the end of the plugin ends.
+// errClosed is the error of calls that the end of the plugin ends.
 var errClosed = errors.New("the plugin is ending")

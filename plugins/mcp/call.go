@@ -111,7 +111,7 @@ func (q *toolRequest) attach(r *sdk.Request) {
 	q.attached = r
 }
 
-// detach ends that, unless another request receives the events by now.
+// detach ends what attach began, unless another request receives the events by now.
 func (q *toolRequest) detach(r *sdk.Request) {
 	q.events.Lock()
 	defer q.events.Unlock()

@@ -44,7 +44,7 @@ func (u *upstream) listChanged(list string) {
 	}
 }
 
-// relist lists again, and says why it did if that fails.
+// relist lists again. If that fails, the notice begins with because, the reason for listing again.
 func (u *upstream) relist(session *client.Session, because string) {
 	u.relisting.Lock()
 	defer u.relisting.Unlock()

@@ -98,7 +98,7 @@ func (o *serverCall) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 	}
 }
 
-// ask is the engine's RequestFunc of the call.
+// ask answers a question of the server for the call, as client.CallOptions.Request.
 func (o *serverCall) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
 	*client.RPCError) {
 	if method == methodRoots {

@@ -148,7 +148,7 @@ func (s *Services) texts(all []error) (out []string) {
 	return out
 }
 
-// failed is the RPC error of a reload.
+// failedError is the RPC error of a reload.
 func (s *Services) failedError(err error) error {
 	code := sdk.Code("")
 	if e, is := errors.AsType[*sdk.Error](err); is {

@@ -285,7 +285,7 @@ func (s *source) commentInLine(r Range) bool {
 	return at == r.Start
 }
 
-// commentsOn returns the index of the first comment that ends after an offset.
+// commentsFrom returns the index of the first comment that ends after an offset.
 func (s *source) commentsFrom(offset int) []Range {
 	all := s.comments()
 	i, _ := slices.BinarySearchFunc(all, offset, func(c Range, offset int) int {

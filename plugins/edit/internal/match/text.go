@@ -140,7 +140,7 @@ func setOf(lines []string) map[string]bool {
 	return set
 }
 
-// keepOnly drops the runes that a test is false for, without those that some has.
+// without returns s without the runes that some has.
 func without(s, some string) string {
 	return keepOnly(s, func(r rune) bool { return !strings.ContainsRune(some, r) })
 }
