@@ -36,6 +36,50 @@ func TestEveryStepIsDocumented(t *testing.T) {
 	}
 }
 
+// layersOf reads the table of packages: the place of the layer of each folder, "*" at the end for what is below it.
+func layersOf(t *testing.T) map[string]int {
+	_, table, _ := strings.Cut(readText(t, architecture), "| layer | packages | purpose |\n|---|---|---|\n")
+	table, _, ok := strings.Cut(table, "\n\n")
+	if !ok {
+		t.Fatal("the table of packages is missing")
+	}
+	folders, layer := map[string]int{}, 0
+	for _, row := range strings.Split(table, "\n") {
+		cells := strings.Split(row, "|")
+		if strings.TrimSpace(cells[1]) != "" {
+			layer++
+		}
+		for _, m := range regexp.MustCompile("`([a-z/*-]+)`").FindAllStringSubmatch(cells[2], -1) {
+			folders[strings.TrimSuffix(m[1], "/*")] = layer
+		}
+	}
+	return folders
+}
+
+// The sentence above the table of packages holds, and the table has all of them.
+func TestPackagesImportLowerLayers(t *testing.T) {
+	folders := layersOf(t)
+	layer := func(importPath string) int {
+		room := strings.TrimPrefix(importPath, module+"/")
+		for folder := room; folder != "."; folder = path.Dir(folder) {
+			below := strings.TrimPrefix(room, folder+"/")
+			if at, listed := folders[folder]; listed && (folder != "host" || below == room || within(below, "internal")) {
+				return at
+			}
+		}
+		t.Errorf("docs/architecture.md has no row for %s", room)
+		return 0
+	}
+	for _, p := range packages(t) {
+		own := layer(p.ImportPath)
+		for _, i := range p.Imports {
+			if strings.HasPrefix(i, module+"/") && layer(i) > own {
+				t.Errorf("%s imports %s, whose layer is above its own by docs/architecture.md", p.ImportPath, i)
+			}
+		}
+	}
+}
+
 var (
 	namedFile   = regexp.MustCompile("`([a-z_0-9*/]+\\.go)`")
 	namedInFile = regexp.MustCompile("`([A-Za-z]+)` (?:in|\\() ?`([a-z_0-9/]+\\.go)`")
