@@ -55,7 +55,7 @@ func connect(ctx context.Context, open OpenFunc, o *Options) (s *Session, ended 
 	if err = s.negotiate(ctx); err == nil {
 		return s, false, nil
 	}
-	_, ended = errors.AsType[*ExitError](err) // the session may not know yet
+	_, ended = errors.AsType[*ExitError](err) // which a request may meet before the session ends; it has the last lines
 	ended = ended || s.Err() != nil
 	if t, ok := s.transport.(interface{ LastLines() string }); ok && !ended && t.LastLines() != "" {
 		err = fmt.Errorf("%w; its last lines on standard error:\n%s", err, t.LastLines())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -308,5 +310,39 @@ func TestErrorOfTheServer(t *testing.T) {
 	text, _ := json.Marshal(&client.RPCError{Code: 1, Message: "m"})
 	if string(text) != `{"code":1,"message":"m"}` {
 		t.Errorf("%s", text)
+	}
+}
+
+// An exitedProcess is the transport of a server whose end a request meets before the session does.
+type exitedProcess struct {
+	closed chan struct{}
+	once   *sync.Once
+}
+
+func (exitedProcess) LastLines() string { return "no license" }
+
+func (p exitedProcess) Send(context.Context, *client.Message) error {
+	return &client.ExitError{Stderr: p.LastLines()}
+}
+
+func (p exitedProcess) Receive() (client.Received, error) {
+	<-p.closed
+	return client.Received{}, io.EOF
+}
+
+func (p exitedProcess) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// The last lines of a server that has ended are in the error once, whoever meets the end first.
+func TestLastLinesAreToldOnce(t *testing.T) {
+	opened := 0
+	_, err := client.Dial(t.Context(), func(context.Context) (client.Transport, error) {
+		opened++
+		return exitedProcess{make(chan struct{}), new(sync.Once)}, nil
+	}, client.Options{})
+	if err == nil || strings.Count(err.Error(), "no license") != 1 || opened != 2 {
+		t.Errorf("%d connections, error %v", opened, err)
 	}
 }
