@@ -486,7 +486,9 @@ func xargsReads(args []Word) (ends, place string) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		name, value, attached := strings.Cut(text, "=")
-		if short := strings.IndexAny(text, x.values); !strings.HasPrefix(text, "--") {
+		short := strings.IndexAny(text, x.values)
+		switch {
+		case !strings.HasPrefix(text, "--"):
 			if strings.Contains(text[:max(short, 0)], "0") || short < 0 && strings.Contains(text, "0") {
 				ends = byNUL
 			}
@@ -494,13 +496,13 @@ func xargsReads(args []Word) (ends, place string) {
 				continue
 			}
 			name, value, attached = text[short:short+1], text[short+1:], len(text) > short+1
-		} else if name == "--null" {
+		case name == "--null":
 			ends = byNUL
 			continue
-		} else if name == "--replace" {
+		case name == "--replace":
 			place = cmp.Or(value, "{}")
 			continue
-		} else if !slices.Contains(x.long, name[2:]+"=") {
+		case !slices.Contains(x.long, name[2:]+"="):
 			continue
 		}
 		if !attached && i+1 < len(args) {

@@ -312,7 +312,8 @@ func (f *floor) shellArguments(args []string) {
 // itself sets and prints.
 func (f *floor) computed(c *Command, name string, args []string) string {
 	late := func(x Word) bool { return !x.Static }
-	text, found := "", slices.ContainsFunc(c.Args, late)
+	var text string
+	found := slices.ContainsFunc(c.Args, late)
 	switch _, wraps := wrappers[name]; {
 	case late(c.Program):
 		text, found = name+" "+strings.Join(args, " "), wraps || shells[name]

@@ -208,7 +208,7 @@ func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
 			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
 				filepath.Dir(root)}
-			c.WaitDelay = time.Second // a process that it started may live on, such as one that waits for a server
+			c.WaitDelay = time.Second    // a process that it started may live on, such as one that waits for a server
 			out, _ := c.CombinedOutput() // many of them are invalid; that does not matter
 			cancel()
 			if text2, err := os.ReadFile(marks); err == nil {
