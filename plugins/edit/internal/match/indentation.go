@@ -515,14 +515,18 @@ func (t *Text) stepWidth(fresh *source, other byte) int {
 	if other == ' ' {
 		blank = fresh
 	}
-	rule := false
+	rule, has := false, false
 	for i := range fresh.lines {
 		b := fresh.text(i)
+		has = has || !isBlank(b) && b[0] == other
 		if !isBlank(b) && leading(b) == "" {
 			rule = ruleLine().Match(b)
 		} else if t.isMakefile() && !isBlank(b) && !rule {
 			return 0
 		}
+	}
+	if !has {
+		return 0
 	}
 	step, _ := commonStep(0, blank)
 	return len(strings.Trim(step, "\t"))

@@ -88,6 +88,7 @@ func TestTabsThatMatter(t *testing.T) {
 		{"Python", "a.py", py, "def f():", "def f():\n\tz = 2", "def f():\n    z = 2"},
 		{"Python with tabs", "a.py", strings.ReplaceAll(py, "    ", "\t"), "def f():", "def f():\n    z = 2",
 			"def f():\n\tz = 2"},
+		{"nothing of both", "a.py", py, "    x = 1", "    x = 2\n    z = 3", "    x = 2\n    z = 3"},
 		{"a file of both", "a.py", strings.Replace(py, "    y", "\ty", 1), "def f():", "def f():\n\tz = 2", ""},
 		{"a flat file", "a.py", "x = 1\n", "x = 1", "if y:\n\tx = 1", "if y:\n\tx = 1"},
 		{"a string", "a.py", "s = \"\"\"\n    a\n    b\"\"\"\ndef f():\n\tx()\n", "    a\n", "    a\n\tc\n", "    a\n\tc\n"},
@@ -102,8 +103,9 @@ func TestTabsThatMatter(t *testing.T) {
 				if r := refused(t, c.file, c.data, change); r.Kind != Guard || !strings.Contains(r.Message, "indented with") {
 					t.Errorf("%v", r)
 				}
-			} else if p, got := planned(t, c.file, c.data, change); got != strings.Replace(c.data, c.old, c.want, 1) {
-				t.Errorf("pass %d: %q", p.Pass, got)
+			} else if p, got := planned(t, c.file, c.data, change); got != strings.Replace(c.data, c.old, c.want, 1) ||
+				(len(p.Warnings) > 0) != (c.fresh != c.want) {
+				t.Errorf("pass %d: %q, warnings %q", p.Pass, got, p.Warnings)
 			}
 		})
 	}
