@@ -3,11 +3,8 @@ package match
 import (
 	"bytes"
 	"cmp"
-	"path"
 	"slices"
 	"strings"
-
-	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // An indentation maps indentations of the model to those of the file, as the lines that are in both show it.
@@ -496,114 +493,4 @@ func (t *Text) indentedWith() byte {
 		return ' '
 	}
 	return 0
-}
-
-// layoutMatters reports that a tab for blanks, or the other way round, changes what a line means or makes it invalid.
-func (t *Text) layoutMatters() bool {
-	return t.syntax != nil && t.syntax.layout || t.isMakefile()
-}
-
-func (t *Text) isMakefile() bool {
-	base := strings.ToLower(path.Base(t.name))
-	return t.extension() == "mk" || base == "makefile" || base == "gnumakefile"
-}
-
-// stepWidth is how many blanks stand for a tab where old_string shows nothing and the file is uniform: the step of the
-// one that is indented with blanks. It is 0 when that is not known, and in a Makefile unless all lines are of recipes.
-func (t *Text) stepWidth(fresh *source, other byte) int {
-	blank := t.source
-	if other == ' ' {
-		blank = fresh
-	}
-	rule, has := false, false
-	for i := range fresh.lines {
-		b := fresh.text(i)
-		has = has || !isBlank(b) && b[0] == other
-		if !isBlank(b) && leading(b) == "" {
-			rule = ruleLine().Match(b)
-		} else if t.isMakefile() && !isBlank(b) && !rule {
-			return 0
-		}
-	}
-	if !has {
-		return 0
-	}
-	step, _ := commonStep(0, blank)
-	return len(strings.Trim(step, "\t"))
-}
-
-var (
-	ruleLine      = lazy.Regexp(`^[^\s#=:][^=]*:([^=]|$)`)
-	makeDirective = lazy.Regexp(`^(ifn?eq|ifn?def|else|endif|-?include|define|endef|export|override|#)|[?:+]?=`)
-)
-
-// checkTabs refuses edits after which a line is indented with tabs next to one with blanks, or the other way round,
-// where that matters and the file has no such lines yet.
-func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
-	if c.Strictness == Exact || !t.layoutMatters() {
-		return nil
-	}
-	had := t.mixedIndents(t.source)
-	after := newSource(p.Apply(t.data), t.syntax)
-	first := len(after.lines)
-	for pair, lines := range t.mixedIndents(after) {
-		for _, i := range lines {
-			if len(had[pair]) == 0 && i < first && !(t.syntax != nil && t.syntax.within(after.data, after.lines[i].start)) {
-				first = i
-			}
-		}
-	}
-	if first == len(after.lines) {
-		return nil
-	}
-	out := guard("With this edit the line "+quoteShort(after.key(first))+" would be indented with "+
-		blankNames(leading(after.text(first)))+" where the lines around are not, and in this language that changes what it "+
-		"means.", "Indent new_string as the lines around are in the file: with tabs, or with spaces.")
-	t.show(out, p.Places[0])
-	return out
-}
-
-func blankNames(ind string) string {
-	switch {
-	case strings.Trim(ind, "\t") == "":
-		return "tabs"
-	case strings.Trim(ind, " ") == "":
-		return "spaces"
-	}
-	return "tabs and spaces"
-}
-
-// An indentPair is how a line is indented, and the one before it that is not blank.
-type indentPair struct{ before, line string }
-
-// mixedIndents are the indentations of which neither is a part of the other, with the lines of each. In YAML any tab is
-// mixed, in a Makefile are blanks where only a recipe can be.
-func (t *Text) mixedIndents(s *source) map[indentPair][]int {
-	out := map[indentPair][]int{}
-	last := -1
-	for i := range s.lines {
-		b := s.text(i)
-		if isBlank(b) {
-			continue
-		}
-		pair := indentPair{line: leading(b)}
-		var mixed bool
-		switch {
-		case t.isMakefile():
-			if last >= 0 && !bytes.HasSuffix(s.text(last), []byte(`\`)) {
-				recipe := ruleLine().Match(s.text(last)) || bytes.HasPrefix(s.text(last), []byte("\t"))
-				mixed = recipe && strings.HasPrefix(pair.line, " ") && !makeDirective().Match(b[len(pair.line):])
-			}
-		case t.syntax == yaml:
-			mixed = strings.HasPrefix(pair.line, "\t")
-		case last >= 0:
-			pair.before = leading(s.text(last))
-			mixed = !strings.HasPrefix(pair.before, pair.line) && !strings.HasPrefix(pair.line, pair.before)
-		}
-		if mixed {
-			out[pair] = append(out[pair], i)
-		}
-		last = i
-	}
-	return out
 }

@@ -14,6 +14,9 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 	if refusal == nil {
 		refusal = t.checkTabs(c, p)
 	}
+	if refusal == nil {
+		refusal = t.checkDedent(c, p)
+	}
 	if refusal != nil {
 		return nil, refusal
 	}
