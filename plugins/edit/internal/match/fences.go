@@ -62,6 +62,8 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 	case language == "" && len(inner) == len(lines),
 		t.prose() && countFences(t.source, 0, len(t.lines))%2 == 1 && fences%2 == 1:
 		return nil // or the one that was missing
+	case t.unknown() && len(inner) == len(lines)-1 && !isFence(lines[0]) && countFences(t.source, 0, len(t.lines))%2 == 0:
+		why = "It is the end of one that nothing begins."
 	case countFences(t.source, 0, from)%2 == 1 && t.prose():
 		why = "The place is within a code block of the file already."
 	case t.prose() && len(inner) == len(lines)-2 && (language == "markdown" || language == "md"):

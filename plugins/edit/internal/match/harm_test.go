@@ -163,6 +163,7 @@ func TestFencesInNewAlone(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"words around a block", "a.go", code, "two(beta)\n", "Here is the code:\n```go\ntwo(b)\n```\n"},
+		{"the end of a block, in a file of unknown kind", "a.unknown", code, "two(beta)\n", "all(others)\n```\n"},
 		{"within a block of the file", "a.md", doc, "make build\n", "```sh\nmake all test\n```\n"},
 		{"Markdown as Markdown", "a.md", doc, "# Use\n", "```markdown\n## How to begin\n```\n"},
 		{"a paragraph with a change", "a.md", doc, "Run it with make build in the root.",
