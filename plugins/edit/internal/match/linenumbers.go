@@ -300,8 +300,8 @@ func (t *Text) settleIndentation(f *finding) *Refusal {
 		"are indented")
 	doubt.Hint = "Give old_string and new_string without line numbers, indented as the file is."
 	if r.padded {
-		doubt.Message = "new_string has line numbers before some lines, and it does not follow from those how far the other " +
-			"lines are indented."
+		doubt.Message = "new_string has line numbers before some lines, and it does not follow from those how far the " +
+			"other lines are indented."
 	}
 	if exact || r.padded {
 		return doubt

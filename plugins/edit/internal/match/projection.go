@@ -73,8 +73,8 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 	return p.finish()
 }
 
-// quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines beside
-// them: a change must not write them for a second time.
+// quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines
+// beside them: a change must not write them for a second time.
 func (p *projection) quoteRepeated() {
 	more, at := map[string]int{}, map[string]int{} // how often new_string has a line more, and where a comment is first
 	for j := range p.new.lines {
