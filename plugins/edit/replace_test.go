@@ -59,6 +59,15 @@ func TestReplace(t *testing.T) {
 			got := structured[replaceOutput](t, result)
 			want := replaceOutput{Path: "dir/file", Applied: true, Replacements: test.count, Pass: 1, PassName: got.PassName,
 				Ranges: got.Ranges, Etag: workspace.Etag([]byte(test.want)), Bytes: len(test.want), Warnings: []string{}}
+			notes := "" // what changes at the end of the file is said
+			is := strings.HasSuffix(test.want, "\n")
+			if is != strings.HasSuffix(test.content, "\n") && test.want != "" {
+				want.Warnings = []string{"The file no longer ends with a line break."}
+				if is {
+					want.Warnings = []string{"The file ends with a line break now, which it did not before."}
+				}
+				notes = "Note: " + want.Warnings[0] + "\n\n"
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("structured (-want +got):\n%s", diff)
 			}
@@ -67,7 +76,7 @@ func TestReplace(t *testing.T) {
 			}
 			summary, diff, _ := strings.Cut(result.Content[0].Text, "\n\n")
 			contains(t, summary, "Replaced ", "dir/file, at line", got.Etag)
-			if diff != shown {
+			if notes+diff != shown {
 				t.Errorf("the preview shows\n%s\nthe result\n%s", shown, diff)
 			}
 			want.Applied, want.DryRun, want.Etag = false, true, workspace.Etag([]byte(test.content))
