@@ -280,7 +280,8 @@ func (e *lockedError) Error() string {
 	const whose = "of this configuration, work folder and profile"
 	switch h := e.holder; {
 	case h.PID == 0:
-		return "a host " + whose + " has been stopped, and still ends calls; wait for it"
+		return "a host " + whose + " has ended, and an earlier process, which had handed over to it, still ends its calls; " +
+			"wait for it"
 	case h.State == local.Stops:
 		return fmt.Sprintf("process %d, a host %s, is stopping: it ends its calls; wait for it, or end it at once: kill %d",
 			h.PID, whose, h.PID)

@@ -101,7 +101,7 @@ type stoppingError struct{ pid int }
 
 func (e *stoppingError) Error() string {
 	if e.pid == 0 {
-		return "the host has been stopped, and an earlier process, which had handed over to it, still ends its calls"
+		return "the host has ended, and an earlier process, which had handed over to it, still ends its calls"
 	}
 	return fmt.Sprintf("process %d is stopping: it ends its calls, and takes no others", e.pid)
 }

@@ -1,15 +1,15 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/api/local"
 )
 
 // checkPeer fails unless the other end is a process of this user that neither this one nor a predecessor has started.
@@ -48,7 +48,7 @@ func notDescendant(pid int, predecessors []string) error {
 		if pid <= 1 {
 			return nil
 		}
-		name, parent, err := process(pid)
+		name, parent, err := local.Process(pid)
 		if err != nil {
 			return err
 		}
@@ -62,25 +62,9 @@ func notDescendant(pid int, predecessors []string) error {
 
 // Self names this process for the Predecessors of another; "" where the system does not tell who has started a process.
 func Self() string {
-	name, _, err := process(os.Getpid())
+	name, _, err := local.Process(os.Getpid())
 	if err != nil {
 		return ""
 	}
 	return name
-}
-
-// process names a process by its number and when it began, since numbers are used again, and finds its parent.
-func process(pid int) (name string, parent int, err error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", 0, err
-	}
-	const state, ppid, start = 3, 4, 22 // as proc(5) numbers them
-	_, rest, _ := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
-	fields := bytes.Fields(rest)
-	if len(fields) <= start-state {
-		return "", 0, fmt.Errorf("/proc/%d/stat has another form", pid)
-	}
-	parent, err = strconv.Atoi(string(fields[ppid-state]))
-	return fmt.Sprintf("%d/%s", pid, fields[start-state]), parent, err
 }

@@ -3,11 +3,13 @@ package server
 import (
 	"os"
 	"testing"
+
+	"github.com/toolhost/toolhost/host/api/local"
 )
 
 // The plugins of a host that has handed over are not served either, until their numbers belong to others.
 func TestDescendantsOfPredecessors(t *testing.T) {
-	parent, _, err := process(os.Getppid())
+	parent, _, err := local.Process(os.Getppid())
 	if err != nil {
 		t.Fatal(err)
 	}

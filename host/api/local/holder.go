@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
@@ -20,7 +21,8 @@ const (
 
 // A Holder is the process that has a place, also while its socket cannot be reached.
 type Holder struct {
-	// PID is 0 when the process has ended, and one that has handed over to it still ends its calls.
+	// PID is 0 when the process has ended, also when it was killed, and one that has handed over to it still ends its
+	// calls.
 	PID   int
 	State State
 }
@@ -36,13 +38,26 @@ func (p Place) Holder() *Holder {
 		return h
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, 100))              // without it the lock alone tells
-	_, _ = fmt.Sscanf(string(text), "%d %s", &h.PID, &h.State) // of an older version it is empty
+	text, _ := io.ReadAll(io.LimitReader(f, 100)) // without it the lock alone tells
+	var began string
+	_, _ = fmt.Sscanf(string(text), "%d %s %s", &h.PID, &h.State, &began) // of an older version parts are missing
+	if h.PID != 0 && (gone(h.PID) || began != "" && began != beginning(h.PID)) {
+		return &Holder{} // what was killed has not written that it has ended
+	}
 	return h
 }
 
+// beginning tells a process from later ones with its number; "" where the system does not say it.
+func beginning(pid int) string {
+	name, _, _ := Process(pid) // empty with an error
+	_, began, _ := strings.Cut(name, "/")
+	return began
+}
+
 // Hold writes into the locked file of a place what this process does.
-func Hold(lock *os.File, s State) error { return write(lock, fmt.Sprintf("%d %s", os.Getpid(), s)) }
+func Hold(lock *os.File, s State) error {
+	return write(lock, fmt.Sprintf("%d %s %s", os.Getpid(), s, beginning(os.Getpid())))
+}
 
 // Release writes into the locked file of a place that this process has ended.
 func Release(lock *os.File) error { return write(lock, "") }
@@ -50,7 +65,7 @@ func Release(lock *os.File) error { return write(lock, "") }
 // write replaces the text in one step, with blanks to one width: who reads meanwhile finds the old text or the new one,
 // never an empty file, which says that the process has ended.
 func write(lock *os.File, text string) error {
-	const width = 32
+	const width = 48
 	text = fmt.Sprintf("%-*s\n", width-1, text)
 	if _, err := lock.WriteAt([]byte(text), 0); err != nil {
 		return err

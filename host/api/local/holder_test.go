@@ -1,7 +1,9 @@
 package local_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,19 +15,7 @@ import (
 // Commands that wait for a host's end read its lock file again and again: a moment without a process in it would be
 // taken for the end.
 func TestHolderIsNamedWhileItsStateChanges(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := place.Make(); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := fsutil.TryLock(place.Lock(), os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
+	place, lock := lockedPlace(t)
 	if err := local.Hold(lock, local.Starts); err != nil {
 		t.Fatal(err)
 	}
@@ -51,4 +41,50 @@ func TestHolderIsNamedWhileItsStateChanges(t *testing.T) {
 			t.Fatalf("the lock file names %+v, want process %d", h, os.Getpid())
 		}
 	}
+}
+
+// A process that was killed leaves its number in the lock file, and the lock with the one that has handed over to it.
+func TestHolderThatIsGone(t *testing.T) {
+	place, lock := lockedPlace(t)
+	ended := exec.Command(os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for text, pid := range map[string]int{
+		fmt.Sprintf("%d serves", os.Getpid()):             os.Getpid(), // of an older version
+		fmt.Sprintf("%d serves", ended.Process.Pid):       0,
+		fmt.Sprintf("%d serves 1", os.Getpid()):           0, // the number is another process's now
+		fmt.Sprintf("%d serves 12345", ended.Process.Pid): 0,
+	} {
+		if err := os.WriteFile(place.Lock(), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if h := place.Holder(); h == nil || h.PID != pid {
+			t.Errorf("%q: %+v, want process %d", text, h, pid)
+		}
+	}
+	if err := local.Hold(lock, local.Serves); err != nil {
+		t.Fatal(err)
+	}
+	if h := place.Holder(); h == nil || *h != (local.Holder{PID: os.Getpid(), State: local.Serves}) {
+		t.Errorf("this process is told as %+v", h)
+	}
+}
+
+func lockedPlace(t *testing.T) (local.Place, *os.File) {
+	t.Helper()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	place, err := local.Find(filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Make(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := fsutil.TryLock(place.Lock(), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Close() })
+	return place, lock
 }
