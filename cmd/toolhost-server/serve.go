@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/approvals"
 	"github.com/toolhost/toolhost/host/bootstrap"
@@ -257,14 +258,14 @@ func (p *program) tokens(own string) []server.Token {
 func (p *program) info() *apiv1.GetInfoResponse {
 	c := p.instance.Config()
 	workdir, _ := filepath.Abs(p.workdir) // fails only where there is no current folder
-	out := &apiv1.GetInfoResponse{Configuration: c.Path, Workdir: workdir, Profile: p.profile,
-		Trusted: p.instance.Trusted(), Mode: string(cmp.Or(c.Host.Mode, host.ModeAsk)),
+	out := &apiv1.GetInfoResponse{Configuration: convert.Text(c.Path), Workdir: convert.Text(workdir),
+		Profile: convert.Text(p.profile), Trusted: p.instance.Trusted(), Mode: string(cmp.Or(c.Host.Mode, host.ModeAsk)),
 		ReloadFailure: p.services.ReloadFailure()}
 	for _, err := range p.instance.Plugins().Problems {
-		out.Problems = append(out.Problems, err.Error())
+		out.Problems = append(out.Problems, convert.Text(err.Error()))
 	}
 	if changes := p.waitingChanges(); changes != "" {
-		out.Problems = append(out.Problems, changes)
+		out.Problems = append(out.Problems, convert.Text(changes))
 	}
 	return out
 }

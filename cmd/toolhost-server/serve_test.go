@@ -602,6 +602,29 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 	expect(t, h.run(t, "serve", "--stop"), "no host is running", "\n4")
 }
 
+// Paths need not be text. The API, whose strings must be, serves folders and arguments that are not.
+func TestWorkFolderThatIsNotText(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	h.dir = filepath.Join(h.dir, "caf\xe9")
+	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		t.Skip(err) // of a file system that has text alone
+	}
+	h.withPlugin(t, "audit {\n  path = \"audit.jsonl\"\n}\n")
+	_, _, ended := h.serving(t)
+	const refused = `caf\xe9" is not UTF-8` // by the plugin
+	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "the running host", refused, "\n4")
+	expect(t, h.run(t, "call", "readfile__read", "path=caf\xe9"), refused, "\n4")
+	expect(t, h.run(t, "call", "--session", "\xe9", "no__\xe9"), "no__\uFFFD", "\n2")
+	expect(t, h.run(t, "status", "--verbose"), "the running host", refused, "\n0")
+	expect(t, h.run(t, "discover", "--verbose"), "the running host", refused, "\n4")
+	expect(t, h.run(t, "history", "search"), "readfile__read", "no__\uFFFD", "\n0")
+	expect(t, h.run(t, "history", "search", "--session", "\xe9"), "no__\uFFFD", "\n0")
+	expect(t, h.run(t, "history", "show", "\xe9"), "no call \uFFFD", "\n2")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+	expect(t, h.run(t, "history", "search"), "readfile__read", "\n0")
+}
+
 func TestUnits(t *testing.T) {
 	h := newHome(t)
 	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),

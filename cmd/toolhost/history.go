@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -91,6 +92,11 @@ func (f *historyFlags) place(g *globals, cmd *cobra.Command) {
 // read returns what the flags and words say.
 func (f *historyFlags) read(words []string) (*apiv1.CallFilter, error) {
 	f.filter.Text = strings.Join(words, " ")
+	for _, text := range []*string{&f.filter.Text, &f.filter.Tool, &f.filter.Plugin, &f.filter.SessionId,
+		&f.filter.Caller, &f.filter.Rule, &f.filter.ViaCallId} {
+		*text = convert.Text(*text) // the record has them so, too
+	}
+	f.filter.Codes, f.filter.Effects = convert.Texts(f.filter.Codes), convert.Texts(f.filter.Effects)
 	now := time.Now()
 	for _, t := range []struct {
 		flag, text string
@@ -491,7 +497,8 @@ func (g *globals) printRawJSON(text []byte, indented bool) (err error) {
 
 func (g *globals) showHistory(ctx context.Context, f *historyFlags, call, format string) error {
 	var answer apiv1.GetCallResponse
-	return g.askHistory(ctx, f, historyRequest{"GetCall", &apiv1.GetCallRequest{CallId: call}, &answer, func() error {
+	request := &apiv1.GetCallRequest{CallId: convert.Text(call)}
+	return g.askHistory(ctx, f, historyRequest{"GetCall", request, &answer, func() error {
 		if format == "json" {
 			return g.printMessage(&answer, true)
 		}

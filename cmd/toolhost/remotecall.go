@@ -74,7 +74,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	timeout time.Duration, person io.Reader, f callFlags, again bool) error {
 	unread := false
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: args[0]})
+		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: convert.Text(args[0])})
 		switch {
 		case err == nil:
 			t := described.Tool
@@ -90,8 +90,8 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 		}
 	}
 	watch := g.eventPrinter(f)
-	in := &apiv1.CallRequest{Tool: args[0], Arguments: string(arguments), CallId: rand.Text(), Caller: callerName,
-		SessionId: f.session}
+	in := &apiv1.CallRequest{Tool: convert.Text(args[0]), Arguments: string(arguments), CallId: rand.Text(),
+		Caller: callerName, SessionId: convert.Text(f.session)}
 	if timeout > 0 {
 		in.Timeout = durationpb.New(min(timeout, host.MaxTimeout)) // a longer one would be refused, not cut
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
@@ -99,6 +100,10 @@ func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlag
 // toolCallRunning makes the call of toolhost-call on a running host.
 func (g *globals) toolCallRunning(ctx context.Context, tool string, arguments json.RawMessage, profile,
 	session string) error {
+	if !utf8.Valid(arguments) { // a message cannot have them, as for call
+		return errNoHost
+	}
+	tool, session = convert.Text(tool), convert.Text(session)
 	r, err := g.hostFor(ctx, profile)
 	if err != nil {
 		return err

@@ -29,7 +29,8 @@ func (s *Services) configuration() *apiv1.Configuration {
 	c := s.instance.Config()
 	workdir, _ := filepath.Abs(s.options.Load.Workdir) // fails only where there is no current folder
 	out := &apiv1.Configuration{Path: convert.Text(c.Path), Sha256: c.SHA256, Trusted: s.instance.Trusted(),
-		Workdir: convert.Text(workdir), Profile: s.options.Load.Profile, Warnings: s.mistakes(c.Path, c.Warnings)}
+		Workdir: convert.Text(workdir), Profile: convert.Text(s.options.Load.Profile),
+		Warnings: s.mistakes(c.Path, c.Warnings)}
 	settings, text := c.Settings()
 	for _, one := range settings {
 		out.Settings = append(out.Settings, &apiv1.Setting{Block: convert.Text(one.Block), Key: convert.Text(one.Key),

@@ -137,13 +137,13 @@ func (s *Services) ReloadFailure() string {
 	if s.failure == nil {
 		return ""
 	}
-	return s.instance.Redact(s.failure.Error())
+	return s.text(s.failure.Error())
 }
 
 // texts are the texts of errors, without the secrets of the configuration.
 func (s *Services) texts(all []error) (out []string) {
 	for _, err := range all {
-		out = append(out, s.instance.Redact(err.Error()))
+		out = append(out, s.text(err.Error()))
 	}
 	return out
 }

@@ -42,11 +42,11 @@ func (s *Services) all(ctx context.Context) (out []*apiv1.Plugin) {
 // plugin is the message about a plugin.
 func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plugin {
 	now := p.Status()
-	out := pluginstatus.Message(now, s.instance.Redact)
+	out := pluginstatus.Message(now, s.text)
 	lock, notice := s.instance.LockState(ctx, p)
 	out.Lock = string(lock)
 	if notice != "" {
-		pluginstatus.AddNotice(out, sdk.Notice{Kind: sdk.Remark, Text: s.instance.Redact(notice)})
+		pluginstatus.AddNotice(out, sdk.Notice{Kind: sdk.Remark, Text: s.text(notice)})
 	}
 	if s.options.Usage != nil && now.PID != 0 {
 		if memory, cpu := s.options.Usage(now.PID); memory > 0 {
