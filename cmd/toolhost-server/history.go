@@ -40,7 +40,8 @@ func (p *program) openHistory(ctx context.Context, c *bootstrap.Configuration) *
 			return index
 		}
 	}
-	p.log.Error("the history is not served", "error", err)
+	p.log.Error("the history is not served by this process", "error", err, "fix", "toolhost serve --upgrade, once the "+
+		"cause is gone")
 	return nil
 }
 

@@ -287,6 +287,11 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	}
 	defer running.close()
 	if !slices.Contains(running.info.Parts, "history") {
+		if c, err := g.load(); err == nil && c.Audit != nil && c.Trusted() {
+			fmt.Fprintln(g.err, "toolhost: the running host has no history, and its log says why, such as a disk that was full "+
+				"when it started;\n  the record is read here; `toolhost serve --upgrade` has it served again")
+			return g.readHistory(ctx, f, r)
+		}
 		return errors.New("the running host keeps no record, so it has no history; a line `audit {}` in the " +
 			"configuration has calls recorded")
 	}
