@@ -388,14 +388,10 @@ func probeRecord(path string) error {
 		return err
 	}
 	for _, file := range audit.Files(path) {
-		info, err := os.Lstat(file)
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
 		if os.IsNotExist(err) {
 			continue
-		} else if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait
-			return fmt.Errorf("%s is not a regular file", file)
-		}
-		f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 		_ = f.Close()

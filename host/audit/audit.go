@@ -61,7 +61,7 @@ type tailPosition struct {
 var unknown = tailPosition{size: -1}
 
 // Open opens the log at path, and creates it, its head and its folder if necessary; only the user can read them. It
-// fails if the file cannot be written, or if CheckPlace does.
+// fails if one of the two cannot be written, and where CheckPlace fails because of them.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	l.queue.open()
@@ -117,20 +117,29 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// CheckPlace returns why no log can be written at a path: a link is there, something that is no file, or a file that is
-// no log.
+// CheckPlace returns why no log can be kept at a path: where a file of the log or its index would be is a link,
+// something that is no file, or a file that cannot be read, or the file is no log.
 func CheckPlace(path string) error {
-	err := checkFile(path, os.Lstat)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	for _, name := range append(Files(path), IndexFiles(path)...) {
+		if err := checkPlaceOf(name, name == path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPlaceOf(name string, isLog bool) error {
+	if err := checkFile(name, os.Lstat); err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if !isLog {
+		return nil
+	}
 	return checkRecord(f)
 }
 

@@ -49,8 +49,14 @@ func TestPlacesThatCannotBeUsed(t *testing.T) {
 			t.Errorf("Open(%q): %v, want %q in it", path, err, want)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, "log-3.index"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("notes", filepath.Join(dir, "log-4.index-wal")); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]bool{"notes": false, "to-log": false, "to-nothing": false, "pipe": false,
-		"new": true} {
+		"log": false, "log-2": false, "log-3": false, "log-4": false, "new": true} {
 		if err := CheckPlace(filepath.Join(dir, path)); (err == nil) != want {
 			t.Errorf("CheckPlace of %s: %v", path, err)
 		}
