@@ -79,14 +79,14 @@ func (f *historyFlags) flags(g *globals, cmd *cobra.Command) {
 	}
 	complete(cmd, "effect", cobra.FixedCompletions([]string{"allow", "ask", "always_ask", "deny"},
 		cobra.ShellCompDirectiveNoFileComp))
-	f.place(g, cmd)
+	f.place(cmd)
+	g.profileFlag(cmd, &f.profile)
 }
 
 // place adds the flags that say which record is searched.
-func (f *historyFlags) place(g *globals, cmd *cobra.Command) {
+func (f *historyFlags) place(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.record, "record", "", "search this `file`, such as a record that was moved away")
 	cmd.Flags().StringVar(&f.index, "index", "", "keep the index of --record in this `file` (default: beside the record)")
-	g.profileFlag(cmd, &f.profile)
 }
 
 // read returns what the flags and words say.
@@ -187,7 +187,8 @@ func newHistoryShow(g *globals) *cobra.Command {
 			return g.showHistory(cmd.Context(), &f, args[0], format)
 		},
 	}
-	f.place(g, cmd)
+	f.place(cmd)
+	g.profileFlag(cmd, &f.profile)
 	chooseFormat(cmd, &format, "%s, the answer of the API", "text", "json")
 	return cmd
 }
@@ -263,7 +264,7 @@ func newHistoryRebuild(g *globals) *cobra.Command {
 			return g.readHistory(cmd.Context(), &f, historyRequest{method: "Rebuild"})
 		},
 	}
-	f.place(g, cmd)
+	f.place(cmd)
 	return cmd
 }
 
