@@ -180,7 +180,8 @@ func (g *globals) sourceOf(name string) (string, error) {
 	if p == nil {
 		return "", there.NotInstalled(name)
 	}
-	if module, _, is := strings.Cut(p.Source, "@"); is && !strings.HasPrefix(p.Source, "/") {
+	if plugininstall.IsModule(p.Source) {
+		module, _, _ := strings.Cut(p.Source, "@")
 		return module + "@latest", nil
 	}
 	return p.Source, nil

@@ -136,6 +136,16 @@ func TestProgramsAreStaged(t *testing.T) {
 	}
 }
 
+func TestModulesAreToldFromPaths(t *testing.T) {
+	for source, want := range map[string]bool{"example.com/weather@v1.2.0": true, "example.com/weather@latest": true,
+		"/home/a@b.example/weather": false, `C:\Users\a@b.example\weather.exe`: false, "C:/Users/a@b.example/weather.exe": false,
+		"weather": false} {
+		if IsModule(source) != want {
+			t.Errorf("IsModule(%q) is %t", source, !want)
+		}
+	}
+}
+
 func TestHostileArchives(t *testing.T) {
 	program := entry{name: "toolhost-plugin-greet", content: "program"}
 	many := make([]entry, maxEntries+1)

@@ -49,6 +49,11 @@ var (
 	major    = regexp.MustCompile(`^v[0-9]+$`)
 )
 
+// IsModule reports whether a source is MODULE@VERSION, unless a file has that name. A path of Windows is none.
+func IsModule(source string) bool {
+	return moduleAt.MatchString(source) && strings.Contains(source, ".")
+}
+
 const otherFolder = "set XDG_DATA_HOME to another folder"
 
 // Stage copies, unpacks or builds the program. After an error nothing is left.
@@ -79,7 +84,7 @@ func Stage(ctx context.Context, o Options) (s *Staged, err error) {
 		return s, s.fromFile(ctx)
 	case statErr == nil:
 		return s, fmt.Errorf("%s is not a file: name a program, an archive, or MODULE@VERSION", o.Source)
-	case moduleAt.MatchString(o.Source) && strings.Contains(o.Source, "."):
+	case IsModule(o.Source):
 		return s, s.build(ctx, o)
 	case strings.Contains(o.Source, "://"):
 		return s, fmt.Errorf("%s is an address, and nothing is downloaded here: download it first, and install the file",
