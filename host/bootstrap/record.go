@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,14 +124,29 @@ func (r *record) plugin(s supervise.Status) {
 	case supervise.Crashed, supervise.Backoff, supervise.Quarantined, supervise.Invalid, supervise.Stopped:
 		a.Kind = audit.KindExit
 	}
+	if a.Kind == "" || s.Generation == 0 {
+		return
+	}
+	if lost := r.lost.Load(); !r.queue(a) && lost != nil {
+		(*lost)(1, errFullQueue)
+	}
+}
+
+// errFullQueue is why a record of a plugin's start or end is lost.
+var errFullQueue = errors.New("plugins start and end faster than the record is written")
+
+// queue hands a record to the writer; false means that its queue is full. After the end nothing is queued.
+func (r *record) queue(a *audit.Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.Kind == "" || s.Generation == 0 || r.later == nil {
-		return
+	if r.later == nil {
+		return true
 	}
 	select {
 	case r.later <- a:
-	default: // the queue is full
+		return true
+	default:
+		return false
 	}
 }
 

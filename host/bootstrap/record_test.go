@@ -56,6 +56,31 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	}
 }
 
+// Starts and ends of plugins that do not fit into the queue are told as lost.
+func TestRecordsOverTheQueueAreTold(t *testing.T) {
+	r := &record{later: make(chan *audit.Record, 1)} // no one writes
+	lost := 0
+	r.OnLost(func(records int, err error) {
+		if !strings.Contains(err.Error(), "faster than the record is written") {
+			t.Error(err)
+		}
+		lost += records
+	})
+	for range 3 {
+		r.plugin(supervise.Status{Name: "demo", State: supervise.Ready, Generation: 1})
+	}
+	if lost != 2 {
+		t.Errorf("%d are told as lost, want 2", lost)
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+	r.plugin(supervise.Status{Name: "demo", State: supervise.Stopped, Generation: 1})
+	if lost != 2 {
+		t.Error("a record after the end is told as lost")
+	}
+}
+
 func TestOpenChecksApprove(t *testing.T) {
 	for _, wrong := range []Approve{"Never", "deny"} {
 		if i, err := Open(t.Context(), Options{Config: "config.hcl", TrustNamed: true, Approve: wrong}); i != nil ||
