@@ -648,6 +648,32 @@ func TestHistoryThatIsNotServed(t *testing.T) {
 	waitFor(t, ended)
 }
 
+// The host of a configuration that was deleted can be looked at and stopped, by each path that leads to it.
+func TestHostOfADeletedConfiguration(t *testing.T) {
+	h := newHome(t).withPlugin(t, "")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(h.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{"named": {"--config", filepath.Join(h.dir, "config.hcl")},
+		"by a link to its folder": {"--config", filepath.Join(link, "config.hcl")}, "found": nil} {
+		h.withPlugin(t, "")
+		_, _, ended := h.serving(t)
+		if err := os.Remove(filepath.Join(h.dir, "config.hcl")); err != nil {
+			t.Fatal(err)
+		}
+		said, err := h.command(t, append(args, "status", "--verbose")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(said), "the running host") {
+			t.Errorf("%s: %s, %v", name, said, err)
+		}
+		said, err = h.command(t, append(args, "serve", "--stop")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s, %v", name, said, err)
+		}
+		waitFor(t, ended)
+	}
+}
+
 func TestUnits(t *testing.T) {
 	h := newHome(t)
 	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),

@@ -56,6 +56,7 @@ type globals struct {
 	logLevel, logFormat string
 	checkTrust          bool
 	standalone, verbose bool
+	servedBefore        bool // a host whose configuration was deleted is meant, too
 	saidNoConfiguration bool // see reportNoConfiguration
 }
 

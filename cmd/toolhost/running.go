@@ -30,13 +30,37 @@ func (r *runningHost) close() { _ = r.conn.Close() }
 // place is where the running host of the command's configuration would be.
 func (g *globals) place(profile string) (local.Place, error) {
 	path, err := bootstrap.ConfigPath(g.options())
-	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && !none.Named {
-		path, err = programFolder(), nil
-	}
-	if err != nil {
+	none, is := errors.AsType[*bootstrap.NotFoundError](err)
+	switch {
+	case is && none.Named: // its host may still run
+		path = none.Places[0]
+	case is:
+		path = programFolder()
+	case err != nil:
 		return local.Place{}, err
 	}
+	if g.servedBefore && g.config == "" && os.Getenv("TOOLHOST_CONFIG") == "" {
+		path = g.deletedConfig(path, profile)
+	}
 	return local.Find(path, g.workdir, profile)
+}
+
+// deletedConfig is a configuration that was found before the given one, was deleted, and whose host still runs;
+// otherwise the given one.
+func (g *globals) deletedConfig(found, profile string) string {
+	places := []string{"config.hcl"}
+	if own, err := bootstrap.UserFile("config.hcl"); err == nil {
+		places = append(places, own)
+	}
+	for _, path := range places {
+		if path == found {
+			break
+		}
+		if place, err := local.Find(path, g.workdir, profile); err == nil && place.Holder() != nil {
+			return path
+		}
+	}
+	return found
 }
 
 // programFolder is the folder of this program, "" if it is not known.

@@ -69,6 +69,7 @@ func newServe(g *globals) *cobra.Command {
 
 func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
 	ctx := cmd.Context()
+	g.servedBefore = f.showToken || f.stop || f.upgrade
 	switch {
 	case f.drain < 0:
 		return fmt.Errorf("--drain is %s: give a time that is not negative", f.drain)

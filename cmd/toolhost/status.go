@@ -32,6 +32,7 @@ func newStatus(g *globals) *cobra.Command {
 }
 
 func (g *globals) status(ctx context.Context, profile, format string) error {
+	g.servedBefore = true
 	if r := g.runningOr(ctx, profile); r != nil {
 		defer r.close()
 		return g.statusOf(ctx, r, format)

@@ -41,10 +41,7 @@ func Find(config, workdir, profile string) (Place, error) {
 		if err != nil {
 			return Place{}, err
 		}
-		if end, err := filepath.EvalSymlinks(path); err == nil {
-			path = end
-		}
-		fmt.Fprintf(sum, "%s\x00", path)
+		fmt.Fprintf(sum, "%s\x00", fsutil.Resolved(path)) // also of a file that was deleted since
 	}
 	fmt.Fprint(sum, profile)
 	return Place{filepath.Join(folder, hex.EncodeToString(sum.Sum(nil))[:16])}, nil
