@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"connectrpc.com/connect"
 )
 
 // ownPrograms gives the home its own folder of programs, so that a test can replace them.
@@ -220,6 +223,17 @@ func TestUpgradeToASlowProgram(t *testing.T) {
 	healthy(t, url)
 	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
 	h.awaitNone(t)
+}
+
+// An upgrade that waited for another one says what has happened.
+func TestUpgradeOfAReplacedHost(t *testing.T) {
+	p := &program{successor: 7}
+	p.replaced.Store(true)
+	_, err := p.upgrade(t.Context())
+	if fail, is := errors.AsType[*connect.Error](err); !is || len(fail.Details()) == 0 ||
+		!strings.Contains(fail.Message(), "process 7 has taken over") {
+		t.Errorf("upgrade: %v", err)
+	}
 }
 
 // A second signal ends a host that waits for its calls.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"connectrpc.com/connect"
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/api/local"
@@ -132,7 +133,9 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 	p.handover.Lock()
 	defer p.handover.Unlock()
 	if p.replaced.Load() {
-		return 0, errors.New("another process has taken over already")
+		return 0, server.Fail(connect.CodeFailedPrecondition, "", fmt.Sprintf("process %d has taken over from process %d "+
+			"already, by another upgrade", p.successor, os.Getpid()), "If a newer program was installed since, run "+
+			"`toolhost serve --upgrade` again.")
 	}
 	files := []*os.File{p.lockFile}
 	defer func() {
@@ -156,6 +159,7 @@ func (p *program) upgrade(ctx context.Context) (pid int, err error) {
 		p.holdAgain()
 		return 0, err
 	}
+	p.successor = pid
 	p.replaced.Store(true)
 	for _, l := range p.listeners {
 		if s, is := l.Listener.(*socket); is {

@@ -71,6 +71,7 @@ type program struct {
 	predecessors []string
 	handover     sync.Mutex  // a successor is started by one request at a time
 	replaced     atomic.Bool // by another process
+	successor    int         // that process; guarded by handover
 }
 
 // A startError is why this program does not begin to serve.

@@ -238,6 +238,9 @@ func (g *globals) upgradeRunning(ctx context.Context, f serveFlags) error {
 	}
 	defer r.close()
 	reply, err := r.host.Upgrade(ctx, &apiv1.UpgradeRequest{})
+	if lost(err) {
+		return errLost // such as of one that another upgrade has replaced
+	}
 	if err != nil {
 		err = remoteError(err)
 		if e, is := errors.AsType[*exitError](err); is && e.code == exitUsage { // nothing is wrong with the command

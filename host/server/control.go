@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -106,7 +107,9 @@ func (s *hostService) Upgrade(ctx context.Context, _ *connect.Request[apiv1.Upgr
 		return nil, connect.NewError(connect.CodeUnimplemented, nil)
 	}
 	pid, err := s.options.Upgrade(ctx)
-	if err != nil {
+	if _, coded := errors.AsType[*connect.Error](err); coded {
+		return nil, err // it says what to do
+	} else if err != nil {
 		return nil, fail(connect.CodeFailedPrecondition, "", err.Error(), "This host keeps running.")
 	}
 	return connect.NewResponse(&apiv1.UpgradeResponse{Pid: int32(pid)}), nil

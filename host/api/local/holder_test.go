@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,6 +41,21 @@ func TestHolderIsNamedWhileItsStateChanges(t *testing.T) {
 		if h := place.Holder(); h == nil || h.PID != os.Getpid() {
 			t.Fatalf("the lock file names %+v, want process %d", h, os.Getpid())
 		}
+	}
+}
+
+// A folder that was deleted is named as the cause, and what to do.
+func TestFindInADeletedFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if err := os.Remove(dir); err != nil {
+		t.Skip(err) // Windows keeps it
+	}
+	if _, err := local.Find("config.hcl", "", ""); err == nil || !strings.Contains(err.Error(), "it was deleted") {
+		t.Errorf("Find: %v", err)
 	}
 }
 

@@ -39,7 +39,8 @@ func Find(config, workdir, profile string) (Place, error) {
 	for _, path := range []string{config, workdir} {
 		path, err := filepath.Abs(path)
 		if err != nil {
-			return Place{}, err
+			return Place{}, fmt.Errorf("the current folder cannot be found, such as when it was deleted: %w; go to a folder "+
+				"that exists, or name the configuration and the work folder by whole paths", err)
 		}
 		fmt.Fprintf(sum, "%s\x00", fsutil.Resolved(path)) // also of a file that was deleted since
 	}
