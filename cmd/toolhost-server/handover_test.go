@@ -236,6 +236,29 @@ func TestUpgradeOfAReplacedHost(t *testing.T) {
 	}
 }
 
+// A host that could not open the index when it started keeps the record all the same, which commands read then.
+func TestHistoryThatIsNotServed(t *testing.T) {
+	h := newHome(t).withPlugin(t, "audit {\n  path = \"audit.jsonl\"\n}\n")
+	inTheWay := filepath.Join(h.dir, "audit.jsonl.index", "folder")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := &logBuffer{}
+	h.log = log
+	_, _, ended := h.serving(t)
+	expect(t, log.String(), "the history is not served", "serve --upgrade")
+	expect(t, h.run(t, "call", "--verbose", "no__tool"), "the running host", "\n2")
+	expect(t, h.run(t, "history", "search"), "has no history, and its log says why", "audit.jsonl.index", "\n1")
+	if err := os.RemoveAll(filepath.Dir(inTheWay)); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, h.run(t, "history", "search"), "has no history, and its log says why", "no__tool", "\n0")
+	h.withPlugin(t, "")
+	expect(t, h.run(t, "history", "search"), "the running host keeps no record", "\n2")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+}
+
 // A second signal ends a host that waits for its calls.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	h := newHome(t).withPlugin(t, allowShell)
