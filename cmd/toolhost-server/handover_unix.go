@@ -30,6 +30,8 @@ const (
 	// that of the lock, which is the number before the colon. After "unix@" comes the identity of the socket's file.
 	// After a blank come that host and those before it.
 	inheritVar = "TOOLHOST_INHERIT"
+	// outlivesVar is set for the successor of a host that does not end with its terminal.
+	outlivesVar = "TOOLHOST_OUTLIVES_TERMINAL"
 	// startTime is how long a successor may take to serve.
 	startTime = time.Minute
 )
@@ -224,6 +226,9 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
 		strings.Join(append(slices.Clone(p.predecessors), server.Self()), " ")),
 		fmt.Sprintf("%s=%d", local.ReadyVar, first+len(files)))
+	if !p.endsWithTerminal {
+		cmd.Env = append(cmd.Env, outlivesVar+"=1")
+	}
 	err = cmd.Start()
 	_ = write.Close()
 	if err != nil {

@@ -52,6 +52,7 @@ type settings struct {
 	background               bool
 	starter                  *starter
 	received                 <-chan os.Signal // that ask a running host for something
+	endsWithTerminal         bool
 }
 
 // run is main without the process; it returns the exit code.
@@ -59,7 +60,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "history" {
 		return historyCommand(args[1:], os.Stdin, stdout, stderr)
 	}
-	o := settings{received: openSignals(), starter: openStarter()}
+	ends := endsWithTerminal() // before the signal is received
+	o := settings{received: openSignals(), endsWithTerminal: ends, starter: openStarter()}
 	f := pflag.NewFlagSet("toolhost-server", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.config, "config", "", "configuration `file`")

@@ -17,12 +17,34 @@ func openSignals() <-chan os.Signal {
 	return received
 }
 
-// signals reloads the configuration on SIGHUP, and hands over on SIGUSR2; once ctx has ended it does neither.
+// endsWithTerminal reports whether the end of its terminal is to end this process: it has one, and was not started with
+// SIGHUP ignored, as by nohup. A successor goes by what its predecessor was started with.
+func endsWithTerminal() bool {
+	outlives := os.Getenv(outlivesVar) != ""
+	_ = os.Unsetenv(outlivesVar) // it fails for no name of ours
+	return !outlives && !signal.Ignored(syscall.SIGHUP) && hasTerminal()
+}
+
+// hasTerminal reports whether there is a controlling terminal, which has not been closed.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	_ = f.Close() // nothing was written
+	return true
+}
+
+// signals reloads the configuration on SIGHUP, or ends the host if its terminal was closed, and hands over on SIGUSR2;
+// once ctx has ended it does nothing.
 func (p *program) signals(ctx context.Context) {
 	for s := range p.received {
 		switch {
 		case ctx.Err() != nil:
 			p.log.Info("a signal has no effect on a host that is stopping", "signal", s.String())
+		case s == syscall.SIGHUP && p.endsWithTerminal && !hasTerminal():
+			p.log.Info("the terminal was closed, so the host stops")
+			p.stop()
 		case s == syscall.SIGHUP:
 			p.services.ReloadNow(ctx)
 		default:
