@@ -58,6 +58,7 @@ type serverCall struct {
 
 // A question is one that a server waits for.
 type question struct {
+	ctx    context.Context // ends at once when the server withdraws it
 	json   json.RawMessage
 	answer chan json.RawMessage // has room for one
 }
@@ -107,7 +108,7 @@ func (o *serverCall) ask(ctx context.Context, method string, params json.RawMess
 	if !answerable(o.request.Capabilities, method, params) {
 		return nil, refuseQuestion(method)
 	}
-	q := &question{object(member{"method", sdk.Encode(method)}, member{"params", params}), make(chan json.RawMessage, 1)}
+	q := &question{ctx, object(member{"method", sdk.Encode(method)}, member{"params", params}), make(chan json.RawMessage, 1)}
 	o.quiet(1)
 	defer o.quiet(-1)
 	key := o.add(q)
@@ -119,6 +120,9 @@ func (o *serverCall) ask(ctx context.Context, method string, params json.RawMess
 	case answer := <-q.answer:
 		return answer, nil
 	case <-ctx.Done():
+		if o.running.Err() != nil { // the server is to learn of that first, or it may go on without an answer
+			<-o.done
+		}
 		return nil, &client.RPCError{Code: client.CodeInternalError,
 			Message: "the question has no answer: the call has ended"}
 	}
@@ -148,7 +152,7 @@ func (o *serverCall) remove(key string) {
 func (o *serverCall) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.open) > 0
+	return len(o.openKeys()) > 0
 }
 
 func (o *serverCall) notify() {
@@ -164,8 +168,8 @@ func (o *serverCall) suspend(withoutQuestions bool) *sdk.Result {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	requests := map[string]json.RawMessage{}
-	for key, q := range o.open {
-		requests[key] = q.json
+	for _, key := range o.openKeys() {
+		requests[key] = o.open[key].json
 	}
 	if len(requests) == 0 && !withoutQuestions {
 		return nil
@@ -269,7 +273,10 @@ func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 			}
 			return nil, expiredQuestion()
 		case <-o.news:
-			if slices.Equal(s.keys, o.openKeys()) && !s.isOver() {
+			o.mu.Lock()
+			same := slices.Equal(s.keys, o.openKeys())
+			o.mu.Unlock()
+			if same && !s.isOver() {
 				continue
 			}
 			if !all.take(s) {
@@ -303,10 +310,16 @@ func (s *suspension) isOver() bool {
 	}
 }
 
-func (o *serverCall) openKeys() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return slices.Sorted(maps.Keys(o.open))
+// openKeys returns the keys of the open questions, sorted, without those that the server has withdrawn a moment ago: its
+// next question may be here before they are removed. The lock is held.
+func (o *serverCall) openKeys() (keys []string) {
+	for key, q := range o.open {
+		if q.ctx.Err() == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // sameCall reports whether a repeat is one of this call.
