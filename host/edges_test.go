@@ -91,10 +91,10 @@ func TestLimitsOfDefinitions(t *testing.T) {
 		"description": {8192, func(n int, d *sdk.Tool) { d.Description = xs(n) },
 			"the description has 8193 bytes; the limit is 8192"},
 		"category": {64, func(n int, d *sdk.Tool) { d.Category = xs(n) }, "the category has 65 bytes; the limit is 64"},
-		"input schema": {65536, func(n int, d *sdk.Tool) { d.InputSchema = schema(n) },
-			"is 65537 bytes long, the limit is 65536"},
-		"output schema": {65536, func(n int, d *sdk.Tool) { d.OutputSchema = schema(n) },
-			"is 65537 bytes long, the limit is 65536"},
+		"input schema": {262144, func(n int, d *sdk.Tool) { d.InputSchema = schema(n) },
+			"is 262145 bytes long, the limit is 262144"},
+		"output schema": {262144, func(n int, d *sdk.Tool) { d.OutputSchema = schema(n) },
+			"is 262145 bytes long, the limit is 262144"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

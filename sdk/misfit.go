@@ -89,8 +89,8 @@ func (f *misfitFinder) value(t reflect.Type) *misfit {
 		return f.single(t)
 	}
 	t = pointed(t)
-	token, err := f.in.Token()
-	if err != nil || token == nil { // null is an empty value of these types
+	token, _ := f.in.Token()
+	if token == nil { // null is an empty value of these types
 		return nil
 	}
 	list := t.Kind() == reflect.Slice || t.Kind() == reflect.Array
@@ -113,7 +113,7 @@ func (f *misfitFinder) value(t reflect.Type) *misfit {
 // single reads a value whose type contains no others, or decodes itself.
 func (f *misfitFinder) single(t reflect.Type) *misfit {
 	var raw json.RawMessage
-	if f.in.Decode(&raw) != nil || t == nil {
+	if _ = f.in.Decode(&raw); raw == nil || t == nil {
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -142,9 +142,9 @@ func (f *misfitFinder) members(t reflect.Type) *misfit {
 		f.fields[t] = i.visible(i.fields(nil, t, field{}, nil))
 	}
 	for f.in.More() {
-		token, err := f.in.Token()
+		token, _ := f.in.Token()
 		name, isName := token.(string)
-		if err != nil || !isName {
+		if !isName {
 			return nil
 		}
 		f.path = append(f.path, "."+name)

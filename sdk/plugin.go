@@ -64,8 +64,8 @@ type entry struct {
 // configuration. New panics unless the name matches ^[a-z][a-z0-9-]{0,31}$, as labels do.
 func New(name, version string) *Plugin {
 	if !toolname.IsPlugin(name) {
-		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name, toolname.PluginPattern,
-			strings.ReplaceAll(strings.ToLower(suchAs(name)), "_", "-")))
+		panic(fmt.Sprintf("sdk: plugin name %q must match %s: lowercase letters, digits and -%s", name,
+			toolname.PluginPattern, strings.ReplaceAll(strings.ToLower(suchAs(name)), "_", "-")))
 	}
 	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}
 }
@@ -81,8 +81,8 @@ func New(name, version string) *Plugin {
 //
 // Out is *Result, or a type whose JSON is an object: a struct, a pointer to one, or a map. Such a value is the
 // structured result, and the model reads its JSON, or what its ToolContent returns (see ContentMaker). A nil map is {};
-// a nil pointer without an error is none, and fails the call with NoResult. Unless t has an OutputSchema, it is inferred
-// from Out; hosts check the value against it.
+// a nil pointer without an error is none, and fails the call with NoResult. Unless t has an OutputSchema, it is
+// inferred from Out; hosts check the value against it.
 //
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake, and when
 // Serve has begun, unless the plugin is Dynamic.

@@ -83,8 +83,8 @@ func (i *inferrer) root(t reflect.Type) (*schema, error) {
 		return nil, fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields "+
 			"with capitals", t)
 	case i.of == ofInput && i.known(t) != nil:
-		return nil, fmt.Errorf("%v decodes itself, perhaps by a method of a type that it embeds, so its fields are not known; "+
-			"make it a field of a struct, or bring an InputSchema", t)
+		return nil, fmt.Errorf("%v decodes itself, perhaps by a method of a type that it embeds, so its fields are not "+
+			"known; make it a field of a struct, or bring an InputSchema", t)
 	}
 	s := i.schemaOf(t)
 	if ref := s.get("$ref"); ref != nil {

@@ -46,7 +46,8 @@ func newDiscover(g *globals) *cobra.Command {
 		Long: "List the tools of all plugins. Plugins are started to list them, unless their program and settings\n" +
 			"are those of an earlier start; scripts, and plugins whose tools may change by themselves, are always\n" +
 			"started, and tools that come late, such as those of an MCP server that is still starting, are waited\n" +
-			"for, a minute at most. --refresh starts all; --offline starts nothing, and lists what is known from earlier starts.\n" +
+			"for, a minute at most. --refresh starts all; --offline starts nothing, and lists what is known from\n" +
+			"earlier starts.\n" +
 			"A plugin or a plugin source that cannot be used is reported on standard error, and so is what a plugin\n" +
 			"itself needs to find its tools: an MCP server, or a discovery command. The exit code is 4 in these cases\n" +
 			"only; everything else is still listed. Other notices of plugins, such as about tools that they had to\n" +

@@ -125,8 +125,8 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 		if p.State == supervise.Known { // it may have tools that are not known yet
 			state, tools = "not started", number(p.Tools)
 		}
-		rows = append(rows, row([]string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts), tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-")}, p.usage(),
+		rows = append(rows, row([]string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts),
+			tools, cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-")}, p.usage(),
 			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")))
 	}
 	writeTable(g.out, rows, widest)

@@ -263,8 +263,8 @@ func (q *queue) problem() error {
 	return nil
 }
 
-// closeQueue accepts no more records and returns when all are written. After a failure the rest is not tried: each try may
-// take as long as the wait for a lock.
+// closeQueue accepts no more records and returns when all are written. After a failure the rest is not tried: each try
+// may take as long as the wait for a lock.
 func (l *Log) closeQueue() error {
 	q := &l.queue
 	q.closing.Lock()

@@ -316,7 +316,8 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	}
 	for _, spec := range s.specs {
 		if _, twice := i.options.InProcess[spec.Name]; twice {
-			return out, shown, fmt.Errorf("plugin %q is one of the configuration, and one of Options.InProcess: rename one", spec.Name)
+			return out, shown, fmt.Errorf(
+				"plugin %q is one of the configuration, and one of Options.InProcess: rename one", spec.Name)
 		}
 	}
 	out = s.Host

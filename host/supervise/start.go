@@ -396,7 +396,7 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	if within(killTime, g.done()) {
 		g.release()
 	}
-	if _, answered := errors.AsType[*configError](err); !answered { // the answer says why; stderr may be the stack of a panic
+	if _, answered := errors.AsType[*configError](err); !answered { // it says why; stderr may be the stack of a panic
 		err = g.child.withStderr(err)
 	}
 	return &failedStart{g.withSandboxHint(err), g.child.tail.last(statusLines)}

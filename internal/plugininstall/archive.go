@@ -43,7 +43,8 @@ func (c *choice) wants(name string, isDir bool) bool {
 	if len(c.all) <= maxListed {
 		c.all = append(c.all, file)
 	}
-	return c.staged.Name == "" || strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe") == c.staged.Name
+	own := strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe")
+	return c.staged.Name == "" || own == c.staged.Name
 }
 
 // missing is the error of an archive without the program.

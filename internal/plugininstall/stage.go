@@ -124,7 +124,8 @@ func (s *Staged) named(file string) error {
 	if s.Name == "" {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe")
 		if !toolname.IsPlugin(name) {
-			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file, toolname.PluginPattern)
+			return fmt.Errorf("%.60q gives no name for the plugin: it must match %s; give one with --name", file,
+				toolname.PluginPattern)
 		}
 		s.Name = name
 	}

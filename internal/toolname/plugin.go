@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// PluginRule says what the name of a plugin is, PluginPattern as a regular expression.
-	PluginRule    = "lowercase letters, digits and dashes, at most 32, the first a letter"
+	// PluginRule says what the name of a plugin is.
+	PluginRule = "lowercase letters, digits and dashes, at most 32, the first a letter"
+	// PluginPattern is PluginRule as a regular expression.
 	PluginPattern = `^[a-z][a-z0-9-]{0,31}$`
 	// ProgramPrefix begins the names of programs that are found as plugins in a folder.
 	ProgramPrefix = "toolhost-plugin-"

@@ -38,7 +38,8 @@ func TestBrokenEntries(t *testing.T) {
 		"no checksum": func(t *testing.T, path string, text []byte) { rewrite(t, path, text[65:]) },
 		"not ours":    func(t *testing.T, path string, _ []byte) { check(t, os.Chmod(path, 0o644)) },
 		"of another": func(t *testing.T, path string, text []byte) {
-			rewrite(t, path, sealed("0"+string(text[66:])))
+			text[65] ^= 1 // of a hash, in which each digit may be any
+			rewrite(t, path, sealed(string(text[65:])))
 		},
 		"too short": func(t *testing.T, path string, text []byte) { rewrite(t, path, sealed(string(text[65:len(text)-1]))) },
 		"too long":  func(t *testing.T, path string, text []byte) { rewrite(t, path, sealed(string(text[65:])+"x")) },

@@ -458,7 +458,7 @@ func (t *Text) nearestText(n numbered, old []string, at int) (text string, share
 		where[l] = o + 1
 	}
 	for _, after := range n.after {
-		unpadded, clear := t.unpad(n, after, strings.Join(old, "\n"))
+		unpadded, sure := t.unpad(n, after, strings.Join(old, "\n"))
 		s, ok := unpadded.without(after)
 		if !ok {
 			continue
@@ -477,7 +477,7 @@ func (t *Text) nearestText(n numbered, old []string, at int) (text string, share
 			}
 		}
 		if same > shared {
-			text, shared, placed, settled = s, same, here, clear
+			text, shared, placed, settled = s, same, here, sure
 		}
 	}
 	all = true
