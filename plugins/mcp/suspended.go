@@ -108,7 +108,8 @@ func (o *serverCall) ask(ctx context.Context, method string, params json.RawMess
 	if !answerable(o.request.Capabilities, method, params) {
 		return nil, refuseQuestion(method)
 	}
-	q := &question{ctx, object(member{"method", sdk.Encode(method)}, member{"params", params}), make(chan json.RawMessage, 1)}
+	q := &question{ctx, object(member{"method", sdk.Encode(method)}, member{"params", params}),
+		make(chan json.RawMessage, 1)}
 	o.quiet(1)
 	defer o.quiet(-1)
 	key := o.add(q)
@@ -310,8 +311,8 @@ func (s *suspension) isOver() bool {
 	}
 }
 
-// openKeys returns the keys of the open questions, sorted, without those that the server has withdrawn a moment ago: its
-// next question may be here before they are removed. The lock is held.
+// openKeys returns the keys of the open questions, sorted, without those that the server has withdrawn a moment ago:
+// its next question may be here before they are removed. The lock is held.
 func (o *serverCall) openKeys() (keys []string) {
 	for key, q := range o.open {
 		if q.ctx.Err() == nil {
