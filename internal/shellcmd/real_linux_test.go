@@ -235,7 +235,7 @@ func TestReadingProgramsOnlyRead(t *testing.T) {
 func FuzzReadingPrograms(f *testing.F) {
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		tryReading(t, seed, 4)
+		tryReading(t, seed, 1)
 	})
 }
 
