@@ -33,8 +33,9 @@ func (s *turns) begin(session string) *turn {
 	out := &turn{cancel: cancel, end: make(chan error), began: make(chan struct{})}
 	c := &runningCall{session: session}
 	if session != "" {
-		c.ongoing = &serverCall{toolRequest: &toolRequest{request: &sdk.Request{}}, upstream: s.u,
-			open: map[string]*question{}}
+		c.ongoing = &serverCall{toolRequest: &toolRequest{request: &sdk.Request{}}, upstream: s.u, running: ctx,
+			open: map[string]*question{}, done: make(chan struct{})}
+		close(c.ongoing.done) // no request is made
 		c.ongoing.news = make(chan struct{}, 1)
 		c.ongoing.request.Capabilities = []byte(asksPeople)
 		out.ongoing = c.ongoing
