@@ -70,14 +70,6 @@ func (p *inProcess) configure(ctx context.Context, config json.RawMessage) error
 	return nil
 }
 
-func (p *inProcess) Tools(ctx context.Context) ([]sdk.Tool, error) {
-	d, err := p.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d.Tools, nil
-}
-
 func (p *inProcess) Close() error { return p.close() }
 
 // end waits for handlers that still run, but no longer than inProcessCleanup.

@@ -84,13 +84,7 @@ func (p *Plugin) Describe(ctx context.Context) (*sdk.Description, error) {
 }
 
 // Tools returns the definitions of the tools.
-func (p *Plugin) Tools(ctx context.Context) ([]sdk.Tool, error) {
-	d, err := p.client.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d.Tools, nil
-}
+func (p *Plugin) Tools(ctx context.Context) ([]sdk.Tool, error) { return p.client.Tools(ctx) }
 
 // Call makes a call and checks nothing. The error says that ctx ended, that a limit is exceeded, or that the connection
 // broke.

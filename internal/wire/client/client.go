@@ -83,6 +83,15 @@ func (c *Client) Describe(ctx context.Context) (*sdk.Description, error) {
 	return descriptionFromWire(r), nil
 }
 
+// Tools returns the definitions alone.
+func (c *Client) Tools(ctx context.Context) ([]sdk.Tool, error) {
+	d, err := c.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.Tools, nil
+}
+
 // Configure hands the plugin its configuration, a JSON object, and the tools that it reported when it last ran with it,
 // if they are known. The plugin's refusal is an *sdk.Error.
 func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string, known *sdk.Description) error {
