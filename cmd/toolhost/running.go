@@ -29,7 +29,8 @@ func (r *runningHost) close() { _ = r.conn.Close() }
 
 // place is where the running host of the command's configuration would be.
 func (g *globals) place(profile string) (local.Place, error) {
-	path, err := bootstrap.ConfigPath(g.options())
+	o := g.options()
+	path, err := bootstrap.ConfigPath(o)
 	none, is := errors.AsType[*bootstrap.NotFoundError](err)
 	switch {
 	case is && none.Named: // its host may still run
@@ -39,19 +40,15 @@ func (g *globals) place(profile string) (local.Place, error) {
 	case err != nil:
 		return local.Place{}, err
 	}
-	if g.servedBefore && g.config == "" && os.Getenv("TOOLHOST_CONFIG") == "" {
-		path = g.deletedConfig(path, profile)
+	if g.servedBefore {
+		path = g.deletedConfig(bootstrap.ConfigPlaces(o), path, profile)
 	}
 	return local.Find(path, g.workdir, profile)
 }
 
-// deletedConfig is a configuration that was found before the given one, was deleted, and whose host still runs;
-// otherwise the given one.
-func (g *globals) deletedConfig(found, profile string) string {
-	places := []string{"config.hcl"}
-	if own, err := bootstrap.UserFile("config.hcl"); err == nil {
-		places = append(places, own)
-	}
+// deletedConfig is the one of these places, before the one that is found, whose file was deleted while its host runs;
+// otherwise the one that is found.
+func (g *globals) deletedConfig(places []string, found, profile string) string {
 	for _, path := range places {
 		if path == found {
 			break

@@ -97,22 +97,25 @@ func (c *Configuration) secrets() []string {
 
 // ConfigPath is where the options find the configuration: the error is a *NotFoundError when there is none.
 func ConfigPath(o Options) (string, error) {
-	if named := namedConfig(o); named != "" {
-		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
-			return "", &NotFoundError{Places: []string{named}, Named: true}
-		}
-		return named, nil
-	}
-	places := []string{"config.hcl"}
-	if own, err := UserFile("config.hcl"); err == nil {
-		places = append(places, own)
-	}
+	places := ConfigPlaces(o)
 	for _, p := range places {
 		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
 			return p, nil
 		}
 	}
-	return "", &NotFoundError{Places: places}
+	return "", &NotFoundError{Places: places, Named: namedConfig(o) != ""}
+}
+
+// ConfigPlaces are where the options look for the configuration, in order: only the file that they name, if they do.
+func ConfigPlaces(o Options) []string {
+	if named := namedConfig(o); named != "" {
+		return []string{named}
+	}
+	places := []string{"config.hcl"}
+	if own, err := UserFile("config.hcl"); err == nil {
+		places = append(places, own)
+	}
+	return places
 }
 
 func namedConfig(o Options) string { return cmp.Or(o.Config, os.Getenv("TOOLHOST_CONFIG")) }
