@@ -201,3 +201,89 @@ func TestPluginInTheHostsProcessAsks(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A handler whose question gets no answer learns that at once, however the host comes to know it.
+func TestHandlerWhoseQuestionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(cancel func(), ctx context.Context) error{
+		"the caller gives up":  func(cancel func(), ctx context.Context) error { cancel(); <-ctx.Done(); return ctx.Err() },
+		"no one can be asked":  func(func(), context.Context) error { return host.ErrNoApprover },
+		"the handler panicked": func(func(), context.Context) error { panic("oh no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan error, 1)
+			p := sdk.New("curious", "1.0.0")
+			p.AddRawTool(tool("ask"), func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+				_, err := sdk.Ask[placeForm](context.WithoutCancel(ctx), r, "Where?")
+				<-ctx.Done()
+				ended <- err
+				return nil, err
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			h := single(t, sdktest.Start(t, p), host.Options{Input: inputFunc(
+				func(ctx context.Context, _ *host.InputRequest) (map[string]json.RawMessage, error) {
+					return nil, answer(cancel, ctx)
+				})})
+			if r := h.Call(ctx, call("test__ask", "")); r.Error == nil {
+				t.Errorf("%+v", r)
+			}
+			if err := <-ended; sdk.CodeOf(err) != sdk.CodeCanceled {
+				t.Errorf("the handler has %v", err)
+			}
+		})
+	}
+}
+
+// A handler that goes on without the answer has a call to do so in, with a deadline, events and tools; its result is
+// the call's, and the person is asked no longer.
+func TestHandlerGoesOnWithoutTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, goesOn := range map[string]func(ctx context.Context, r *sdk.Request, asked <-chan struct{}) error{
+		"it takes the question back": func(ctx context.Context, r *sdk.Request, asked <-chan struct{}) error {
+			asking, stop := context.WithCancel(ctx)
+			go func() {
+				<-asked
+				stop()
+			}()
+			_, err := sdk.Ask[placeForm](asking, r, "Where?")
+			if _, has := ctx.Deadline(); !has || ctx.Err() != nil || sdk.CodeOf(err) != sdk.CodeCanceled {
+				return fmt.Errorf("deadline %v, %w, %w", has, ctx.Err(), err)
+			}
+			r.Progress(1, 1, "without")
+			return nil
+		},
+		"a goroutine of it asks": func(ctx context.Context, r *sdk.Request, asked <-chan struct{}) error {
+			r.Progress(1, 1, "without")
+			go func() { _, _ = sdk.Ask[placeForm](ctx, r, "Where?") }()
+			<-asked
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked, unasked := make(chan struct{}), make(chan struct{})
+			p := sdk.New("curious", "1.0.0")
+			p.AddRawTool(tool("ask"), func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+				return sdk.Text("done"), goesOn(ctx, r, asked)
+			})
+			h := single(t, sdktest.Start(t, p), host.Options{Input: inputFunc(
+				func(ctx context.Context, _ *host.InputRequest) (map[string]json.RawMessage, error) {
+					close(asked)
+					<-ctx.Done()
+					close(unasked)
+					return nil, ctx.Err()
+				})})
+			c := call("test__ask", "")
+			var events []string
+			c.Events = func(e sdk.Event) { events = append(events, e.Message) }
+			r := h.Call(t.Context(), c)
+			succeeded(t, r)
+			<-unasked
+			if r.Text() != "done" || !strings.Contains(fmt.Sprint(events), "without") {
+				t.Errorf("it returns %q after %q", r.Text(), events)
+			}
+		})
+	}
+}

@@ -229,37 +229,45 @@ func TestHandlerEndsAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// A handler that returns while a goroutine of it has a question open leaves no one waiting: neither that goroutine nor
-// the call that brings the answer.
+// A handler that returns while a goroutine of it has a question open leaves no one waiting: that goroutine learns that
+// the call is over, and the call that brings the answer has the handler's result, for a minute.
 func TestHandlerReturnsWithAQuestionOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		release, asked := make(chan struct{}), make(chan error, 1)
-		c, _, served := listening(t, ctx, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-			go func() {
-				_, err := sdk.Ask[struct{}](ctx, r, "Go on?")
-				asked <- err
-			}()
-			<-release
-			return sdk.Text("done"), nil
-		}))
-		q, err := c.Call(ctx, &sdk.Request{Tool: "x", Capabilities: formCaller})
-		if err != nil || q.InputRequired == nil {
-			t.Fatalf("%+v, %v", q, err)
-		}
-		close(release)
-		synctest.Wait()
-		r := answer(q, `{"action":"accept"}`)
-		r.Tool, r.RunID, r.Capabilities = "x", "second", formCaller
-		if got, err := c.Call(ctx, r); err != nil || got.Error == nil || got.Error.Name != "QuestionExpired" {
-			t.Errorf("the call with the answer gives %+v, %v", got, err)
-		}
-		if err := <-asked; sdk.CodeOf(err) != sdk.CodeCanceled {
-			t.Errorf("the goroutine that asks has %v", err)
-		}
-		stop()
-		<-served
-	})
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { handlerReturnsWithAQuestionOpen(t, late) })
+	}
+}
+
+func handlerReturnsWithAQuestionOpen(t *testing.T, late bool) {
+	ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+	release, asked := make(chan struct{}), make(chan error, 1)
+	c, _, served := listening(t, ctx, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		go func() {
+			_, err := sdk.Ask[struct{}](ctx, r, "Go on?")
+			asked <- err
+		}()
+		<-release
+		return sdk.Text("done"), nil
+	}))
+	q, err := c.Call(ctx, &sdk.Request{Tool: "x", Capabilities: formCaller})
+	if err != nil || q.InputRequired == nil {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	close(release)
+	synctest.Wait()
+	r := answer(q, `{"action":"accept"}`)
+	r.Tool, r.RunID, r.Capabilities = "x", "second", formCaller
+	if late {
+		time.Sleep(time.Minute + time.Second)
+	}
+	if got, err := c.Call(ctx, r); err != nil || (got.Error != nil) != late ||
+		late && got.Error.Name != "QuestionExpired" || !late && got.Content[0].Text != "done" {
+		t.Errorf("the call with the answer gives %+v, %v", got, err)
+	}
+	if err := <-asked; sdk.CodeOf(err) != sdk.CodeCanceled {
+		t.Errorf("the goroutine that asks has %v", err)
+	}
+	stop()
+	<-served
 }
 
 // The same, when the answer comes at the moment at which the handler returns: its result, or that it is too late.

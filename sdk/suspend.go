@@ -17,12 +17,17 @@ import (
 // makes the call again with the answer, which continues the handler. So the time that an answer takes counts against no
 // deadline, and hosts that answer in a request of their own need no more than that. A call of a host whose caller can
 // be asked has a suspension, which is one allocation; others have none.
+//
+// A host makes one more call while it asks, the call beside the question: InputRequired.Suspended says what for. The
+// handler may go on without the answer; its next leg is the call that the host then makes.
 
 // Limits of suspended handlers.
 const (
 	maxSuspended  = 64 // of a plugin
 	maxQuestions  = 10 // of a call
 	suspendedTime = 30 * time.Minute
+	maxResume     = 2 * time.Second // until a host makes the call of a handler that goes on without an answer
+	keptResult    = time.Minute     // in which the result of a handler that has returned can be had
 
 	questionKey   = "question"
 	questionState = "toolhost-question:" // begins the state of a suspended call
@@ -35,12 +40,13 @@ type suspension struct {
 	ctx     handlerContext
 	first   leg
 
-	mu      sync.Mutex
-	asking  chan struct{} // has a token while a question is open; made by the first, like resumed
-	resumed chan *leg     // has room for one
+	mu     sync.Mutex
+	asking chan struct{} // has a token while a question is open; made by the first, like done
+	done   chan struct{} // closed when the handler has returned, perhaps while a goroutine of it asks
+	result *pluginv1.Result
 
 	leg   *leg          // nil while the handler is suspended, and after it has returned
-	over  bool          // it has returned, perhaps while a goroutine of it asks
+	last  *question     // nil before the first
 	open  int           // requests to the host that run
 	idle  chan struct{} // closed when there are none; nil when no question waits for that
 	again chan struct{} // closed when the handler continues; nil when it is not about to be suspended
@@ -54,6 +60,16 @@ type leg struct {
 	answers map[string][]byte
 	done    chan struct{} // closed when the leg has its result; nil for the first, which is the handler's own goroutine
 	err     error         // of sending that
+}
+
+// A question is one that the host asks for a handler.
+type question struct {
+	of      *suspension
+	id      string
+	taken   chan struct{} // closed when the question is over
+	moot    chan struct{} // has a token when the handler goes on without the answer
+	resumed chan struct{} // closed when the handler has its next leg, which has the answer
+	leg     *leg
 }
 
 func newSuspension(s *server, r *pluginv1.CallRequest, ctx context.Context, to *wire.Sender) *suspension {
@@ -116,10 +132,10 @@ func (s *suspension) leave() {
 }
 
 // ask suspends the handler until its question is answered.
-func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.RawMessage, error) {
+func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.RawMessage, error) {
 	s.mu.Lock()
 	if s.asking == nil {
-		s.asking, s.resumed = make(chan struct{}, 1), make(chan *leg, 1)
+		s.asking, s.done = make(chan struct{}, 1), make(chan struct{})
 	}
 	s.mu.Unlock()
 	select {
@@ -143,50 +159,39 @@ func (s *suspension) ask(ctx context.Context, question json.RawMessage) (json.Ra
 	if s.ctx.Err() != nil || s.current() == nil {
 		return nil, EndedError(&s.ctx)
 	}
-	id := rand.Text()
-	if !s.server.suspended.add(id, s) {
+	q := &question{of: s, id: rand.Text(), taken: make(chan struct{}), moot: make(chan struct{}, 1),
+		resumed: make(chan struct{})}
+	if !s.server.suspended.add(q) {
 		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
 			Message: "too many calls of this plugin wait for answers"}
 	}
-	if !s.detach(&pluginv1.Result{InputRequired: &pluginv1.InputRequired{
-		Requests: map[string][]byte{questionKey: question}, State: []byte(questionState + id)}}) {
-		s.server.suspended.take(id)
+	if !s.detach(q, map[string][]byte{questionKey: request}) {
+		s.server.suspended.take(q)
 		return nil, EndedError(&s.ctx)
 	}
 	timer := time.NewTimer(suspendedTime)
 	defer timer.Stop()
-	var next *leg
 	select {
-	case next = <-s.resumed:
+	case <-q.resumed:
+		return q.leg.answers[questionKey], nil
 	case <-timer.C:
-	case <-ctx.Done():
-	case <-s.ctx.Done():
-	}
-	if next == nil && s.server.suspended.take(id) == nil { // it was answered at this moment
-		next = <-s.resumed
-	}
-	if next == nil {
-		for _, of := range []context.Context{ctx, &s.ctx} {
-			if of.Err() != nil {
-				return nil, EndedError(of)
-			}
-		}
 		s.ctx.end(context.Canceled)
 		return nil, &Error{Code: CodeTimeout, Name: "NoAnswer", Message: "no one answered the question within " +
 			suspendedTime.String()}
+	case <-ctx.Done():
+	case <-s.ctx.Done():
 	}
-	s.mu.Lock()
-	over := s.over
-	if !over {
-		s.leg = next
-	}
-	s.mu.Unlock()
-	if over { // no result would end the leg
-		_ = next.end(questionExpired()) // a broken connection ends the host's call
+	if s.ctx.Err() != nil {
 		return nil, EndedError(&s.ctx)
 	}
-	s.ctx.attach(next.ctx)
-	return next.answers[questionKey], nil
+	q.moot <- struct{}{}
+	timer.Reset(maxResume)
+	select { // a host that makes no call beside questions does not resume the handler; the answer does
+	case <-q.resumed:
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+	return nil, EndedError(ctx)
 }
 
 // hold lets no further request begin, and returns a channel that closes when none runs.
@@ -209,34 +214,81 @@ func (s *suspension) release() {
 	s.again, s.idle = nil, nil
 }
 
-// detach ends the leg with a result. Its context ends with it, and is not the handler's any more. It reports false if
+// inputRequired is the result of a call whose handler is suspended.
+func (q *question) inputRequired(requests map[string][]byte) *pluginv1.Result {
+	return &pluginv1.Result{InputRequired: &pluginv1.InputRequired{Requests: requests,
+		State: []byte(questionState + q.id), Suspended: true}}
+}
+
+// detach ends the leg with a question. Its context ends with it, and is not the handler's any more. It reports false if
 // the handler has returned.
-func (s *suspension) detach(r *pluginv1.Result) bool {
+func (s *suspension) detach(q *question, requests map[string][]byte) bool {
 	s.mu.Lock()
 	of := s.leg
-	s.leg = nil
+	if of != nil {
+		s.leg, s.last = nil, q
+	}
 	s.mu.Unlock()
 	if of == nil {
 		return false
 	}
 	s.ctx.detach()
 	s.server.overdue.release(of.ctx)
-	_ = of.end(r) // a broken connection ends the host's call, and no answer comes
+	_ = of.end(q.inputRequired(requests)) // a broken connection ends the host's call, and no answer comes
 	return true
 }
 
-// finish ends the last leg with the handler's result, if there is one. A question that a goroutine of the handler has
-// left open ends with the handler's context: no result would follow its answer.
+// resume has the next leg carry the handler. If that has returned meanwhile, its result is all there is.
+func (q *question) resume(next *leg) (result *pluginv1.Result) {
+	s := q.of
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.result != nil {
+		return s.result
+	}
+	s.leg, q.leg = next, next
+	s.ctx.attach(next.ctx)
+	close(q.resumed)
+	return nil
+}
+
+// beside is the call of a host while it asks. It ends when the question is over, and gives the result of a handler that
+// has returned. If the host ends it, no answer will come: it ends the handler, and waits for that.
+func (q *question) beside(ctx context.Context, out *wire.Sender) error {
+	s, all := q.of, &q.of.server.suspended
+	select {
+	case <-s.done:
+	case <-q.moot:
+		return out.Result(q.inputRequired(nil))
+	case <-q.taken:
+	case <-ctx.Done():
+	}
+	if !all.take(q) {
+		return out.Result(questionExpired())
+	}
+	if ctx.Err() != nil {
+		s.ctx.end(context.Canceled)
+	}
+	<-s.done
+	return out.Result(s.result)
+}
+
+// finish ends the last leg with the handler's result, if there is one; else the result is kept for the next call. A
+// question that a goroutine of the handler has left open ends with the handler's context.
 func (s *suspension) finish(r *pluginv1.Result) error {
 	s.mu.Lock()
-	of := s.leg
-	s.leg, s.over = nil, true
+	of, last := s.leg, s.last
+	s.leg, s.result = nil, r
+	if s.done != nil {
+		close(s.done)
+	}
 	s.mu.Unlock()
 	s.ctx.end(context.Canceled)
-	if of == nil {
-		return nil // no one waits for it any more
+	if of != nil {
+		return of.end(r)
 	}
-	return of.end(r)
+	time.AfterFunc(keptResult, func() { s.server.suspended.take(last) })
+	return nil
 }
 
 // questionExpired is the result of a call that brings an answer for which no handler waits.
@@ -256,18 +308,22 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 	if !is {
 		return false, nil
 	}
-	of := s.suspended.get(id)
+	q := s.suspended.get(id)
 	switch {
-	case of == nil:
+	case q == nil:
 		return true, out.Result(questionExpired())
-	case !of.sameCall(r):
+	case !q.of.sameCall(r):
 		return true, out.Result(&pluginv1.Result{Error: &pluginv1.Error{Code: string(CodeInvalidArgs), Name: "UnknownState",
 			Message: "the state that came with the answers belongs to another call; nothing was run"}})
-	case s.suspended.take(id) == nil: // another one was faster
+	case r.GetDuringQuestions():
+		return true, q.beside(ctx, out)
+	case !s.suspended.take(q): // another one was faster
 		return s.continues(ctx, r, out)
 	}
 	next := &leg{ctx: ctx, out: out, answers: r.GetInputResponses(), done: make(chan struct{})}
-	of.resumed <- next
+	if result := q.resume(next); result != nil {
+		return true, out.Result(result)
+	}
 	<-next.done
 	return true, next.err
 }
@@ -278,38 +334,42 @@ func (s *suspension) sameCall(r *pluginv1.CallRequest) bool {
 		s.request.GetWorkdir() == r.GetWorkdir() && bytes.Equal(s.request.GetArguments(), r.GetArguments())
 }
 
-// suspensions are those of a plugin whose question is open.
+// suspensions are the questions of a plugin that are open, or whose handler's result is kept.
 type suspensions struct {
 	mu   sync.Mutex
-	byID map[string]*suspension
+	byID map[string]*question
 }
 
-func (all *suspensions) add(id string, s *suspension) bool {
+func (all *suspensions) add(q *question) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if len(all.byID) >= maxSuspended {
 		return false
 	}
 	if all.byID == nil {
-		all.byID = map[string]*suspension{}
+		all.byID = map[string]*question{}
 	}
-	all.byID[id] = s
+	all.byID[q.id] = q
 	return true
 }
 
-// get returns a suspended handler, which stays suspended; take ends that. Nil if there is none.
-func (all *suspensions) get(id string) *suspension {
+// get returns a question, which stays; take ends that. Nil if there is none.
+func (all *suspensions) get(id string) *question {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.byID[id]
 }
 
-func (all *suspensions) take(id string) *suspension {
+// take reports false if another one has taken the question.
+func (all *suspensions) take(q *question) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	s := all.byID[id]
-	delete(all.byID, id)
-	return s
+	if all.byID[q.id] != q {
+		return false
+	}
+	delete(all.byID, q.id)
+	close(q.taken)
+	return true
 }
 
 // A handlerContext is the context of a handler that may be suspended: it ends with the leg that carries the handler,
