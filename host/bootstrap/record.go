@@ -67,6 +67,9 @@ func (r *record) Append(a audit.Record) error {
 
 // explain adds to an error what to do about the folder of the record.
 func (r *record) explain(err error) error {
+	if err == nil {
+		return nil // before the path is looked up, which takes more system calls than all else of a call
+	}
 	if path, unknown := AuditPath(r.path, r.dir); unknown == nil {
 		return AuditError(err, path, r.path)
 	}
