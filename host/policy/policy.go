@@ -13,10 +13,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // A Policy is a set of layers, checked. It is safe for concurrent use.
-type Policy struct{ layers []Layer }
+type Policy struct {
+	layers []Layer
+	byTool sync.Map // by a tool's name, a []Layer with the rules that are about it: most are about others
+	tools  atomic.Int64
+}
+
+// maxTools is for how many tools a Policy keeps which rules are about them: a server may list ever new ones.
+const maxTools = 10_000
 
 // A Layer is an ordered list of rules by one author.
 type Layer struct {
@@ -53,7 +62,23 @@ func New(layers ...Layer) (*Policy, error) {
 			r.Categories, r.CostTiers = slices.Clone(r.Categories), slices.Clone(r.CostTiers)
 		}
 	}
-	return &Policy{own}, nil
+	return &Policy{layers: own}, nil
+}
+
+// about returns the layers with the rules that are about a tool alone.
+func (p *Policy) about(tool string) []Layer {
+	if found, ok := p.byTool.Load(tool); ok {
+		return found.([]Layer)
+	}
+	list := slices.Clone(p.layers)
+	for i, l := range p.layers {
+		list[i].Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r Rule) bool { return !r.concerns(tool) })
+	}
+	if p.tools.Load() < maxTools {
+		p.tools.Add(1)
+		p.byTool.Store(strings.Clone(tool), list)
+	}
+	return list
 }
 
 func (r *Rule) check() error {
@@ -73,12 +98,17 @@ func (r *Rule) check() error {
 func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
 	var trace []Step
+	layers := p.about(q.Tool)
 	if !q.Brief {
-		trace = make([]Step, 0, p.concerned(q)+1)
+		n := 1
+		for i := range layers {
+			n += len(layers[i].Rules)
+		}
+		trace = make([]Step, 0, n)
 	}
-	for i := range p.layers {
+	for i := range layers {
 		var step Step
-		step, trace = p.layers[i].decide(q, trace)
+		step, trace = layers[i].decide(q, trace)
 		if step.Effect.Stricter(strictest.Effect) {
 			strictest = step
 		}
@@ -105,14 +135,11 @@ func (s *Step) cause() string {
 	return fmt.Sprintf("%s (rule %q: %s)", note, s.Rule, s.Reason)
 }
 
-// decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of all
-// rules that are about the tool. An effect without a match is the least that holds, and the rules after it are
+// decide returns the step that decides for the layer, with Effect "" for none, and the trace with the steps of its
+// rules. An effect without a match is the least that holds, and the rules after it are
 // evaluated too.
 func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 	for i := range l.Rules {
-		if !l.Rules[i].concerns(q) {
-			continue
-		}
 		step := l.Rules[i].apply(q)
 		step.Layer = l.Name
 		if step.Effect == Allow && l.TightenOnly {
@@ -131,36 +158,28 @@ func (l *Layer) decide(q *Query, trace []Step) (decisive Step, _ []Step) {
 	return decisive, trace
 }
 
-// concerned counts the rules that are about the tool.
-func (p *Policy) concerned(q *Query) (n int) {
-	for i := range p.layers {
-		for j := range p.layers[i].Rules {
-			if p.layers[i].Rules[j].concerns(q) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // LooksAtPaths reports whether a rule about the tool depends on the paths that a call names, so that the decision on
 // a folder and those on its content may differ.
 func (p *Policy) LooksAtPaths(q *Query) bool {
-	return slices.ContainsFunc(p.layers, func(l Layer) bool {
-		return slices.ContainsFunc(l.Rules, func(r Rule) bool { return r.Paths && r.concerns(q) && r.differs(q) == "" })
-	})
+	for _, l := range p.about(q.Tool) {
+		for i := range l.Rules { // a Rule is large to copy
+			if r := &l.Rules[i]; r.Paths && r.differs(q) == "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Hides reports whether a tool is denied for all arguments and callers, so that it need not be listed.
 func (p *Policy) Hides(q *Query) bool {
-	return slices.ContainsFunc(p.layers, func(l Layer) bool { return l.hides(q) })
+	return slices.ContainsFunc(p.about(q.Tool), func(l Layer) bool { return l.hides(q) })
 }
 
 // hides looks at the first rule that may match; rules after one that depends on the call are not certain to apply.
 func (l *Layer) hides(q *Query) bool {
 	for _, r := range l.Rules {
 		switch {
-		case !r.concerns(q):
 		case len(r.Callers) > 0:
 			return false
 		case r.differs(q) != "":

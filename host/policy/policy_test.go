@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -263,5 +264,25 @@ func TestRulesAreCopied(t *testing.T) {
 	layer.Rules[0].Tools[0], layer.Rules[0].Callers[0], layer.Rules[0].Effect = "b__*", "nobody", policy.Allow
 	if d := p.Decide(&policy.Query{Tool: "a__b", Caller: "cli", Arguments: []byte(`{}`)}); d.Effect != policy.Deny {
 		t.Errorf("decision %+v", d)
+	}
+}
+
+// Which rules are about a tool is kept for some tools; the decision is the same for all others.
+func TestDecisionsOnManyTools(t *testing.T) {
+	t.Parallel()
+	p, err := policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{
+		{Name: "odd", Tools: []string{"p__*[13579]"}, Effect: policy.Deny},
+		{Name: "even", Tools: []string{"p__*[02468]"}, Effect: policy.Allow}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for i := range 12_000 {
+			q := policy.Query{Tool: fmt.Sprint("p__", i)}
+			want := []policy.Effect{policy.Allow, policy.Deny}[i%2]
+			if d := p.Decide(&q); d.Effect != want || len(d.Trace) != 1 || p.Hides(&q) != (want == policy.Deny) {
+				t.Fatalf("%s: %+v", q.Tool, d)
+			}
+		}
 	}
 }

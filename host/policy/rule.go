@@ -55,8 +55,8 @@ type Judgement struct {
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
 // concerns reports whether the rule is about this tool; other rules leave no trace.
-func (r *Rule) concerns(q *Query) bool {
-	return len(r.Tools) == 0 || matchesAny(r.Tools, q.Tool)
+func (r *Rule) concerns(tool string) bool {
+	return len(r.Tools) == 0 || matchesAny(r.Tools, tool)
 }
 
 // apply evaluates the rule.

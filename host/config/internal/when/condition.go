@@ -107,7 +107,10 @@ func (c *Condition) LooksAtPaths() bool {
 func (c *Condition) Holds(q *policy.Query) (policy.Truth, error) {
 	if c.plain != nil && q.Path == nil {
 		if holds, ok := c.plain(q); ok {
-			return map[bool]policy.Truth{true: policy.Yes, false: policy.No}[holds], nil
+			if holds {
+				return policy.Yes, nil
+			}
+			return policy.No, nil
 		}
 	}
 	m := meters.Get().(*meter)
