@@ -19,8 +19,7 @@ import (
 // a new tool that matches the filter is in the catalog at once. It is safe for concurrent use.
 type Catalog struct {
 	host     *Host
-	filters  []Filter // all must allow a tool
-	defaults CallDefaults
+	filters  []Filter  // all must allow a tool
 	deferral *deferral // which tools are listed; nil lists all
 	model    string    // whose descriptions tools have; "" for those of all models
 	seen     atomic.Pointer[catalogTools]
@@ -31,13 +30,6 @@ type catalogTools struct {
 	changes  uint64
 	tools    []*Tool
 	problems []error
-}
-
-// CallDefaults are used for fields that a catalog's calls leave empty. Empty defaults leave the choice to the host.
-type CallDefaults struct {
-	Caller, SessionID string
-	// Workdir is an absolute path.
-	Workdir string
 }
 
 // Catalog returns a catalog of the tools that match f. It lists no plugin. It fails for an invalid glob and for an
@@ -53,17 +45,6 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 	return c.with(append(slices.Clone(c.filters), f)), nil
 }
 
-// WithDefaults returns a catalog of the same tools with these defaults for calls, such as for one sub-agent or one
-// session. Empty fields of d change nothing. Calls that name a caller, session or work folder keep theirs. Catalogs
-// narrowed from it have the defaults too.
-func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
-	out := c.with(c.filters)
-	out.defaults = CallDefaults{cmp.Or(d.Caller, c.defaults.Caller), cmp.Or(d.SessionID, c.defaults.SessionID),
-		cmp.Or(d.Workdir, c.defaults.Workdir)}
-	out.seen.Store(c.seen.Load())
-	return out
-}
-
 // ForModel returns a catalog of the same tools, whose listed definitions have the descriptions for a model that
 // ToolOptions.DescriptionFor names. Calls, rules and locks do not depend on it.
 func (c *Catalog) ForModel(name string) *Catalog {
@@ -74,7 +55,7 @@ func (c *Catalog) ForModel(name string) *Catalog {
 
 // with returns a copy of this catalog with other filters.
 func (c *Catalog) with(filters []Filter) *Catalog {
-	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral, model: c.model}
+	return &Catalog{host: c.host, filters: filters, deferral: c.deferral, model: c.model}
 }
 
 // described gives the tools the descriptions for the catalog's model.

@@ -204,13 +204,8 @@ func (h *snapshot) prepare(c *Call) *Call {
 	return c
 }
 
-// fillIn sets empty fields from the defaults of the catalog and the host.
+// fillIn gives a call an ID and a work folder if it has none.
 func (h *snapshot) fillIn(c *Call) {
-	if c.catalog != nil {
-		d := c.catalog.defaults
-		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID),
-			cmp.Or(c.Workdir, d.Workdir)
-	}
 	if c.ID == "" {
 		c.ID = newID()
 	}
