@@ -34,7 +34,6 @@ import (
 	"github.com/toolhost/toolhost/host/server/console"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/internal/fsutil"
-	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // A program is one run of toolhost-server.
@@ -102,7 +101,8 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	if p.place, err = local.Find(p.configKey(c), o.workdir, o.profile); err != nil {
+	config := cmp.Or(c.Path, bootstrap.ProgramFolder()) // without a file, the folder of its plugins
+	if p.place, err = local.Find(config, o.workdir, o.profile); err != nil {
 		return err
 	}
 	if err := p.checkInherited(given, c); err != nil {
@@ -158,11 +158,6 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }
 
-// configKey names the configuration for the place of the host: its path, or without one the folder of its plugins.
-func (p *program) configKey(c *bootstrap.Configuration) string {
-	return cmp.Or(c.Path, programFolder())
-}
-
 // checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
 // clients of the earlier host would be served without its rules.
 func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {
@@ -182,7 +177,7 @@ func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) e
 // options are those of the configuration, without what belongs to a running host.
 func (p *program) options() bootstrap.Options {
 	return bootstrap.Options{Config: p.config, TrustNamed: !p.checkTrust, Workdir: p.workdir, Profile: p.profile,
-		DefaultDir: shippedFolder(), Installed: true, Logger: p.log}
+		DefaultDir: bootstrap.ShippedFolder(), Installed: true, Logger: p.log}
 }
 
 // open opens the configuration.
@@ -454,21 +449,4 @@ func (p *program) announce(w io.Writer, all []server.Listener) {
 		}
 		fmt.Fprintf(w, "serving at %s://%s/#token=%s\n", scheme, place, p.own)
 	}
-}
-
-func programFolder() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return filepath.Dir(path)
-}
-
-// shippedFolder is the folder of this program if it has plugins, as toolhost's own.
-func shippedFolder() string {
-	dir := programFolder()
-	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*")); len(found) == 0 || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
 }

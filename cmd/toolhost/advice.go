@@ -47,23 +47,10 @@ func temporaryFolderError(err error) error {
 	return fsutil.FolderError(err, os.TempDir(), "set TMPDIR to another folder")
 }
 
-// shippedFolder is the absolute path of this program's folder if plugins are there too, otherwise "".
-func shippedFolder() string {
-	program, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	dir := filepath.Dir(program)
-	if found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*")); len(found) == 0 || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
-}
-
 // shippedAdvice says how to get a plugin that ships with toolhost and is not in use: a configuration has only the
 // plugins that it names. "" for other plugins, and where the program is not beside this one.
 func shippedAdvice(plugin string) string {
-	dir := shippedFolder()
+	dir := bootstrap.ShippedFolder()
 	if dir == "" || !slices.Contains(config.ShippedPlugins, plugin) {
 		return ""
 	}
@@ -74,4 +61,6 @@ func shippedAdvice(plugin string) string {
 }
 
 // exampleDirs is a line of configuration to suggest: the plugins beside this program, if there are any.
-func exampleDirs() string { return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(shippedFolder(), "DIR")) }
+func exampleDirs() string {
+	return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(bootstrap.ShippedFolder(), "DIR"))
+}

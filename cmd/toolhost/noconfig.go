@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
-	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // reportNoConfiguration says once on standard error that no configuration applies to this folder: in the wrong folder
@@ -18,9 +17,9 @@ func (g *globals) reportNoConfiguration(beside bool) {
 	}
 	g.saidNoConfiguration = true
 	used := "the installed plugins are used"
-	if dir := shippedFolder(); beside && dir != "" {
+	if dir := bootstrap.ShippedFolder(); beside && dir != "" {
 		used = fmt.Sprintf("the plugins of %s are used", dir)
-		if hasInstalledPrograms() {
+		if installed, err := bootstrap.PluginFolder(); err == nil && bootstrap.HasPlugins(installed) {
 			used = fmt.Sprintf("the plugins of %s and the installed ones are used", dir)
 		}
 	}
@@ -55,14 +54,4 @@ func unusedConfiguration(workdir string) string {
 		}
 	}
 	return ""
-}
-
-// hasInstalledPrograms reports whether the user's folder of plugins has programs.
-func hasInstalledPrograms() bool {
-	dir, err := bootstrap.PluginFolder()
-	if err != nil {
-		return false
-	}
-	found, _ := filepath.Glob(filepath.Join(dir, toolname.ProgramPrefix+"*"))
-	return len(found) > 0
 }

@@ -19,7 +19,7 @@ import (
 // options are those of every command. Only at a terminal is a person asked to trust a configuration.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
-		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: shippedFolder(), Installed: true,
+		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: bootstrap.ShippedFolder(), Installed: true,
 		AskTrust: g.askTrust(g.prompterAt(false)),
 		Logger:   g.logger(),
 		OnConfig: func(c *config.Config) { g.conceal(c.References) },

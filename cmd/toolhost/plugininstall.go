@@ -252,7 +252,7 @@ func (g *globals) otherPlugin(ctx context.Context, name, program string) string 
 		if s.Name != name || len(s.Command) == 0 || s.Command[0] == program {
 			continue
 		}
-		where := cmp.Or(c.Path, shippedFolder(), "the configuration")
+		where := cmp.Or(c.Path, bootstrap.ShippedFolder(), "the configuration")
 		return fmt.Sprintf(", but not used here: %s has a plugin %q; --name installs it under another name", where, name)
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
@@ -29,19 +28,12 @@ func (r *runningHost) close() { _ = r.conn.Close() }
 
 // place is where the running host of the command's configuration would be.
 func (g *globals) place(profile string) (local.Place, error) {
-	o := g.options()
-	path, err := bootstrap.ConfigPath(o)
-	none, is := errors.AsType[*bootstrap.NotFoundError](err)
-	switch {
-	case is && none.Named: // its host may still run
-		path = none.Places[0]
-	case is:
-		path = programFolder()
-	case err != nil:
+	path, err := g.configKey()
+	if err != nil {
 		return local.Place{}, err
 	}
 	if g.servedBefore {
-		path = g.deletedConfig(bootstrap.ConfigPlaces(o), path, profile)
+		path = g.deletedConfig(bootstrap.ConfigPlaces(g.options()), path, profile)
 	}
 	return local.Find(path, g.workdir, profile)
 }
@@ -60,13 +52,16 @@ func (g *globals) deletedConfig(places []string, found, profile string) string {
 	return found
 }
 
-// programFolder is the folder of this program, "" if it is not known.
-func programFolder() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
+// configKey is the path that tells the configuration from others: of its file, which need not exist yet, or no more, as
+// its host may still run; without one, the folder of its plugins.
+func (g *globals) configKey() (string, error) {
+	path, err := bootstrap.ConfigPath(g.options())
+	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && none.Named {
+		return none.Places[0], nil
+	} else if is {
+		return bootstrap.ProgramFolder(), nil
 	}
-	return filepath.Dir(path)
+	return path, err
 }
 
 // running connects to the running host of the configuration. It returns nil and the reason when there is none that the

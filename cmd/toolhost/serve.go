@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,10 +108,10 @@ func serverPath() (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	path := filepath.Join(programFolder(), name)
+	path := filepath.Join(bootstrap.ProgramFolder(), name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return "", fmt.Errorf("%s was not found beside this program, in %s; toolhost serve needs it. Install both from one "+
-			"release, or build both: make build", name, programFolder())
+			"release, or build both: make build", name, bootstrap.ProgramFolder())
 	}
 	return path, nil
 }
@@ -121,10 +122,8 @@ var clientFlags = []string{"show-token", "stop", "upgrade", "print-unit", "stand
 // passedOn are the flags that were given, as arguments.
 func passedOn(flags *pflag.FlagSet) (args []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		for _, name := range clientFlags {
-			if f.Name == name {
-				return
-			}
+		if slices.Contains(clientFlags, f.Name) {
+			return
 		}
 		value := f.Value.String()
 		if f.Name == "config" || f.Name == "workdir" { // in a unit they are read in another folder

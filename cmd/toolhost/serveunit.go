@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/toolhost/toolhost/host/api/local"
-	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // A serviceUnit is a host for the user's own service manager.
@@ -28,7 +26,10 @@ func (g *globals) printUnit(manager, profile, program string, args []string) err
 	if err != nil {
 		return err
 	}
-	config, err := g.unitConfig()
+	config, err := g.configKey()
+	if err == nil {
+		config, err = filepath.Abs(config)
+	}
 	if err != nil {
 		return err
 	}
@@ -51,20 +52,6 @@ func (g *globals) printUnit(manager, profile, program string, args []string) err
 	}
 	g.printSystemd(u)
 	return nil
-}
-
-// unitConfig is the absolute path that tells the configuration from others. The file need not exist yet.
-func (g *globals) unitConfig() (string, error) {
-	path, err := bootstrap.ConfigPath(g.options())
-	if none, is := errors.AsType[*bootstrap.NotFoundError](err); is && none.Named {
-		path, err = none.Places[0], nil
-	} else if is {
-		path, err = programFolder(), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(path)
 }
 
 var notInUnitName = regexp.MustCompile(`[^A-Za-z0-9_]+`)

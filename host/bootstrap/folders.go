@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/pluginlog"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 // UserFile is the path of a file in toolhost's folder of the user's configuration, such as policy.hcl.
@@ -49,6 +52,32 @@ func PluginFolder() (string, error) {
 		data = filepath.Join(home, ".local", "share")
 	}
 	return filepath.Join(data, "toolhost", "plugins"), nil
+}
+
+// ProgramFolder is the folder of this program, "" if it is not known.
+func ProgramFolder() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// ShippedFolder is the absolute path of this program's folder if plugins are there too, otherwise "".
+func ShippedFolder() string {
+	dir := ProgramFolder()
+	if !filepath.IsAbs(dir) || !HasPlugins(dir) {
+		return ""
+	}
+	return dir
+}
+
+// HasPlugins reports whether a folder has programs with names of plugins.
+func HasPlugins(folder string) bool {
+	entries, _ := os.ReadDir(folder)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), toolname.ProgramPrefix)
+	})
 }
 
 // AuditPath is the path of the record: the named one, otherwise $TOOLHOST_AUDIT, otherwise audit.jsonl in the user's

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
@@ -40,13 +38,7 @@ func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, 
 // as programs that someone has put there.
 func hasInstalled(o Options) bool {
 	folder, lock, err := (&Configuration{options: o}).installedPlugins()
-	if err != nil || len(lock.All()) > 0 {
-		return true
-	}
-	entries, _ := os.ReadDir(folder)
-	return folder != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), toolname.ProgramPrefix)
-	})
+	return err != nil || len(lock.All()) > 0 || folder != "" && HasPlugins(folder)
 }
 
 // areInstalled are the plugins whose programs are in the folder and which the configuration's own lock does not have.
