@@ -370,21 +370,13 @@ func (n *node) onlyRefers() bool { return n.ref != nil && n.spread == n.ref.spre
 
 // bare reports that n asserts nothing of its own, only by the schemas that it combines.
 func (n *node) bare() bool {
-	return n.types == 0 && n.enum == nil && n.pattern == nil && !n.hasCounts() && !n.hasBounds() &&
+	return n.types == 0 && n.enum == nil && n.pattern == nil && !hasAny(n, counts) && !hasAny(n, bounds) &&
 		n.properties == nil && n.required == nil && n.additional == nil && n.items == nil && !n.unsupportedByAccept()
 }
 
-func (n *node) hasCounts() bool {
-	for _, field := range counts {
-		if *field(n) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (n *node) hasBounds() bool {
-	for _, field := range bounds {
+// hasAny reports whether the node has one of these keywords.
+func hasAny[T any](n *node, keywords map[string]func(*node) **T) bool {
+	for _, field := range keywords {
 		if *field(n) != nil {
 			return true
 		}
