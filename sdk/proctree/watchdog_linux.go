@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
+	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 	"golang.org/x/sys/unix"
 )
 
@@ -115,7 +115,7 @@ func endMarked(mark string) {
 // killMarked kills the processes that it finds, and reports whether there were any. Each is checked again once there
 // is a handle of it, since a pid may be reused.
 func killMarked(mark string) (found bool) {
-	for _, pid := range processes() {
+	for _, pid := range launcher.NumbersIn("/proc") {
 		if !isMarked(pid, mark) {
 			continue
 		}
@@ -135,19 +135,4 @@ func killMarked(mark string) (found bool) {
 func isMarked(pid int, mark string) bool {
 	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return bytes.Contains(environ, []byte(mark))
-}
-
-func processes() (pids []int) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

@@ -101,7 +101,7 @@ func isPipe(fd int) bool {
 // keepFiles makes sure that the program gets files 0 to 2 and no other, not even one that our parent has inherited
 // unknowingly.
 func keepFiles() {
-	for _, fd := range numbersIn("/proc/self/fd") {
+	for _, fd := range NumbersIn("/proc/self/fd") {
 		if fd > 2 {
 			syscall.CloseOnExec(fd)
 		}

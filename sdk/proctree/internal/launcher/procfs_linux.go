@@ -38,7 +38,7 @@ func chooseLister() (func() lister, error) {
 func childrenByTask(pid int) []int {
 	tasks := fmt.Sprintf("/proc/%d/task", pid)
 	var children []int
-	for _, task := range numbersIn(tasks) {
+	for _, task := range NumbersIn(tasks) {
 		list, _ := os.ReadFile(fmt.Sprintf("%s/%d/children", tasks, task))
 		for field := range bytes.FieldsSeq(list) {
 			if child, err := strconv.Atoi(string(field)); err == nil {
@@ -53,7 +53,7 @@ func childrenByTask(pid int) []int {
 // built without the lists.
 func childrenByParent() lister {
 	children := make(map[int][]int)
-	for _, pid := range numbersIn("/proc") {
+	for _, pid := range NumbersIn("/proc") {
 		if parent := parentOf(pid); parent > 0 {
 			children[parent] = append(children[parent], pid)
 		}
@@ -76,9 +76,9 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// numbersIn returns the entries of a directory that are numbers: processes,
+// NumbersIn returns the entries of a directory that are numbers: processes,
 // threads or open files.
-func numbersIn(path string) []int {
+func NumbersIn(path string) []int {
 	dir, err := os.Open(path)
 	if err != nil {
 		return nil
