@@ -30,28 +30,20 @@ func UserFile(name string) (string, error) {
 
 // StateFolder is the path of a file or folder in toolhost's folder of the user's state.
 func StateFolder(name string) (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // the XDG specification ignores relative ones
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
+	state, err := fsutil.UserFolder("XDG_STATE_HOME", ".local", "state")
+	if err != nil {
+		return "", err
 	}
-	return filepath.Join(state, "toolhost", name), nil
+	return filepath.Join(state, name), nil
 }
 
 // PluginFolder is the user's own folder of plugins, which `toolhost plugin install` fills.
 func PluginFolder() (string, error) {
-	data := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) { // the XDG specification ignores relative ones
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("the user's folder of plugins is not known: %w", err)
-		}
-		data = filepath.Join(home, ".local", "share")
+	data, err := fsutil.UserFolder("XDG_DATA_HOME", ".local", "share")
+	if err != nil {
+		return "", fmt.Errorf("the user's folder of plugins is not known: %w", err)
 	}
-	return filepath.Join(data, "toolhost", "plugins"), nil
+	return filepath.Join(data, "plugins"), nil
 }
 
 // ProgramFolder is the folder of this program, "" if it is not known.

@@ -4,8 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
 )
+
+// UserFolder is toolhost's folder among those of the user's programs: in the folder that a variable of the XDG
+// specification names, which ignores relative ones, otherwise below the home folder.
+func UserFolder(variable string, belowHome ...string) (string, error) {
+	dir := os.Getenv(variable)
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(append([]string{home}, belowHome...)...)
+	}
+	return filepath.Join(dir, "toolhost"), nil
+}
 
 // FolderError adds to an error of the file system what to do about the folder dir: otherwise says how to use another
 // one, such as "set XDG_STATE_HOME to another folder". Other errors are returned as they are.

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -95,28 +95,15 @@ var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
 func (s *Server) path() (string, error) {
 	dir := s.Dir
 	if dir == "" {
-		state, err := stateFolder()
+		state, err := fsutil.UserFolder("XDG_STATE_HOME", ".local", "state")
 		if err != nil {
 			return "", fmt.Errorf("there is no place for the tokens of the MCP server at %s: %w; set HOME", s.shown(), err)
 		}
-		dir = state
+		dir = filepath.Join(state, "mcp")
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{s.URL, s.Config.Grant, s.Config.ClientID, s.Config.Issuer}, "\x00")))
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(s.Name), "-"), "-")
 	return filepath.Join(dir, textutil.Cut(name, 40)+"-"+hex.EncodeToString(sum[:8])+".json"), nil
-}
-
-// stateFolder is where the XDG specification has the state of a user's programs.
-func stateFolder() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "toolhost", "mcp"), nil
 }
 
 // LoginRequired is the name of the error of calls that wait for a person.
