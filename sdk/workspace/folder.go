@@ -103,6 +103,9 @@ func (f *Folder) Open(name string) (*os.File, fs.FileInfo, error) {
 	if at.Info, err = opened(f.root, name, file, nil); err == nil {
 		err = at.Regular()
 	}
+	if err == nil {
+		err = notMadeUp(file, at.Path)
+	}
 	if err != nil {
 		_ = file.Close()
 		return nil, nil, Explain(at.Path, err)

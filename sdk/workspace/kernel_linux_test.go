@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,6 +29,13 @@ func TestFilesOfTheKernelAreRefused(t *testing.T) {
 				continue // not root
 			}
 			contains(t, fails(t, err, "NotARegularFile").Message, "made up by the kernel")
+			parent, err := w.Find(filepath.Dir(path))
+			check(t, err)
+			in, err := parent.Folder()
+			check(t, err)
+			_, _, err = in.Open(filepath.Base(path))
+			in.Close()
+			contains(t, fails(t, err, "NotARegularFile").Message, "made up by the kernel", path)
 		}
 	}
 }

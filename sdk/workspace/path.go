@@ -69,16 +69,26 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	if p.Info, err = opened(p.root.root, p.name, f, p.Info); err == nil {
 		err = check()
 	}
-	if name := kernelFilesystem(f); err == nil && name != "" {
-		err = &sdk.Error{Name: "NotARegularFile",
-			Message:    fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name),
-			Suggestion: "Read what it says with a program, such as cat, through a shell tool."}
+	if err == nil {
+		err = notMadeUp(f, p.Path)
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, Explain(p.Path, err)
 	}
 	return f, nil
+}
+
+// notMadeUp refuses an open file that looks regular and is none: reading it may wait forever, or tell the environment
+// of another process.
+func notMadeUp(f *os.File, shown string) error {
+	name := kernelFilesystem(f)
+	if name == "" {
+		return nil
+	}
+	return &sdk.Error{Name: "NotARegularFile",
+		Message:    fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(shown), name),
+		Suggestion: "Read what it says with a program, such as cat, through a shell tool."}
 }
 
 // opened returns the FileInfo of a file that was opened by its name; when a symlink took its place meanwhile and was
