@@ -98,7 +98,12 @@ func TestTables(t *testing.T) {
 // Marks that change what a text means are kept, and so are the characters of the text.
 func TestMeaningOfText(t *testing.T) {
 	for source, want := range map[string]string{
-		"2<sup>10</sup>":                         "2^10",
+		"2<sup>10</sup>":                        "2^10",
+		"<h2><a name=x>h</a></h2><a id=y>t</a>": "## h\n\nt",
+		"<a href=/y></a>z":                      "z",
+		"<ul><li>a</ul><ol><li>b</ol>":          "- a\n\n1. b",
+		"<frameset><frame src=/m title=Menu><frame name=n src=b><frame src=c><frame><noframes>x</frameset>": "" +
+			"[Menu](https://example.org/m)\n\n[n](https://example.org/dir/b)\n\n[frame](https://example.org/dir/c)",
 		"2<sup>n+1</sup> H<sub>2</sub>O":         "2^(n+1) H_2O",
 		"<del>$100</del><ins>$80</ins>":          "~~$100~~$80",
 		"List&lt;T&gt; a < b":                    "List<T> a < b",

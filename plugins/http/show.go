@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -291,7 +292,9 @@ func newConverter(ctx context.Context) *converter.Converter {
 	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
 		table.WithNewlineBehavior(table.NewlineBehaviorPreserve))
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
-		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false),
+			commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip),
+			commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip)),
 			strikethrough.NewStrikethroughPlugin(), tables))
 	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
@@ -316,7 +319,7 @@ func (r ctxReader) Read(b []byte) (int, error) {
 }
 
 // dropped are elements that hold nothing to read.
-var dropped = []string{"script", "style", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "nav",
+var dropped = []string{"script", "style", "noscript", "noframes", "template", "iframe", "object", "embed", "svg", "canvas", "nav",
 	"dialog",
 	"button", "input", "select", "textarea"}
 
@@ -435,6 +438,8 @@ func (t *markdownCleaner) element(n *html.Node) {
 		}
 	case "base":
 		t.rebase(n)
+	case "frame":
+		linkFrame(n)
 	}
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		return a.Key == "start" && len(a.Val) > 3 // each line of a list is indented by the width of its numbers
@@ -443,10 +448,20 @@ func (t *markdownCleaner) element(n *html.Node) {
 		if a.Key == "href" || a.Key == "src" {
 			n.Attr[i].Val = t.absolute(a.Val)
 		}
-		if a.Key == "href" && n.Attr[i].Val == "" {
-			n.Data = "span" // its text is all that is left of it
-		}
 	}
+}
+
+// linkFrame makes a link of a frame: the frames are all that a page of them has.
+func linkFrame(n *html.Node) {
+	if attribute(n, "src") == "" {
+		return
+	}
+	name := cmp.Or(attribute(n, "title"), attribute(n, "name"), "frame")
+	link := &html.Node{Type: html.ElementNode, Data: "a", DataAtom: atom.A,
+		Attr: []html.Attribute{{Key: "href", Val: attribute(n, "src")}}}
+	link.AppendChild(&html.Node{Type: html.TextNode, Data: name})
+	n.Data, n.DataAtom, n.Attr = "p", atom.P, nil
+	n.AppendChild(link)
 }
 
 // raise writes a sign before what Markdown cannot raise or lower, and puts more than a word in parentheses: 10 to the
