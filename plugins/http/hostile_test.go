@@ -92,11 +92,25 @@ func TestBrokenAnswers(t *testing.T) {
 		{"broken gzip", head + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", "IncompleteBody", ""},
 		{"packed in a way of its own", head + "Content-Encoding: br\r\nContent-Length: 3\r\n\r\nabc", "UnknownEncoding",
 			`"br"`},
+		{"packed twice", head + "Content-Encoding: identity, Zstd\r\nContent-Length: 3\r\n\r\nabc", "UnknownEncoding",
+			`"identity, Zstd"`},
+		{"packed in a second header", head + "Content-Encoding: none\r\nContent-Encoding: x-gzip\r\n\r\nabc",
+			"UnknownEncoding", `"none,x-gzip"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := raw(t, func(w io.Writer) { io.WriteString(w, c.sent) })
 			wantError(t, fetch(t, start(t, testHooks{}, open), url), c.fail, c.says)
 		})
+	}
+}
+
+func TestCodingsThatPackNothing(t *testing.T) {
+	p := start(t, testHooks{}, open)
+	for _, coding := range []string{"identity", "aws-chunked", "utf-8", "none", "8bit, binary", ""} {
+		url := raw(t, func(w io.Writer) { io.WriteString(w, head+"Content-Encoding: "+coding+"\r\n\r\nabc") })
+		if got := body(t, fetch(t, p, url)); got != "abc" {
+			t.Errorf("%q: got %q", coding, got)
+		}
 	}
 }
 

@@ -45,9 +45,25 @@ func newResponse(r *http.Response, hops []redirect) *response {
 	return a
 }
 
+// packings are the content codings of https://www.iana.org/assignments/http-parameters that pack a body. Servers also
+// send what is none, such as aws-chunked, utf-8 or none, with a body that is as it is.
+var packings = []string{"aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "pack200-gzip",
+	"x-compress", "x-gzip", "zstd"}
+
+// packed is how the body is still packed, "" when it is not: the transport has unpacked what it asked for.
+func (a *response) packed() string {
+	all := strings.Join(a.header.Values("Content-Encoding"), ",")
+	for coding := range strings.SplitSeq(all, ",") {
+		if slices.Contains(packings, strings.ToLower(strings.TrimSpace(coding))) {
+			return all
+		}
+	}
+	return ""
+}
+
 // read takes the body up to limit bytes, unpacked: a small body may unpack to any size.
 func (a *response) read(ctx context.Context, body io.Reader, limit int) error {
-	if coding := a.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := a.packed(); coding != "" {
 		return &sdk.Error{Name: "UnknownEncoding",
 			Message: fmt.Sprintf("%s sent its answer packed as %q, which was not asked for and cannot be read", a.url.Host,
 				clip(coding, 40)),
