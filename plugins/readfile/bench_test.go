@@ -77,7 +77,8 @@ func BenchmarkGrep(b *testing.B) {
 		{"rare word", "subprocessReaper", ""}, {"common word", "return", ""}, {"no such word", "zyxwvutsrq", ""},
 		{"ignoring case", "HTTPTRANSPORT", "-i"},
 		{"expression with a word", `func \(\w+ \*?Reader\) Read\w*\(`, ""},
-		{"alternatives", "deadlock|livelock|starvation", ""}, {"expression without a word", `[A-Z]{3}_[0-9]{4}x`, ""},
+		{"alternatives", "deadlock|livelock|starvation", ""}, {"many alternatives", "TODO|FIXME|XXX|HACK|BUG|NOTE|WARN|ERROR", ""}, {"a short word ignoring case", "ask", "-i"},
+		{"expression without a word", `[A-Z]{3}_[0-9]{4}x`, ""},
 		{"word bounds", `\b\w{24}\b`, ""},
 	}
 	for _, test := range tests {

@@ -13,9 +13,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Limits of a pattern.
@@ -30,6 +29,8 @@ type Pattern struct {
 	prog     *syntax.Prog
 	classes  *classes
 	literals []literal // each match holds one of them; empty when that is not known
+	many     *blocks   // finds them when they are too many to be looked for one by one
+	odd      bool      // a match may have a k or an s of another kind in place of that of a literal
 	whole    bool      // the only literal is all there is to match
 }
 
@@ -91,6 +92,11 @@ func assemble(re *syntax.Regexp) (*Pattern, error) {
 	p := &Pattern{prog: prog, classes: newClasses(prog), literals: required(re)}
 	p.whole = len(p.literals) == 1 && !p.literals[0].fold && re.Op == syntax.OpLiteral &&
 		p.literals[0].text == string(re.Rune)
+	p.odd = slices.ContainsFunc(p.literals, func(l literal) bool { return l.fold && strings.ContainsAny(l.text, "ks") })
+	if passes(p.literals) > maxPasses {
+		p.many = newBlocks(p.literals)
+		p.literals = nil
+	}
 	return p, nil
 }
 
@@ -144,7 +150,9 @@ type Scanner struct {
 	finders []*finder
 	auto    *automaton
 	data    []byte
-	looked  int // bytes since ctx was asked
+	blind   bool // the literals of the pattern may be missing where it matches
+	next    int  // where the pattern's many literals have the next one
+	looked  int  // bytes since ctx was asked
 }
 
 // Scanner makes a scanner, which stops when ctx ends.
@@ -158,7 +166,8 @@ func (p *Pattern) Scanner(ctx context.Context) *Scanner {
 
 // Reset gives the scanner a text, which must stay unchanged until the next one.
 func (s *Scanner) Reset(data []byte) {
-	s.data = data
+	s.data, s.next = data, unknown
+	s.blind = s.pattern.odd && (bytes.Contains(data, []byte(kelvin)) || bytes.Contains(data, []byte(longS)))
 	for _, f := range s.finders {
 		f.reset()
 	}
@@ -202,8 +211,15 @@ func (s *Scanner) ended(more int) bool {
 
 // candidate is a place in the next line that could match.
 func (s *Scanner) candidate(from int) int {
-	if len(s.finders) == 0 {
+	many := s.pattern.many
+	switch {
+	case s.blind, many == nil && len(s.finders) == 0:
 		return from
+	case many != nil:
+		if s.next != nowhere && s.next < from {
+			s.next = many.find(s.data, from)
+		}
+		return s.next
 	}
 	place := nowhere
 	for _, f := range s.finders {
@@ -235,198 +251,4 @@ func (s *Scanner) matches(line *Line, place int) bool {
 	end, ok := s.auto.match(s.data[line.Start:line.End])
 	line.MatchEnd = line.Start + end
 	return ok
-}
-
-// A finder finds a literal in a text, from left to right, and remembers where it saw what.
-type finder struct {
-	literal
-	rare         int // where in the literal its rarest byte is; only for fold
-	lower, upper int // where in the text that byte is next, in either case
-	next         int // where the literal is next
-}
-
-const (
-	unknown = -1 // not looked yet
-	nowhere = -2
-)
-
-func newFinder(l literal) *finder {
-	f := &finder{literal: l}
-	for i := range l.text {
-		if rank(l.text[i]) > rank(l.text[f.rare]) {
-			f.rare = i
-		}
-	}
-	f.reset()
-	return f
-}
-
-// reset forgets the text.
-func (f *finder) reset() { f.lower, f.upper, f.next = unknown, unknown, unknown }
-
-// common are bytes in the order of how often they are in code and prose, roughly, the commonest first.
-const common = " etaonirsldcupmfhg\n\t_().,\"=-:/bvywk0;1x*'>jz2q{}[]<3456789"
-
-// rank is higher for bytes that are rarer. Those that have an upper and a lower case are searched for twice.
-func rank(b byte) int {
-	if i := strings.IndexByte(common, b); i >= 0 {
-		return i
-	}
-	return len(common)
-}
-
-// find returns where the literal begins at from or after it, or nowhere.
-func (f *finder) find(data []byte, from int) int {
-	if f.next == nowhere || f.next >= from {
-		return f.next
-	}
-	if f.fold {
-		f.next = f.findFold(data, from)
-	} else {
-		f.next = at(bytes.Index(data[from:], []byte(f.text)), from)
-	}
-	return f.next
-}
-
-func (f *finder) findFold(data []byte, from int) int {
-	low := f.text[f.rare]
-	up := low
-	if 'a' <= low && low <= 'z' {
-		up -= 'a' - 'A'
-	}
-	for next := from + f.rare; ; {
-		f.lower, f.upper = nextByte(data, low, f.lower, next), nextByte(data, up, f.upper, next)
-		place := earlier(f.lower, f.upper)
-		if place == nowhere {
-			return nowhere
-		}
-		if begin := place - f.rare; begin+len(f.text) <= len(data) && equalFold(data[begin:begin+len(f.text)], f.text) {
-			return begin
-		}
-		next = place + 1
-	}
-}
-
-// nextByte returns where b is at from or after it, when known is where it was found last.
-func nextByte(data []byte, b byte, known, from int) int {
-	if known == nowhere || known >= from {
-		return known
-	}
-	if from > len(data) {
-		return nowhere
-	}
-	return at(bytes.IndexByte(data[from:], b), from)
-}
-
-func at(index, from int) int {
-	if index < 0 {
-		return nowhere
-	}
-	return from + index
-}
-
-// earlier is the smaller of two places, of which each may be nowhere.
-func earlier(a, b int) int {
-	if a == nowhere || b != nowhere && b < a {
-		return b
-	}
-	return a
-}
-
-// equalFold compares with text in lower case. Only ASCII letters have a case here.
-func equalFold(data []byte, text string) bool {
-	for i, b := range data {
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		if b != text[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// maxLiterals is how many literals are worth looking for, each with a pass over the text.
-const maxLiterals = 6
-
-// A literal is text that a match must hold.
-type literal struct {
-	text string
-	fold bool // in upper or lower case; text is in lower case then
-}
-
-// required finds literals of which every match of re holds one; nil when there are none that are known.
-func required(re *syntax.Regexp) []literal {
-	switch re.Op {
-	case syntax.OpLiteral:
-		return ofLiteral(re.Rune, re.Flags&syntax.FoldCase != 0)
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
-	case syntax.OpConcat:
-		return ofConcat(re.Sub)
-	case syntax.OpAlternate:
-		return ofAlternate(re.Sub)
-	}
-	return nil
-}
-
-func ofConcat(parts []*syntax.Regexp) (best []literal) {
-	for _, part := range parts {
-		if all := required(part); shortest(all) > shortest(best) {
-			best = all
-		}
-	}
-	return best
-}
-
-func ofAlternate(parts []*syntax.Regexp) (all []literal) {
-	for _, part := range parts {
-		some := required(part)
-		if some == nil || len(all)+len(some) > maxLiterals {
-			return nil
-		}
-		all = append(all, some...)
-	}
-	return all
-}
-
-func shortest(all []literal) int {
-	if len(all) == 0 {
-		return 0
-	}
-	size := len(all[0].text)
-	for _, l := range all {
-		size = min(size, len(l.text))
-	}
-	return size
-}
-
-// ofLiteral returns the longest piece of a literal that can be found by its bytes: a character that invalid bytes
-// stand for, or one that has other forms than ASCII letters when case does not matter, such as k and the Kelvin sign,
-// is in no piece.
-func ofLiteral(text []rune, fold bool) []literal {
-	best, piece := "", ""
-	for _, r := range text {
-		if r == utf8.RuneError || fold && !foldsInASCII(r) {
-			piece = ""
-			continue
-		}
-		if piece += string(r); len(piece) > len(best) {
-			best = piece
-		}
-	}
-	if best == "" {
-		return nil
-	}
-	if fold {
-		best = strings.ToLower(best)
-		fold = strings.ToUpper(best) != best
-	}
-	return []literal{{best, fold}}
-}
-
-// foldsInASCII reports whether r has one case only, or is an ASCII letter whose only other form is one too.
-func foldsInASCII(r rune) bool {
-	other := unicode.SimpleFold(r)
-	return other == r || r < utf8.RuneSelf && other < utf8.RuneSelf && unicode.SimpleFold(other) == r
 }

@@ -9,6 +9,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,6 +107,43 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// Each character that has other cases, by any of the rules for them, is found in all that the library takes for it.
+func TestCasesOfAllCharacters(t *testing.T) {
+	for r := range rune(unicode.MaxRune) {
+		other, low, up := unicode.SimpleFold(r), unicode.ToLower(r), unicode.ToUpper(r)
+		if other != r || low != r || up != r {
+			differ(t, fmt.Sprintf("_%c", r), fmt.Sprintf("_%c\n_%c\n_%c\n_%c\n_", r, other, low, up),
+				Options{IgnoreCase: true})
+		}
+	}
+}
+
+// Alternatives of all sizes, among them more than can be looked for one by one.
+func TestManyLiterals(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	word := func(most int) string {
+		var b strings.Builder
+		for range 1 + r.IntN(most) {
+			b.WriteString([]string{"a", "b", "k", "S", "é", "\u212A", "_", "ab"}[r.IntN(8)])
+		}
+		return b.String()
+	}
+	for range 3_000 {
+		var words []string
+		for range r.IntN(20) {
+			words = append(words, word(9))
+		}
+		pattern := []string{"%s", "x(%s)", "(%s)[0-9]", "(%s)(k|_)?b", "^(%s)$", `\b(%s).*a`}[r.IntN(6)]
+		pattern = fmt.Sprintf(pattern, strings.Join(words, "|"))
+		var text strings.Builder
+		for range r.IntN(12) {
+			text.WriteString([]string{"", "x", " "}[r.IntN(3)] + word(9) + []string{"", "1", "b", "kb"}[r.IntN(4)] +
+				[]string{"\n", "\r\n", " "}[r.IntN(3)])
+		}
+		differ(t, pattern, text.String(), Options{IgnoreCase: r.IntN(2) == 0})
+	}
+}
+
 // Patterns and texts of few letters meet in all ways.
 func TestGeneratedPatterns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -166,8 +204,14 @@ func TestRequired(t *testing.T) {
 	tests := []struct{ pattern, want string }{
 		{"foo", "[{foo false}]"}, {"(?i)foo", "[{foo true}]"}, {"foo.*barbaz", "[{barbaz false}]"},
 		{"foo|ba", "[{foo false} {ba false}]"}, {"(foo)+x", "[{foo false}]"}, {"(foo)*", "[]"}, {"foo|.", "[]"},
-		{"(?i)session", "[{ion true}]"}, {"(?i)kk", "[]"}, {"(?i)_1_", "[{_1_ false}]"}, {"a\uFFFDbc", "[{bc false}]"},
-		{`x(foo|bar)?`, "[{x false}]"}, {"(?i)éa", "[{a true}]"}, {`\bTODO\b`, "[{TODO false}]"},
+		{"(?i)session", "[{session true}]"}, {"(?i)kk", "[{kk true}]"}, {"(?i)_1_", "[{_1_ false}]"},
+		{"a\uFFFDbc", "[{bc false}]"}, {`x(foo|bar)?`, "[{x false}]"}, {"(?i)éa", "[{a true}]"},
+		{`\bTODO\b`, "[{TODO false}]"}, {"(?i)İx", "[{İx true}]"}, {"[Tt]odo", "[{todo true}]"},
+		{"(?i)ba[rz]", "[{bar true} {baz true}]"}, {"read|readlink|rename|close", "[{read false} {readlink false} " +
+			"{rename false} {close false}]"}, {"func (a|b[cd])[0-9]", "[{func a false} {func bc false} {func bd false}]"}, {"[a-z]x|[0-9]y", "[{x false} {y false}]"},
+		{"(a|b|c|d|e|f|g|h)(i|j)..(k|l|m|n|o|p|q)xyz", "[{kxyz false} {lxyz false} {mxyz false} {nxyz false} {oxyz false} " +
+			"{pxyz false} {qxyz false}]"}, {"(get|set)(Name|Age)[A-Z]", "[{getName false} {getAge false} " +
+			"{setName false} {setAge false}]"},
 	}
 	for _, test := range tests {
 		re, err := syntax.Parse(test.pattern, syntax.Perl)
