@@ -16,6 +16,7 @@ import (
 
 	"github.com/gogs/chardet"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
@@ -32,42 +33,58 @@ type textEncoding struct {
 
 var utf8Coding = textEncoding{name: "utf-8"}
 
-// aliases are names that people use and the standard does not have.
+// aliases are names that people and other programs use, Python among them, and the standard does not have; all in the
+// form that squeezed gives.
 var aliases = map[string]string{
-	"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "cp932": "shift_jis", "cp936": "gbk", "cp950": "big5",
-	"utf16": "utf-16", "utf16le": "utf-16le", "utf16be": "utf-16be", "utf-32": "utf-32le", "ansi": "windows-1252",
+	"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "euckr": "euc-kr", "cp932": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
+	"cp936": "gbk", "cp950": "big5", "cp874": "windows-874", "tis620": "windows-874",
+	"utf16": "utf-16", "utf16le": "utf-16le", "utf16be": "utf-16be", "utf32": "utf-32le", "utf32le": "utf-32le",
+	"utf32be": "utf-32be", "utf8sig": "utf-8", "utf8bom": "utf-8",
+	"ansi": "windows-1252", "macroman": "macintosh", "maccyrillic": "x-mac-cyrillic", "koi8r": "koi8-r", "koi8u": "koi8-u",
 }
 
-var wide = map[string]encoding.Encoding{
+// more are encodings that the standard does not have: the wide ones, and those of DOS.
+var more = map[string]encoding.Encoding{
 	"utf-32le": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
 	"utf-32be": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"cp437":    charmap.CodePage437, "cp850": charmap.CodePage850, "cp852": charmap.CodePage852,
+	"cp855": charmap.CodePage855, "cp858": charmap.CodePage858, "cp860": charmap.CodePage860,
+	"cp862": charmap.CodePage862, "cp863": charmap.CodePage863, "cp865": charmap.CodePage865,
+}
+
+// squeezed is a name as all its spellings have it: latin-1, iso_8859_1, windows1252, win-1252 and ibm850 among them.
+func squeezed(name string) string {
+	name = strings.NewReplacer("-", "", "_", "", " ", "").Replace(name)
+	for _, prefix := range []string{"windows", "win", "ibm"} {
+		if number, ok := strings.CutPrefix(name, prefix); ok && strings.Trim(number, "0123456789") == "" {
+			return "cp" + number
+		}
+	}
+	return name
 }
 
 // encodingNamed finds an encoding by one of its names (https://encoding.spec.whatwg.org/#names-and-labels).
 func encodingNamed(name string) (textEncoding, error) {
 	label := strings.ToLower(strings.TrimSpace(name))
-	if known, ok := aliases[label]; ok {
-		label = known
+	short := squeezed(label)
+	for _, label := range []string{label, cmp.Or(aliases[short], short)} {
+		if enc, ok := more[label]; ok {
+			return textEncoding{label, enc}, nil
+		}
+		enc, err := htmlindex.Get(label)
+		if err != nil || enc == encoding.Replacement {
+			continue
+		}
+		canonical, err := htmlindex.Name(enc)
+		switch {
+		case err != nil:
+			continue
+		case canonical == utf8Coding.name:
+			return utf8Coding, nil
+		}
+		return textEncoding{canonical, enc}, nil
 	}
-	if enc, ok := wide[label]; ok {
-		return textEncoding{label, enc}, nil
-	}
-	enc, err := htmlindex.Get(label)
-	if err != nil || enc == encoding.Replacement {
-		return textEncoding{}, unknownEncoding(name)
-	}
-	canonical, err := htmlindex.Name(enc)
-	switch {
-	case err != nil:
-		return textEncoding{}, unknownEncoding(name)
-	case canonical == utf8Coding.name:
-		return utf8Coding, nil
-	}
-	return textEncoding{canonical, enc}, nil
-}
-
-func unknownEncoding(name string) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
+	return textEncoding{}, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
 		Message: fmt.Sprintf("encoding: %.60q is not a supported encoding", name),
 		Suggestion: "Leave it out to have the encoding guessed, or use a name such as utf-8, utf-16le, windows-1252, " +
 			"iso-8859-2, koi8-r, euc-kr, shift_jis, gb18030 or big5."}
@@ -273,21 +290,29 @@ func utf16Without(head []byte) string {
 	return ""
 }
 
-// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII; almost all, where
-// each byte by itself is ASCII or zero, as in a list whose items end in zeros. Since a character without a high byte is
-// swapped into one that seldom is any, it does not hold for both orders.
+// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII; of an alphabet, whose
+// letters have one high byte, a twentieth; almost all, where else each byte by itself is ASCII or zero, as in a list whose
+// items end in zeros. Since a character without a high byte is swapped into one that seldom is any, it does not hold for
+// both orders.
 func isUTF16(units []byte, order binary.ByteOrder) bool {
 	text := make([]uint16, 0, len(units)/2)
 	ascii, least := 0, 10
-	if !slices.ContainsFunc(units, func(c byte) bool { return c >= utf8.RuneSelf }) {
-		least = 80
-	}
+	high := map[uint16]bool{} // bytes
+	anyHigh := slices.ContainsFunc(units, func(c byte) bool { return c >= utf8.RuneSelf })
 	for ; len(units) > 1; units = units[2:] {
 		u := order.Uint16(units)
 		if u < utf8.RuneSelf {
 			ascii++
+		} else {
+			high[u>>8] = true
 		}
 		text = append(text, u)
+	}
+	switch {
+	case len(high) == 1 && len(text) >= 16:
+		least = 5
+	case !anyHigh:
+		least = 80
 	}
 	if utf16.IsSurrogate(rune(text[len(text)-1])) {
 		text = text[:len(text)-1] // its other half may be cut off

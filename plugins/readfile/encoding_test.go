@@ -94,7 +94,20 @@ func TestEncodingAskedFor(t *testing.T) {
 			f.sees(t, `{"path":"`+test.path+`","encoding":"`+test.encoding+`"}`, test.text, test.want, test.note)
 		})
 	}
-	for _, name := range []string{"klingon", "hz-gb-2312", "iso-2022-kr", "replacement"} {
+	for names, want := range map[string]string{"latin-1 latin_1 LATIN1 iso_8859_1 ISO8859-1 cp1252 win1252 windows_1252 " +
+		"Windows-1252": "windows-1252", "utf-8-sig UTF_8 utf8": "utf-8", "utf-16-le UTF_16_LE utf16le": "utf-16le",
+		"utf-32-be utf_32_be UTF32BE": "utf-32be", "utf-32 utf32": "utf-32le", "mac-roman mac_roman macintosh": "macintosh",
+		"iso8859-2 iso8859_2 latin2": "iso-8859-2", "win-1251 cp1251": "windows-1251", "koi8_r KOI8-R koi8r": "koi8-r",
+		"shift-jis sjis shiftjis cp932": "shift_jis", "euc_kr euckr ks_c_5601-1987 cp949": "euc-kr", "GB2312 gbk cp936": "gbk",
+		"cp850 CP-850 ibm850 IBM_850": "cp850", "ibm866 cp866": "ibm866", "tis-620 cp874": "windows-874", "ascii": "windows-1252",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if c, err := encodingNamed(name); err != nil || c.name != want {
+				t.Errorf("%s is %q (%v), want %s", name, c.name, err, want)
+			}
+		}
+	}
+	for _, name := range []string{"", "-", "cp", "win", "cp0", "utf", "klingon", "hz-gb-2312", "iso-2022-kr", "replacement"} {
 		if c, err := encodingNamed(name); err == nil {
 			t.Errorf("%s is %s", name, c.name)
 		}
@@ -136,6 +149,17 @@ func TestWideTexts(t *testing.T) {
 	}
 }
 
+// Letters of many alphabets are two bytes below 0x80 each.
+func TestWideAlphabetsWithoutAMark(t *testing.T) {
+	for _, text := range []string{"Привет, мир! Это проверка.\n", "Αυτό είναι ένα κείμενο.\n", "هذا نص باللغة العربية.\n",
+		"זהו טקסט בעברית, לא יותר.\n", "นี่คือข้อความภาษาไทย\nบรรทัดที่สอง\n", "यह एक परीक्षण है, बस।\n", "Zażółć gęślą jaźń.\n"} {
+		for name, order := range map[string]binary.AppendByteOrder{"utf-16le": binary.LittleEndian,
+			"utf-16be": binary.BigEndian} {
+			start(t, "file", wideBytes(text, order)).sees(t, `{"path":"file"}`, text, name, "by a guess")
+		}
+	}
+}
+
 // Bytes with zeros are text only if all of them make sense as such.
 func TestNotUTF16(t *testing.T) {
 	for name, content := range map[string]string{
@@ -146,6 +170,8 @@ func TestNotUTF16(t *testing.T) {
 		"one character":      "a\x00",
 		"a list":             "key\x00value\x00other\x00thing\x00",
 		"a line of a list":   "ab\x00cd\n",
+		"a list of pairs":    strings.Repeat("xa\x00\x00", 20),
+		"a few pairs":        "\x10\x04\x11\x04a\x00",
 		"hardly any ASCII":   wideBytes(strings.Repeat("한", 20)+"a", binary.LittleEndian),
 	} {
 		if name := utf16Without([]byte(content)); name != "" {
