@@ -339,7 +339,14 @@ func (e *excerpt) longNote() string {
 	if e.first < 0 {
 		return strings.Replace(note, numbered(e.long), textutil.Count(len(e.long), "line"), 1)
 	}
-	return note + fmt.Sprintf("; for the whole of it read it alone: start_line=%d, end_line=%d", e.long[0], e.long[0])
+	whole, enough := "the whole of it", ""
+	if e.longSize > maxBytes {
+		whole = fmt.Sprintf("its first %d bytes", maxBytes)
+	}
+	if e.longSize > defaultBytes {
+		enough = fmt.Sprintf(", max_bytes=%d", maxBytes)
+	}
+	return note + fmt.Sprintf("; for %s read it alone: start_line=%d, end_line=%d%s", whole, e.long[0], e.long[0], enough)
 }
 
 // rangeNote says which lines are shown, unless it is all of them in full.

@@ -81,6 +81,12 @@ func TestRead(t *testing.T) {
 		{"wide characters", strings.Repeat("🙂", 2001), ``, strings.Repeat("🙂", 2000) + "\n",
 			"[cut at 2000 characters: line 1 (8004 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 1,
 			1, true, ""},
+		{"a very long line", strings.Repeat("é", 100_000), ``, long + "\n",
+			"[cut at 2000 characters: line 1 (200000 bytes); for the whole of it read it alone: start_line=1, end_line=1, " +
+				"max_bytes=1048576]", 1, 1, 1, true, ""},
+		{"a line longer than can be read", strings.Repeat("é", 1_000_000), ``, long + "\n",
+			"[cut at 2000 characters: line 1 (2000000 bytes); for its first 1048576 bytes read it alone: start_line=1, " +
+				"end_line=1, max_bytes=1048576]", 1, 1, 1, true, ""},
 		{"a long line alone", "a\n" + long + "x\nb\n", `"start_line":2,"end_line":2`, long + "x\n",
 			"[lines 2-2 of 3; continue with start_line=3]", 2, 2, 3, false, ""},
 		{"long lines", strings.Repeat(long+"x\n", 7), ``, strings.Repeat(long+"\n", 7),
