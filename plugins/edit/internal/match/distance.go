@@ -1,6 +1,7 @@
 package match
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -152,6 +153,22 @@ func (t *Text) misspells(old, file string) bool {
 	}
 	d := distance(a, b, limit)
 	return d <= limit && (d == 1 || unicode.ToLower(a[0]) == unicode.ToLower(b[0]))
+}
+
+// certain reports that a word can only be the other one misspelt: two letters have changed places, or one that is not
+// the first or the last is another, missing or too many. Words that differ more, or there, are often two names: sync
+// and async, item and items, minCount and maxCount.
+func (s substitution) certain() bool {
+	a, b := []rune(norm.NFC.String(s.old)), []rune(norm.NFC.String(s.file))
+	ends := a[0] == b[0] && a[len(a)-1] == b[len(b)-1]
+	x, y := slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return ideograph(a[0]) || (ends || slices.Equal(x, y)) && distance(a, b, 1) == 1
+}
+
+// certainTypo reports whether a line of old_string can only be one of the file with misspelt words.
+func (t *Text) certainTypo(old, file string) bool {
+	typos, ok := t.typos(old, file)
+	return ok && !slices.ContainsFunc(typos, func(s substitution) bool { return !s.certain() })
 }
 
 // hasWord reports whether the file has a word, on its own.

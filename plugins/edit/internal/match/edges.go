@@ -114,11 +114,13 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 		t.showLines(out, from, to)
 		return out
 	}
-	switch c := (edges{t, old, fresh, strings.TrimLeft(before, blanks), strings.TrimRight(after, spaces)}); {
+	switch c := (edges{t, old, fresh, strings.TrimLeft(before, blanks), strings.TrimRight(after, spaces), from}); {
 	case c.startsTwice(string(t.text(from))):
 		return refuse("starts with what the file has before the place on the same line", before, from, to)
 	case c.endsTwice(string(t.text(to - 1))):
 		return refuse("ends with what the file has behind the place on the same line", after, from, to)
+	case c.hasWhole(from) || c.hasWhole(to-1):
+		return refuse("has the whole line that the place is a part of", before+after, from, to)
 	case isBlankString(before) && isBlankString(after):
 		for _, b := range a.blocks { // comments at the edges are part of what old_string quotes
 			if !b.oneSided() {
@@ -151,6 +153,7 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 type edges struct {
 	t                         *Text
 	old, fresh, before, after string
+	from                      int // the first line of the place
 }
 
 func (e edges) startsTwice(line string) bool {
@@ -170,6 +173,19 @@ func (e edges) endsTwice(line string) bool {
 	is, was := e.fresh[strings.LastIndexByte(e.fresh, '\n')+1:], e.old[strings.LastIndexByte(e.old, '\n')+1:]
 	ends := lastRune([]byte(is)) == lastRune([]byte(end))
 	return e.whole(end, strings.HasSuffix(strings.TrimRight(e.fresh, spaces), end), ends, is, was, line)
+}
+
+// hasWhole reports whether new_string has, beside the part of line f of the file that is in old_string, also all of
+// that line.
+func (e edges) hasWhole(f int) bool {
+	key := e.t.key(f)
+	old, fresh := newSource([]byte(e.old), nil), newSource([]byte(e.fresh), nil)
+	part := old.key(len(old.lines) - 1)
+	if f == e.from {
+		part = old.key(0)
+	}
+	return alnums([]byte(key)) > minBeside && informative(key) && part != key && old.count(key) == 0 &&
+		fresh.count(key) > 0 && fresh.count(part) > 0
 }
 
 // whole reports whether a line of new_string stands for all of a line of the file, of which old_string has a part and
@@ -268,6 +284,9 @@ func (e edges) commentBeside(f, step int) (comment string, at int) {
 	near := []int{outer}
 	if j := slices.Index(pairs, edge); j >= 0 && kept(j) {
 		near = append(near, closeLine(fresh, j, step))
+	}
+	if fresh.count(key) > 0 {
+		return key, f
 	}
 	for _, j := range near {
 		if j < 0 || !fresh.commentOnly(j) || kept(j) {

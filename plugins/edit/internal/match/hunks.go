@@ -366,7 +366,8 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 			return p.conflict(b, "next to what changes the file has a comment that old_string does not have, and new_string "+
 				"has one like it")
 		}
-		if b.relation == altered && b.o0 >= h.a && b.o1 <= h.b {
+		if b.o0 >= h.a && b.o1 <= h.b && (b.relation == altered ||
+			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) {
 			return p.conflict(b, "a line that changes is another one in the file")
 		}
 	}

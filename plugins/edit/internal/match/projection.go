@@ -70,16 +70,76 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 			return nil, refusal
 		}
 	}
-	return p.finish()
+	edits, refusal := p.finish()
+	if refusal == nil {
+		refusal = p.doubled(edits)
+	}
+	return edits, refusal
+}
+
+// doubled refuses edits that write a line which the file has at the place and old_string leaves out, or a comment like
+// it: the file would have it twice.
+func (p *projection) doubled(edits []Edit) *Refusal {
+	var left []block // what old_string leaves out, or has in other words
+	for _, b := range p.at.blocks {
+		if (b.onlyFile() || b.single() && b.relation == skipped) && alnums(p.t.text(b.f0)) > minBeside && informative(p.t.key(b.f0)) {
+			left = append(left, b)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	more := map[string]int{} // how often the file has a line more
+	for _, e := range edits {
+		for l := range bytes.Lines(e.With) {
+			more[squeeze(l)]++
+		}
+		for l := range bytes.Lines(p.t.data[e.Start:e.End]) {
+			more[squeeze(l)]--
+		}
+	}
+	for _, b := range left {
+		key := p.t.key(b.f0)
+		if more[key] > 0 {
+			return p.conflict(b, "the file has a line there that old_string does not have, and new_string has it, too")
+		}
+		for l, n := range more {
+			if n > 0 && p.t.commentOnly(b.f0) && p.old.count(l) == 0 && p.newComment(l) && p.comesLike(l, key, more) {
+				return p.conflict(b, "the file has a comment there that old_string does not have, and new_string has one like it")
+			}
+		}
+	}
+	return nil
+}
+
+// comesLike reports whether a line that comes is like a comment that stays, and has not become of a line that goes.
+func (p *projection) comesLike(l, comment string, more map[string]int) bool {
+	like := similarity(l, comment)
+	for gone, n := range more {
+		if n < 0 && similarity(l, gone) >= like {
+			return false
+		}
+	}
+	return like >= minCommentAlike
+}
+
+// newComment reports whether new_string has a comment on a line of its own.
+func (p *projection) newComment(key string) bool {
+	for j := range p.new.lines {
+		if p.new.key(j) == key && p.new.commentOnly(j) {
+			return true
+		}
+	}
+	return false
 }
 
 // quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines
 // beside them: a change must not write them for a second time.
 func (p *projection) quoteRepeated() {
-	more, at := map[string]int{}, map[string]int{} // how often new_string has a line more, and where a comment is first
+	more, at := map[string]int{}, map[string]int{} // how often new_string has a line more, and where it is first
 	for j := range p.new.lines {
 		key := p.new.key(j)
-		if _, ok := at[key]; !ok && key != "" && p.new.commentOnly(j) {
+		if _, ok := at[key]; !ok && key != "" {
 			at[key] = j
 		}
 		more[key]++
