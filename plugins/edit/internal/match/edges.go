@@ -30,6 +30,9 @@ func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refus
 		(t.syntax == cLike || t.syntax == goLike) && label().MatchString(is) {
 		return r, nil
 	}
+	if slices.Contains(r.old.rightTrimmed()[1:], strings.TrimRight(is, blanks)) { // it moves
+		return r, nil
+	}
 	fresh := newSource(toLF([]byte(r.new)), nil)
 	pairs := counterparts(r.old, fresh)
 	lost := leading(r.old.text(max(0, pairs[0])))
@@ -67,9 +70,8 @@ func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refus
 func (t *Text) fitEdges(r *reading, at Range) (fresh, note string) {
 	fresh = r.new
 	last := t.lines[t.lineAt(max(at.Start, at.End-1))]
-	sign := string(bytes.TrimRight(t.data[min(at.End, last.end):last.end], blanks))
-	if (sign == ";" || sign == ",") && (t.syntax != nil || t.extension() == "json") && !t.prose() &&
-		!bytes.HasSuffix(r.old.data, []byte(sign)) {
+	sign := t.separator(t.data[min(at.End, last.end):last.end])
+	if !bytes.HasSuffix(r.old.data, []byte(sign)) {
 		fresh = strings.TrimSuffix(fresh, sign)
 	}
 	before, _ := t.around(at)
@@ -167,8 +169,8 @@ func (e edges) startsTwice(line string) bool {
 
 func (e edges) endsTwice(line string) bool {
 	end := strings.TrimLeft(e.after, blanks)
-	if isBlankString(end) || strings.HasSuffix(e.old, end) {
-		return false
+	if isBlankString(end) || strings.HasSuffix(e.old, end) || e.t.separator([]byte(end)) != "" {
+		return false // what becomes of a separator is seen to by fitEdges and keepLineComment
 	}
 	is, was := e.fresh[strings.LastIndexByte(e.fresh, '\n')+1:], e.old[strings.LastIndexByte(e.old, '\n')+1:]
 	ends := lastRune([]byte(is)) == lastRune([]byte(end))

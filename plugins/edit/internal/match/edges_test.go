@@ -42,6 +42,8 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		{"a directive", "a.c", "{\n    a();\n}\n", "    a();\n", "#if X\n    a();\n#endif\n"},
 		{"a label", "a.go", "{\n\ta()\n}\n", "\ta()\n", "again:\n\ta()\n"},
 		{"text", "a.md", "Text:\n\n    code\n", "    code\n", "No code.\n"},
+		{"a line that moves up", "a.swift", "    first(a)\n}\nimport B\n", "    first(a)\n}\nimport B\n",
+			"import B\n    first(a)\n}\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			written(t, c.file, c.data, c.old, c.fresh)

@@ -134,20 +134,22 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 	return at
 }
 
-// keepLineComment is for an exact match that ends before the comment, or the backslash, at the end of a line, or within
-// a word: where new_string has that line farther up, the rest of the line stays with it. It refuses when that line goes
-// and one that stays would get the comment.
+// keepLineComment is for an exact match that ends before the comment, the backslash or the separator at the end of a
+// line, or within a word: where new_string has that line farther up, the rest of the line stays with it. When that line
+// goes and one that stays would get the rest, a separator goes as well, and all else is refused.
 func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
 	last := t.lineAt(at.End)
 	l := t.lines[last]
 	if at.End <= l.start || at.End >= l.end || isBlank(t.data[at.End:l.end]) {
 		return r, at, nil
 	}
-	what, comment := "a comment", t.commentStart(last)
+	what, comment, sign := "a comment", t.commentStart(last), t.separator(t.data[at.End:l.end])
 	if rest := t.data[at.End:l.end]; string(bytes.TrimSpace(rest)) == `\` { // the line continues with the next
 		what, comment = `a \`, at.End+bytes.IndexByte(rest, '\\')
 	} else if insideWord(t.data, at.End) { // a line that was cut off
 		what, comment = "a part of a word", at.End
+	} else if sign != "" {
+		what, comment = "a "+sign, at.End
 	}
 	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
 		return r, at, nil
@@ -156,14 +158,24 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	key := func(s string) string { return squeeze([]byte(s)) }
 	was, is := key(old[len(old)-1]), key(fresh[len(fresh)-1])
 	best, most := -1, minSameLine
+	pairs := counterparts(r.old, newSource(toLF([]byte(r.new)), nil))
 	for i, s := range fresh {
-		if like := similarity(was, key(s)); like >= most {
+		other := i < len(pairs) && pairs[i] >= 0 && pairs[i] < len(old)-1 && key(old[pairs[i]]) == key(s) // a line that stays
+		if like := similarity(was, key(s)); like >= most && !other {
 			best, most = i, like
 		}
 	}
+	before, _ := t.around(at)
+	gone := r.new == "" && isBlankString(before) || len(fresh) > 1 && is == "" ||
+		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is })
 	switch {
-	case was == "" || was == is || len(fresh) == 1 && len(old) == 1 || best == len(fresh)-1:
+	case sign != "" && best < 0 && was != "" && gone: // the sign goes with its line
+		return r, Range{at.Start, l.end}, nil
+	case was == "" || was == is || len(fresh) == 1 && len(old) == 1 || best == len(fresh)-1,
+		sign != "" && (best < 0 || strings.HasSuffix(fresh[best], sign)):
 		return r, at, nil
+	case sign != "" && endsStatement(fresh[len(fresh)-1]): // as the line that comes does
+		fresh[len(fresh)-1] += sign
 	case best >= 0:
 	case len(fresh) > 1 && is == "" && !insideWord(t.data, at.End),
 		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is }):
@@ -179,6 +191,21 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	out = r.with(strings.Join(fresh, "\n"), "What the file has behind old_string stays on its line.")
 	out.old = newSource(append(slices.Clone(r.old.data), rest...), t.syntax)
 	return out, Range{at.Start, l.end}, nil
+}
+
+// separator is the sign that the rest of a line consists of, if it separates that line from the next, or else "".
+func (t *Text) separator(rest []byte) string {
+	sign := string(bytes.TrimRight(rest, blanks))
+	if sign != ";" && sign != "," || t.syntax == nil && t.extension() != "json" || t.prose() {
+		return ""
+	}
+	return sign
+}
+
+// endsStatement reports whether a line ends as a statement or an element of a list does, but for a separator.
+func endsStatement(s string) bool {
+	r := lastRune([]byte(strings.TrimRight(s, spaces)))
+	return wordRune(r) || strings.ContainsRune(")]}\"'`", r)
 }
 
 // insertedBefore reports that an exact match of old_string is a part of new_string already, and where that is.

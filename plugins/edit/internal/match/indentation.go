@@ -188,7 +188,10 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
 		return ind, !m.mixed && len(ind)%m.to == 0
 	case m.contradictory:
-		file, ok = m.nearest(ind, near) // what the lines around have is all that is known
+		file, ok = m.nearest(ind, near)                                  // what the lines around have is all that is known
+		ok = ok && !slices.ContainsFunc(m.samples, func(s sample) bool { // it is deeper than what is less deep
+			return s.old != ind && strings.HasPrefix(ind, s.old) && (s.file == file || !strings.HasPrefix(file, s.file))
+		})
 	case isKnown:
 		file, ok = known, true
 	default:
@@ -220,8 +223,12 @@ func (m *indentation) nearest(ind string, near int) (file string, ok bool) {
 	return above + below, hasAbove || hasBelow
 }
 
-// derive computes an indentation that no line of the match has.
+// derive computes an indentation that no line of the match has. Where two of the model's stand for the same in the
+// file, one of them is a slip: then all lines must lead to the same result, or those that are whole steps away.
 func (m *indentation) derive(ind string) (string, bool) {
+	if !m.ordered() {
+		return m.agreed(ind)
+	}
 	base, found := "", false
 	for k := range m.known {
 		if strings.HasPrefix(ind, k) && (!found || len(k) > len(base)) {
@@ -229,8 +236,10 @@ func (m *indentation) derive(ind string) (string, bool) {
 		}
 	}
 	if found {
-		step, ok := m.convert(ind[len(base):])
-		return m.known[base] + step, ok
+		part := ind[len(base):]
+		step, ok := m.convert(part)
+		aligned := m.from > 0 && len(part)%m.from != 0 && len(part) == len(step) && m.from != m.to
+		return m.known[base] + step, ok && !(aligned && m.layout)
 	}
 	for k := range m.known {
 		if strings.HasPrefix(k, ind) && (!found || len(k) < len(base)) {
@@ -246,6 +255,30 @@ func (m *indentation) derive(ind string) (string, bool) {
 		return "", ok // farther out than the file goes
 	}
 	return f, ok && fits
+}
+
+func (m *indentation) agreed(ind string) (file string, ok bool) {
+	var whole, all []string
+	for old, is := range m.known {
+		one := &indentation{known: map[string]string{old: is}, layout: m.layout, unit: m.unit}
+		got, ok := one.derive(ind)
+		if !ok {
+			continue
+		}
+		all = append(all, got)
+		if m.from > 0 && abs(len(ind)-len(old))%m.from == 0 {
+			whole = append(whole, got)
+		}
+	}
+	if len(whole) > 0 {
+		all = whole
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) != 1 {
+		return "", false
+	}
+	return all[0], true
 }
 
 // ordered reports whether the mapping keeps the order of indentations: deeper stays deeper, equal stays equal.
@@ -363,7 +396,8 @@ func (u unit) convert(part string) (string, bool) {
 	case u.unsure:
 		return "", false
 	case len(part)%u.from == 0:
-		return strings.Repeat(string(u.char), len(part)/u.from*u.to), true
+		n := len(part) / u.from * u.to
+		return strings.Repeat(string(u.char), n), n > 1 || u.char == '\t' // no step is a single blank
 	case u.char == ' ' && part[0] == ' ':
 		return part, true
 	}

@@ -46,6 +46,55 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 	}
 }
 
+// One line of old_string is indented in another way than the others. How deep new lines are follows from the others,
+// or the edit is refused.
+func TestOneLineIsIndentedInAnotherWay(t *testing.T) {
+	for name, unit := range map[string]string{"a.go": "\t", "a.js": "  ", "a.py": "    ", "a.yaml": "  "} {
+		lines := []string{"start:", "U" + "one: 1", "U" + "two: 2", "U" + "three:", "UU" + "four: 4", "U" + "five: 5"}
+		file := strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "U", unit)
+		written := 0
+		for odd := 1; odd < len(lines); odd++ {
+			for at := 1; at < len(lines); at++ {
+				for _, width := range []int{1, 2, 3, 5} {
+					var old, fresh, want []string
+					for i, l := range lines {
+						is := strings.ReplaceAll(l, "U", unit)
+						if i == at {
+							more := []string{unit + "new:", unit + unit + "deeper: 7"}
+							fresh, want = append(fresh, more...), append(want, more...)
+						}
+						want = append(want, is)
+						if i == odd {
+							is = strings.Repeat(" ", width) + is
+						}
+						old, fresh = append(old, is), append(fresh, is)
+					}
+					p, err := NewText(name, []byte(file)).Plan(Change{Old: strings.Join(old, "\n"),
+						New: strings.Join(fresh, "\n")})
+					if err != nil {
+						continue
+					}
+					written++
+					if got := string(p.Apply([]byte(file))); got != strings.Join(want, "\n")+"\n" {
+						t.Errorf("%s, line %d by %d, new line %d: got\n%s", name, odd, width, at, got)
+					}
+				}
+			}
+		}
+		if written == 0 && name != "a.py" && name != "a.yaml" {
+			t.Errorf("%s: all is refused", name)
+		}
+	}
+	for _, c := range []struct{ name, data, old, fresh string }{
+		{"a.yml", "on:\n  dispatch:\n  schedule:\n", "on:\n   dispatch:\n   schedule:\n",
+			" one: 1\n two: 2\n   dispatch:\n   schedule:\n"},
+		{"a.py", "def f():\n    x = 1\n    y = 2\n", "def f():\n       x = 1\n       y = 2\n",
+			"   z = 3\n       x = 1\n       y = 2\n"},
+	} {
+		refused(t, c.name, c.data, Change{Old: c.old, New: c.fresh})
+	}
+}
+
 // New lines that are indented as the file already are not indented once more because old_string lost its indentation.
 func TestNewStringIndentedAsTheFile(t *testing.T) {
 	const py = "class A:\n    def f():\n        x = 1\n        if x:\n            y = 2\n"

@@ -37,6 +37,33 @@ func TestMarksWrittenInAnyForm(t *testing.T) {
 	}
 }
 
+// A sign that stands for one of a run of them is not found within the run.
+func TestSignsWithinRuns(t *testing.T) {
+	for _, c := range []struct{ name, data, old string }{
+		{"a.sql", "-- first part\nselect 1;\n", "\u2014 first part"}, {"a.py", `x = """all of it"""` + "\n", "\u201call of it\u201d"},
+		{"a.py", `x = """all of it"""` + "\n", "  \"all of it\""}, {"a.md", "wait....now\n", "wait\u2026"},
+		{"a.sh", "run --all here\n", " \u2013all  here"}, {"a.js", "a ===  b(c)\n", "== b(c)"},
+	} {
+		refused(t, c.name, c.data, Change{Old: c.old, New: "other: 1\n" + c.old})
+	}
+}
+
+// Odd blanks before lines are indentation: new lines have spaces there, and elsewhere.
+func TestOddBlanksBeforeLines(t *testing.T) {
+	for _, blank := range []string{"\u00a0", "\u2003", "\u3000", "\u202f"} {
+		const data = "jobs:\n    build: one\n    test: two\n"
+		odd := strings.NewReplacer(" ", blank)
+		for _, c := range []Change{{Old: "    build: one", New: "    more: five\n    build: one"},
+			{Old: "    build: one\n    test: two\n", New: "    more: five\n    build: one\n    test: two\n"}} {
+			want := strings.Replace(data, "    build", "    more: five\n    build", 1)
+			c.Old, c.New = odd.Replace(c.Old), odd.Replace(c.New)
+			if _, got := planned(t, "a.yaml", data, c); got != want {
+				t.Errorf("%q: got %q", c.Old, got)
+			}
+		}
+	}
+}
+
 // Of lines that look the same a refusal names the code points that differ.
 func TestLinesThatLookTheSame(t *testing.T) {
 	for _, c := range []struct{ a, b, inA, inB string }{

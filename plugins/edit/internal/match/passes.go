@@ -250,7 +250,7 @@ func (p pass) allows(r *reading, old *stream) bool {
 
 // fits reports whether a place starts and ends where words do, and where lines do when it must.
 func (t *Text) fits(f *finding, h hit) bool {
-	if insideWord(t.data, h.Start) || insideWord(t.data, h.End) {
+	if insideWord(t.data, h.Start) || insideWord(t.data, h.End) || insideRun(t.data, h.Start) || insideRun(t.data, h.End) {
 		return false
 	}
 	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.ignores)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A reading is one way to interpret what the model sent: literally, without line numbers, unescaped, without a fence.
@@ -86,6 +87,15 @@ func (t *Text) readings(c Change) []*reading {
 	if cut, ok := strings.CutSuffix(old, "\r"); ok && bytes.IndexByte(t.data, '\r') < 0 { // half of a line ending
 		old, fresh = cut, strings.TrimSuffix(fresh, "\r")
 	}
+	if oddIndent.MatchString(old) {
+		plain := func(r rune) rune {
+			if r > unicode.MaxASCII && unicode.Is(unicode.Zs, r) && !bytes.ContainsRune(t.data, r) {
+				return ' '
+			}
+			return r
+		}
+		old, fresh = strings.Map(plain, old), strings.Map(plain, fresh)
+	}
 	out := []*reading{newReading("", old, fresh, lastPass, t.syntax)}
 	out = append(out, t.withoutNumbers(c)...)
 	out = append(out, t.unescaped(c)...)
@@ -104,6 +114,7 @@ func (t *Text) readings(c Change) []*reading {
 var (
 	plusLine  = regexp.MustCompile(`(?m)^\+`)
 	minusLine = regexp.MustCompile(`(?m)^-`)
+	oddIndent = regexp.MustCompile(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
 	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
 

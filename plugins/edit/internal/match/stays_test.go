@@ -64,6 +64,41 @@ func TestCommentsStayOnTheirLine(t *testing.T) {
 	}
 }
 
+// A separator that old_string does not quote stays on its line, and goes with it. A line that comes gets one where it
+// needs one.
+func TestSeparatorsStayOnTheirLine(t *testing.T) {
+	const c = "a(one);\nb(left, two);\nb(right, two);\nif (x) {\n\ty(three);\n\tz(four);\n}\n"
+	const js = "{\n  \"a\": {\n    \"first\": 1,\n    \"second\": 2,\n    \"third\": 3\n  }\n}\n"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"the last line goes", "a.c", c, "if (x) {\n\ty(three)", "if (x) {", "if (x) {\n\tz(four);"},
+		{"the last line goes, with a break", "a.c", c, "a(one);\nb(left, two)", "a(one);\n", "a(one);\n\nb(right"},
+		{"all goes", "a.c", c, "a(one)", "", "\nb(left, two);"},
+		{"a line comes", "a.c", c, "\ty(three)", "\ty(three)\n\tw(six)", "\ty(three);\n\tw(six);\n"},
+		{"a line comes, with its sign", "a.c", c, "\ty(three)", "\ty(three)\n\tw(six);", "\ty(three);\n\tw(six);\n"},
+		{"a comment comes", "a.c", c, "\ty(three)", "\ty(three)\n\t// six!", "\ty(three);\n\t// six!\n"},
+		{"both have their sign", "a.c", c, "\ty(three)", "\ty(three);\n\tw(six)", "\ty(three);\n\tw(six);\n"},
+		{"the line before it is like it", "a.c", c, "b(left, two);\nb(right, two)", "b(left, two);\nb(right, ten)",
+			"b(left, two);\nb(right, ten);\n"},
+		{"a member goes", "a.json", js, "\"a\": {\n    \"first\": 1", "\"a\": {", "\"a\": {\n    \"second\""},
+		{"a member goes, and the one before it loses its comma", "a.json", js, "\"first\": 1,\n    \"second\": 2",
+			"\"first\": 1", "\"first\": 1,\n    \"third\""},
+		{"a member comes", "a.json", js, "\"second\": 2", "\"second\": 2\n    \"more\": 5",
+			"\"second\": 2,\n    \"more\": 5,\n    \"third\""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
+			if !strings.Contains(got, c.want) || strings.Contains(got, ";;") || strings.Contains(got, ",,") {
+				t.Errorf("got\n%s\nwant in it %q", got, c.want)
+			}
+		})
+	}
+	const same = "f(a, left)\nf(a, right) // the other\ng()\n"
+	if _, got := planned(t, "a.go", same, Change{Old: "f(a, left)\nf(a, right)", New: "f(a, left)\nf(b, right)"}); got !=
+		strings.Replace(same, "a, right", "b, right", 1) {
+		t.Errorf("a comment: got %q", got)
+	}
+}
+
 // Comments that old_string leaves out and new_string has are in the file once. One in other words is refused.
 func TestCommentsOnlyInNew(t *testing.T) {
 	code := []string{"\tfirst := prepare(one)", "\tsecond := collect(first, two)", "\treport(second, three)"}

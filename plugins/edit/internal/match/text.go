@@ -181,6 +181,11 @@ func insideWord(data []byte, at int) bool {
 	return at > 0 && at < len(data) && wordRune(before) && wordRune(after) && !ideograph(before) && !ideograph(after)
 }
 
+// insideRun reports whether an offset is within a run of one sign, such as the dashes or quotes that start a comment.
+func insideRun(data []byte, at int) bool {
+	return at > 0 && at < len(data) && data[at-1] == data[at] && strings.IndexByte(operators+"\"'`,;_", data[at]) >= 0
+}
+
 func firstRune(b []byte) rune {
 	r, _ := utf8.DecodeRune(b)
 	return r
