@@ -29,7 +29,7 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 		TimeoutMs: ms, MaxResultBytes: t.MaxResultBytes,
 		OriginalName: textutil.Clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
-		Extra: t.Extra, ForeignHints: t.ForeignHints,
+		Extra: t.Extra, ForeignHints: t.ForeignHints, TextIsJson: t.TextIsJSON,
 	}
 }
 
@@ -47,7 +47,7 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 		Timeout: time.Duration(t.GetTimeoutMs()) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
 		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
-		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(),
+		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
 	}
 }
 

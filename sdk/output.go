@@ -15,6 +15,13 @@ var (
 	rawType    = reflect.TypeFor[json.RawMessage]()
 )
 
+// textIsJSON reports that the text of each result of a type is its JSON.
+func textIsJSON(out reflect.Type) bool {
+	maker := reflect.TypeFor[ContentMaker]()
+	return out != resultType && out.Kind() != reflect.Interface && !out.Implements(maker) &&
+		!reflect.PointerTo(out).Implements(maker)
+}
+
 // outputSchema returns the schema of a tool's structured result: the tool's own, or that of its result type.
 func outputSchema(t *Tool, out reflect.Type) (json.RawMessage, error) {
 	if out == resultType || t.OutputSchema != nil {

@@ -111,6 +111,7 @@ func (p *Plugin) addTyped(t Tool, in, out reflect.Type, call Handler) {
 		t.InputSchema = must(inferSchema("tool "+strconv.Quote(t.Name), in, ofInput))
 	}
 	t.OutputSchema = must(outputSchema(&t, out))
+	t.TextIsJSON = t.TextIsJSON || textIsJSON(out)
 	p.AddRawTool(t, call)
 }
 

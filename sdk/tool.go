@@ -32,6 +32,10 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 	// OutputSchema is the JSON Schema of Result.Structured, or nil.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	// TextIsJSON is true when the text of each result is the JSON of its Structured, as JSON makes it, and says no more.
+	// AddTool sets it for result types without content of their own. MCP clients get OutputSchema for such tools alone:
+	// some give a model the structured data of a result and not its text.
+	TextIsJSON bool `json:"text_is_json,omitempty"`
 	// Hints say how the tool behaves. A host need not trust them.
 	Hints Hints `json:"hints,omitzero"`
 	// Category is any word to group tools by, of at most 64 bytes.

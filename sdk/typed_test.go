@@ -76,6 +76,9 @@ func TestTypedResults(t *testing.T) {
 			if got := string(tools[0].OutputSchema); !strings.HasPrefix(got, c.schema) || (got == "") != (c.schema == "") {
 				t.Errorf("the output schema is %s, want %s", got, c.schema)
 			}
+			if want := c.schema != "" && !strings.Contains(name, "content of its own"); tools[0].TextIsJSON != want {
+				t.Errorf("its text is its JSON: %v, want %v", !want, want)
+			}
 			r := p.Run(t, "x", `{}`)
 			text, failure := "", ""
 			if len(r.Content) > 0 {

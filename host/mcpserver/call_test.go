@@ -179,8 +179,10 @@ func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
 		{Raw: json.RawMessage(`{"type":"hologram","z":1,"a":9007199254740993}`)},
 		{Type: "image", Data: make([]byte, 100_000), MIMEType: "image/png"},
 	}
+	bridged := readOnly("t")
+	bridged.ForeignSchema = true
 	for _, failed := range []bool{false, true} {
-		w := calling(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		call := func(context.Context, *sdk.Request) (*sdk.Result, error) {
 			r := &sdk.Result{Content: content, Structured: json.RawMessage(`{"z":12345678901234567890,"a":1.50}`),
 				Extra: json.RawMessage(`{"_meta":{"y":1,"b":[2.0],"io.modelcontextprotocol/serverInfo":{"name":"x"}},` +
 					`"future":{"k":1}}`)}
@@ -188,7 +190,8 @@ func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
 				r.Error = &sdk.Error{Name: "MCPToolError", Message: "a <b>"}
 			}
 			return r, nil
-		})
+		}
+		w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{bridged}, call: call}}}).stdio(t)
 		w.handshake("2025-11-25", "{}")
 		got := string(w.request("tools/call", `{"name":"p__t"}`).Result)
 		parts, _ := json.Marshal(content[2])
@@ -245,6 +248,48 @@ func TestLongResultIsLinked(t *testing.T) {
 		if got := read(w, wrong); got.Error == nil || got.Error.Code != -32602 {
 			t.Errorf("%s: got %s", wrong, got.Result)
 		}
+	}
+}
+
+// Clients such as Claude Code and Codex give a model the structured part of a result, if it has one, and nothing of its
+// content: it has one where no text is lost by that.
+func TestStructuredResultSaysAllThatTheTextSays(t *testing.T) {
+	const data = `{"total":1.0}`
+	structured := func(content ...sdk.Content) *sdk.Result {
+		return &sdk.Result{Structured: json.RawMessage(data), Content: content}
+	}
+	failed := structured(sdk.TextContent(data))
+	failed.Error = &sdk.Error{Name: "Late", Message: "too late"}
+	for name, c := range map[string]struct {
+		result     *sdk.Result
+		textIsJSON bool
+		want       bool
+	}{
+		"its JSON":           {structured(sdk.TextContent(data)), false, true},
+		"its JSON, indented": {structured(sdk.TextContent("{\n  \"total\": 1.0\n}")), false, true},
+		"no text":            {structured(), false, true},
+		"another text":       {structured(sdk.TextContent("One file.")), false, false},
+		"other JSON":         {structured(sdk.TextContent(`{"total":1}`)), false, false},
+		"an image":           {structured(sdk.ImageContent([]byte{1}, "image/png")), false, false},
+		"more text":          {structured(sdk.TextContent(data), sdk.TextContent("and a note")), false, false},
+		"a failure":          {failed, true, false},
+		"what has a schema":  {structured(sdk.TextContent(data), sdk.TextContent("and a note")), true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := readOnly("t")
+			tool.OutputSchema, tool.TextIsJSON = []byte(`{"type":"object"}`), c.textIsJSON
+			w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{tool},
+				call: func(context.Context, *sdk.Request) (*sdk.Result, error) { return c.result, nil }}}}).stdio(t)
+			w.handshake("2025-11-25", "{}")
+			list := string(w.request("tools/list", "").Result)
+			if got := strings.Contains(list, "outputSchema"); got != c.textIsJSON {
+				t.Errorf("it has a schema: %v, want %v", got, c.textIsJSON)
+			}
+			got := string(w.request("tools/call", `{"name":"p__t"}`).Result)
+			if strings.Contains(got, "structuredContent") != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
 	}
 }
 

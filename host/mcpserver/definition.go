@@ -20,12 +20,21 @@ type definition struct {
 // newDefinition writes a tool's definition. Schemas and unknown members keep their bytes.
 func newDefinition(name string, t *host.Tool) *definition {
 	d := &definition{name: name, tool: t}
-	d.json = definitionJSON(name, t, t.OutputSchema)
+	output := outputSchema(t)
+	d.json = definitionJSON(name, t, output)
 	d.legacy = d.json
-	if t.OutputSchema != nil && !describesObject(t.OutputSchema) {
+	if output != nil && !describesObject(output) {
 		d.legacy = definitionJSON(name, t, nil)
 	}
 	return d
+}
+
+// outputSchema is the schema of structured results, nil for a tool whose results need none: see callResult.
+func outputSchema(t *host.Tool) json.RawMessage {
+	if t.ForeignSchema || t.TextIsJSON {
+		return t.OutputSchema
+	}
+	return nil
 }
 
 // definitionJSON leaves out "execution": it says how the tool's source runs tasks, and none are served.

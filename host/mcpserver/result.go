@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,7 +43,10 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	for _, path := range out.KeptFiles {
 		content = append(content, e.keptLink(path))
 	}
-	if out.Truncated && structured == nil && t.OutputSchema != nil {
+	if !t.ForeignSchema && (failed || !t.TextIsJSON) && !isJSONOf(structured, content) {
+		structured = nil // Claude Code, Codex and others would give a model this, and nothing of the content
+	}
+	if out.Truncated && structured == nil && outputSchema(t) != nil {
 		if !failed { // clients refuse a result without what its schema promises
 			content = append(content, sdk.TextContent("[The call has succeeded. Its structured result is over the limit and "+
 				"left out, so that the result is marked as an error.]"))
@@ -52,6 +56,20 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	to.arrange(extra, []member{{"content", contentJSON(r.known(content))}, {"structuredContent", structured},
 		{"isError", sdk.Encode(failed)}})
 	return to.complete(r)
+}
+
+// isJSONOf reports that content is the JSON of a structured result, and says no more.
+func isJSONOf(structured json.RawMessage, content []sdk.Content) bool {
+	if len(content) != 1 || content[0].Type != "text" {
+		return false
+	}
+	text := content[0].Text
+	if text == string(structured) {
+		return true
+	}
+	var a, b bytes.Buffer
+	return json.Compact(&a, structured) == nil && json.Compact(&b, []byte(text)) == nil &&
+		bytes.Equal(a.Bytes(), b.Bytes())
 }
 
 // arrange adds the members of a result, own and those of its source, to which own belong in the places that it marks.

@@ -207,7 +207,7 @@ func sameDefinition(a, b *sdk.Tool) bool {
 		a.CostTier == b.CostTier && a.Timeout == b.Timeout && a.MaxResultBytes == b.MaxResultBytes &&
 		a.OriginalName == b.OriginalName && a.Previews == b.Previews &&
 		a.Stateful == b.Stateful && a.ForeignSchema == b.ForeignSchema && a.PathAware == b.PathAware &&
-		a.ForeignHints == b.ForeignHints && bytes.Equal(a.Extra, b.Extra)
+		a.ForeignHints == b.ForeignHints && a.TextIsJSON == b.TextIsJSON && bytes.Equal(a.Extra, b.Extra)
 }
 
 // An inFlightCall is one call that runs in a generation.

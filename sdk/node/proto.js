@@ -98,6 +98,9 @@ message Tool {
   // The hints are those of a third party for which the plugin does not vouch. A host believes them only where its operator
   // says so.
   bool foreign_hints = 17;
+  // The text of each result is the JSON of its structured data and says no more. MCP clients get the output schemas of such
+  // tools, and structured data only where this is so: some of them give a model no text beside it.
+  bool text_is_json = 18;
 }
 
 message Hints {

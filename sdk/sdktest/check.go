@@ -80,6 +80,10 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 		return errors.New("it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or " +
 			"declare no OutputSchema")
 	}
+	if tool.TextIsJSON && (len(result.Content) != 1 || result.Content[0].Text != string(result.Structured)) {
+		return errors.New("it has TextIsJSON, and the text of its result is not the JSON of Structured; return " +
+			"sdk.JSON(value), or leave out TextIsJSON")
+	}
 	invalid, err := p.schemas.validate(tool.OutputSchema, result.Structured, false)
 	switch {
 	case err != nil:

@@ -86,6 +86,23 @@ func TestRunFailsForAResultThatAHostDrops(t *testing.T) {
 	}
 }
 
+func TestRunFailsForATextThatIsNotItsJSON(t *testing.T) {
+	for text, want := range map[string]string{`{"a":1}`: "",
+		"One.": "calling x: it has TextIsJSON, and the text of its result is not the JSON of Structured; return " +
+			"sdk.JSON(value), or leave out TextIsJSON"} {
+		p := sdk.New("p", "1.0.0")
+		p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.", InputSchema: json.RawMessage(`{"type":"object"}`),
+			OutputSchema: json.RawMessage(`{"type":"object"}`), TextIsJSON: true},
+			func(context.Context, *sdk.Request) (*sdk.Result, error) {
+				return &sdk.Result{Structured: json.RawMessage(`{"a":1}`), Content: sdk.Text(text).Content}, nil
+			})
+		c := Start(t, p)
+		if got := fails(t, func(t testing.TB) { c.Run(t, "x", "{}") }); got != want {
+			t.Errorf("%s: the test fails with %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestRunFailsForAToolThatAHostLeavesOut(t *testing.T) {
 	p := sdk.New("p", "1.0.0")
 	p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.",

@@ -92,7 +92,7 @@ func toolFromWire(t *pluginv1.Tool) sdk.Tool {
 		MaxResultBytes: t.GetMaxResultBytes(),
 		OriginalName:   t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
-		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(),
+		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(), TextIsJSON: t.GetTextIsJson(),
 	}
 }
 
@@ -107,7 +107,7 @@ func toolToWire(t *sdk.Tool) *pluginv1.Tool {
 		TimeoutMs: t.Timeout.Milliseconds(), MaxResultBytes: t.MaxResultBytes,
 		OriginalName: textutil.Clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
-		Extra: t.Extra, ForeignHints: t.ForeignHints,
+		Extra: t.Extra, ForeignHints: t.ForeignHints, TextIsJson: t.TextIsJSON,
 	}
 }
 

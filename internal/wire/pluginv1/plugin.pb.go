@@ -259,7 +259,10 @@ type Tool struct {
 	Extra []byte `protobuf:"bytes,16,opt,name=extra,proto3" json:"extra,omitempty"`
 	// The hints are those of a third party for which the plugin does not vouch. A host believes them only where its operator
 	// says so.
-	ForeignHints  bool `protobuf:"varint,17,opt,name=foreign_hints,json=foreignHints,proto3" json:"foreign_hints,omitempty"`
+	ForeignHints bool `protobuf:"varint,17,opt,name=foreign_hints,json=foreignHints,proto3" json:"foreign_hints,omitempty"`
+	// The text of each result is the JSON of its structured data and says no more. MCP clients get the output schemas of such
+	// tools, and structured data only where this is so: some of them give a model no text beside it.
+	TextIsJson    bool `protobuf:"varint,18,opt,name=text_is_json,json=textIsJson,proto3" json:"text_is_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,6 +412,13 @@ func (x *Tool) GetExtra() []byte {
 func (x *Tool) GetForeignHints() bool {
 	if x != nil {
 		return x.ForeignHints
+	}
+	return false
+}
+
+func (x *Tool) GetTextIsJson() bool {
+	if x != nil {
+		return x.TextIsJson
 	}
 	return false
 }
@@ -2598,7 +2608,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	" \x01(\tR\amissing\x12\x18\n" +
 	"\apending\x18\v \x01(\bR\apending\x12\x16\n" +
 	"\x06memory\x18\f \x01(\tR\x06memory\x12!\n" +
-	"\fnotice_kinds\x18\r \x03(\tR\vnoticeKinds\"\xab\x04\n" +
+	"\fnotice_kinds\x18\r \x03(\tR\vnoticeKinds\"\xcd\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2619,7 +2629,9 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"path_aware\x18\x0e \x01(\bR\tpathAware\x12\x14\n" +
 	"\x05extra\x18\x10 \x01(\fR\x05extra\x12#\n" +
-	"\rforeign_hints\x18\x11 \x01(\bR\fforeignHints\"\xd5\x01\n" +
+	"\rforeign_hints\x18\x11 \x01(\bR\fforeignHints\x12 \n" +
+	"\ftext_is_json\x18\x12 \x01(\bR\n" +
+	"textIsJson\"\xd5\x01\n" +
 	"\x05Hints\x12 \n" +
 	"\tread_only\x18\x01 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
 	"\vdestructive\x18\x02 \x01(\bH\x01R\vdestructive\x88\x01\x01\x12#\n" +

@@ -63,7 +63,8 @@ func (c *coder) tool(t *sdk.Tool) {
 	for _, value := range []*json.RawMessage{&t.InputSchema, &t.OutputSchema, &t.Extra} {
 		c.json(value)
 	}
-	for _, flag := range []*bool{&t.Previews, &t.Stateful, &t.ForeignSchema, &t.PathAware, &t.ForeignHints} {
+	for _, flag := range []*bool{&t.Previews, &t.Stateful, &t.ForeignSchema, &t.PathAware, &t.ForeignHints,
+		&t.TextIsJSON} {
 		c.bool(flag)
 	}
 	for _, hint := range []**bool{&t.Hints.ReadOnly, &t.Hints.Destructive, &t.Hints.Idempotent, &t.Hints.OpenWorld} {
