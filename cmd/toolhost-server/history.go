@@ -140,7 +140,8 @@ func answerHistory(ctx context.Context, o history.Options, method string, in *bu
 			time.Since(began).Round(time.Second))
 	}
 	if state, err := index.State(ctx); err == nil && state.Calls == 0 && state.Size > 0 && !hasRecords(o.Record) {
-		return fmt.Errorf("%s has no line of a record; name the file of one, such as audit.jsonl", o.Record)
+		return failWithHint(connect.CodeInvalidArgument, o.Record+" has no line of a record", "Name the file of one, such "+
+			"as audit.jsonl.")
 	}
 	s := historyservice.New(index, historyservice.Options{Fail: failWithHint})
 	switch method {

@@ -216,20 +216,33 @@ func TestAConfigurationThatIsNotTrustedRemovesNothingFromTheIndex(t *testing.T) 
 		return strings.Count(string(out), "shell__exec")
 	}
 	for _, keep := range []string{"keep_days = 1", "keep_calls = 1", "keep_days = 1\n  keep_calls = 1"} {
-		for _, record := range []string{"audit {}\n", ""} {
-			text := record + "history {\n  " + keep + "\n}\n"
-			h.write(t, "project/config.hcl", text)
-			if n := count(); n != 3000 {
-				t.Errorf("with %q, which is not trusted, %d calls are found", text, n)
-			}
-			if n := count("--config", "config.hcl"); record == "" && n != 3000 {
-				t.Errorf("with %q, which records nothing, %d calls are found", text, n)
-			} else if record != "" && n > 1024 {
-				t.Errorf("with %q, which is trusted, %d calls are found", text, n)
-			}
-			if err := os.Remove(filepath.Join(h.dir, "toolhost", "audit.jsonl.index")); err != nil { // to begin again
-				t.Fatal(err)
-			}
+		text := "audit {}\nhistory {\n  " + keep + "\n}\n"
+		h.write(t, "project/config.hcl", text)
+		if n := count(); n != 3000 {
+			t.Errorf("with %q, which is not trusted, %d calls are found", text, n)
+		}
+		if n := count("--config", "config.hcl"); n > 1024 {
+			t.Errorf("with %q, which is trusted, %d calls are found", text, n)
+		}
+		if err := os.Remove(filepath.Join(h.dir, "toolhost", "audit.jsonl.index")); err != nil { // to begin again
+			t.Fatal(err)
+		}
+	}
+	h.write(t, "project/config.hcl", "") // records nothing
+	if n := count("--config", "config.hcl"); n != 3000 {
+		t.Errorf("with a configuration that records nothing, %d calls are found", n)
+	}
+}
+
+// The record of a configuration that cannot be used is not known, and another one is not taken for it.
+func TestTheRecordOfABrokenConfigurationIsNotKnown(t *testing.T) {
+	h := newHome(t)
+	h.write(t, "config.hcl", "audit {\n")
+	for _, args := range [][]string{{"audit", "tail"}, {"audit", "verify"}, {"history", "search"}} {
+		got := h.run(t, args...)
+		if !strings.Contains(got, "config.hcl:1") || !strings.Contains(got, "name the record to look at it") ||
+			!strings.HasSuffix(got, "\n2") {
+			t.Errorf("%q: %s", args, got)
 		}
 	}
 }
@@ -301,7 +314,7 @@ func TestHistoryOfNoRecord(t *testing.T) {
 	expect("is not a regular file", "search", "--record", h.dir)
 	h.write(t, "README.md", "# README\n\nof no record")
 	got := h.run(t, "history", "search", "--record", filepath.Join(h.dir, "README.md"))
-	if !strings.Contains(got, "README.md has no line of a record") || !strings.HasSuffix(got, "\n1") {
+	if !strings.Contains(got, "README.md has no line of a record") || !strings.HasSuffix(got, "\n2") {
 		t.Error(got)
 	}
 	expect("--index is for the record that --record names", "search", "--index", "x")

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 const (
@@ -70,7 +71,12 @@ func newAuditTail(g *globals) *cobra.Command {
 		Short: "Show the last calls and decisions",
 		Long: "Show the last calls and decisions, a line each; --all shows starts and ends of plugins too.\n" +
 			outcomeWords,
-		Args: atMostFile(0),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n < 1 || n > maxShown {
+				return fmt.Errorf("-n must be from 1 to %d, not %d", maxShown, n)
+			}
+			return atMostFile(0)(cmd, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.onLog(args, func(path string) error { return g.tailAudit(path, n, all, format) })
 		},
@@ -110,28 +116,34 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return run(args[0])
 	}
 	named, dir, recorded := "", "", false
-	if c, err := g.load(); err == nil && c.Audit != nil { // otherwise it is the user's own record
-		if c.Audit.Path != "" && !c.Trusted() {
-			return untrusted(c.Path, "name the record to look at it: toolhost audit tail FILE")
-		}
+	const advice = "name the record to look at it: toolhost audit tail FILE"
+	c, err := g.load()
+	none, missing := errors.AsType[*bootstrap.NotFoundError](err)
+	switch {
+	case err != nil && (!missing || none.Named): // it may name another record than the user's own
+		return errors.Join(err, errors.New(advice))
+	case err == nil && c.Audit != nil && c.Audit.Path != "" && !c.Trusted():
+		return untrusted(c.Path, advice)
+	case err == nil && c.Audit != nil:
 		named, dir, recorded = c.Audit.Path, c.Dir, true
 	}
 	path, err := bootstrap.AuditPath(named, dir)
 	if err != nil {
 		return err
 	}
-	err = run(path)
-	switch missing := errors.Is(err, fs.ErrNotExist); {
-	case missing && recorded:
+	if err = run(path); !errors.Is(err, fs.ErrNotExist) {
+		return bootstrap.AuditError(err, path, named)
+	}
+	e := &sdk.Error{Code: codeUsage, Name: "NoRecord", Outcome: sdk.OutcomeNotSent,
+		Message:    fmt.Sprintf("there is no record yet: %s does not exist", path),
+		Suggestion: "a line `audit {}` in the configuration has calls recorded"}
+	if recorded {
 		if err := probeRecord(path); err != nil {
 			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, named))
 		}
-		return fmt.Errorf("there is no record yet: %s does not exist; the next call makes it", path)
-	case missing:
-		return fmt.Errorf("there is no record yet: %s does not exist; a line `audit {}` in the configuration has calls "+
-			"recorded", path)
+		e.Suggestion = "the next call makes it"
 	}
-	return bootstrap.AuditError(err, path, named)
+	return newRefusal(e, e.Message+"; "+e.Suggestion)
 }
 
 func (g *globals) verifyAudit(ctx context.Context, path string) error {
@@ -198,9 +210,6 @@ func auditNotes(r audit.Report) (out []string) {
 }
 
 func (g *globals) tailAudit(path string, n int, all bool, format string) error {
-	if n < 1 || n > maxShown {
-		return fmt.Errorf("-n must be from 1 to %d, not %d", maxShown, n)
-	}
 	records, err := lastRecords(path, n, all)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +31,7 @@ type callFlags struct {
 
 func newCall(g *globals) *cobra.Command {
 	var f callFlags
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Call one tool and print its result",
@@ -58,14 +58,15 @@ func newCall(g *globals) *cobra.Command {
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
-		Args:              callArgs,
-		ValidArgsFunction: g.completeTools,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			timeout, err := f.wait()
-			if err != nil {
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			if timeout, err = f.wait(); err != nil {
 				return err
 			}
-			return g.printFailure(g.call(cmd.Context(), args, timeout, f), args[0], f)
+			return callArgs(cmd, args)
+		},
+		ValidArgsFunction: g.completeTools,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.call(cmd.Context(), args, timeout, f)
 		},
 	}
 	chooseFormat(cmd, &f.format, "%s", "text", "json")
@@ -247,15 +248,6 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 		return nil
 	}
 	return &exitError{codeFor(r.Error), listed(r.Error, r.Tool) + quotingAdvice(r.Error, f.words)}
-}
-
-// printFailure prints a result for programs where there is none, since no host has answered the call.
-func (g *globals) printFailure(err error, tool string, f callFlags) error {
-	if err == nil || err.Error() == "" || !f.stream && f.format != "json" {
-		return err
-	}
-	r := &host.Result{CallID: rand.Text(), Tool: tool, Status: host.StatusError, Error: g.asData(err)}
-	return errors.Join(err, json.NewEncoder(g.out).Encode(r))
 }
 
 // resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.

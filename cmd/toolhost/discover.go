@@ -62,11 +62,14 @@ func newDiscover(g *globals) *cobra.Command {
 			"is 0 and the list is empty if no tool can be listed, since otherwise Gemini CLI would not start;\n" +
 			"what belongs in its settings is written to standard error. text is part of a prompt, for models\n" +
 			"that know no function calling. Tools that a format cannot express are left out, with a message.",
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			f.searching = cmd.Flags().Changed("search")
-			return g.discover(cmd.Context(), f)
+			if err := f.check(); err != nil {
+				return err
+			}
+			return noArguments(cmd, args)
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.discover(cmd.Context(), f) },
 	}
 	chooseFormat(cmd, &f.format, "%s", discoverFormats()...)
 	cmd.Flags().StringArrayVar(&f.plugins, "plugin", nil, "only this `plugin`; may be given again")
@@ -109,9 +112,6 @@ func (f discoverFlags) check() error {
 }
 
 func (g *globals) discover(ctx context.Context, f discoverFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	if f.plain() {
 		if r := g.runningOr(ctx, f.profile); r != nil {
 			defer r.close()

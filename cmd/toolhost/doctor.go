@@ -32,9 +32,10 @@ func newDoctor(g *globals) *cobra.Command {
 		Long: "Show what this machine offers to confine plugins, which versions and folders are used, and for\n" +
 			"each plugin of the configuration the sandbox level that is asked for and the one that can be\n" +
 			"reached, or why it could not be started. No plugin is started, and no discovery command is run.\n" +
-			"The exit code is 4 if a plugin could not be started, for example because it requires more than\n" +
-			"this machine offers, or because its program is missing; otherwise 0. For MCP servers it shows\n" +
-			"where their programs are found, and which folders were searched for one that is missing.",
+			"The exit code is 2 if the configuration cannot be used, 4 if a plugin could not be started, for\n" +
+			"example because it requires more than this machine offers, or because its program is missing;\n" +
+			"otherwise 0. For MCP servers it shows where their programs are found, and which folders were\n" +
+			"searched for one that is missing.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}
@@ -69,19 +70,21 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	bubblewrap, _ := exec.LookPath("bwrap")
 	d := diagnosis{Versions: versions(), Machine: examine(m, bubblewrap), Folders: g.folders(c),
 		Plugins: []pluginFinding{}}
-	if err != nil {
-		d.Problems = append(d.Problems, err.Error()+adviceFor(err))
-	} else {
+	if err == nil {
 		there := c.FindOffline(ctx)
 		d.plugins(there, m)
 		d.Servers = examineServers(there.Specs)
-		if _, err := bootstrap.Answers(); err != nil {
-			d.Problems = append(d.Problems, err.Error())
-		}
+		_, err = bootstrap.Answers()
+	}
+	if err != nil {
+		d.Problems = append(d.Problems, err.Error()+adviceFor(err))
 	}
 	d.conceal(g)
 	if err := d.print(g, format); err != nil {
 		return err
+	}
+	if none, is := errors.AsType[*bootstrap.NotFoundError](err); err != nil && !(is && !none.Named) {
+		return &exitError{code: exitUsage}
 	}
 	return d.verdict()
 }

@@ -123,7 +123,7 @@ func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 	}
 	var out bytes.Buffer
 	code := run([]string{"--config", path, "doctor"}, nil, &out, &out)
-	if want := regexp.MustCompile(`configuration +cannot be used: see below +` + regexp.QuoteMeta(path)); code != 0 ||
+	if want := regexp.MustCompile(`configuration +cannot be used: see below +` + regexp.QuoteMeta(path)); code != exitUsage ||
 		!want.MatchString(out.String()) || !strings.Contains(out.String(), "config.hcl:1") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}

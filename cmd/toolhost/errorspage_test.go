@@ -253,6 +253,21 @@ var errorMeanings = map[string]map[string]string{
 	},
 }
 
+// commandErrors is the rule that TestErrorsAsJSON checks.
+const commandErrors = `
+## Commands
+
+With ` + "`--format json`" + ` standard output is JSON whatever happens, and standard error has the same for people. A command that fails
+before it has an answer prints one object, ` + "`{\"error\": {…}}`" + `, with a code, a name, a message and a suggestion; ` + "`call`" + ` prints a
+result with that ` + "`error`" + `. Commands that print a line for each thing print it as their last line. Some answers say themselves what
+failed: the list of ` + "`discover`" + ` and ` + "`status`" + `, and the reports of ` + "`validate`, `doctor` and `plugin check`" + `; the exit code tells.
+The code is one of those above, or:
+
+| code | exit | when | what to do |
+|---|---|---|---|
+| ` + "`E_USAGE`" + ` | 2 | the command line or the configuration is wrong, or a file is missing that the command needs; nothing was run | Correct it. The name is ` + "`InvalidUsage`, `InvalidConfiguration` or `NoRecord`" + `. |
+`
+
 // TestErrorsPage compares docs/errors.md with the codes of the sdk and the names in the plugins; -update writes it.
 func TestErrorsPage(t *testing.T) {
 	page := &strings.Builder{}
@@ -269,6 +284,7 @@ func TestErrorsPage(t *testing.T) {
 		}
 		fmt.Fprintf(page, "| `%s` | %d | %s | %s |\n", c.code, codeFor(&sdk.Error{Code: c.code}), c.meaning, advice[c.code])
 	}
+	page.WriteString(commandErrors)
 	for _, dir := range slices.Sorted(maps.Keys(errorMeanings)) {
 		fmt.Fprintf(page, "\n## Names: %s\n\n", path.Base(dir))
 		if dir == "sdk/workspace" {

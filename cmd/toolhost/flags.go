@@ -20,10 +20,14 @@ type choice struct {
 	is    *string
 }
 
-// choose adds a flag that is one of the words, to the command and those below it, with shell completion. Its value
-// stays unchanged when it is not given; usage has the words in place of %s.
+// choose adds a flag that is one of the words, with shell completion: to the command, or as the root's to all. Its
+// value stays unchanged when it is not given; usage has the words in place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
-	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, textutil.List(words, "or")))
+	flags := cmd.Flags()
+	if cmd.Name() == rootName {
+		flags = cmd.PersistentFlags()
+	}
+	flags.Var(choice{name, words, is}, name, fmt.Sprintf(usage, textutil.List(words, "or")))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // historyFlags are those of a filter.
@@ -89,8 +90,8 @@ func (f *historyFlags) place(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.index, "index", "", "keep the index of --record in this `file` (default: beside the record)")
 }
 
-// read returns what the flags and words say.
-func (f *historyFlags) read(words []string) (*apiv1.CallFilter, error) {
+// read sets the filter to what the flags and words say.
+func (f *historyFlags) read(words []string) error {
 	f.filter.Text = strings.Join(words, " ")
 	for _, text := range []*string{&f.filter.Text, &f.filter.Tool, &f.filter.Plugin, &f.filter.SessionId,
 		&f.filter.Caller, &f.filter.Rule, &f.filter.ViaCallId} {
@@ -107,14 +108,14 @@ func (f *historyFlags) read(words []string) (*apiv1.CallFilter, error) {
 		}
 		at, err := parseTime(t.text, now)
 		if err != nil {
-			return nil, fmt.Errorf("--%s: %w", t.flag, err)
+			return fmt.Errorf("--%s: %w", t.flag, err)
 		}
 		*t.to = timestamppb.New(at)
 	}
 	if f.atLeast != 0 {
 		f.filter.AtLeast = durationpb.New(f.atLeast)
 	}
-	return &f.filter, nil
+	return nil
 }
 
 // parseTime reads a time, in the user's zone if it says none, or how long ago it was.
@@ -153,16 +154,15 @@ func newHistorySearch(g *globals) *cobra.Command {
 		Example: `  toolhost history search --since 1d --status error
   toolhost history search main.go --tool 'edit__*'
   toolhost history search --at-least 10s --format json`,
-		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, words []string) error {
+		Args: func(_ *cobra.Command, words []string) error {
 			if n < 1 || n > 1_000_000 {
 				return fmt.Errorf("-n must be from 1 to 1000000, not %d", n)
 			}
-			filter, err := f.read(words)
-			if err != nil {
-				return err
-			}
-			return g.searchHistory(cmd.Context(), &f, &apiv1.SearchCallsRequest{Filter: filter, OldestFirst: oldest}, n,
+			return f.read(words)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.searchHistory(cmd.Context(), &f, &apiv1.SearchCallsRequest{Filter: &f.filter, OldestFirst: oldest}, n,
 				format)
 		},
 	}
@@ -210,13 +210,11 @@ func newHistoryStats(g *globals) *cobra.Command {
 		Short: "Count calls over time, with their durations",
 		Long: "Count calls in steps of time: how many, how many failed, and how long half, 95 % and 99 % of them took at\n" +
 			"most, within 7 %. Steps begin at whole minutes, hours or days; the first and the last are counted whole.",
-		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			filter, err := f.read(words)
-			if err != nil {
-				return err
-			}
-			return g.historyStats(cmd.Context(), &f, &apiv1.StatsRequest{Filter: filter, Steps: steps, GroupBy: by}, format)
+		Args: func(_ *cobra.Command, words []string) error { return f.read(words) },
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.historyStats(cmd.Context(), &f, &apiv1.StatsRequest{Filter: &f.filter, Steps: steps, GroupBy: by}, format)
 		},
 	}
 	f.flags(g, cmd)
@@ -236,13 +234,11 @@ func newHistoryExport(g *globals) *cobra.Command {
 		Short: "Print the calls as lines of the record, or as CSV",
 		Long: "Print the calls, the oldest first: as jsonl the lines of the record byte for byte, as csv a row for each\n" +
 			"call. A cell that a program for tables would take for a formula has a ' before it.",
-		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			filter, err := f.read(words)
-			if err != nil {
-				return err
-			}
-			return g.exportHistory(cmd.Context(), &f, &apiv1.ExportRequest{Filter: filter, Format: format, Limit: limit})
+		Args: func(_ *cobra.Command, words []string) error { return f.read(words) },
+
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.exportHistory(cmd.Context(), &f, &apiv1.ExportRequest{Filter: &f.filter, Format: format, Limit: limit})
 		},
 	}
 	f.flags(g, cmd)
@@ -355,7 +351,8 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 			args = append(args, "--keep-for="+c.History.KeepFor.String(), fmt.Sprint("--keep-calls=", c.History.KeepCalls))
 		}
 		cmd := exec.CommandContext(ctx, program, append(args, r.method)...)
-		cmd.Stderr = g.programErr()
+		var said bytes.Buffer
+		cmd.Stderr = io.MultiWriter(g.programErr(), &said)
 		if r.message != nil {
 			var request bytes.Buffer
 			if _, err := protodelim.MarshalTo(&request, r.message); err != nil {
@@ -381,10 +378,27 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 		case reading != nil:
 			return reading
 		case is:
-			return &exitError{code: ended.ExitCode()} // which it has explained
+			return explained(ended.ExitCode(), said.String())
 		}
 		return err
 	})
+}
+
+// explained is the error of a program that has printed it, with the code that it ended with.
+func explained(code int, said string) error {
+	if code < 0 { // by a signal
+		return &exitError{exitUnavailable, "toolhost-server was ended before it answered"}
+	}
+	last := strings.TrimSpace(said[max(0, strings.LastIndex("\n"+said, "\ntoolhost: ")):])
+	e := &sdk.Error{Code: sdk.CodeInternal, Name: "HistoryFailed", Message: strings.TrimPrefix(last, "toolhost: "),
+		Outcome: sdk.OutcomeFailed}
+	switch code {
+	case exitUsage:
+		e.Code = codeUsage
+	case exitUnavailable:
+		e.Code = sdk.CodePluginUnavailable
+	}
+	return &refusal{&exitError{code: code}, e}
 }
 
 func nonEmpty(text string) []string {

@@ -34,9 +34,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := newTerminal(stdin, stdout, stderr)
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
-	err := cmp.Or(cmd.ExecuteContext(ctx), *t.late)
+	ran, err := cmd.ExecuteContextC(ctx)
+	err = cmp.Or(err, *t.late)
 	t.out.screen.settle()
 	t.printError(err)
+	t.printJSONError(ran, args, err)
 	lost := t.out.failed()
 	t.printError(lost)
 	return exitCode(errors.Join(err, lost))
@@ -60,10 +62,13 @@ type globals struct {
 	saidNoConfiguration bool // see reportNoConfiguration
 }
 
+// rootName is the name of the command whose flags all others have.
+const rootName = "toolhost"
+
 func newRoot(t *terminal) *cobra.Command {
 	g := &globals{terminal: t}
 	root := &cobra.Command{
-		Use:   "toolhost",
+		Use:   rootName,
 		Short: "Run an agent's tools as supervised plugin processes",
 		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked,\n" +
 			"called, supervised and stopped by one host, which always returns data that a model can act on.",
@@ -123,10 +128,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // extend adds commands that only some builds have.
 var extend = func(*cobra.Command) {}
 
+// check is the last check of the command line: cobra has checked flags and arguments.
 func (g *globals) check() error {
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
 	}
+	g.began = true
 	return nil
 }
 
@@ -173,26 +180,6 @@ func newRefusal(e *sdk.Error, text string) error { return &refusal{&exitError{co
 // Unwrap returns both errors.
 func (r *refusal) Unwrap() []error { return []error{r.exitError, r.is} }
 
-// asData is an error of a command as programs read it.
-func (g *globals) asData(err error) *sdk.Error {
-	if e, is := errors.AsType[*sdk.Error](err); is {
-		return e
-	}
-	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "NoHost", Message: clean(g.hide(err.Error())),
-		Outcome: sdk.OutcomeNotSent}
-	switch exitCode(err) {
-	case exitUsage:
-		e.Name, e.Suggestion = "InvalidConfiguration", "`toolhost validate` checks the configuration."
-	case exitDenied:
-		e.Code, e.Name = sdk.CodeDenied, "NotTrusted"
-	case exitTimeout:
-		e.Code, e.Name = sdk.CodeTimeout, "Timeout"
-	case exitInterrupted:
-		e.Code, e.Name = sdk.CodeCanceled, "Interrupted"
-	}
-	return e
-}
-
 // exitCode: an error without a code of its own is one of usage or configuration.
 func exitCode(err error) int {
 	if err == nil {
@@ -210,7 +197,7 @@ func exitCode(err error) int {
 // codeFor returns the exit code for a failed call.
 func codeFor(e *sdk.Error) int {
 	switch e.Code {
-	case sdk.CodeToolNotFound, sdk.CodeInvalidArgs:
+	case sdk.CodeToolNotFound, sdk.CodeInvalidArgs, codeUsage:
 		return exitUsage
 	case sdk.CodeDenied, sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeNotInCatalog:
 		return exitDenied

@@ -35,6 +35,12 @@ func newPluginCheck(g *globals) *cobra.Command {
 		Example: "  toolhost plugin check ./bin/toolhost-plugin-greet --call 'hello {\"name\": \"Ada\"}'\n" +
 			"  toolhost plugin check ./weather.js --call 'forecast {\"city\": \"Lima\"}' --junit report.xml",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if config != "" {
+				o.Config = json.RawMessage(config)
+				if !json.Valid(o.Config) || o.Config[0] != '{' {
+					return errors.New("--config takes a JSON object")
+				}
+			}
 			if before := cmd.ArgsLenAtDash(); len(args) == 0 || before < 0 && len(args) > 1 || before > 1 {
 				return errors.New("name one program: toolhost plugin check BIN; its own arguments come after --")
 			}
@@ -45,7 +51,7 @@ func newPluginCheck(g *globals) *cobra.Command {
 			if !fsutil.HasFolder(args[0]) {
 				o.Command[0] = "./" + args[0]
 			}
-			return g.checkPlugin(cmd, o, config, format, junit)
+			return g.checkPlugin(cmd, o, format, junit)
 		},
 	}
 	flags := cmd.Flags()
@@ -88,13 +94,7 @@ func (f *callsFlag) Set(text string) error {
 	return nil
 }
 
-func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, config, format, junit string) error {
-	if config != "" {
-		o.Config = json.RawMessage(config)
-		if !json.Valid(o.Config) || o.Config[0] != '{' {
-			return &exitError{exitUsage, "--config takes a JSON object"}
-		}
-	}
+func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format, junit string) error {
 	dir, err := os.MkdirTemp("", "toolhost-check-work-")
 	if err != nil {
 		return temporaryFolderError(err)

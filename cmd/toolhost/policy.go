@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,11 +39,7 @@ func newExplain(g *globals) *cobra.Command {
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := g.explainCall(cmd.Context(), args, format, profile)
-			if err == nil || format != "json" {
-				return err
-			}
-			return errors.Join(err, json.NewEncoder(g.out).Encode(map[string]*sdk.Error{"error": g.asData(err)}))
+			return g.explainCall(cmd.Context(), args, format, profile)
 		},
 	}
 	chooseFormat(cmd, &format, "%s", "text", "json")

@@ -186,8 +186,12 @@ func (r *runningHost) call(ctx context.Context, in *apiv1.CallRequest, event fun
 func lostCall(ctx context.Context, err error, accepted bool) error {
 	s, _ := status.FromError(err)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !accepted:
 		return errInterrupted
+	case ctx.Err() != nil:
+		e := &sdk.Error{Code: sdk.CodeCanceled, Name: "Interrupted", Message: "interrupted", Outcome: sdk.OutcomeUnknown,
+			Suggestion: "The running host was told, and has not said how the call ended: check what it has done."}
+		return newRefusal(e, e.Message+"\n  "+e.Suggestion)
 	case s.Code() != rpc.Unavailable:
 		return err
 	case !accepted && len(s.Details()) > 0: // the host said so itself: it is stopping

@@ -26,6 +26,7 @@ type terminal struct {
 	err     io.Writer
 	noColor bool
 	late    *error                     // of a help text, for which cobra has no errors
+	began   bool                       // the command line is right, and the command runs
 	hidden  *atomic.Pointer[concealed] // the values by reference of the loaded configuration
 }
 
