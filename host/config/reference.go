@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,13 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	if len(words) == 0 || spec.Attach {
 		return
 	}
-	shown, locked := r.wordsByReference(in.ExprOf("command"), words)
+	e := in.ExprOf("command")
+	shown, locked := r.wordsByReference(e, words)
+	if refers(e) {
+		for i, word := range words {
+			spec.References.Written = append(spec.References.Written, r.written(wordOf(e, i), word))
+		}
+	}
 	from := r.config.Dir
 	if spec.Dir != "" {
 		from = spec.Dir
@@ -95,6 +102,42 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	}
 }
 
+// wordOf is the expression of an item of a list, or of the list if its items are not written there.
+func wordOf(e hclsyntax.Expression, i int) hclsyntax.Expression {
+	if list, is := e.(*hclsyntax.TupleConsExpr); is && i < len(list.Exprs) {
+		return list.Exprs[i]
+	}
+	return e
+}
+
+// written says how a word is written, and what its references come to, without the values that are hidden in texts. It
+// is "" for a word that is not by reference.
+func (r *reader) written(e hclsyntax.Expression, word string) string {
+	if !refers(e) {
+		return ""
+	}
+	text := "it is written " + r.Source(e)
+	for i, t := range e.Variables() {
+		root, name := t.RootName(), hclfile.SecondName(t)
+		value, means := "", "is from the environment"
+		if root == "env" {
+			value = os.Getenv(name)
+		} else if v, ok := r.Local(name); ok && hclfile.TextKind.Is(v) {
+			value, means = v.AsString(), "is from a locals block"
+		} else {
+			continue
+		}
+		switch _, hidden := r.Hidden.Texts[value]; {
+		case value == "":
+			means = "is empty"
+		case !hidden && strings.Contains(word, value):
+			means = "is " + strconv.Quote(value)
+		}
+		text += []string{", where ", " and "}[min(i, 1)] + root + "." + name + " " + means
+	}
+	return text
+}
+
 // wordsByReference returns a command as shown to users and as a lock file keeps it: arguments by reference as they
 // are written, for the lock with a checksum of a local's value, since only the environment may change unnoticed. Both
 // are nil when no argument is by reference. The program itself is never hidden.
@@ -102,11 +145,9 @@ func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown
 	if !refers(e) {
 		return nil, nil
 	}
-	list, listed := e.(*hclsyntax.TupleConsExpr)
 	for i, word := range words {
-		item, text := e, r.Source(e)+"["+strconv.Itoa(i)+"]"
-		if listed && i < len(list.Exprs) {
-			item = list.Exprs[i]
+		item, text := wordOf(e, i), r.Source(e)+"["+strconv.Itoa(i)+"]"
+		if item != e {
 			text = strings.Trim(r.Source(item), `"`)
 		}
 		lock := text

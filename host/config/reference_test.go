@@ -152,3 +152,32 @@ func TestModulesOfTheWorkFolder(t *testing.T) {
 		}
 	}
 }
+
+// Each word of a command by reference says how it is written and what its references come to, but not what is hidden.
+func TestWrittenWords(t *testing.T) {
+	t.Setenv("TOOLHOST_TEST_DIR", "/no/such/folder")
+	t.Setenv("TOOLHOST_TEST_SHORT", "/s")
+	t.Setenv("TOOLHOST_TEST_EMPTY", "")
+	for item, want := range map[string]string{
+		`"/bin/p"`:                         "",
+		`"$${workspace}/p"`:                "",
+		`"${env.TOOLHOST_TEST_DIR}/p"`:     `"${env.TOOLHOST_TEST_DIR}/p", where env.TOOLHOST_TEST_DIR is from the environment`,
+		`"${env.TOOLHOST_TEST_EMPTY}/p"`:   `"${env.TOOLHOST_TEST_EMPTY}/p", where env.TOOLHOST_TEST_EMPTY is empty`,
+		`"${env.TOOLHOST_TEST_SHORT}/p"`:   `"${env.TOOLHOST_TEST_SHORT}/p", where env.TOOLHOST_TEST_SHORT is "/s"`,
+		`"${local.dir}/${local.name}"`:     `"${local.dir}/${local.name}", where local.dir is "/opt/x" and local.name is "p"`,
+		`env("TOOLHOST_TEST_NONE", "./p")`: `env("TOOLHOST_TEST_NONE", "./p")`,
+	} {
+		c, err := Parse("config.hcl", fmt.Appendf(nil,
+			"locals {\n  dir = \"/opt/x\"\n  name = \"p\"\n}\nplugin \"p\" {\n  command = [%s, \"x\"]\n}\n", item))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if written := c.Plugins[0].References.Written; written != nil {
+			got = strings.TrimPrefix(written[0], "it is written ")
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", item, got, want)
+		}
+	}
+}

@@ -89,12 +89,12 @@ func launchError(spec Spec, err error) error {
 		why = diagnose(found)
 	}
 	unusable := func(why string) error {
-		return &unusableError{fmt.Errorf("%s cannot be run: %s", quoted(program), why)}
+		return &unusableError{fmt.Errorf("%s cannot be run: %s%s", quoted(program), why, spec.written(0))}
 	}
 	switch {
 	case errors.Is(err, proctree.ErrNamespace): // its errno is not the program's
 	case errors.Is(err, exec.ErrNotFound):
-		return notInPath(program)
+		return spec.notInPath()
 	case why != "" && aboutFile(err):
 		return unusable(why)
 	case errors.Is(err, os.ErrNotExist) && missing:
@@ -145,13 +145,49 @@ func quoted(path string) string {
 	return path
 }
 
+// written is the note about a word of the command that is by reference.
+func (s Spec) written(word int) string {
+	if word < 0 || word >= len(s.References.Written) || s.References.Written[word] == "" {
+		return ""
+	}
+	return "; " + s.References.Written[word]
+}
+
+// placeholders are what shells, editors and templates replace in a path: ${workspaceFolder}, $HOME, %USERPROFILE%,
+// {root}, {{ .Dir }}, <path>, ~.
+var placeholders = regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\$\w+|%\{[^{}]*\}|%\w+%|\{\{[^{}]*\}\}|\{\w[^{}]*\}|` +
+	`<\w[^<>]*>|^~\w*`)
+
+// variableName is the name in a placeholder that is a variable of the environment.
+var variableName = regexp.MustCompile(`^[$%]\{?(?:env[:.])?([A-Z][A-Z0-9_]*)[}%]?$`)
+
+// unreplaced is advice about a path with a placeholder, which is taken as it is written.
+func unreplaced(path string) string {
+	found := placeholders.FindString(path)
+	if at := strings.LastIndex(path, "/~"); found == "" && at >= 0 { // of a relative path, which was made absolute
+		found = placeholders.FindString(path[at+1:])
+	}
+	name := variableName.FindStringSubmatch(found)
+	switch {
+	case found == "":
+		return ""
+	case name != nil:
+		return fmt.Sprintf("; nothing replaces %s in it: write ${env.%s}", found, name[1])
+	case found[0] == '~':
+		return fmt.Sprintf("; nothing replaces %s in it: write ${env.HOME}", found)
+	}
+	return fmt.Sprintf("; nothing replaces %s in it: there are only ${env.NAME} and ${local.NAME}, and a relative path starts "+
+		"from the folder of the configuration", found)
+}
+
 // writtenAsShell is advice about a program that does not exist and is written as for a shell: with its arguments, or
 // with a variable.
 func writtenAsShell(program string) string {
 	words := strings.Fields(program)
+	advice := unreplaced(program)
 	switch {
-	case strings.Contains(program, "$"):
-		return "; no shell replaces a variable in it: write ${env.NAME}"
+	case advice != "":
+		return advice
 	case strings.ContainsFunc(program, unicode.IsControl):
 		return `; it has a tab or a line break: write \\ for a backslash`
 	case len(words) < 2:

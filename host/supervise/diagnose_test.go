@@ -74,7 +74,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 		"missing": {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
 		"with its arguments": {"/bin/sh -c true", `"/bin/sh -c true" cannot be run: it does not exist; write each ` +
 			`argument as an item of its own: ["/bin/sh", "-c", "true"]`},
-		"with a variable":      {filepath.Join(dir, "$HOME", "p"), "no shell replaces a variable in it: write ${env.NAME}"},
+		"with a variable":      {filepath.Join(dir, "$HOME", "p"), "it does not exist; nothing replaces $HOME in it: write ${env.HOME}"},
 		"with a tab":           {filepath.Join(dir, "a\tb"), `it has a tab or a line break: write \\ for a backslash`},
 		"a link to nothing":    {filepath.Join(dir, "link"), "it is a link to nowhere, which does not exist"},
 		"a link to itself":     {filepath.Join(dir, "loop"), "cannot be run: its path is a symbolic link that leads back"},
@@ -118,6 +118,47 @@ func TestProgramsThatCannotRun(t *testing.T) {
 			t.Log(err)
 		})
 	}
+}
+
+// A path with what a shell, an editor or a template would replace says so, and other paths do not.
+func TestUnreplaced(t *testing.T) {
+	for path, want := range map[string]string{
+		"/x/$HOME/p": "$HOME in it: write ${env.HOME}", "${HOME}/p": "${HOME} in it: write ${env.HOME}",
+		"/x/%USERPROFILE%/p": "%USERPROFILE% in it: write ${env.USERPROFILE}", "~/p": "~ in it: write ${env.HOME}",
+		"${env:MY_DIR}/p": "${env:MY_DIR} in it: write ${env.MY_DIR}", "/etc/conf/~me/p": "~me in it: write ${env.HOME}",
+		"/x/${workspaceFolder}/p": "${workspaceFolder} in it: there are only", "$(pwd)/p": "$(pwd) in it: there are only",
+		"%{root}/p": "%{root} in it: there are only", "{{ .Dir }}/p": "{{ .Dir }} in it: there are only",
+		"{root}/p": "{root} in it: there are only", "<path to>/p": "<path to> in it: there are only",
+		"/x/p": "", "/x/a{}b": "", "/x/100%/p": "", "/x/a~/b~": "", "a < b": "", "/x/$": "", "C:\\x": "",
+	} {
+		got := unreplaced(path)
+		if want != "" {
+			want = "; nothing replaces " + want
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// An error about a word by reference says what it is written as.
+func TestMissingWordByReference(t *testing.T) {
+	dir := t.TempDir()
+	note := References{Written: []string{"it is written \"${env.X}/p\", where env.X is empty"}}
+	for program, want := range map[string]string{
+		filepath.Join(dir, "none"): "it does not exist; it is written \"${env.X}/p\", where env.X is empty",
+		dir:                        "it is a folder, not a program; it is written \"${env.X}/p\"",
+		"no-such-program":          "was not found in PATH; it is written \"${env.X}/p\"",
+	} {
+		p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{program}, References: note})
+		_, err := call(t, p, "echo", "")
+		checkError(t, err, sdk.CodePluginUnavailable, want)
+	}
+	script := filepath.Join(dir, "none.py")
+	note.Written = []string{"", "it is written \"${env.X}/none.py\""}
+	p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{"/bin/sh", script}, Script: script, References: note})
+	_, err := call(t, p, "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "does not exist; it is written \"${env.X}/none.py\"")
 }
 
 // A program of another system may start before the mistake is noticed.

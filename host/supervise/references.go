@@ -24,6 +24,9 @@ type References struct {
 	Config map[string]string
 	// Words are the words of Spec.Command for display, and Locked for a lock file; nil when no word is by reference.
 	Words, Locked []string
+	// Written has a note for each word of Spec.Command that is by reference: how it is written, and what its references
+	// come to. Errors about a word that leads to no file have it. It is nil when no word is by reference.
+	Written []string
 	// Texts has the text displayed for values anywhere in a text, such as an error or a log line. AddText fills it.
 	Texts map[string]string
 }

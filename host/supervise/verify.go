@@ -177,9 +177,9 @@ func (s Spec) checkScript() error {
 	_, err := os.Stat(s.Script)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s, the script of %s, does not exist; relative paths in command start from the folder of the "+
-			"configuration, or from dir",
-			s.Script, filepath.Base(s.Command[0]))
+		advice := cmp.Or(s.written(slices.Index(s.Command, s.Script)), unreplaced(s.Script),
+			"; relative paths in command start from the folder of the configuration, or from dir")
+		return fmt.Errorf("%s, the script of %s, does not exist%s", s.Script, filepath.Base(s.Command[0]), advice)
 	case err != nil:
 		return fmt.Errorf("%s, the script of %s, cannot be read: %w", s.Script, filepath.Base(s.Command[0]), err)
 	}
@@ -363,11 +363,12 @@ func (s Spec) lookPath(name string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", notInPath(name)
+	return "", s.notInPath()
 }
 
-func notInPath(name string) error {
-	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), writtenAsShell(name))}
+func (s Spec) notInPath() error {
+	name := s.Command[0]
+	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), cmp.Or(s.written(0), writtenAsShell(name)))}
 }
 
 // checkInterpreters checks that the programs that run the program at path cannot be changed by other users, and are

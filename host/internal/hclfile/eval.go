@@ -289,6 +289,12 @@ func (s *Scope) unknown(t hcl.Traversal) {
 	switch n := textutil.Nearest(root, known); {
 	case n != "":
 		m.WithHint("did you mean %s?", n)
+	case len(t) == 1 && s.inTemplate(t):
+		m.WithHint("only ${local.NAME}, from a locals block, and ${env.NAME}, from the environment, are replaced; a relative " +
+			"path in command starts from the folder of this file")
+		if root == strings.ToUpper(root) {
+			m.Hint = "a variable of the environment is ${env." + Brief(root) + "}"
+		}
 	case len(t) == 1:
 		m.WithHint("text needs quotes: %q", Brief(root))
 		switch {
@@ -300,6 +306,12 @@ func (s *Scope) unknown(t hcl.Traversal) {
 	default:
 		m.WithHint("there is local.NAME, from a locals block, and env.NAME, from the environment")
 	}
+}
+
+// inTemplate reports whether a reference is inside a text: "${name}".
+func (s *Scope) inTemplate(t hcl.Traversal) bool {
+	before := string(s.src[:min(t.SourceRange().Start.Byte, len(s.src))])
+	return strings.HasSuffix(strings.TrimRight(before, " ~"), "${")
 }
 
 // SecondName is NAME in local.NAME and in local["NAME"].
