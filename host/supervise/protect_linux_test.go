@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -444,6 +445,41 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 				t.Errorf("the status says %+v", box)
 			}
 		})
+	}
+}
+
+// Whatever stands in place of a hidden file, plugins start, and do not change it.
+func TestHiddenFilesOfOtherKinds(t *testing.T) {
+	for kind, create := range map[string]func(path string) error{
+		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"socket": func(path string) error {
+			l, err := net.Listen("unix", path)
+			if err == nil {
+				t.Cleanup(func() { _ = l.Close() })
+			}
+			return err
+		},
+		"link":        func(path string) error { return os.Symlink("kept", path) },
+		"broken link": func(path string) error { return os.Symlink("nowhere", path) },
+		"circle":      func(path string) error { return os.Symlink(filepath.Base(path), path) },
+		"unreadable":  func(path string) error { return os.WriteFile(path, []byte("x"), 0) },
+	} {
+		for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
+			t.Run(kind+"/"+string(level), func(t *testing.T) {
+				dir := project(t, "kept")
+				for _, path := range []string{filepath.Join(dir, "hidden"),
+					filepath.Join(must(filepath.EvalSymlinks(shortDir(t))), "hidden")} {
+					check(t, create(path))
+					before := must(os.Lstat(path)).Mode()
+					s := supervisorOf(t, Options{Workdir: dir, Masked: []string{path}, ReadOnly: []string{path}})
+					mustCall(t, add(t, s, attackingShell(sandbox.Spec{Level: level})), "run", "echo begin")
+					if after := must(os.Lstat(path)).Mode(); after != before {
+						t.Errorf("%s was %v and is %v", path, before, after)
+					}
+				}
+			})
+		}
 	}
 }
 

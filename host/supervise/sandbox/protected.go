@@ -119,7 +119,7 @@ func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMo
 			}
 		}
 		root := rootOf(h.path, roots)
-		if h.kind == masked && !h.unknown && !h.dangling && h.path != "" && !allows(named, h.path) {
+		if h.kind == masked && !h.unknown && !h.dangling && h.path != "" && !allows(named, h.path) && !isFolder(h.path) {
 			p.masked = append(p.masked, h.path)
 		}
 		switch {
@@ -293,6 +293,13 @@ func isClosed(path string, err error) bool {
 		return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 	}
 	return ofOtherUser(filepath.Dir(path))
+}
+
+// isFolder is true for what stands in place of a file of toolhost's and cannot be masked like one: no host has written
+// to it, so there is nothing to hide.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func absent(path string) bool {
