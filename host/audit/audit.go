@@ -120,9 +120,14 @@ func syncFolder(path string) error {
 // CheckPlace returns why no log can be kept at a path: where a file of the log or its index would be is a link,
 // something that is no file, or a file that cannot be read, or the file is no log.
 func CheckPlace(path string) error {
-	for _, name := range append(Files(path), IndexFiles(path)...) {
+	for _, name := range Files(path) {
 		if err := checkPlaceOf(name, name == path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+	}
+	for _, name := range IndexFiles(path) {
+		if err := checkPlaceOf(name, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w; or move it away: it is the index, which is made again from the log", err)
 		}
 	}
 	return nil

@@ -198,7 +198,8 @@ func prepareFile(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file; name another place")
+		return errors.New("it is not a regular file; name another place, or move it away: an index is made from " +
+			"the record")
 	}
 	return nil
 }
