@@ -272,8 +272,8 @@ func (d *declared) result(a *response) (*sdk.Result, error) {
 	case binaryKind:
 		return nil, d.failed(a.binary())
 	case imageKind:
-		if a.cut {
-			return nil, d.failed(a.binary())
+		if err := a.wholeImage(); err != nil {
+			return nil, d.failed(err)
 		}
 		return new(sdk.Result).Add(sdk.ImageContent(a.body, a.mediaType)), nil
 	}

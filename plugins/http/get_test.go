@@ -10,11 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+var png = testutil.PNG(0)
 
 func TestBodiesByType(t *testing.T) {
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -193,6 +194,10 @@ func TestImages(t *testing.T) {
 		if r.Error != nil || len(r.Content) != 2 || r.Content[1].MIMEType != "image/png" || string(r.Content[1].Data) != png {
 			t.Errorf("%s: %+v, error %+v", name, r.Content, r.Error)
 		}
+	}
+	for damaged, says := range map[string]string{png[:len(png)-1]: "it ends too early",
+		strings.Replace(png, "\x08", "\x09", 1): "it is damaged"} {
+		wantError(t, fetch(t, p, serve(t, answers("image/png", damaged))), "BinaryBody", "cannot be shown: "+says)
 	}
 	// kindOfMediaType in pieces, so that the length is not
 	large := serve(t, func(w http.ResponseWriter, _ *http.Request) {

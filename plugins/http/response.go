@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
+	"github.com/toolhost/toolhost/internal/imagefile"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -258,6 +259,21 @@ func (a *response) binary() error {
 		Suggestion: "Only text, and images (PNG, JPEG, GIF, WebP) of up to 3 MiB, can be shown. Download it with a " +
 			"program, through a shell tool.",
 		Details: sdk.Details(map[string]any{"content_type": a.mediaType, "size": size, "url": shownURL(a.url)})}
+}
+
+// wholeImage refuses an image that no model can be shown.
+func (a *response) wholeImage() error {
+	if a.cut {
+		return a.binary()
+	}
+	err := imagefile.Check(a.body, a.mediaType)
+	if err == nil {
+		return nil
+	}
+	return &sdk.Error{Name: "BinaryBody",
+		Message:    fmt.Sprintf("%s is an image (%s) that cannot be shown: %v", shownURL(a.url), a.mediaType, err),
+		Suggestion: "Use another source. A program may know how to mend it, or to make it smaller, through a shell tool.",
+		Details:    sdk.Details(map[string]any{"content_type": a.mediaType, "size": len(a.body), "url": shownURL(a.url)})}
 }
 
 const (

@@ -82,8 +82,8 @@ func (w *webPlugin) show(ctx context.Context, r *http.Response, hops []redirect,
 }
 
 func (a *response) image() (*sdk.Result, error) {
-	if a.cut {
-		return nil, a.binary()
+	if err := a.wholeImage(); err != nil {
+		return nil, err
 	}
 	out := a.report()
 	note := fmt.Sprintf("[%s: %s, %d bytes%s]", shownURL(a.url), a.mediaType, len(a.body), a.redirectNote())

@@ -36,11 +36,13 @@ var utf8Coding = textEncoding{name: "utf-8"}
 // aliases are names that people and other programs use, Python among them, and the standard does not have; all in the
 // form that squeezed gives.
 var aliases = map[string]string{
-	"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "euckr": "euc-kr", "cp932": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
+	"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "euckr": "euc-kr",
+	"cp932": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
 	"cp936": "gbk", "cp950": "big5", "cp874": "windows-874", "tis620": "windows-874",
 	"utf16": "utf-16", "utf16le": "utf-16le", "utf16be": "utf-16be", "utf32": "utf-32le", "utf32le": "utf-32le",
 	"utf32be": "utf-32be", "utf8sig": "utf-8", "utf8bom": "utf-8",
-	"ansi": "windows-1252", "macroman": "macintosh", "maccyrillic": "x-mac-cyrillic", "koi8r": "koi8-r", "koi8u": "koi8-u",
+	"ansi": "windows-1252", "macroman": "macintosh", "maccyrillic": "x-mac-cyrillic",
+	"koi8r": "koi8-r", "koi8u": "koi8-u",
 }
 
 // more are encodings that the standard does not have: the wide ones, and those of DOS.
@@ -290,10 +292,10 @@ func utf16Without(head []byte) string {
 	return ""
 }
 
-// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII; of an alphabet, whose
-// letters have one high byte, a twentieth; almost all, where else each byte by itself is ASCII or zero, as in a list whose
-// items end in zeros. Since a character without a high byte is swapped into one that seldom is any, it does not hold for
-// both orders.
+// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII; of an alphabet,
+// whose letters have one high byte, a twentieth; almost all, where else each byte by itself is ASCII or zero, as in a
+// list whose items end in zeros. Since a character without a high byte is swapped into one that seldom is any, it does
+// not hold for both orders.
 func isUTF16(units []byte, order binary.ByteOrder) bool {
 	text := make([]uint16, 0, len(units)/2)
 	ascii, least := 0, 10

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/imagefile"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
@@ -328,6 +329,11 @@ func (r *readCall) binary(f *os.File, p *workspace.Place, head []byte) (*fileVie
 	}
 	if len(data) > r.images {
 		return nil, tooLargeImage(p, mimeType, r.images)
+	}
+	if err := imagefile.Check(data, mimeType); err != nil {
+		return nil, &sdk.Error{Name: "BinaryFile",
+			Message:    fmt.Sprintf("%q is an image (%s) that cannot be shown: %v", p.Path, mimeType, err),
+			Suggestion: "Make a copy that is whole and small enough with a program that knows the format, and read that."}
 	}
 	return &fileView{content: sdk.ImageContent(data, mimeType),
 		notes:      []string{mimeType + ", " + textutil.Count(len(data), "byte")},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -205,7 +206,7 @@ func TestManyFilesShareTheBytes(t *testing.T) {
 }
 
 func TestManyImagesShareTheirBytes(t *testing.T) {
-	image := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", maxImages/2)
+	image := testutil.PNG(maxImages/2 + 8)
 	f := start(t, "a.png", image, "b.png", image, "c.txt", "text\n")
 	r := f.run(t, "read", `{"paths":["a.png","b.png","c.txt"]}`)
 	contains(t, text(r), "==> a.png <==\n[image/png, 1048584 bytes]\n==> b.png <==\n[not read: BinaryFile: ",
@@ -298,7 +299,7 @@ func TestResultsFitTheWire(t *testing.T) {
 
 // The most that one call may ask for travels in one result.
 func TestLargestResult(t *testing.T) {
-	image := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", maxImages/2-8)
+	image := testutil.PNG(maxImages / 2)
 	f := start(t, "a.png", image, "b.png", image, "text", strings.Repeat("\x01\n", maxBytes))
 	paths := []string{`"a.png","b.png","text"`}
 	for i := range maxPaths - 3 {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/png"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -203,12 +206,14 @@ func TestReadFailures(t *testing.T) {
 }
 
 func TestImages(t *testing.T) {
-	var picture bytes.Buffer
-	check(t, png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 8, 8))))
-	full := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", maxImage-8)
+	picture := image.NewPaletted(image.Rect(0, 0, 8, 8), color.Palette{color.Black})
+	var asJPEG, asGIF bytes.Buffer
+	check(t, jpeg.Encode(&asJPEG, picture, nil))
+	check(t, gif.Encode(&asGIF, picture, nil))
 	images := []struct{ data, mimeType string }{
-		{picture.String(), "image/png"}, {full, "image/png"}, {"\xFF\xD8\xFF\xE0\x00\x10JFIF", "image/jpeg"},
-		{"GIF89a\x01\x00\x01\x00", "image/gif"}, {"RIFF\x1A\x00\x00\x00WEBPVP8L", "image/webp"},
+		{testutil.PNG(0), "image/png"}, {testutil.PNG(maxImage), "image/png"}, {asJPEG.String(), "image/jpeg"},
+		{asGIF.String(), "image/gif"},
+		{"RIFF\x16\x00\x00\x00WEBPVP8L\x0A\x00\x00\x00\x2F\x07\xC0\x01\x00\x00\x00\x00\x00\x00", "image/webp"},
 	}
 	for _, image := range images {
 		f := start(t, "picture", image.data)
@@ -222,6 +227,8 @@ func TestImages(t *testing.T) {
 		if diff := cmp.Diff(out, structured[readOutput](t, result)); diff != "" {
 			t.Error(diff)
 		}
+		f.put(t, "cut", image.data[:len(image.data)/2])
+		contains(t, f.fails(t, "BinaryFile", "read", `{"path":"cut"}`).Message, "cannot be shown: it ends too early")
 	}
 }
 
