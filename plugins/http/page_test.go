@@ -73,16 +73,21 @@ func TestPagesThatAreRefused(t *testing.T) {
 // No two cells of a table run together, whatever the table holds.
 func TestTables(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
-		"short rows":   {"<tr><th>a<th>b<tr><td>c<tr><td>longer<td>d", "| a | b |\n|---|---|\n| c |  |\n| longer | d |"},
-		"line breaks":  {"<tr><th>a<th>b<tr><td>1<br>2<td>3", "| a | b |\n|---|---|\n| 1  <br />2 | 3 |"},
-		"paragraphs":   {"<tr><th>a<th>b<tr><td><p>1<p>2<td>3", "| a | b |\n|---|---|\n| 1<br />2 | 3 |"},
-		"spans":        {"<tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3", "| a | b |\n|---|---|\n| 1 | 2 |\n|  | 3 |"},
-		"bars":         {"<tr><th>a<th>b<tr><td>1|2<td>3", "| a | b |\n|---|---|\n| 1\\|2 | 3 |"},
-		"a list":       {"<tr><th>a<th>b<tr><td><ul><li>1</ul><td>2", "a\n\nb\n\n- 1\n\n2"},
-		"a heading":    {"<tr><td><h2>1</h2><td>2<tr><td>3<td>4", "## 1\n\n2\n\n3\n\n4"},
-		"a table":      {"<tr><td><table><tr><td>1<td>2</table><td>3", "|  |  |\n|---|---|\n| 1 | 2 |\n\n3"},
-		"for layout":   {`<tbody role=presentation><tr><td>1<td>2`, "|  |  |\n|---|---|\n| 1 | 2 |"},
-		"a thick text": {"</table><b><table><tr><td>1<td>2</table></b><table>", "**1**\n\n**2**"},
+		"short rows":  {"<tr><th>a<th>b<tr><td>c<tr><td>longer<td>d", "| a | b |\n|---|---|\n| c |  |\n| longer | d |"},
+		"line breaks": {"<tr><th>a<th>b<tr><td>1<br>2<td>3", "| a | b |\n|---|---|\n| 1  <br />2 | 3 |"},
+		"paragraphs":  {"<tr><th>a<th>b<tr><td><p>1<p>2<td>3", "| a | b |\n|---|---|\n| 1<br />2 | 3 |"},
+		"spans":       {"<tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3", "| a | b |\n|---|---|\n| 1 | 2 |\n|  | 3 |"},
+		"bars":        {"<tr><th>a<th>b<tr><td>1|2<td>3", "| a | b |\n|---|---|\n| 1\\|2 | 3 |"},
+		"a list": {"<tr><th>a<th>b<tr><td>x<ul><li>1<li><b>2</b><ol><li>3<li>4</ol></ul>y<td>2",
+			"| a | b |\n|---|---|\n| x<br />- 1<br />- **2**<br />1. 3<br />2. 4<br />y | 2 |"},
+		"a long list": {"<tr><th>a<th>b<tr><td><ul><li>" + strings.Repeat("x", 2001) + "</ul><td>2",
+			"a\n\nb\n\n- " + strings.Repeat("x", 2001) + "\n\n2"},
+		"a list with code": {"<tr><td><ul><li><pre>1</pre></ul><td>2", "- ```\n  1\n  ```\n\n2"},
+		"many lists":       {"<tr><td>" + strings.Repeat("<ul><li>1</ul>", 200) + "<td>2", strings.Repeat("- 1\n\n", 200) + "2"},
+		"a heading":        {"<tr><td><h2>1</h2><td>2<tr><td>3<td>4", "## 1\n\n2\n\n3\n\n4"},
+		"a table":          {"<tr><td><table><tr><td>1<td>2</table><td>3", "|  |  |\n|---|---|\n| 1 | 2 |\n\n3"},
+		"for layout":       {`<tbody role=presentation><tr><td>1<td>2`, "|  |  |\n|---|---|\n| 1 | 2 |"},
+		"a thick text":     {"</table><b><table><tr><td>1<td>2</table></b><table>", "**1**\n\n**2**"},
 	} {
 		p, err := readPage(t.Context(), "<table>"+c.source+"</table>", somewhere)
 		if err != nil || p.markdown != c.want {

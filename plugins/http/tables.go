@@ -11,6 +11,10 @@ import (
 const (
 	maxSpan  = 50      // columns or rows of a cell; pages may ask for a million
 	maxSpans = 100_000 // empty cells that spans add to a page
+	// Lists of a cell become lines of it in cells of at most this much text and this many elements and texts; larger ones
+	// are for layout.
+	maxListText  = 2000 // bytes
+	maxListNodes = 500
 )
 
 // Elements that a cell of a Markdown table cannot hold, and those that cannot hold a table.
@@ -26,6 +30,9 @@ func flattenTables(n *html.Node, inText bool) (hasBlocks bool) {
 		if c.Type != html.ElementNode {
 			continue
 		}
+		if c.Data == "td" || c.Data == "th" {
+			listsToLines(c)
+		}
 		isTable := c.Data == "table"
 		inner := flattenTables(c, inText || slices.Contains(spansOfText, c.Data))
 		hasBlocks = hasBlocks || inner || slices.Contains(blocksOfText, c.Data)
@@ -34,6 +41,41 @@ func flattenTables(n *html.Node, inText bool) (hasBlocks bool) {
 		}
 	}
 	return hasBlocks
+}
+
+// listsToLines makes lines of the lists in a cell, which would make a flat text of the table: its rows say more than
+// the depth of its lists.
+func listsToLines(cell *html.Node) {
+	size, nodes := 0, 0
+	var lists []*html.Node
+	for n := range cell.Descendants() {
+		isList := n.Type == html.ElementNode && (n.Data == "ul" || n.Data == "ol")
+		if isList {
+			lists = append(lists, n)
+		} else if n.Type == html.TextNode {
+			size += len(n.Data)
+		}
+		if nodes++; nodes > maxListNodes || size > maxListText || n.Type == html.ElementNode && !isList &&
+			(n.Data == "pre" || slices.Contains(blocksOfText, n.Data)) {
+			return
+		}
+	}
+	for _, list := range lists {
+		number := 0
+		for item := range list.ChildNodes() {
+			if item.Type != html.ElementNode || item.Data != "li" {
+				continue
+			}
+			number++
+			mark := "- "
+			if list.Data == "ol" {
+				mark = strconv.Itoa(number) + ". "
+			}
+			item.Data, item.DataAtom = "p", atom.P
+			item.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, item.FirstChild)
+		}
+		list.Data, list.DataAtom = "div", atom.Div
+	}
 }
 
 // flatten makes blocks of a table and its parts down to the cells.
