@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/wild"
 	"github.com/toolhost/toolhost/sdk"
@@ -82,11 +83,27 @@ func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.R
 	}
 	defer w.Close()
 	f := globResults{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
-	left, err := f.findIn(ctx, w, pattern, in, c.withoutSecrets(filter(r, w, in.visibility)))
+	filter := c.withoutSecrets(filter(r, w, in.visibility))
+	left, err := f.findIn(ctx, w, pattern, in, filter)
 	if err != nil {
 		return nil, err
 	}
-	return f.result(in.Pattern, left), nil
+	return f.result(in.Pattern, f.hint(w, in, filter), left), nil
+}
+
+// hint says what a pattern that matches nothing may have been meant as.
+func (f *globResults) hint(w *workspace.Root, in globInput, filter walk.Filter) string {
+	if f.total > 0 {
+		return ""
+	}
+	if hint := otherDialect(in.Pattern); hint != "" || wildcardIn(in.Pattern) < len(in.Pattern) {
+		return hint
+	}
+	dir, err := w.Find(path.Join(cmp.Or(in.Path, "."), in.Pattern))
+	if err != nil || dir.Info == nil || !dir.Info.IsDir() || filter.Denies(dir.Resolved()) {
+		return ""
+	}
+	return fmt.Sprintf("; it is a directory: %s/** finds what is in it, and list shows it", printable(in.Pattern))
 }
 
 func (in *globInput) check() error {
@@ -187,14 +204,14 @@ func (f *globResults) trim() {
 	f.files = f.files[:keep]
 }
 
-func (f *globResults) result(pattern string, left walk.LeftOut) *sdk.Result {
+func (f *globResults) result(pattern, hint string, left walk.LeftOut) *sdk.Result {
 	var text strings.Builder
 	for _, file := range f.files {
 		text.WriteString(printable(file.Path) + "\n")
 	}
 	notes := []string{f.cutNote(), crowdedNote(left)}
 	if f.total == 0 {
-		notes = []string{fmt.Sprintf("no file matches %s", printable(pattern)), crowdedNote(left)}
+		notes = []string{fmt.Sprintf("no file matches %s%s", printable(pattern), hint), crowdedNote(left)}
 	}
 	text.WriteString(bracketed(append(notes, leftNotes(left)...)...))
 	cut := len(f.files) < f.total || left.Crowded > 0
@@ -262,6 +279,54 @@ func wildcardIn(text string) int {
 		return i
 	}
 	return len(text)
+}
+
+var (
+	ofShells  = lazy.Regexp(`[!?*+@]\(.*\)`) // the groups of bash, such as !(a|b)
+	ofWindows = lazy.Regexp(`\w\\[\w*]`)     // a path with backslashes
+)
+
+// otherDialect says how to write a pattern that other programs read in another way; "" for those that mean the same.
+func otherDialect(text string) string {
+	switch several := severalPatterns(text); {
+	case len(several) > 1:
+		return fmt.Sprintf("; several patterns are written as one: {%s}", printable(strings.Join(several, ",")))
+	case strings.HasPrefix(text, "!"):
+		return "; a ! in front leaves nothing out: grep has exclude for that"
+	case ofShells().MatchString(text):
+		return "; ( and ) are plain characters: write alternatives as {a,b}"
+	case strings.HasPrefix(text, "~"):
+		return "; ~ is a plain character: give path for another directory"
+	case ofWindows().MatchString(text):
+		return `; \ makes the character behind it plain: write / between directories`
+	}
+	return ""
+}
+
+// severalPatterns are the parts of a text between commas that are in no braces, and behind no backslash; also between
+// blanks, if each part has a wildcard.
+func severalPatterns(text string) (out []string) {
+	depth, from, escaped := 0, 0, false
+	for i, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == ',' && depth <= 0:
+			out, from = append(out, strings.TrimSpace(text[from:i])), i+1
+		}
+	}
+	out = slices.DeleteFunc(append(out, strings.TrimSpace(text[from:])), func(s string) bool { return s == "" })
+	words := strings.Fields(text)
+	if len(out) == 1 && !slices.ContainsFunc(words, func(w string) bool { return wildcardIn(w) == len(w) }) {
+		return words
+	}
+	return out
 }
 
 func badPattern(argument, text, problem, hint string) error {

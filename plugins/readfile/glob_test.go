@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,40 @@ func TestGlobNewestFirst(t *testing.T) {
 		`"truncated":false}` {
 		t.Errorf("nothing is %s", got)
 	}
+}
+
+// Patterns of other programs find nothing here; what is meant is said.
+func TestPatternsOfOtherPrograms(t *testing.T) {
+	f := start(t, "dir/a.go", "x\n", "b.ts", "x\n", "a,b", "x\n", "two words.txt", "x\n")
+	for pattern, want := range map[string]string{
+		"*.rs,*.md":    "[no file matches *.rs,*.md; several patterns are written as one: {*.rs,*.md}]",
+		"*.rs, *.md":   "[no file matches *.rs, *.md; several patterns are written as one: {*.rs,*.md}]",
+		"*.rs *.{m,x}": "[no file matches *.rs *.{m,x}; several patterns are written as one: {*.rs,*.{m,x}}]",
+		"!*.rs":        "[no file matches !*.rs; a ! in front leaves nothing out: grep has exclude for that]",
+		"@(a|b).rs":    "[no file matches @(a|b).rs; ( and ) are plain characters: write alternatives as {a,b}]",
+		"~/*.rs":       "[no file matches ~/*.rs; ~ is a plain character: give path for another directory]",
+		`src\\*.rs`:    `[no file matches "src\\*.rs"; \ makes the character behind it plain: write / between directories]`,
+		"dir":          "[no file matches dir; it is a directory: dir/** finds what is in it, and list shows it]",
+		"./dir":        "[no file matches ./dir; it is a directory: ./dir/** finds what is in it, and list shows it]",
+		"none":         "[no file matches none]", "no words": "[no file matches no words]", "{a,x}.rs": "[no file matches {a,x}.rs]",
+		`a\\,x`: `[no file matches "a\\,x"]`, "[!a].rs": "[no file matches [!a].rs]", "a,b": "a,b", "*words*": "two words.txt",
+	} {
+		if got := text(f.run(t, "glob", `{"pattern":"%s"}`, pattern)); got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+	for arguments, want := range map[string]string{
+		`"include":"*.rs,*.md"`:                          "none has a name that fits include and exclude; several patterns are written as one: {*.rs,*.md}]",
+		`"exclude":"dir,b.ts"`:                           "dir/a.go:1:x\n[exclude is a single pattern; several patterns are written as one: {dir,b.ts}]",
+		`"exclude":"{dir,b.ts}","include":"{*.go,*.ts}"`: "none has a name that fits include and exclude]",
+	} {
+		contains(t, text(f.run(t, "grep", `{"pattern":"x",%s}`, arguments)), strings.Split(want, "\n")...)
+	}
+	// A directory that rules leave out is not told of.
+	r, err := f.Call(t.Context(), &sdk.Request{CallID: "1", Tool: "glob", Arguments: []byte(`{"pattern":"dir"}`),
+		Workdir: f.dir, LeaveOut: []string{"dir"}, Attempt: 1})
+	check(t, err)
+	contains(t, text(r), "[no file matches dir]")
 }
 
 func TestGlobOfMany(t *testing.T) {

@@ -336,8 +336,8 @@ func unreadable(err error) int {
 
 // notes say what the lines are, what was left out, and how to get at it.
 func (g *grepCall) notes() []string {
-	return []string{g.emptyNote(), g.countNote(), g.fullNote(), g.perFileNote(), g.cutLinesNote(), g.skippedNote(),
-		crowdedNote(g.left)}
+	return []string{g.emptyNote(), g.countNote(), g.fullNote(), g.perFileNote(), g.cutLinesNote(), g.excludeNote(),
+		g.skippedNote(), crowdedNote(g.left)}
 }
 
 func (g *grepCall) emptyNote() string {
@@ -345,7 +345,7 @@ func (g *grepCall) emptyNote() string {
 	case len(g.files) > 0 || g.full != "":
 		return ""
 	case g.searched == 0 && (g.include != nil || g.exclude != nil):
-		return "no file was searched: none has a name that fits include and exclude"
+		return "no file was searched: none has a name that fits include and exclude" + otherDialect(g.in.Include)
 	case g.searched == 0:
 		return "no file was searched"
 	}
@@ -404,6 +404,14 @@ func (g *grepCall) cutLinesNote() string {
 	}
 	return fmt.Sprintf("%s cut at %d bytes around the match; read the file at that line for the whole of it",
 		countOf(n, "line", "lines"), maxLineShown)
+}
+
+// excludeNote is for an exclude that is several patterns by its looks: as one, it leaves out next to nothing.
+func (g *grepCall) excludeNote() string {
+	if len(severalPatterns(g.in.Exclude)) < 2 {
+		return ""
+	}
+	return "exclude is a single pattern" + otherDialect(g.in.Exclude)
 }
 
 // skippedNote counts the files that were not searched, by why.
