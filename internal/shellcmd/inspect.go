@@ -123,9 +123,10 @@ const ghCommon = " json= q= jq= R= repo= L= limit= "
 
 // The options of gh that open a browser, fetch files or show tokens are left out, and so is gh api.
 var accountRows = []row{
-	{"gh pr list|issue list|run list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= w= b= e= " +
-		"u= state= label= assignee= author= base= head= search= draft workflow= branch= event= user= status= all",
-		spec{operands: texts, max: -1, check: checkGH}},
+	{"gh pr list|issue list|release list|workflow list|label list", ghCommon + "s= l= a= A= B= H= S= state= label= " +
+		"assignee= author= base= head= search= draft all", spec{operands: texts, max: -1, check: checkGH}},
+	{"gh run list", ghCommon + "s= a w= b= e= u= workflow= branch= event= user= status= all",
+		spec{operands: texts, max: -1, check: checkGH}}, // of other lists -w opens a browser
 	{"gh pr view|pr checks|pr diff|pr status|issue view|issue status|run view|release view|workflow view",
 		ghCommon + "c j= v comments required name-only color= log log-failed job= verbose exit-status yaml",
 		spec{operands: texts, max: 1, check: checkGH}},
@@ -149,14 +150,12 @@ var binaryRows = []row{
 	{"openssl x509", "noout text subject issuer dates startdate enddate serial fingerprint pubkey modulus purpose sha1 " +
 		"sha256 sha384 sha512 in= inform= ext= email ocsp_uri hash subject_hash issuer_hash alias nameopt= certopt= " +
 		"checkend= checkhost= checkip=", spec{max: -1, oneDash: true, check: checkCertificate}},
-	{"openssl req|crl", "noout text subject issuer verify in/ inform= pubkey modulus lastupdate nextupdate",
-		spec{max: -1, oneDash: true, check: needs("it asks for a new one", "in")}},
+	{"openssl req|crl", "noout text subject issuer verify in= inform= pubkey modulus lastupdate nextupdate",
+		spec{max: -1, oneDash: true, check: checkRequest}},
 	{"openssl version", "a v d p o b f", spec{max: -1, oneDash: true}},
 	{"openssl dgst|sha256|sha1|sha384|sha512|md5", "sha1 sha256 sha384 sha512 md5 r c hex",
 		spec{operands: paths, oneDash: true}},
 	{"openssl rand", "hex base64", spec{operands: texts, oneDash: true, max: 1, check: checkNumbers}},
-	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
-	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
 	{"node", "p= print= c/ check/", spec{max: -1, check: checkLiteral}},
 	{"bash|sh|dash", "n/", spec{max: -1, check: checkSyntax}},
 	{"php", "l/", spec{max: -1, check: checkSyntax}},
@@ -455,6 +454,9 @@ func checkCertificate(u *invocation) string {
 		if g.name != "in" {
 			continue
 		}
+		if strings.Contains(g.value.Text, ":") {
+			return shorten(g.value.Text) + " may be an address"
+		}
 		base := path.Base(g.value.Text)
 		if certificates().MatchString(base) && !strings.Contains(strings.ToLower(base), "key") {
 			g.value.Text = path.Dir(g.value.Text) + "/x"
@@ -464,6 +466,11 @@ func checkCertificate(u *invocation) string {
 		}
 	}
 	return ""
+}
+
+// checkRequest requires the file: without one, openssl req makes a new request.
+func checkRequest(u *invocation) string {
+	return cmp.Or(needs("it asks for a new one", "in")(u), checkCertificate(u))
 }
 
 // yqReaches are the operators of yq by which a filter does more than change its input.

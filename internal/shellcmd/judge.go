@@ -377,6 +377,8 @@ func tooGeneral(prefix []string) string {
 		return name + " runs any program; list the script with it"
 	case len(prefix) == 2 && slices.Contains([]string{"npm", "yarn", "pnpm"}, name) && prefix[1] == "run":
 		return "this is every script of the project; name the script"
+	case len(prefix) == 1 && runsOthers[name] == "" && hasSubs[name]:
+		return name + " has sub-commands that change or run things; name the sub-command"
 	case len(prefix) == 1:
 		return runsOthers[name]
 	}
@@ -404,8 +406,8 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 	if why := unsafeUse(c, p); why != "" {
 		return why
 	}
-	if strings.Contains(prefix[0], "/") && !path.IsAbs(prefix[0]) && !p.atRoot() {
-		return prefix[0] + " is another program in another folder"
+	if file := prefixFile(prefix); file != "" && !p.atRoot() {
+		return file + " is another program in another folder"
 	}
 	if why := isProtected(c, prefix, p); why != "" {
 		return why
@@ -417,12 +419,34 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 		return s.uncovered(c, n, words, p)
 	case input:
 		return "it is given input, and what it does with it is not known"
-	case tabled()[c.Name] && words == 0:
+	case words == 0 && (tabled()[c.Name] || hasSubs[c.Name] && inspected()[c.Name]):
+		if onlyReads(c, p) == "" {
+			return ""
+		}
 		return "the rule names no sub-command, and this one is not known to be harmless"
 	}
 	rest := *c
 	rest.Args = c.plainArgs()
 	return uncoveredUnknown(&rest, words, p)
+}
+
+// prefixFile is the program of a rule that is found from the current folder, "" if there is none: ./x, and the x of
+// python3 x.
+func prefixFile(prefix []string) string {
+	name := baseName(prefix[0])
+	kind, interprets := interpreters[strings.TrimRight(name, ".0123456789")]
+	file := prefix[0]
+	switch {
+	case strings.Contains(file, "/"):
+	case (shells[name] || interprets && kind.text != "*") && len(prefix) > 1 && prefix[1][0] != '-':
+		file = prefix[1]
+	default:
+		return ""
+	}
+	if path.IsAbs(file) {
+		return ""
+	}
+	return file
 }
 
 // denies reports that a rule is about a command, in any spelling: by its base name, with global options before the

@@ -314,9 +314,20 @@ func (u *invocation) pair(s *spec, name string, args []Word) (n int, why string)
 	return 3, ""
 }
 
-// optionLike is a word that git may take for an option although one that takes a value precedes it: git log --format
-// --output=x knows --format= only, and writes x before it fails.
+// optionLike is a word that a program may take for an option although one that takes a value precedes it: journalctl
+// -n --rotate has a value only where it is attached, and git log --format --output=x writes x before it fails.
 var optionLike = lazy.Regexp(`^-[^0-9]`)
+
+// takesAny reports options that always take the next word: the tests of find, and the patterns of grep.
+func (u *invocation) takesAny(name string) bool {
+	switch u.command.Name {
+	case "find":
+		return true
+	case "grep", "egrep", "fgrep", "rg":
+		return slices.Contains([]string{"e", "regexp", "g", "glob", "r", "replace"}, name)
+	}
+	return false
+}
 
 func (u *invocation) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
 	g, n := given{name, static(text)}, 1
@@ -325,8 +336,8 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 			return 1, ""
 		}
 		g.value, n = args[1], 2
-		if u.command.Name == "git" && optionLike().MatchString(g.value.Text) {
-			return n, unknownOption(g.value.Text, "git")
+		if optionLike().MatchString(g.value.Text) && !u.takesAny(name) {
+			return n, unknownOption(g.value.Text, u.command.Name)
 		}
 	}
 	if !g.value.Static {
@@ -348,9 +359,26 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 	return n, ""
 }
 
+// readLists are programs that read more operands, or options, from the file in an operand like @file.
+var readLists = words("gcc g++ cc c++ clang clang++ cpp ld ld.bfd gold lld as ar nm objdump objcopy readelf size strings "+
+	"strip ranlib addr2line windres dlltool c++filt elfedit gcc-ar gcc-nm gcc-ranlib",
+	"java javac javadoc jar jlink jdeps jpackage kotlinc scalac swiftc rustc ghc 7z 7za 7zr zip lib link cl")
+
+// tarLetters are what the first word of tar may be, with a dash or without: other letters, such as P, C, T, I and F,
+// lead out of the folder, or name programs and lists.
+var tarLetters = lazy.Regexp(`^[cdrtuxAvfzjJZakmpOwWBiSUo]+$`)
+
 // uncoveredUnknown checks a program that is in no table: no options, and no paths that lead out.
 func uncoveredUnknown(c *Command, listed int, p workdirs) string {
-	for _, a := range c.Args[listed:] {
+	for i, a := range c.Args {
+		switch {
+		case i < listed:
+			continue
+		case c.Name == "tar" && (i == 0 && !tarLetters().MatchString(a.Text) || strings.Contains(a.Text, ":")):
+			return a.Text + " may lead out of the folder, or to another machine"
+		case readLists[c.Name] && strings.HasPrefix(a.Text, "@"):
+			return "what is in " + a.Text[1:] + " is only known when it runs"
+		}
 		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
 			return "the rule does not list the option " + a.Text
 		}

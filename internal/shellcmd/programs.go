@@ -119,7 +119,7 @@ var hasSubs = map[string]bool{"git": true, "go": true, "cargo": true, "npm": tru
 	"uv": true, "poetry": true, "brew": true, "apt": true, "apt-get": true, "dnf": true, "yum": true, "systemctl": true,
 	"gcloud": true,
 	"aws":    true, "az": true, "rustup": true, "dotnet": true, "mix": true, "bundle": true, "composer": true,
-	"just":  true,
+	"just": true, "gem": true, "conda": true, "pyenv": true, "tofu": true, "openssl": true, "ip": true,
 	"make":  true,
 	"gmake": true, "gradle": true, "./gradlew": true, "mvn": true, "./mvnw": true, "bazel": true, "swift": true,
 	"flutter": true}
@@ -130,16 +130,30 @@ func (c *Command) spec() *spec {
 	return s
 }
 
-// tabled are the programs with sub-commands in the tables.
-var tabled = sync.OnceValue(func() map[string]bool {
+// tabled are the programs with sub-commands in the tables of specs, and inspected those in the tables of uses that
+// read.
+var (
+	tabled = sync.OnceValue(func() map[string]bool {
+		m := withSubs(specs())
+		delete(m, "yq") // its sub-commands are other spellings of it
+		return m
+	})
+	inspected = sync.OnceValue(func() map[string]bool {
+		m := withSubs(useSpecs())
+		m["ip"], m["aws"] = true, true // whose sub-commands their checks know
+		return m
+	})
+)
+
+func withSubs(table map[string]*spec) map[string]bool {
 	m := map[string]bool{}
-	for key := range specs() {
+	for key := range table {
 		if program, _, ok := strings.Cut(key, " "); ok {
 			m[program] = true
 		}
 	}
 	return m
-})
+}
 
 // find also gives how many arguments are the name of the sub-command.
 func (c *Command) find() (s *spec, n int) { return c.findIn(specs()) }
@@ -290,6 +304,8 @@ var fileRows = []row{
 	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output color-output " +
 		"sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== slurpfile=/ " +
 		"rawfile=/", spec{operands: firstText, check: checkJq}},
+	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
+	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
 }
 
 const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name-status summary raw no-renames M? C? " +
