@@ -127,6 +127,7 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 			items = append(items, w.items(x, w.all.commands[from:])...)
 		}
 	} else {
+		w.forkBombs(isEndlessFor(c))
 		doubts = append(doubts, "arithmetic with variables can run commands")
 		w.evaluatedIn(c.Loop, dirs)
 	}

@@ -72,10 +72,12 @@ func catastrophe(s *Script, c Context, left *int) string {
 var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
 	"until fork shred wipefs blkdiscard find rsync truncate " +
 	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
+	"IFS (( " +
 	"rmtree $' zfs mdadm userdel clean srm wipe")
 
+// suspicious also reports a text whose variables may hold the letters of a suspect each.
 func suspicious(text string) bool {
-	return mentions(text, suspects)
+	return mentions(text, suspects) || strings.Contains(text, "$") && strings.Contains(text, "=")
 }
 
 // mentions reports a text with one of some words in it, also in quotes or with a backslash.
@@ -146,7 +148,11 @@ func (f *floor) command(i int) string {
 	case "popd":
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
-		return f.cleans(args, p)
+		return cmp.Or(f.cleans(args, p), f.aliases(args))
+	case "printf":
+		if len(args) > 2 && args[0] == "-v" && !strings.Contains(args[2], "%") {
+			f.values[args[1]] = args[2]
+		}
 	case "cd":
 		f.entered = nil
 		if len(operands) == 0 {
@@ -214,14 +220,33 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 	if len(operands) < 2 && name != "setfacl" {
 		return ""
 	}
-	for _, o := range operands[min(1, len(operands)):] {
-		if !recursive && !strings.HasSuffix(o, wholeTree) {
+	files := operands
+	if name != "setfacl" { // whose -b takes no rights before the files
+		files = operands[1:]
+	}
+	for _, o := range files {
+		if !recursive && !strings.HasSuffix(o, wholeTree) && !(o == "/" && name == "chmod" && closes[operands[0]]) {
 			continue
 		}
 		why := f.target(o, p)
 		if why == wholeSystem || why == wholeHome && name == "chmod" &&
 			slices.Contains([]string{"777", "0777", "000", "0", "a+rwx", "ugo+rwx", "a-rwx", "+rwx"}, operands[0]) {
 			return strings.Replace(why, "destroy", "change the rights of all in", 1)
+		}
+	}
+	return ""
+}
+
+// closes are the rights without which no one gets into a folder.
+var closes = words("000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=")
+
+// aliases examines the aliases that git is given for this call.
+func (f *floor) aliases(args []string) string {
+	for i, a := range args {
+		if _, text, ok := strings.Cut(a, "=!"); ok && i > 0 && args[i-1] == "-c" && strings.HasPrefix(a, "alias.") {
+			if why := f.nested(text); why != "" {
+				return why
+			}
 		}
 	}
 	return ""
@@ -398,12 +423,15 @@ func (f *floor) text(w Word) string {
 			name := m[1] + m[3]
 			switch value, known := f.values[name]; {
 			case known:
-				return printedBy(strings.NewReplacer(`"`, "", "'", "").Replace(value))
+				return printedBy(trimmed(strings.NewReplacer(`"`, "", "'", "").Replace(value), m[2]))
 			case name == "HOME" || name == "USER" || name == "LOGNAME": // of the last two only /home/$USER counts
 				return "~"
 			}
-			if m := fallbacks.FindStringSubmatch(m[2]); m != nil {
-				return m[1]
+			if other := fallbacks.FindStringSubmatch(m[2]); other != nil {
+				if strings.HasPrefix(strings.TrimPrefix(m[2], ":"), "=") {
+					f.values[name] = other[1]
+				}
+				return other[1]
 			}
 			return found
 		})
@@ -414,6 +442,17 @@ func (f *floor) text(w Word) string {
 		text = expanded
 	}
 	return text
+}
+
+// trimmed is a value without what an expansion such as ${x%y} or ${x#y} takes away, if that is no pattern.
+func trimmed(value, expansion string) string {
+	switch {
+	case strings.HasPrefix(expansion, "%"):
+		return strings.TrimSuffix(value, strings.TrimLeft(expansion, "%"))
+	case strings.HasPrefix(expansion, "#"):
+		return strings.TrimPrefix(value, strings.TrimLeft(expansion, "#"))
+	}
+	return value
 }
 
 // systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
@@ -489,7 +528,7 @@ func matchesSystem(pattern string) bool {
 }
 
 var (
-	device = lazy.Regexp(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
+	device = lazy.Regexp(`^/dev/(disk/by-[a-z]+/.+|block/.+|r?disk[0-9*?\[].*|(a?da|vtbd|nvd)[0-9].*|mapper/` +
 		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
 	// accounts are files without which no one can log in.
 	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
@@ -557,14 +596,28 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 func disks(name string, args, operands []string, has func(letters string, long ...string) bool) string {
 	named := slices.ContainsFunc(operands, func(o string) bool { return device().MatchString(path.Clean(o)) })
 	switch name {
-	case "dd", "dcfldd", "ddrescue":
-		named = named && name == "ddrescue" || slices.ContainsFunc(args, func(a string) bool {
-			of, ok := strings.CutPrefix(a, "of=")
-			return ok && device().MatchString(path.Clean(of))
-		})
-	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks":
+	case "dd", "dcfldd", "dc3dd", "ddrescue", "qemu-img":
+		last := len(operands) > 0 && device().MatchString(path.Clean(operands[len(operands)-1]))
+		named = named && name == "ddrescue" || last && name == "qemu-img" && operands[0] == "convert" ||
+			slices.ContainsFunc(args, func(a string) bool {
+				option, of, _ := strings.Cut(a, "=")
+				return slices.Contains([]string{"of", "hof", "wipe", "hwipe"}, option) && device().MatchString(path.Clean(of))
+			})
+	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks", "scrub", "pvcreate",
+		"nwipe", "mkntfs", "sg_format", "sg_sanitize", "sg_write_same":
 		named = named && (name != "badblocks" || has("w"))
-	case "cp", "mv", "install":
+	case "ntfsclone":
+		named = named && has("O", "overwrite")
+	case "bcachefs":
+		named = named && operands[0] == "format"
+	case "fio":
+		named = slices.ContainsFunc(args, func(a string) bool {
+			file, ok := strings.CutPrefix(a, "--filename=")
+			return ok && device().MatchString(path.Clean(file))
+		}) && slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "--rw=") && (strings.Contains(a, "write") || strings.HasSuffix(a, "rw"))
+		})
+	case "cp", "mv", "install", "dd_rescue", "bmaptool":
 		named = len(operands) > 1 && device().MatchString(path.Clean(operands[len(operands)-1]))
 	case "wipefs":
 		named = named && has("aof", "all", "offset", "force")
@@ -594,13 +647,14 @@ func disks(name string, args, operands []string, has func(letters string, long .
 				"partitiondisk"}, strings.ToLower(o))
 		})
 	case "mdadm":
-		named = named && slices.Contains(args, "--zero-superblock")
+		named = named && (slices.Contains(args, "--zero-superblock") || has("C", "create"))
 	case "vgremove", "lvremove":
 		named = len(operands) > 0 && has("fy", "force", "yes")
 	case "zfs":
 		named = len(operands) > 0 && operands[0] == "destroy" && has("rR")
 	case "zpool":
-		named = len(operands) > 0 && operands[0] == "destroy"
+		named = len(operands) > 0 && operands[0] == "destroy" ||
+			named && slices.Contains([]string{"create", "labelclear"}, operands[0])
 	default:
 		named = strings.HasPrefix(name, "mkfs") && makesOnDevice(operands) ||
 			(name == "mke2fs" || name == "newfs" || name == "mkdosfs") && named
@@ -708,7 +762,19 @@ func isEndlessLoop(c *syntax.WhileClause) string {
 	if !c.Until && !isTrue(c.Cond[0]) {
 		return ""
 	}
-	for _, s := range c.Do {
+	return onlyStarts(c.Do)
+}
+
+// isEndlessFor finds such a loop with for ((;;)).
+func isEndlessFor(c *syntax.ForClause) string {
+	if loop, ok := c.Loop.(*syntax.CStyleLoop); !ok || loop.Cond != nil {
+		return ""
+	}
+	return onlyStarts(c.Do)
+}
+
+func onlyStarts(list []*syntax.Stmt) string {
+	for _, s := range list {
 		if !s.Background {
 			return ""
 		}

@@ -76,6 +76,15 @@ var catastrophes = []string{
 	"find / -exec mv {} /dev/null \\;", "find / -exec truncate -s 0 {} +", "find / -name '*' -delete", "find / ! -name x -delete",
 	"find / -size +0 -delete", "ls -d /* | xargs rm -rf", "ls / | while read x; do rm -rf \"/$x\"; done",
 	"for d in $(ls /); do rm -rf /$d; done", "rm -rf $(ls -d /*)", "cd / && ls | xargs rm -rf",
+	"rm${IFS}-rf${IFS}/", "rm$IFS-rf$IFS/", "rm${IFS%??}-rf${IFS:0:1}/", "r=r m=m; $r$m -rf /", "r=r; ${r}m -rf /",
+	"x=/tmp; rm -rf ${x%tmp}", "x=a/; rm -rf \"${x#a}\"", ": ${dir:=/}; rm -rf $dir", "printf -v dir /; rm -rf $dir",
+	"git -c alias.x='!rm -rf /' x", "setfacl -R -b /", "setfacl -Rm u:x:rwx /", "chmod 000 /", "chmod a-rwx /",
+	"for ((;;)); do $0 & done", "for ((;;)) do sh & sh & done",
+	"dd_rescue a /dev/sda", "bmaptool copy --nobmap a /dev/sdb", "dc3dd wipe=/dev/sdb", "dc3dd if=a of=/dev/sdb",
+	"nwipe --autonuke /dev/sdb", "scrub /dev/sda", "mkntfs /dev/sda1", "pvcreate -ff -y /dev/sda", "zpool create -f x /dev/sda",
+	"zpool labelclear -f /dev/sda", "mdadm --create /dev/md0 --level=1 --raid-devices=2 /dev/sda /dev/sdb",
+	"sg_format --format /dev/sda", "ntfsclone -O /dev/sda1 a", "qemu-img convert -O raw a /dev/sda", "qemu-img dd if=a of=/dev/sda",
+	"bcachefs format /dev/sda", "fio --name=x --rw=randwrite --filename=/dev/sda", "newfs /dev/da0", "dd if=a of=/dev/block/8:0",
 }
 
 // The targets of rm, however they are written, inside whatever runs it.
@@ -151,6 +160,11 @@ var harmless = []string{
 	"f() { rm -rf \"$1\"; }; f build; ls /", "f() { rm -rf \"$1\"; }; f build; set -- /; echo \"$1\"", "f() { f; }; f /",
 	"t=$(mktemp -d); f() { rm -rf \"$t\"; }; trap f EXIT; ls /", "eval \"$(ssh-agent)\"; ls /", "x='ls /'; $x; rm -rf build",
 	"echo / | xargs ls; rm -rf build", "parallel echo ::: / ; rm -rf build", "env -S 'ls' /; rm -rf build",
+	"qemu-img convert /dev/sda a", "dd_rescue /dev/sda a", "bmaptool copy a b", "ntfsclone -o a /dev/sda1", "zpool status",
+	"fio --name=x --rw=read --filename=/dev/sda", "dc3dd if=/dev/sda of=a", "setfacl -Rm u:x:r a", "chmod 755 /",
+	"x=/tmp/y; rm -rf ${x%y}build", "git -c alias.x='!ls /' x", "for ((i=0;i<3;i++)); do sh & done", "echo ${IFS}; rm -rf build",
+	"x=/usr; rm -rf build${x#/usr}", "rm${IFS}-rf${IFS}build", "printf -v x %s /; rm -rf build", ": ${x:=build}; rm -rf $x",
+	"for ((;;)); do sleep 1; done",
 }
 
 func TestCatastrophe(t *testing.T) {

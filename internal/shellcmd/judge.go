@@ -36,6 +36,8 @@ func (r Rules) judge(s *Script, err error, c Context) Verdict {
 	case err != nil:
 		reasons = append(reasons, r.deniedIn(s.Text)...)
 		reasons = append(reasons, Reason{quoted(s.Text), stricter(ask, r.otherwise()), err.Error()})
+	case blanks().MatchString(s.Text):
+		reasons = append(reasons, r.deniedIn(s.Text)...)
 	case len(reasons) == 0:
 		reasons = append(reasons, Reason{quoted(s.Text), r.otherwise(), "there is no command in it"})
 	}

@@ -69,10 +69,13 @@ func visible(text string) []string {
 	}, strings.ToValidUTF8(text, string(letter)))
 	out := []string{without, with}
 	for _, s := range out[:2] {
-		out = append(out, joinLines(s))
+		out = append(out, joinLines(s), blanks().ReplaceAllString(s, " "))
 	}
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
+
+// blanks is an expansion in place of a blank: rm${IFS}-rf.
+var blanks = lazy.Regexp(`\$\{IFS[^{}]*\}|\$IFS\b`)
 
 // joinLines joins the lines that bash joins, and ends a comment where bash ends it.
 func joinLines(text string) string {
