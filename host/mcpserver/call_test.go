@@ -162,7 +162,7 @@ func TestFailureIsAResult(t *testing.T) {
 	})
 	w.handshake("2025-11-25", "{}")
 	got := string(w.request("tools/call", `{"name":"p__t"}`).Result)
-	want := `{"content":[{"type":"text","text":"part"},{"type":"text","text":"E_TOOL MatchNotFound: there is no such ` +
+	want := `{"content":[{"type":"text","text":"part\nE_TOOL MatchNotFound: there is no such ` +
 		`text\nRead the file."}],"isError":true,` +
 		`"_meta":{"toolhost/error":{"code":"E_TOOL","name":"MatchNotFound","message":"there is no such text",` +
 		`"suggestion":"Read the file.","retryable":false,"outcome":"failed"}}}`
@@ -290,6 +290,36 @@ func TestStructuredResultSaysAllThatTheTextSays(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 		})
+	}
+}
+
+// Texts that follow each other are one part; other parts, and texts with members of their own, stay as they are.
+func TestTextsAreOnePart(t *testing.T) {
+	noted := sdk.TextContent("noted")
+	noted.Extra = json.RawMessage(`{"annotations":{"priority":1}}`)
+	content := []sdk.Content{sdk.TextContent("a\n"), sdk.TextContent(""), sdk.TextContent("b"), sdk.TextContent("c"), noted,
+		sdk.TextContent("d"), sdk.LinkContent("file:///x", "x", ""), sdk.TextContent(""), sdk.TextContent("e")}
+	w := calling(t, func(context.Context, *sdk.Request) (*sdk.Result, error) { return &sdk.Result{Content: content}, nil })
+	w.handshake("2025-11-25", "{}")
+	const want = `{"content":[{"type":"text","text":"a\nb\nc"},{"type":"text","text":"noted","annotations":{"priority":1}},` +
+		`{"type":"text","text":"d"},{"type":"resource_link","uri":"file:///x","name":"x"},{"type":"text","text":"e"}]}`
+	if got := string(w.request("tools/call", `{"name":"p__t"}`).Result); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Claude Code gives a model the whole of what a tool with a limit of its own returns, up to a limit of the client's.
+func TestDefinitionSaysHowLongResultsAre(t *testing.T) {
+	for limit, want := range map[int64]string{0: "", 60_000: `"_meta":{"anthropic/maxResultSizeChars":60000}`,
+		sdk.MaxResult: `"_meta":{"anthropic/maxResultSizeChars":500000}`} {
+		tool := readOnly("t")
+		tool.MaxResultBytes = limit
+		w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{tool}}}}).stdio(t)
+		w.handshake("2025-11-25", "{}")
+		got := string(w.request("tools/list", "").Result)
+		if strings.Contains(got, "_meta") != (limit > 0) || !strings.Contains(got, want) {
+			t.Errorf("%d: got %s, want %s", limit, got, want)
+		}
 	}
 }
 

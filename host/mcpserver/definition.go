@@ -37,6 +37,13 @@ func outputSchema(t *host.Tool) json.RawMessage {
 	return nil
 }
 
+// Claude Code writes a result of more than 50,000 characters to a file, and gives the model its beginning, unless the
+// tool says here that it holds a limit of its own. It takes no more than mostChars.
+const (
+	maxCharsKey = "anthropic/maxResultSizeChars"
+	mostChars   = 500_000
+)
+
 // definitionJSON leaves out "execution": it says how the tool's source runs tasks, and none are served.
 func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawMessage {
 	extra := members(t.Extra)
@@ -49,6 +56,9 @@ func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawM
 	out.add("inputSchema", objectSchema(t.InputSchema))
 	out.add("outputSchema", output)
 	out.add("annotations", annotations(t.StatedHints(), find(extra, "annotations")))
+	if t.MaxResultBytes > 0 && !has(extra, "_meta") {
+		out.add("_meta", sdk.Encode(map[string]int64{maxCharsKey: min(t.MaxResultBytes, mostChars)}))
+	}
 	out.addMembers(extra, "name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 	return out.bytes()
 }

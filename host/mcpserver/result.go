@@ -40,6 +40,9 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 		}
 		structured = nil
 	}
+	if !t.ForeignSchema {
+		content = joined(content)
+	}
 	for _, path := range out.KeptFiles {
 		content = append(content, e.keptLink(path))
 	}
@@ -56,6 +59,35 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	to.arrange(extra, []member{{"content", contentJSON(r.known(content))}, {"structuredContent", structured},
 		{"isError", sdk.Encode(failed)}})
 	return to.complete(r)
+}
+
+// joined has texts that follow each other in one part: Codex cuts a long text in the middle, and then leaves out all
+// parts after it, such as what a tool says about the text, or why a call failed after it.
+func joined(content []sdk.Content) (out []sdk.Content) {
+	isPlain := func(c sdk.Content) bool {
+		return c.Type == "text" && c.Extra == nil && c.Raw == nil && c.Source == nil
+	}
+	for len(content) > 0 {
+		n := slices.IndexFunc(content, func(c sdk.Content) bool { return !isPlain(c) })
+		if n < 0 {
+			n = len(content)
+		}
+		if n > 1 {
+			var text strings.Builder
+			for _, c := range content[:n] {
+				if text.Len() > 0 && !strings.HasSuffix(text.String(), "\n") {
+					text.WriteByte('\n')
+				}
+				text.WriteString(c.Text)
+			}
+			out = append(out, sdk.TextContent(text.String()))
+		} else {
+			n = 1
+			out = append(out, content[0])
+		}
+		content = content[n:]
+	}
+	return out
 }
 
 // isJSONOf reports that content is the JSON of a structured result, and says no more.
