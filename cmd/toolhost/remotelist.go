@@ -37,10 +37,7 @@ func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) e
 	if format == "table" {
 		g.printNotices(nil, all)
 	}
-	if len(reply.Problems) > 0 {
-		return &exitError{code: exitUnavailable}
-	}
-	return nil
+	return statusCode(all, len(reply.Problems) > 0)
 }
 
 // plain reports whether a running host knows all that is asked for: what its catalog has now.

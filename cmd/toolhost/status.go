@@ -21,7 +21,9 @@ func newStatus(g *globals) *cobra.Command {
 		Short: "Start every plugin and show its state",
 		Long: "Start every plugin and show its state. With a running host (toolhost serve) nothing is started: the\n" +
 			"states are those of its plugins; --profile names the profile that it was started with. With\n" +
-			"--verbose, and as JSON, it also shows what memory and processor time they use.",
+			"--verbose, and as JSON, it also shows what memory and processor time they use. The exit code is 4 if\n" +
+			"a plugin cannot be used, or cannot reach what it needs to find its tools, such as an MCP server;\n" +
+			"tools that come late are waited for, a minute at most.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), profile, format) },
 	}
@@ -48,6 +50,9 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 		g.reportNoConfiguration(true)
 	}
 	_, problems := s.Host().Tools(ctx)
+	if g.awaitTools(ctx, s, nil) {
+		_, problems = s.Host().Tools(ctx)
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -68,7 +73,20 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 	if format == "table" {
 		g.printNotices(s.Plugins().Unlocked(), all)
 	}
-	if len(problems)+len(left) > 0 {
+	return statusCode(all, len(problems)+len(left) > 0)
+}
+
+// statusCode is the error of a status with a problem.
+func statusCode(all []pluginStatus, failed bool) error {
+	for _, p := range all {
+		_, problem := statusNotices(p.Status)
+		switch p.State {
+		case supervise.Crashed, supervise.Backoff, supervise.Quarantined, supervise.Invalid:
+			problem = true
+		}
+		failed = failed || problem
+	}
+	if failed {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -18,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Check has the findings about a configuration, the rules beside it, and its plugins.
@@ -99,7 +101,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 			out.Unchecked = append(out.Unchecked, fmt.Sprintf("the settings and rules of plugin %q", name))
 		}
 	case len(asked) > 0 && len(refused) == 0: // no host would be made
-		out.start(ctx, p, asked, rules)
+		out.start(ctx, p, asked, rules, start)
 	}
 	return out, nil
 }
@@ -137,8 +139,12 @@ func aliasesOfTools(c *config.Config, plugins []string) (problems []error) {
 	return problems
 }
 
-// start starts the plugins whose config blocks, or whose tools' arguments in rules, have to be checked.
-func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules []policy.Rule) {
+// longestWait is how long a check of all plugins waits for tools that come late, such as those of an MCP server.
+const longestWait = time.Minute
+
+// start starts the plugins whose config blocks, or whose tools' arguments in rules, have to be checked. A plugin that
+// cannot reach what it needs to find its tools is a problem where all plugins are checked, and otherwise a warning.
+func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules []policy.Rule, all bool) {
 	c := *p.Configuration
 	c.options.Plugins, c.options.Refresh, c.options.Profile = asked, true, ""
 	quiet := *p
@@ -149,6 +155,14 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 		return
 	}
 	tools, problems := i.host.Tools(ctx)
+	if all {
+		limited, cancel := context.WithTimeout(ctx, longestWait)
+		for _, process := range i.Processes() {
+			_ = process.AwaitTools(limited, func(string) {}) // what is missing at the end is a notice
+		}
+		cancel()
+		tools, problems = i.host.Tools(ctx)
+	}
 	for _, process := range i.Processes() {
 		for _, one := range out.Plugins {
 			if status := process.Status(); process.Name() == one.Name {
@@ -161,6 +175,16 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 					}
 				}
 				one.OK = one.OK && usable >= status.Tools
+				for _, n := range status.Notices {
+					err := fmt.Errorf("%s: plugin %q: %s", one.Source, one.Name, n.Text)
+					switch {
+					case n.Kind != sdk.Problem:
+					case all:
+						out.Problems, one.OK = append(out.Problems, err), false
+					default:
+						out.Warnings = append(out.Warnings, err)
+					}
+				}
 			}
 		}
 	}
