@@ -115,6 +115,15 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer p.release()
+	unname, err := p.place.Name(p.configKey(c), o.workdir, o.profile)
+	if err != nil {
+		p.log.Warn("commands will not find this host once the link to its configuration is deleted", "error", err)
+	}
+	defer func() {
+		if !p.replaced.Load() {
+			unname()
+		}
+	}()
 	if p.own, err = p.token(); err != nil {
 		return err
 	}

@@ -615,7 +615,7 @@ func TestWorkFolderThatIsNotText(t *testing.T) {
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "the running host", refused, "\n4")
 	expect(t, h.run(t, "call", "readfile__read", "path=caf\xe9"), refused, "\n4")
 	expect(t, h.run(t, "call", "--session", "\xe9", "no__\xe9"), "no__\uFFFD", "\n2")
-	expect(t, h.run(t, "status", "--verbose"), "the running host", refused, "\n0")
+	expect(t, h.run(t, "status", "--verbose"), "the running host", refused, "\n4")
 	expect(t, h.run(t, "discover", "--verbose"), "the running host", refused, "\n4")
 	expect(t, h.run(t, "history", "search"), "readfile__read", "no__\uFFFD", "\n0")
 	expect(t, h.run(t, "history", "search", "--session", "\xe9"), "no__\uFFFD", "\n0")
@@ -648,6 +648,38 @@ func TestHostOfADeletedConfiguration(t *testing.T) {
 			t.Fatalf("%s: %s, %v", name, said, err)
 		}
 		waitFor(t, ended)
+	}
+}
+
+// So can that of a configuration which is a link, after any link on its way was deleted, and nothing stays after it.
+func TestHostOfADeletedLink(t *testing.T) {
+	for _, deleted := range []string{"config.hcl", "middle.hcl", "real.hcl"} {
+		h := newHome(t).withPlugin(t, "")
+		if err := os.Rename(filepath.Join(h.dir, "config.hcl"), filepath.Join(h.dir, "real.hcl")); err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range [][2]string{{filepath.Join(h.dir, "real.hcl"), "middle.hcl"}, {"middle.hcl", "config.hcl"}} {
+			if err := os.Symlink(link[0], filepath.Join(h.dir, link[1])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, ended := h.serving(t)
+		if err := os.Remove(filepath.Join(h.dir, deleted)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"config.hcl", "middle.hcl", "real.hcl"} {
+			said, err := h.command(t, "--config", filepath.Join(h.dir, name), "status", "--verbose").CombinedOutput()
+			if err != nil || !strings.Contains(string(said), "the running host") {
+				t.Errorf("without %s, %s: %s, %v", deleted, name, said, err)
+			}
+		}
+		if said, err := h.command(t, "serve", "--stop").CombinedOutput(); err != nil {
+			t.Fatalf("without %s: %s, %v", deleted, said, err)
+		}
+		waitFor(t, ended)
+		if left, _ := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.name")); len(left) > 0 {
+			t.Errorf("without %s: %q is left", deleted, left)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,26 +27,83 @@ import (
 type Place struct{ base string }
 
 // Find returns the place of the host of a configuration file with a work folder and a profile. Without a file, config
-// is the folder whose plugins are used. Links are resolved, so that all names of a file lead to one place.
+// is the folder whose plugins are used. Links are resolved, so that all names of a file lead to one place: also the
+// name of a link that was deleted while its host runs, see Name.
 func Find(config, workdir, profile string) (Place, error) {
+	path, err := absolute(config)
+	if err != nil {
+		return Place{}, err
+	}
+	p, err := find(fsutil.Resolved(path), workdir, profile) // also of a file that was deleted since
+	if err != nil {
+		return p, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if id, err := os.Readlink(p.name()); err == nil && filepath.Base(id) == id {
+			p.base = filepath.Join(filepath.Dir(p.base), id)
+		}
+	}
+	return p, nil
+}
+
+func absolute(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("the current folder cannot be found, such as when it was deleted: %w; go to a folder "+
+			"that exists, or name the configuration and the work folder by whole paths", err)
+	}
+	return path, nil
+}
+
+// find is Find for the whole path of a configuration, whose links are resolved.
+func find(config, workdir, profile string) (Place, error) {
 	folder, err := Folder()
 	if err != nil {
 		return Place{}, err
 	}
-	if workdir == "" {
-		workdir = "."
+	workdir, err = absolute(cmp.Or(workdir, "."))
+	if err != nil {
+		return Place{}, err
 	}
-	sum := sha256.New()
-	for _, path := range []string{config, workdir} {
-		path, err := filepath.Abs(path)
-		if err != nil {
-			return Place{}, fmt.Errorf("the current folder cannot be found, such as when it was deleted: %w; go to a folder "+
-				"that exists, or name the configuration and the work folder by whole paths", err)
+	sum := sha256.Sum256([]byte(config + "\x00" + fsutil.Resolved(workdir) + "\x00" + profile))
+	return Place{filepath.Join(folder, hex.EncodeToString(sum[:])[:16])}, nil
+}
+
+// maxLinks is how many links of a path are followed, as by Linux.
+const maxLinks = 40
+
+// name is a link to the ID of the place that a configuration leads to which is itself a link.
+func (p Place) name() string { return p.base + ".name" }
+
+// Name has Find find the place by each link that leads to its configuration, also after that was deleted, until remove
+// is called. A place whose configuration is no link needs none.
+func (p Place) Name(config, workdir, profile string) (remove func(), err error) {
+	var names []string
+	remove = func() {
+		for _, name := range names {
+			_ = os.Remove(name)
 		}
-		fmt.Fprintf(sum, "%s\x00", fsutil.Resolved(path)) // also of a file that was deleted since
 	}
-	fmt.Fprint(sum, profile)
-	return Place{filepath.Join(folder, hex.EncodeToString(sum.Sum(nil))[:16])}, nil
+	for range maxLinks {
+		target, noLink := os.Readlink(config)
+		if noLink != nil {
+			break
+		}
+		dir := filepath.Dir(config)
+		at, err := find(filepath.Join(fsutil.Resolved(dir), filepath.Base(config)), workdir, profile)
+		if err != nil {
+			return remove, err
+		}
+		_ = os.Remove(at.name()) // of a host that was killed
+		if err := os.Symlink(p.ID(), at.name()); err != nil {
+			return remove, p.FolderError(err)
+		}
+		names = append(names, at.name())
+		if config = target; !filepath.IsAbs(target) {
+			config = filepath.Join(dir, target)
+		}
+	}
+	return remove, nil
 }
 
 // Folder is toolhost's folder of the user's runtime files: in $XDG_RUNTIME_DIR, otherwise in the system's folder for
