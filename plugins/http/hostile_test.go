@@ -280,6 +280,18 @@ func TestCharsets(t *testing.T) {
 		{"Latin 1 is Windows-1252", "text/plain; charset=iso-8859-1", "\x93caf\xe9\x94", "“café”", "windows-1252"},
 		{"UTF-8 not reported", "text/plain", "ä", "ä", "utf-8"},
 		{"UTF-8 in a page, not reported", "text/html", "<p>ä", "ä", "utf-8"},
+		{"EUC-KR by the XML", "application/rss+xml", `<?xml version="1.0" encoding="EUC-KR"?><a>` + encode("euc-kr", "한글"),
+			`<?xml version="1.0" encoding="EUC-KR"?><a>한글`, "euc-kr"},
+		{"Shift_JIS by the XML", "text/xml", "\n<?xml version='1.0'  encoding = 'shift_jis' ?>" + encode("shift_jis", "日本"),
+			"\n<?xml version='1.0'  encoding = 'shift_jis' ?>日本", "shift_jis"},
+		{"Shift_JIS by the XHTML", "application/xhtml+xml", `<?xml version="1.0" encoding="Shift_JIS"?><html><p>` +
+			encode("shift_jis", "日本"), "日本", "shift_jis"},
+		{"the header is stronger than the XML", "text/xml; charset=utf-8", `<?xml version="1.0" encoding="EUC-KR"?>ä`,
+			`<?xml version="1.0" encoding="EUC-KR"?>ä`, "utf-8"},
+		{"XML that is not what it says", "text/xml", `<?xml version="1.0" encoding="utf-16"?>ä`,
+			`<?xml version="1.0" encoding="utf-16"?>ä`, "utf-8"},
+		{"XML that says nothing", "text/xml", `<?xml version="1.0"?><a encoding="EUC-KR">ä`,
+			`<?xml version="1.0"?><a encoding="EUC-KR">ä`, "utf-8"},
 		{"a charset that nobody knows", "text/plain; charset=klingon", "ä", "ä", "utf-8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

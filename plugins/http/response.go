@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,9 @@ func (a *response) decode() (text, name string) {
 	return strings.ToValidUTF8(strings.TrimPrefix(string(a.whole()), "\uFEFF"), "\uFFFD"), "utf-8"
 }
 
+// xmlEncoding is what an XML document says at its start.
+var xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
+
 // encoding finds out which one it is: by a byte order mark, what the header or the page says, or by the looks of it.
 // Nil is UTF-8.
 func (a *response) encoding() (encoding.Encoding, string) {
@@ -126,6 +130,11 @@ func (a *response) encoding() (encoding.Encoding, string) {
 	}
 	if e, name := charset.Lookup(a.charset); e != nil && name != "replacement" {
 		return known(e, name)
+	}
+	if m := xmlEncoding.FindSubmatch(a.body[:min(len(a.body), 1<<10)]); m != nil && a.xml() {
+		if e, name := charset.Lookup(string(m[1])); e != nil && name != "replacement" && !strings.HasPrefix(name, "utf-") {
+			return e, name
+		}
 	}
 	if a.html() {
 		if e, name, _ := charset.DetermineEncoding(a.body, ""); name != "windows-1252" { // which stands for not known as well
@@ -239,6 +248,10 @@ func (a *response) settle(said kind) kind {
 func (a *response) hasZeroBytes() bool {
 	return strings.HasPrefix(strings.ToLower(a.charset), "utf-16") || bytes.HasPrefix(a.body, []byte("\xFF\xFE")) ||
 		bytes.HasPrefix(a.body, []byte("\xFE\xFF"))
+}
+
+func (a *response) xml() bool {
+	return strings.HasSuffix(a.mediaType, "/xml") || strings.HasSuffix(a.mediaType, "+xml")
 }
 
 func (a *response) html() bool {
