@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -180,6 +181,10 @@ func family(name string) string { return strings.TrimSuffix(strings.TrimSuffix(n
 func (d *decoded) recognize(look []byte) {
 	const doubt = "; if letters look wrong, name the encoding, such as encoding=\"euc-kr\""
 	d.textEncoding = utf8Coding
+	whole := look
+	if len(look) == looked { // else its last character is cut off by no one but the file
+		whole = textutil.TrimPartialEnd(look)
+	}
 	switch {
 	case bytes.IndexByte(d.head, 0) >= 0:
 		name := utf16Without(d.head)
@@ -187,13 +192,17 @@ func (d *decoded) recognize(look []byte) {
 			d.textEncoding, _ = encodingNamed(name)
 			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
-	case utf8.Valid(textutil.TrimPartialEnd(look)):
+	case utf8.Valid(whole):
 	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
 		d.binary = true
 	case mostlyUTF8(look):
 	case hasControls(d.head):
 		d.binary = true
 	default:
+		if c, ok := declared(look); ok {
+			d.textEncoding, d.note = c, "decoded from "+c.name+", as the file itself says"+doubt
+			return
+		}
 		var found bool
 		d.textEncoding, found = guess(look)
 		d.note = "decoded from " + d.name + ", by a guess" + doubt
@@ -201,6 +210,21 @@ func (d *decoded) recognize(look []byte) {
 			d.note = "not UTF-8, and no encoding is likely; decoded from " + d.name + doubt
 		}
 	}
+}
+
+// declaration is how files say in which encoding they are: XML, HTML and texts with a header such as those of gettext,
+// style sheets, and programs in the way of Python, Emacs and Vim.
+var declaration = lazy.Regexp(`(?i)(?:<\?xml[^>]*?\sencoding\s*=\s*["']|\bcharset\s*=\s*["']?|@charset\s+["']|` +
+	`coding[:=][ \t]*["']?)([a-z0-9][\w.:-]+)`)
+
+// declared is the encoding that a text names at its start, if it is one of a region, and its bytes are sound in it.
+func declared(text []byte) (c textEncoding, ok bool) {
+	m := declaration().FindSubmatch(text[:min(len(text), 1<<10)])
+	if m == nil {
+		return c, false
+	}
+	c, err := encodingNamed(string(m[1]))
+	return c, err == nil && c.legacy() && c.decodes(conclusive(text))
 }
 
 const (

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -68,10 +69,35 @@ func TestGuessFromCommentsFarBehind(t *testing.T) {
 	}
 }
 
+// What a file says of itself counts before a guess, unless its bytes say otherwise.
+func TestEncodingsThatFilesDeclare(t *testing.T) {
+	for _, test := range []struct{ head, encoding, declared string }{
+		{"<?xml version=\"1.0\" encoding=\"%s\"?>\n", "koi8-r", "KOI8-R"}, {"<?xml encoding = '%s'?>\n", "koi8-u", "koi8-u"},
+		{"<html><meta charset=%s>\n", "windows-1251", "windows-1251"},
+		{"<meta http-equiv=\"Content-Type\" content=\"text/html; charset=%s\">\n", "iso-8859-5", "iso-8859-5"},
+		{"#!/usr/bin/python\n# -*- coding: %s -*-\n", "windows-1251", "cp1251"}, {"# vim: fileencoding=%s\n", "ibm866", "cp866"},
+		{"@charset \"%s\";\n", "windows-1251", "windows-1251"},
+		{"msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=%s\\n\"\n", "koi8-r", "KOI8-R"},
+	} {
+		head := fmt.Sprintf(test.head, test.declared)
+		start(t, "file", head+encoded(t, test.encoding, "Да")).sees(t, `{"path":"file"}`, head+"Да", test.encoding,
+			"as the file itself says")
+	}
+	for head, want := range map[string]string{"# coding: euc-kr\n": "windows-1252", "# coding: utf-8\n": "windows-1252",
+		"# coding: klingon\n": "windows-1252", strings.Repeat("#\n", 600) + "# coding: koi8-r\n": "windows-1252"} {
+		start(t, "file", head+"caf\xE9!").sees(t, `{"path":"file"}`, head+"café!", want, "no encoding is likely")
+	}
+	start(t, "file", "# coding: koi8-r\né").sees(t, `{"path":"file"}`, "# coding: koi8-r\né", "", "etag")
+}
+
 func TestNoEncodingIsLikely(t *testing.T) {
 	f := start(t, "file", "BMW gr\xFCn\n\xDF") // BM is how bitmaps begin
 	f.sees(t, `{"path":"file"}`, "BMW grün\nß", "windows-1252",
 		"[not UTF-8, and no encoding is likely; decoded from windows-1252;")
+	f.put(t, "file", "caf\xE9") // which UTF-8 would begin a character with
+	f.sees(t, `{"path":"file"}`, "café", "windows-1252", "no encoding is likely")
+	f.put(t, "file", "日本語\xE6") // which is damaged UTF-8
+	f.sees(t, `{"path":"file"}`, "日本語\uFFFD", "", "invalid bytes shown as U+FFFD: line 1")
 }
 
 func TestEncodingAskedFor(t *testing.T) {
