@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -165,13 +166,24 @@ func (p *Place) DidYouMean() string {
 	if err != nil {
 		return "" // only a hint
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return editDistance(wanted, n) > max(2, len(wanted)/3) })
+	distance := func(name string) int {
+		if utf8.ValidString(name) {
+			return editDistance(wanted, name)
+		}
+		return min(editDistance(wanted, name), editDistance(wanted, strings.Trim(quote(name), `"`))) // as tools show it
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return distance(n) > max(2, len(wanted)/3) })
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(editDistance(wanted, a), editDistance(wanted, b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(distance(a), distance(b)), strings.Compare(a, b))
 	})
 	if len(names) == 0 {
 		return ""
 	}
+	if best := names[0]; !utf8.ValidString(best) { // JSON has no way to write it
+		return fmt.Sprintf("%s is there, but its name is not UTF-8 and cannot be given to this tool: rename it, or use a "+
+			"shell tool.", quote(p.root.shown(filepath.Join(folder, best))))
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !utf8.ValidString(n) })
 	var near []string
 	for _, n := range names[:min(len(names), 3)] {
 		near = append(near, quote(p.root.shown(filepath.Join(folder, n))))

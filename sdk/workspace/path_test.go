@@ -196,6 +196,17 @@ func TestNearNames(t *testing.T) {
 	}
 }
 
+func TestNearNamesThatAreNotUTF8(t *testing.T) {
+	f := start(t)
+	if err := os.WriteFile(f.path("caf\xE9.txt"), nil, 0o644); err != nil {
+		t.Skip("the file system of this machine's temporary folder has no such names")
+	}
+	for _, path := range []string{"caf\uFFFD.txt", `caf\xe9.txt`} {
+		contains(t, fails(t, f.find(t, path).Regular(), "FileNotFound").Suggestion,
+			`"caf\xe9.txt" is there, but its name is not UTF-8 and cannot be given to this tool`)
+	}
+}
+
 func TestUnlike(t *testing.T) {
 	tests := []struct {
 		a, b string
