@@ -147,8 +147,32 @@ func readDifferently(text string, file *syntax.File) error {
 		return &RefusedError{Offset: at[0], whole: true,
 			Reason: "a backslash joins two lines inside of a word; a blank before it helps"}
 	}
-	return nil
+	return endsElsewhere(text, file)
 }
+
+// endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: to bash the next backquote ends
+// a substitution, also one in quotes, and in quotes $$( begins one.
+func endsElsewhere(text string, file *syntax.File) (err error) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			from, to := int(n.Left.Offset())+1, int(n.Right.Offset())
+			if n.Backquotes && from < to && to <= len(text) && innerBackquote().MatchString(text[from:to]) {
+				err = &RefusedError{Offset: from, Reason: "bash ends the substitution at the first backquote in it; $(...) helps"}
+			}
+		case *syntax.ParamExp:
+			end := int(n.End().Offset())
+			if n.Short && n.Param.Value == "$" && end < len(text) && strings.ContainsRune("({[", rune(text[end])) {
+				err = &RefusedError{Offset: end, Reason: "bash may take what follows $$ for a substitution"}
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+// innerBackquote is a backquote without a backslash before it.
+var innerBackquote = lazy.Regexp("(^|[^\\\\])`")
 
 // joinedLine is a line that continues in the next one without a blank before the backslash: $\ and ( in the next line
 // are $( to bash, and two things to the parser.
