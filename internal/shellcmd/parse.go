@@ -151,7 +151,8 @@ func readDifferently(text string, file *syntax.File) error {
 }
 
 // endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: to bash the next backquote ends
-// a substitution, also one in quotes, and in quotes $$( begins one.
+// a substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
+// characters.
 func endsElsewhere(text string, file *syntax.File) (err error) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -165,10 +166,31 @@ func endsElsewhere(text string, file *syntax.File) (err error) {
 			if n.Short && n.Param.Value == "$" && end < len(text) && strings.ContainsRune("({[", rune(text[end])) {
 				err = &RefusedError{Offset: end, Reason: "bash may take what follows $$ for a substitution"}
 			}
+			if at := quotesInParam(n); at >= 0 {
+				err = &RefusedError{Offset: at, Reason: "bash may take these single quotes for characters"}
+			}
 		}
 		return err == nil
 	})
 	return err
+}
+
+// quotesInParam finds single quotes in an expansion around what is more than a text when they quote nothing; -1 when
+// there are none. Those in a substitution are its own.
+func quotesInParam(p *syntax.ParamExp) (at int) {
+	at = -1
+	syntax.Walk(p, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.SglQuoted:
+			if strings.ContainsAny(n.Value, "$`\"\\{}") {
+				at = int(n.Pos().Offset())
+			}
+		}
+		return at < 0
+	})
+	return at
 }
 
 // innerBackquote is a backquote without a backslash before it.
