@@ -152,6 +152,7 @@ func FuzzCompile(f *testing.F) {
 		`{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}`,
 		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{},true],"additionalItems":false,` +
 			`"dependencies":{"a":["b"],"c":{}}}`,
+		`{"pattern":"(a|b{8888888}c?G{1,"}`,
 		chain(70), doubling(14, `{"$ref":"#/$defs/d%d"}`), nestedProperties(20), `{"pattern":"(a|b{1,900}c?)"}`,
 		`{"minimum":1e400}`, `{"$id":"a","$defs":{"b":{"$id":"c","$ref":"#"}}}`,
 	} {

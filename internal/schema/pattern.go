@@ -152,8 +152,16 @@ func parseError(s string, err error) error {
 		return err
 	}
 	plain := backReference.ReplaceAllString(lookarounds.Replace(fromECMA(s)), "x")
-	if _, malformed := syntax.Parse(plain, syntax.Perl); malformed != nil && e.Code != syntax.ErrInvalidRepeatSize {
-		return err
+	plain = largeCounts.ReplaceAllStringFunc(plain, func(count string) string {
+		if validRepeat(count) {
+			return "+"
+		}
+		return count
+	})
+	if _, malformed := syntax.Parse(plain, syntax.Perl); malformed != nil {
+		if m, ok := errors.AsType[*syntax.Error](malformed); !ok || m.Code != syntax.ErrInvalidRepeatSize {
+			return err
+		}
 	}
 	for _, group := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.HasPrefix(e.Expr, group) {
@@ -173,6 +181,7 @@ var (
 	lookarounds   = strings.NewReplacer("(?=", "(?:", "(?!", "(?:", "(?<=", "(?:", "(?<!", "(?:")
 	backReference = regexp.MustCompile(`\\(?:[1-9][0-9]*|k<\w+>)`)
 	repeatCounts  = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}$`)
+	largeCounts   = regexp.MustCompile(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
 
 // validRepeat reports counts in rising order.
