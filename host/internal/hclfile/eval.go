@@ -299,7 +299,7 @@ func (s *Scope) unknown(t hcl.Traversal) {
 		m.WithHint("text needs quotes: %q", Brief(root))
 		switch {
 		case switches[root] != "":
-			m.Hint += "; a switch is " + switches[root]
+			m.Hint = "a switch is " + switches[root] + "; " + m.Hint
 		case root == strings.ToUpper(root):
 			m.Hint += "; a variable of the environment is env." + Brief(root)
 		}

@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -110,7 +111,16 @@ func (b *Body) Typed(name string, k Kind, hint func(cty.Value) string) (cty.Valu
 
 // Text reads a string, "" when there is none.
 func (b *Body) Text(name string, c Check) string {
-	v, e := b.Typed(name, TextKind, func(cty.Value) string { return "write " + name + ` = "…"` })
+	return b.text(name, c, func(v cty.Value) string {
+		if NumberKind.Is(v) {
+			return fmt.Sprintf("write %s = %q", name, b.Source(b.ExprOf(name)))
+		}
+		return "write " + name + ` = "…"`
+	})
+}
+
+func (b *Body) text(name string, c Check, hint func(cty.Value) string) string {
+	v, e := b.Typed(name, TextKind, hint)
 	if e == nil {
 		return ""
 	}
@@ -130,7 +140,15 @@ func (b *Body) checked(s, what string, at hcl.Range, c Check) string {
 // item is checked for a value in a list or an object.
 func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
 	if !TextKind.Is(v) {
-		b.Wrong(at, "%s must be a string, not %s", what, KindOf(v)).WithHint("put it in quotes where it is written")
+		m := b.Wrong(at, "%s must be a string, not %s", what, KindOf(v))
+		switch {
+		case v.IsNull():
+			m.WithHint("remove it")
+		case ListKind.Is(v), ObjectKind.Is(v):
+			m.WithHint("write one string here")
+		default:
+			m.WithHint("put it in quotes where it is written")
+		}
 		return ""
 	}
 	return b.checked(v.AsString(), what, at, c)
@@ -139,17 +157,17 @@ func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
 // OneOf reads one of several words, "" when there is none.
 func (b *Body) OneOf(name string, choices []string) string {
 	b.asks(name, `"`+strings.Join(choices, `", "`)+`"`)
-	return b.Text(name, func(s string) (problem, hint string) {
+	return b.text(name, func(s string) (problem, hint string) {
 		if slices.Contains(choices, s) {
 			return "", ""
 		}
 		return fmt.Sprintf("cannot be %q", Brief(s)), Suggest(s, choices, "it is one of")
-	})
+	}, func(cty.Value) string { return `write one of "` + strings.Join(choices, `", "`) + `"` })
 }
 
 // Texts reads a list of strings. It is false when there is none, or when it was wrong and reported.
 func (b *Body) Texts(name string, c Check) ([]string, bool) {
-	v, e := b.Typed(name, ListKind, func(v cty.Value) string { return "write " + name + " = " + listFor(v) })
+	v, e := b.Typed(name, ListKind, func(v cty.Value) string { return "write " + name + " = " + b.listFor(name, v) })
 	if e == nil {
 		return nil, false
 	}
@@ -161,9 +179,13 @@ func (b *Body) Texts(name string, c Check) ([]string, bool) {
 }
 
 // listFor shows the list that was probably meant by a value of another type.
-func listFor(v cty.Value) string {
+func (b *Body) listFor(name string, v cty.Value) string {
 	if !TextKind.Is(v) {
 		return `["…"]`
+	}
+	e := b.ExprOf(name)
+	if t, is := e.(*hclsyntax.TemplateExpr); !is || !t.IsStringLiteral() { // by reference: its value is not shown
+		return "[" + b.Source(e) + "]"
 	}
 	words := strings.Fields(v.AsString())
 	for i, w := range words {
@@ -234,11 +256,29 @@ func (b *Body) Bool(name string) bool {
 
 // OptionalBool reads true or false, nil when there is neither.
 func (b *Body) OptionalBool(name string) *bool {
-	v, e := b.Typed(name, BoolKind, func(cty.Value) string { return "write " + name + " = true, without quotes" })
+	v, e := b.Typed(name, BoolKind, func(v cty.Value) string { return "write " + name + " = " + switchFor(v) })
 	if e == nil {
 		return nil
 	}
 	return new(v.True())
+}
+
+// switchFor shows the true or false that was probably meant by a value of another type.
+func switchFor(v cty.Value) string {
+	word := ""
+	switch {
+	case TextKind.Is(v):
+		word = strings.ToLower(strings.TrimSpace(v.AsString()))
+	case NumberKind.Is(v):
+		word = v.AsBigFloat().String()
+	}
+	switch cmp.Or(switches[word], word) {
+	case "true", "1":
+		return "true, without quotes"
+	case "false", "0":
+		return "false, without quotes"
+	}
+	return "true or false, without quotes"
 }
 
 // IsFalse reports whether the attribute is present and false.
