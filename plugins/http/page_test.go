@@ -103,10 +103,16 @@ func TestTables(t *testing.T) {
 // Marks that change what a text means are kept, and so are the characters of the text.
 func TestMeaningOfText(t *testing.T) {
 	for source, want := range map[string]string{
-		"2<sup>10</sup>":                        "2^10",
-		"<h2><a name=x>h</a></h2><a id=y>t</a>": "## h\n\nt",
-		"<a href=/y></a>z":                      "z",
-		"<ul><li>a</ul><ol><li>b</ol>":          "- a\n\n1. b",
+		"2<sup>10</sup>":                                      "2^10",
+		"<h2><a name=x>h</a></h2><a id=y>t</a>":               "## h\n\nt",
+		"<a href='?a b&c=é%'>x</a>":                           "[x](https://example.org/dir/page?a%20b&c=%C3%A9%25)",
+		"<a href=/y></a>z":                                    "z",
+		"<meta http-equiv=Refresh content='0; URL=\"/new\"'>": "[The page sends browsers on](https://example.org/new)",
+		"<meta http-equiv=refresh content='5,url=b?c d '>x":   "[The page sends browsers on](https://example.org/dir/b?c%20d)\n\nx",
+		"<meta http-equiv=refresh content=300>x":              "x",
+		"<meta http-equiv=refresh content='0;url=javascript:x'>y<meta name=refresh content='0;url=/a'>": "y",
+		"<noscript><meta http-equiv=refresh content='0;url=/n'></noscript>z":                            "z",
+		"<ul><li>a</ul><ol><li>b</ol>": "- a\n\n1. b",
 		"<frameset><frame src=/m title=Menu><frame name=n src=b><frame src=c><frame><noframes>x</frameset>": "" +
 			"[Menu](https://example.org/m)\n\n[n](https://example.org/dir/b)\n\n[frame](https://example.org/dir/c)",
 		"2<sup>n+1</sup> H<sub>2</sub>O":         "2^(n+1) H_2O",

@@ -276,6 +276,9 @@ func readPage(ctx context.Context, text string, u *url.URL) (out page, err error
 		out.markdown = strings.ReplaceAll(out.markdown, "<br /><br />", "<br />")
 	}
 	out.markdown = showBrackets.Replace(out.markdown)
+	if t.next != "" { // it may be all that the page has
+		out.markdown = strings.TrimSpace(fmt.Sprintf("[The page sends browsers on](%s)\n\n%s", t.next, out.markdown))
+	}
 	return out, nil
 }
 
@@ -327,6 +330,7 @@ var dropped = []string{"script", "style", "noscript", "noframes", "template", "i
 type markdownCleaner struct {
 	base  *url.URL
 	title string
+	next  string // where browsers are sent on to
 	based bool
 	room  int // how many bytes more may be added
 	spans int // cells that spans have added
@@ -438,6 +442,11 @@ func (t *markdownCleaner) element(n *html.Node) {
 		}
 	case "base":
 		t.rebase(n)
+	case "meta":
+		if m := refreshTo.FindStringSubmatch(attribute(n, "content")); m != nil && t.next == "" &&
+			strings.EqualFold(attribute(n, "http-equiv"), "refresh") {
+			t.next = t.absolute(m[1])
+		}
 	case "frame":
 		linkFrame(n)
 	}
@@ -450,6 +459,9 @@ func (t *markdownCleaner) element(n *html.Node) {
 		}
 	}
 }
+
+// refreshTo is a redirect that a page itself makes, as in 0; url=/new.
+var refreshTo = regexp.MustCompile(`(?i)^\s*[\d.]+\s*[;,\s]\s*url\s*=\s*["']?([^"']+)`)
 
 // linkFrame makes a link of a frame: the frames are all that a page of them has.
 func linkFrame(n *html.Node) {
@@ -502,7 +514,7 @@ func (t *markdownCleaner) absolute(link string) string {
 	if len(link) > maxURL || t.room < 0 {
 		return ""
 	}
-	u, err := t.base.Parse(link)
+	u, err := t.base.Parse(encodeURL(link))
 	if err != nil || !slices.Contains([]string{"http", "https", "mailto", "tel", "ftp"}, u.Scheme) {
 		return ""
 	}
