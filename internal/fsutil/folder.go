@@ -23,6 +23,15 @@ func UserFolder(variable string, belowHome ...string) (string, error) {
 	return filepath.Join(dir, "toolhost"), nil
 }
 
+// OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and
+// never blocks. On Windows it looks only at whether the file is a regular one.
+func OpenPrivate(path string) (*os.File, error) { return openPrivate(path, os.O_RDONLY) }
+
+// AppendPrivate is [OpenPrivate] for writing at the end of the file, which is made with mode 0600 if it is not there.
+func AppendPrivate(path string) (*os.File, error) {
+	return openPrivate(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+}
+
 // FolderError adds to an error of the file system what to do about the folder dir: otherwise says how to use another
 // one, such as "set XDG_STATE_HOME to another folder". Other errors are returned as they are.
 func FolderError(err error, dir, otherwise string) error {

@@ -240,15 +240,6 @@ func checkPrivate(dir string, info fs.FileInfo, user int) error {
 	return nil
 }
 
-// OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and
-// never blocks.
-func OpenPrivate(path string) (*os.File, error) { return openPrivate(path, os.O_RDONLY) }
-
-// AppendPrivate is [OpenPrivate] for writing at the end of the file, which is made with mode 0600 if it is not there.
-func AppendPrivate(path string) (*os.File, error) {
-	return openPrivate(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
-}
-
 func openPrivate(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

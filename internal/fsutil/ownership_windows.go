@@ -44,14 +44,7 @@ func CheckPrivateDir(dir string) error {
 	return err
 }
 
-// OpenPrivate opens a regular file.
-func OpenPrivate(path string) (*os.File, error) { return openPrivate(path, os.O_RDONLY) }
-
-// AppendPrivate is [OpenPrivate] for writing at the end of the file, which is made if it is not there.
-func AppendPrivate(path string) (*os.File, error) {
-	return openPrivate(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
-}
-
+// openPrivate opens a regular file, whoever can read it.
 func openPrivate(path string, flags int) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, errors.New(path + " is not a regular file")
