@@ -83,6 +83,13 @@ type observer struct {
 	read  time.Time         // when usage was read
 }
 
+// A processTree is what a process and all that it has started use.
+type processTree struct {
+	processes int
+	memory    int64         // resident, in bytes
+	time      time.Duration // of processors, also of ended processes that were waited for
+}
+
 // usage is what a plugin's processes use.
 type usage struct {
 	processTree

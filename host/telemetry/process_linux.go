@@ -8,13 +8,6 @@ import (
 	"time"
 )
 
-// A processTree is what a process and all that it has started use.
-type processTree struct {
-	processes int
-	memory    int64         // resident, in bytes
-	time      time.Duration // of processors, also of ended processes that were waited for
-}
-
 // maxDepth is how many processes are between this one and a plugin, or a plugin and what it has started, at most.
 const maxDepth = 16
 

@@ -2,14 +2,7 @@
 
 package telemetry
 
-import "time"
-
-// A processTree is what a process and all that it has started use. Only Linux says so by files.
-type processTree struct {
-	processes int
-	memory    int64
-	time      time.Duration
-}
+// Only Linux says by files what a process has started.
 
 func rootOf(int) int { return 0 }
 
