@@ -5,19 +5,9 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"net"
-	"os"
 )
 
-// inherited is what an earlier host has handed over: nothing on this system.
-type inherited struct {
-	lock         *os.File
-	listeners    []net.Listener
-	files        []fs.FileInfo
-	predecessors []string
-}
-
+// inherit returns nil: on this system nothing is handed over.
 func inherit() (*inherited, error) { return nil, nil }
 
 // A starter is the process that has started this one: on this system it finds out by itself.

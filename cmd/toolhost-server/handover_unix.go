@@ -36,14 +36,6 @@ const (
 	startTime = time.Minute
 )
 
-// inherited is what an earlier host has handed over.
-type inherited struct {
-	lock         *os.File
-	listeners    []net.Listener
-	files        []fs.FileInfo // of Unix sockets, by listener; nil where another process has put one in its place
-	predecessors []string
-}
-
 // inherit takes over what an earlier host has handed over; nil when there is none. Its variable is removed, so that no
 // plugin sees it.
 func inherit() (*inherited, error) {
@@ -219,12 +211,13 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 		return 0, err
 	}
 	defer read.Close()
+	self, _, _ := local.Process(os.Getpid())                                       // "" where the system does not tell who has started a process
 	const first = 3                                                                // the first of ExtraFiles
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
 	cmd.ExtraFiles = slices.Concat(files, []*os.File{write})
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
-		strings.Join(append(slices.Clone(p.predecessors), server.Self()), " ")),
+		strings.Join(append(slices.Clone(p.predecessors), self), " ")),
 		fmt.Sprintf("%s=%d", local.ReadyVar, first+len(files)))
 	if !p.endsWithTerminal {
 		cmd.Env = append(cmd.Env, outlivesVar+"=1")

@@ -167,6 +167,14 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 	return p.server.Serve(ctx, p.drainTime, p.listeners...)
 }
 
+// inherited is what an earlier host has handed over.
+type inherited struct {
+	lock         *os.File
+	listeners    []net.Listener
+	files        []fs.FileInfo // of Unix sockets, by listener; nil where another process has put one in its place
+	predecessors []string
+}
+
 // checkInherited fails if the sockets handed over are those of another place: the configuration is searched anew, and
 // clients of the earlier host would be served without its rules.
 func (p *program) checkInherited(given *inherited, c *bootstrap.Configuration) error {

@@ -59,12 +59,3 @@ func notDescendant(pid int, predecessors []string) error {
 	}
 	return errors.New("a process with too many ancestors")
 }
-
-// Self names this process for the Predecessors of another; "" where the system does not tell who has started a process.
-func Self() string {
-	name, _, err := local.Process(os.Getpid())
-	if err != nil {
-		return ""
-	}
-	return name
-}

@@ -63,8 +63,8 @@ type Options struct {
 	Stop    func(drain *time.Duration)
 	Upgrade func(ctx context.Context) (pid int, err error)
 
-	// Predecessors are the processes that have handed their listeners over to this one, as Self has named them. What they
-	// have started is served on the Unix socket no more than what this process has.
+	// Predecessors are the processes that have handed their listeners over to this one, as local.Process names them. What
+	// they have started is served on the Unix socket no more than what this process has.
 	Predecessors []string
 
 	// Logger gets the log; nil drops it.
