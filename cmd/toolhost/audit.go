@@ -27,20 +27,12 @@ const (
 )
 
 func newAudit(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Check and show the record of decisions and calls",
-		Long: "Check and show the record of decisions and calls. The record is a file of JSON lines, each\n" +
-			"with the hash of the one before, and beside it FILE.head with the last hash. Without FILE it is\n" +
-			"the one of the configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in\n" +
+	return newGroup("audit", "Check and show the record of decisions and calls",
+		"Check and show the record of decisions and calls. The record is a file of JSON lines, each\n"+
+			"with the hash of the one before, and beside it FILE.head with the last hash. Without FILE it is\n"+
+			"the one of the configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in\n"+
 			"$XDG_STATE_HOME or ~/.local/state. To start a new one, move both files while no host runs.",
-		SuggestionsMinimumDistance: 2,
-
-		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newAuditVerify(g), newAuditTail(g), newAuditShow(g))
-	return cmd
+		newAuditVerify(g), newAuditTail(g), newAuditShow(g))
 }
 
 func newAuditVerify(g *globals) *cobra.Command {

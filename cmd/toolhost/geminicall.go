@@ -96,7 +96,7 @@ func newToolCall(t *terminal) *cobra.Command {
 			"The exit codes are those of `toolhost call`.",
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: toolCallArgs,
+		Args: exactlyOne("name one tool: " + callProgram + " TOOL, with its arguments as JSON on standard input"),
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			g.noColor = t.noColor
 			return g.check()
@@ -117,13 +117,6 @@ func newToolCall(t *terminal) *cobra.Command {
 	cmd.SetOut(t.out)
 	cmd.SetErr(cleaner{t.err})
 	return cmd
-}
-
-func toolCallArgs(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return errors.New("name one tool: " + callProgram + " TOOL, with its arguments as JSON on standard input")
-	}
-	return nil
 }
 
 func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {

@@ -43,19 +43,11 @@ type historyFlags struct {
 }
 
 func newHistory(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "history",
-		Short: "Search the record of what was decided and run",
-		Long: "Search the record of what was decided and run. The running host is asked, or the record is read\n" +
-			"here; an index beside it, FILE.index, makes that fast, and is made from the record at any time.\n" +
+	return newGroup("history", "Search the record of what was decided and run",
+		"Search the record of what was decided and run. The running host is asked, or the record is read\n"+
+			"here; an index beside it, FILE.index, makes that fast, and is made from the record at any time.\n"+
 			"`toolhost audit` checks the record itself.",
-		SuggestionsMinimumDistance: 2,
-
-		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newHistorySearch(g), newHistoryShow(g), newHistoryStats(g), newHistoryExport(g), newHistoryRebuild(g))
-	return cmd
+		newHistorySearch(g), newHistoryShow(g), newHistoryStats(g), newHistoryExport(g), newHistoryRebuild(g))
 }
 
 // flags adds the flags of a filter.

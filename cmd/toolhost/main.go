@@ -81,14 +81,27 @@ func newRoot(t *terminal) *cobra.Command {
 	root.Version = version // the flag is cobra's, without its -v
 	root.Flags().Bool("version", false, "print the version")
 	root.SetVersionTemplate(versionLine())
-	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g),
-		newDoctor(g), newMCP(g), newServe(g), newAudit(g), newHistory(g), newPlugin(g), newVersion(g))
+	root.AddCommand(newDiscover(g), newCall(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newDoctor(g),
+		newMCP(g), newServe(g), newAudit(g), newHistory(g), newVersion(g),
+		newGroup("policy", "Explain what the rules decide", "", newExplain(g)),
+		newGroup("plugin", "Work on plugins", "", newPluginNew(g), newPluginRun(g), newPluginCheck(g), newPluginInstall(g),
+			newPluginUpgrade(g), newPluginRemove(g), newPluginList(g), newPluginLock(g), newPluginLogs(g)))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})
 	explainUsage(root)
 	extend(root)
 	return root
+}
+
+// newGroup makes a command that has only sub-commands.
+func newGroup(name, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, Long: long, Args: unknownCommand, SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // flags are those of every sub-command.
@@ -270,6 +283,16 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 		names = append(names, m[1])
 	}
 	return names
+}
+
+// exactlyOne requires one argument, and says otherwise what is wrong.
+func exactlyOne(wrong string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return errors.New(wrong)
+		}
+		return nil
+	}
 }
 
 // atMostOne refuses more than one argument.

@@ -38,12 +38,7 @@ func newMCPLogout(g *globals) *cobra.Command {
 // mcpAccount completes a command that the plugin's own program implements: it knows the server, and keeps the tokens.
 func (g *globals) mcpAccount(cmd *cobra.Command) *cobra.Command {
 	verb := cmd.Name()
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return fmt.Errorf("`toolhost mcp %s` takes the name of one plugin", verb)
-		}
-		return nil
-	}
+	cmd.Args = exactlyOne(fmt.Sprintf("`toolhost mcp %s` takes the name of one plugin", verb))
 	cmd.ValidArgsFunction = g.completePlugins
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return g.runAccount(cmd.Context(), verb, args[0]) }
 	return cmd

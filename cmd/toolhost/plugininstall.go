@@ -48,12 +48,7 @@ func newPluginInstall(g *globals) *cobra.Command {
 		Example: "  toolhost plugin install ./bin/toolhost-plugin-greet\n" +
 			"  toolhost plugin install weather_linux_amd64.tar.gz --yes\n" +
 			"  toolhost plugin install example.com/toolhost-plugin-weather@v1.2.0",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("name one program, archive or MODULE@VERSION: toolhost plugin install SOURCE")
-			}
-			return nil
-		},
+		Args: exactlyOne("name one program, archive or MODULE@VERSION: toolhost plugin install SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return g.installPlugin(cmd.Context(), args[0], f) },
 	}
 	cmd.Flags().StringVar(&f.name, "name", "",

@@ -33,12 +33,7 @@ func newPluginLogs(g *globals) *cobra.Command {
 			"what looks like a secret: up to " + fmt.Sprint(2*pluginlog.MaxFile>>20) + " MiB for each plugin. The number\n" +
 			"in brackets is the host's process.",
 		Example: "  toolhost plugin logs greet --lines 20\n  toolhost plugin logs greet --follow",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("name one plugin: toolhost plugin logs NAME")
-			}
-			return nil
-		},
+		Args:    exactlyOne("name one plugin: toolhost plugin logs NAME"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			dir, err := bootstrap.LogFolder()
 			if err != nil {

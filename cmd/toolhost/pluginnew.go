@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,16 +30,11 @@ func newPluginNew(g *globals) *cobra.Command {
 	var o pluginnew.Options
 	var sdk string
 	cmd := &cobra.Command{
-		Use:     "new NAME",
-		Short:   "Write the repository of a new plugin, in Go, Node or Python",
-		Long:    newLong,
-		Example: "  toolhost plugin new weather && cd weather && make run\n  toolhost plugin new weather --lang node",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("name the plugin: toolhost plugin new NAME, such as toolhost plugin new weather")
-			}
-			return nil
-		},
+		Use:               "new NAME",
+		Short:             "Write the repository of a new plugin, in Go, Node or Python",
+		Long:              newLong,
+		Example:           "  toolhost plugin new weather && cd weather && make run\n  toolhost plugin new weather --lang node",
+		Args:              exactlyOne("name the plugin: toolhost plugin new NAME, such as toolhost plugin new weather"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			o.Name = args[0]

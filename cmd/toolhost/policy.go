@@ -15,17 +15,6 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func newPolicy(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Explain what the rules decide",
-		Args:  unknownCommand, SuggestionsMinimumDistance: 2,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newExplain(g))
-	return cmd
-}
-
 func newExplain(g *globals) *cobra.Command {
 	var format, profile string
 	cmd := &cobra.Command{
