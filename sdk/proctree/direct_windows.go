@@ -137,3 +137,6 @@ func inOrder(stdout, stderr *lane) ([]func() error, error) {
 
 // SignalName is for systems with signals.
 func (e Exit) SignalName() string { return "" }
+
+// readsKeys is for systems with terminals.
+func readsKeys(*os.File) bool { return false }

@@ -246,8 +246,17 @@ func (s *stdio) openTerminal(c *Cmd) error {
 	if c.Stdout != nil {
 		out = c.Stdout
 	}
-	s.takes = append(s.takes, func() error { return shown(ours, out) })
-	s.feed = func() error { return typeInto(ours, c.Stdin) }
+	output := make(chan struct{}, 1)
+	s.takes = append(s.takes, func() error {
+		defer close(output)
+		return shown(ours, &announced{out, output})
+	})
+	s.feed = func() error {
+		if err := typeInto(ours, c.Stdin); err != nil {
+			return err
+		}
+		return endKeys(ours, output)
+	}
 	return pty.Setsize(ours, &pty.Winsize{Cols: c.Terminal.Columns, Rows: c.Terminal.Rows})
 }
 
@@ -261,9 +270,36 @@ func shown(terminal *os.File, out io.Writer) error {
 	return explained("the terminal", terminal, err)
 }
 
+const endOfInput = "\x04" // ^D
+
+// An announced writer says that there was output.
+type announced struct {
+	io.Writer
+	output chan<- struct{}
+}
+
+func (a *announced) Write(p []byte) (int, error) {
+	select {
+	case a.output <- struct{}{}:
+	default:
+	}
+	return a.Writer.Write(p)
+}
+
+// endKeys types ^D once more to a program that reads single keys, such as the prompt of python3: what was typed before
+// it changed the terminal is no end of input to it, only a key that means nothing. It does so before it prompts.
+func endKeys(terminal *os.File, output <-chan struct{}) error {
+	for range output {
+		if readsKeys(terminal) {
+			_, err := terminal.WriteString(endOfInput)
+			return explained("stdin", terminal, err)
+		}
+	}
+	return nil
+}
+
 // typeInto types a text and the end of input. In the middle of a line the first ^D only submits the line.
 func typeInto(terminal *os.File, text io.Reader) error {
-	const endOfInput = "\x04"
 	end := endOfInput
 	if text != nil {
 		var last lastByte

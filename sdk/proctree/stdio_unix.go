@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -108,4 +109,20 @@ func readNow(fd int, buf []byte) (n int, err error) {
 			return n, err
 		}
 	}
+}
+
+// readsKeys reports a terminal whose program reads single keys instead of lines. Where the system's number of the call
+// is not known, none does.
+func readsKeys(terminal *os.File) (yes bool) {
+	call := map[string]uint{"linux": 0x5401, "darwin": 0x40487413, "freebsd": 0x402c7413, "openbsd": 0x402c7413,
+		"netbsd": 0x402c7413}[runtime.GOOS]
+	raw, err := terminal.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) {
+		mode, err := unix.IoctlGetTermios(int(fd), call)
+		yes = err == nil && mode.Lflag&unix.ICANON == 0
+	})
+	return yes
 }

@@ -85,3 +85,15 @@ func TestTerminalIsOpenToTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// A program that reads keys gets ^D as one, also where it begins to read them after everything was typed.
+func TestEndOfInputIsAKey(t *testing.T) {
+	for before, typed := range map[string]string{"": "ab\n", "read -r first; ": "a\nab\n"} {
+		var out strings.Builder
+		c := Command("bash", "-c", before+"stty raw -echo; printf '>'; head -c 5 | od -An -c")
+		c.Terminal, c.Stdin, c.Stdout = &Size{80, 24}, strings.NewReader(typed), &out
+		if exit := mustRun(t, c); exit.Code != 0 || !strings.Contains(out.String(), "004") {
+			t.Fatalf("%v: %q", exit, out.String())
+		}
+	}
+}
