@@ -348,6 +348,9 @@ func (t *terminalText) write(p []byte) (out []byte) {
 			out = append(append(out, t.line...), '\n')
 			t.line, t.rewound = t.line[:0], false
 		case t.state != plainText:
+			if t.state == plainControl && b == 'K' && t.rewound { // it erases the line
+				t.line, t.rewound = t.line[:0], false
+			}
 			t.state = t.state.after(b)
 		default:
 			t.put(b)

@@ -26,6 +26,8 @@ func TestPlain(t *testing.T) {
 		{"character sets and modes", "\x1b(B\x1b[?25l\x1b=a\x1b>\n", "a\n"},
 		{"a progress bar", "  1%\r 50%\r100%\r\ndone\r\n", "100%\ndone\n"},
 		{"a line that is erased", "working...\r\x1b[Kdone\n", "done\n"},
+		{"a line that is erased at the end", "done\nworking...\r\x1b[K", "done\n"},
+		{"a line that is erased from a place on", "working...\x1b[K done\n", "working... done\n"},
 		{"backspace", "passs\b\x20\b\bx\n", "pasx\n"},
 		{"backspace over a wide character", "aä\bx\n", "ax\n"},
 		{"backspace at the start", "\b\ba\n", "a\n"},
