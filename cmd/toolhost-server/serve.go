@@ -115,7 +115,7 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer p.release()
-	unname, err := p.place.Name(p.configKey(c), o.workdir, o.profile)
+	unname, err := p.place.Name(config, o.workdir, o.profile)
 	if err != nil {
 		p.log.Warn("commands will not find this host once the link to its configuration is deleted", "error", err)
 	}
