@@ -402,11 +402,11 @@ func describe(err error) error {
 	case code == codeBusy || code == codeLocked:
 		return ErrLocked
 	case code == codeFull, errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w; free space there, or keep the index elsewhere with `toolhost history --record RECORD "+
+		return fmt.Errorf("%w; free space there, or keep the index elsewhere with `toolhost history search --record RECORD "+
 			"--index FILE`", err)
 	case code == codePerm, code == codeReadOnly, code == codeCantOpen, errors.Is(err, fs.ErrPermission),
 		errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("%w; `toolhost history --record RECORD --index FILE` keeps the index elsewhere", err)
+		return fmt.Errorf("%w; `toolhost history search --record RECORD --index FILE` keeps the index elsewhere", err)
 	}
 	return err
 }
