@@ -97,9 +97,9 @@ func newToolCall(t *terminal) *cobra.Command {
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: exactlyOne("name one tool: " + callProgram + " TOOL, with its arguments as JSON on standard input"),
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			g.noColor = t.noColor
-			return g.check()
+			return g.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := g.options()

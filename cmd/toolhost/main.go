@@ -75,7 +75,7 @@ func newRoot(t *terminal) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Args:              unknownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.check() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.check(cmd) },
 	}
 	g.flags(root)
 	root.Version = version // the flag is cobra's, without its -v
@@ -142,7 +142,13 @@ func noArguments(cmd *cobra.Command, args []string) error {
 var extend = func(*cobra.Command) {}
 
 // check is the last check of the command line: cobra has checked flags and arguments.
-func (g *globals) check() error {
+func (g *globals) check(cmd *cobra.Command) error {
+	for _, name := range []string{"config", "workdir"} { // such as of a variable that is not set: other rules would apply
+		if f := cmd.Root().PersistentFlags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return fmt.Errorf("--%s is empty; name a %s, or leave it out", name, map[string]string{"config": "file",
+				"workdir": "folder"}[name])
+		}
+	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
 	}

@@ -96,6 +96,8 @@ func TestMistyped(t *testing.T) {
 		{"trust", 2, "there is no config.hcl to trust; name the file that is meant: toolhost trust FILE"},
 		{"trust --list", 0, "nothing is trusted\n"},
 		{"trust --revoke small.hcl", 0, "small.hcl was not trusted; `toolhost trust --list` lists what is\n"},
+		{"--config= discover", 2, "toolhost: --config is empty; name a file, or leave it out"},
+		{"--workdir= call readfile__list", 2, "toolhost: --workdir is empty; name a folder, or leave it out"},
 		{"--config other.hcl trust", 0, "other.hcl is trusted until it changes\n"},
 		{"trust --revoke other.hcl", 0, "other.hcl is not trusted\n"},
 		{"--config empty.hcl discover", 0, "empty.hcl leads to none; this line leads to all that are in the folder:\n  " +
