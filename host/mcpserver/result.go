@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -138,18 +139,15 @@ func aboutOneHop(name string) bool {
 }
 
 func contentJSON(parts []sdk.Content) json.RawMessage {
-	out := []byte{'['}
+	out := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
 		raw, err := p.MarshalJSON()
 		if err != nil || !json.Valid(raw) {
 			raw, _ = sdk.TextContent("[a part of the result is not valid JSON, and is left out]").MarshalJSON()
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, raw...)
+		out[i] = raw
 	}
-	return append(out, ']')
+	return rawjson.Array(out)
 }
 
 // errorText returns the text of a failure for models.

@@ -168,18 +168,7 @@ func (r *jsonReader) quoteInList(field protoreflect.FieldDescriptor, text []byte
 	if !quotes {
 		return text, nil
 	}
-	return listOf(all), nil
-}
-
-func listOf(all []json.RawMessage) []byte {
-	out := []byte{'['}
-	for i, one := range all {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, one...)
-	}
-	return append(out, ']')
+	return rawjson.Array(all), nil
 }
 
 // asString writes a JSON text as a JSON string. Control characters are in such a text as white space alone.

@@ -202,6 +202,18 @@ func Elements(array []byte, limit int) (list []json.RawMessage, more bool, err e
 	}
 }
 
+// Array puts elements together.
+func Array(elements []json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
+}
+
 // Check reports what is wrong with a JSON text, which may be nested to any depth.
 func Check(text []byte) error {
 	m := Members{text: text}

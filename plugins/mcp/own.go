@@ -81,23 +81,11 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 			}
 			fit := slices.DeleteFunc(listing.Items, func(i json.RawMessage) bool { return first(i) != '{' || deep(i) })
 			truncated = truncated || len(fit) < len(listing.Items)
-			all = append(all, member{list, array(fit)})
+			all = append(all, member{list, rawjson.Array(fit)})
 		}
 		out := object(all...)
 		return &sdk.Result{Structured: out, Content: []sdk.Content{sdk.TextContent(string(out))}, Truncated: truncated}, nil
 	}
-}
-
-// array puts items together.
-func array(items []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	return append(out, ']')
 }
 
 func (b *bridge) readResource(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
