@@ -27,7 +27,7 @@ var sedScript = sync.OnceValue(sedScripts)
 // sedScripts builds the pattern: any of a few delimiters may be between the parts of a replacement.
 func sedScripts() *regexp.Regexp {
 	var replaced []string
-	for _, mark := range strings.Split("/|,#@", "") {
+	for mark := range strings.SplitSeq("/|,#@", "") {
 		quoted := regexp.QuoteMeta(mark)
 		plain, part := `[^\\\n\[\]`+mark+`]`, sedPart(mark)
 		escape := sedEscape

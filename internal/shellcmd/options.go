@@ -125,14 +125,7 @@ type given struct {
 
 // has reports one of some options.
 func (u *invocation) has(names ...string) bool {
-	for _, g := range u.given {
-		for _, n := range names {
-			if g.name == n {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.given, func(g given) bool { return slices.Contains(names, g.name) })
 }
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -212,11 +213,7 @@ func (t *Transport) start(f func(ctx context.Context)) bool {
 	if t.stopped {
 		return false
 	}
-	t.tasks.Add(1)
-	go func() {
-		defer t.tasks.Done()
-		f(t.ctx)
-	}()
+	t.tasks.Go(func() { f(t.ctx) })
 	return true
 }
 
@@ -256,9 +253,7 @@ func (t *Transport) deleteSession(session string) {
 // header has what all requests to the server have.
 func (t *Transport) header(accept string) http.Header {
 	h := http.Header{"User-Agent": {"toolhost"}}
-	for name, values := range t.o.Header {
-		h[name] = values
-	}
+	maps.Copy(h, t.o.Header)
 	if accept != "" {
 		h.Set("Accept", accept)
 	}
