@@ -52,16 +52,12 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	for _, w := range c.Warnings {
 		out.Warnings = append(out.Warnings, errors.New(w.String()))
 	}
-	standing, err := standingRules()
+	rules, err := allRules(c.Config)
 	if err != nil {
 		return nil, err
 	}
 	if start && !c.Trusted() {
 		return nil, &UntrustedError{Path: c.Path}
-	}
-	rules := slices.Clone(configRules(c.Config))
-	for _, l := range standing {
-		rules = append(rules, l.Rules...)
 	}
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
@@ -224,16 +220,22 @@ func located(c *config.Config, err error) error {
 // a plugin's tools are not known.
 func (i *Instance) MisnamedArguments(ctx context.Context) []error {
 	tools, problems := i.host.Tools(ctx)
-	standing, err := standingRules()
+	rules, err := allRules(i.Config())
 	if len(problems) > 0 || err != nil {
 		return nil
 	}
-	rules := configRules(i.Config())
+	wrong, doubtful := misnamed(rules, tools)
+	return append(wrong, doubtful...)
+}
+
+// allRules are those of the configuration, then those of the machine and the user.
+func allRules(c *config.Config) ([]policy.Rule, error) {
+	rules := configRules(c)
+	standing, err := standingRules()
 	for _, l := range standing {
 		rules = append(rules, l.Rules...)
 	}
-	wrong, doubtful := misnamed(rules, tools)
-	return append(wrong, doubtful...)
+	return rules, err
 }
 
 // configRules are those of the configuration and of all its profiles. A rule that several profiles include is listed

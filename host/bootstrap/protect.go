@@ -22,7 +22,7 @@ import (
 // otherwise: they are as trusted as the program. All others stay confined, and so do these if their sandbox needs it,
 // or if the lock file has them at a higher level, because another toolhost locked them.
 func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.Spec {
-	folder := programFolder()
+	folder := resolvedFolder()
 	specs = slices.Clone(specs)
 	for i, s := range specs {
 		locked := lock.Plugin(s.Name)
@@ -42,8 +42,8 @@ func needsConfinement(s sandbox.Spec) bool {
 	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
 }
 
-// programFolder is the folder of this program, with links resolved, "" if that is not known.
-func programFolder() string {
+// resolvedFolder is the folder of this program, with links resolved, "" if that is not known.
+func resolvedFolder() string {
 	program, err := os.Executable()
 	if err != nil {
 		return ""

@@ -55,7 +55,7 @@ func TestOwnPlugins(t *testing.T) {
 
 // A plugin that another toolhost locked as confined is not refused because this one would run it at a lower level.
 func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
-	program := filepath.Join(programFolder(), "toolhost-plugin-edit")
+	program := filepath.Join(resolvedFolder(), "toolhost-plugin-edit")
 	if err := os.WriteFile(program, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (p *Plugins) giveStateFolders() {
 		return
 	}
 	workdir = fsutil.Resolved(workdir)
-	program := programFolder()
+	program := resolvedFolder()
 	for i, s := range p.Specs {
 		if s.Attach || isOwn(s, program) {
 			continue
