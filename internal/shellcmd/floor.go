@@ -603,8 +603,8 @@ func disks(name string, args, operands []string, has func(letters string, long .
 				option, of, _ := strings.Cut(a, "=")
 				return slices.Contains([]string{"of", "hof", "wipe", "hwipe"}, option) && device().MatchString(path.Clean(of))
 			})
-	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks", "scrub", "pvcreate",
-		"nwipe", "mkntfs", "sg_format", "sg_sanitize", "sg_write_same":
+	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks", "scrub",
+		"pvcreate", "nwipe", "mkntfs", "sg_format", "sg_sanitize", "sg_write_same":
 		named = named && (name != "badblocks" || has("w"))
 	case "ntfsclone":
 		named = named && has("O", "overwrite")

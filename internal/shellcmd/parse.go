@@ -150,8 +150,8 @@ func readDifferently(text string, file *syntax.File) error {
 	return endsElsewhere(text, file)
 }
 
-// endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: to bash the next backquote ends
-// a substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
+// endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: the next backquote ends a
+// substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
 // characters.
 func endsElsewhere(text string, file *syntax.File) (err error) {
 	syntax.Walk(file, func(n syntax.Node) bool {
