@@ -115,3 +115,42 @@ func isListed(s *shellcmd.Script, call []string) bool {
 	}
 	return false
 }
+
+// Quotes, expansions and substitutions around each other: where bash ends one elsewhere than the parser, a command in
+// it would run that was not listed.
+func TestBashEndsWhatTheParserEnds(t *testing.T) {
+	around := []string{`echo "%s"`, `echo %s`, "echo `echo %s`", `echo $(echo %s)`, "cat <<E\n%s\nE", `[[ a == %s ]]`, `x=%s`,
+		`echo "$(echo "%s")"`}
+	expansions := []string{`%s`, `${x:-%s}`, `${x#%s}`, `${x+%s}`, `${x:-"%s"}`, "`echo %s`", `$(echo %s)`, `$$(%s)`,
+		`$$%s`, `$((%s))`, `$'%s'`}
+	quotes := []string{`%s`, `'%s'`, `"%s"`, `\%s`, `'"%s"'`, `"'%s'"`, `'%s`, `"%s`, `# %s`}
+	hidden := []string{`$(rm x)`, "`rm x`", "a ` ; rm x; echo ` b", `"; rm x; echo "`, `'; rm x; echo '`, `}"; rm x; echo "`,
+		`)"; rm x; echo "'`, `}'; rm x; echo '`, `"$(rm x)"`, `'$(rm x)'`, `)); rm x; ((`, "\nrm x\n", `) rm x (`}
+	bin, root := stubs(t, nil), t.TempDir()
+	calls, allowed := filepath.Join(filepath.Dir(bin), "calls"), 0
+	fill := func(in, what string) string { return strings.ReplaceAll(in, "%s", what) }
+	for _, a := range around {
+		for _, e := range expansions {
+			for _, q := range quotes {
+				for _, h := range hidden {
+					text := fill(a, fill(e, fill(q, h)))
+					if (shellcmd.Rules{ReadOnly: true}).Judge(text, shellcmd.Context{Dir: root, Root: root}).Effect != "allow" {
+						continue
+					}
+					allowed++
+					c := exec.CommandContext(t.Context(), "/bin/bash", "--noprofile", "--norc", "-c", text)
+					c.Dir, c.Env = root, []string{"PATH=" + bin}
+					_ = c.Run() // it may be a mistake to bash; that does not matter
+					for _, call := range takeCalls(t, calls) {
+						if strings.HasPrefix(call, "rm\x01") {
+							t.Errorf("%q runs %q", text, call)
+						}
+					}
+				}
+			}
+		}
+	}
+	if allowed < 100 {
+		t.Errorf("only %d texts are allowed", allowed)
+	}
+}

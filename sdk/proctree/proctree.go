@@ -71,7 +71,7 @@ type Cmd struct {
 	InOrder bool
 	// Terminal gives the program a controlling terminal of this size for its input and output; nil means none. What
 	// it prints, and what the terminal echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
-	// whether or not the program reads, and then the end of input (^D).
+	// whether or not the program reads, and then the end of input (^D); that once more, as a key, where it reads keys.
 	Terminal *Size
 	// Sandbox restricts the program, and all that it starts; the zero value restricts nothing.
 	Sandbox Sandbox
