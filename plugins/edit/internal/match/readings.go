@@ -70,13 +70,16 @@ func (t *Text) readings(c Change) []*reading {
 	if c.Strictness == Exact {
 		return []*reading{newReading("", c.Old, c.New, lastPass, t.syntax)}
 	}
+	if old, fresh, ok := t.changedLinesMarked(c); ok {
+		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
+	}
 	if plusLine.MatchString(c.New) { // the marks of a diff would be written into the file
 		old, ok1 := withoutColumn(c.Old, " -")
 		fresh, ok2 := withoutColumn(c.New, " +")
 		switch {
 		case !ok1 || !ok2 || isBlankString(old):
-		case !minusLine.MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old):
-			// old_string is no diff; new_string is refused where it is found
+		case !minusLine.MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old), t.hasUnmarked(c):
+			// old_string is no diff, or only in part; new_string is refused where it is found
 		case plusLine.Match(t.data): // which may be meant
 			return []*reading{newReading("", c.Old, c.New, blanksPass, t.syntax)}
 		default:
@@ -118,6 +121,24 @@ var (
 	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
 
+// hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line of
+// old_string with it and not without, or old_string does not have the line of new_string.
+func (t *Text) hasUnmarked(c Change) bool {
+	old := map[string]bool{}
+	for l := range strings.Lines(c.Old) {
+		old[strings.TrimRight(l, spaces)] = true
+		if l[0] == ' ' && t.countLines(l) > 0 && t.countLines(l[1:]) == 0 {
+			return true
+		}
+	}
+	for l := range strings.Lines(c.New) {
+		if l[0] == ' ' && !isBlankString(l) && !old[strings.TrimRight(l, spaces)] {
+			return true
+		}
+	}
+	return false
+}
+
 // countLines counts the lines of a text that the file has with the same indentation.
 func (t *Text) countLines(s string) (n int) {
 	for l := range strings.Lines(s) {
@@ -127,6 +148,47 @@ func (t *Text) countLines(s string) (n int) {
 		}
 	}
 	return n
+}
+
+// changedLinesMarked is the change without the marks of a diff that only its changed lines have: - in old_string, + in
+// new_string, with or without a blank behind them. It is false unless all lines without a mark are the same in both,
+// and the file has the text without the marks, once, and no such lines of its own.
+func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
+	if c.All || !minusLine.MatchString(c.Old) || plusLine.MatchString(c.Old) || minusLine.MatchString(c.New) ||
+		plusLine.Match(t.data) || bytes.Contains(t.data, []byte(c.Old)) {
+		return "", "", false
+	}
+	cut := func(s, mark string) (text string, plain []string) {
+		lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+		out := lines[:0]
+		for _, l := range lines {
+			rest, marked := strings.CutPrefix(l, mark[:1])
+			switch {
+			case !marked:
+				plain = append(plain, strings.TrimRight(l, blanks))
+			case len(mark) > 1 && rest != "":
+				rest, marked = strings.CutPrefix(rest, mark[1:])
+				if !marked {
+					return "", nil // a mark without its blank
+				}
+			}
+			if marked {
+				l = rest
+			}
+			out = append(out, l)
+		}
+		return strings.Join(out, "\n"), slices.DeleteFunc(plain, isBlankString)
+	}
+	whole := "\n" + string(toLF(t.data)) + "\n"
+	for _, blank := range []string{"", " "} {
+		old, same := cut(c.Old, "-"+blank)
+		fresh, kept := cut(c.New, "+"+blank)
+		lines := "\n" + strings.Trim(old, "\n") + "\n"
+		if strings.Count(whole, lines) == 1 && !isBlankString(old) && (fresh != "" || c.New == "") && slices.Equal(same, kept) {
+			return old, fresh, true
+		}
+	}
+	return "", "", false
 }
 
 // unfenced is the change without the fence of a code block, which new_string may have too; then it must be the same.

@@ -51,7 +51,7 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 }
 
 // diffLine returns a line of new_string that looks like a new one of a diff. It is sure when others are lines of
-// old_string with the marks - or a blank.
+// old_string with the marks - or a blank, and when all lines that are not in old_string have the mark.
 func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure bool) {
 	if plusLine.Match(t.data) || plusLine.Match(r.old.data) {
 		return "", false
@@ -62,13 +62,34 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 	}
 	delete(old, "")
 	kept, marked, less := false, false, ""
+	plus, other, bullets := 0, 0, 0 // new lines with and without the mark, and with one that may be a bullet or an operator
 	before := t.data[t.lines[t.lineAt(at.Start)].start:at.Start]
 	if len(before) > 0 && (!isBlank(before) || leading(r.old.data) == "") {
 		lines = lines[1:] // of which the first begins within a line
 	}
-	for _, l := range lines {
+	besideIndented := func(i int) bool { // the closest line that stays, above or below
+		for _, step := range []int{-1, +1} {
+			j := i + step
+			for j >= 0 && j < len(lines) && !old[strings.TrimRight(lines[j], spaces)] {
+				j += step
+			}
+			if j >= 0 && j < len(lines) && leading([]byte(lines[j])) != "" {
+				return true
+			}
+		}
+		return false
+	}
+	for i, l := range lines {
 		l = strings.TrimRight(l, spaces)
 		kept = kept || old[l]
+		switch {
+		case strings.HasPrefix(l, "+ ") && !strings.HasPrefix(l, "+  ") && !besideIndented(i):
+			bullets++
+		case strings.HasPrefix(l, "+"):
+			plus++
+		case l != "" && !old[l]:
+			other++
+		}
 		switch {
 		case line == "" && plusCode().MatchString(l):
 			line = l
@@ -83,7 +104,7 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 			marked = true
 		}
 	}
-	sure = marked || line != "" && less != ""
+	sure = marked || line != "" && (less != "" || kept && plus > 0 && other == 0 && bullets == 0)
 	if line == "" && marked && !kept {
 		line = less
 	}

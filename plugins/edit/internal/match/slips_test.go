@@ -30,6 +30,18 @@ func TestMarksInNewAlone(t *testing.T) {
 		t.Errorf("blanks at line ends: %v", r)
 	}
 	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"in a comment", "a.c", "/*\n * One.\n * Two.\n */\n", " * One.\n * Two.\n", " * One.\n+ * More.\n * Two.\n"},
+		{"in a comment from its start", "a.c", "/*\n * One.\n */\n", "/*\n * One.\n */\n", "/*\n * One.\n+ * More.\n */\n"},
+		{"in an indented comment", "a.c", "  /*\n   * One.\n   */\n", "   * One.\n", "   * One.\n+ more\n"},
+		{"in a text", "a.md", "One sentence.\nAnother.\n", "One sentence.\n", "One sentence.\n+One more.\n"},
+		{"in code shown in a text", "a.rst", "::\n\n    a = 1\n    b = 2\n", "    a = 1\n    b = 2\n",
+			"    a = 1\n+    c = 3\n    b = 2\n"},
+	} {
+		if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard {
+			t.Errorf("%s: %v", c.name, r)
+		}
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"a list", "a.md", "one\ntwo\n", "one\ntwo\n", "- one\n- two\n"},
 		{"another list", "a.md", "one\n", "one\n", "+ one\n+ two\n"},
 		{"a list of YAML", "a.yaml", "a:\n  one\n", "  one\n", "  - one\n"},

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,59 @@ func TestWrappings(t *testing.T) {
 				t.Error("no warning")
 			}
 		})
+	}
+}
+
+// Only the changed lines have the marks of a diff, with or without a blank behind them.
+func TestMarksOnChangedLinesAlone(t *testing.T) {
+	lines := []string{"def run(all):", "    for one in all:", "        start(one)", "        wait(one)", "    return all"}
+	data := strings.Join(lines, "\n") + "\n"
+	for name, sign := range map[string][2]string{"without a blank": {"-", "+"}, "with a blank": {"- ", "+ "}} {
+		check := func(first, last, at, more int) {
+			var old, fresh, want []string
+			for i := first; i <= last; i++ {
+				if i != at {
+					old, fresh, want = append(old, lines[i]), append(fresh, lines[i]), append(want, lines[i])
+					continue
+				}
+				old = append(old, sign[0]+lines[i])
+				for n := range more {
+					l := strings.Replace(lines[i], "all", fmt.Sprint("each", n), 1) + " # changed"
+					fresh, want = append(fresh, sign[1]+l), append(want, l)
+				}
+			}
+			c := Change{Old: strings.Join(old, "\n") + "\n", New: strings.Join(append(fresh, ""), "\n")}
+			text := strings.Join(slices.Concat(lines[:first], want, lines[last+1:]), "\n") + "\n"
+			p, err := NewText("a.py", []byte(data)).Plan(c)
+			switch {
+			case err != nil && !strings.Contains(err.Error(), "deep"):
+				t.Errorf("%s, lines %d to %d, line %d to %d: %v", name, first, last, at, more, err)
+			case err == nil && string(p.Apply([]byte(data))) != text:
+				t.Errorf("%s, lines %d to %d, line %d to %d: got\n%s", name, first, last, at, more, p.Apply([]byte(data)))
+			}
+		}
+		for first := range lines {
+			for last := first; last < len(lines); last++ {
+				for at := first; at <= last; at++ {
+					for more := range 3 {
+						if more > 0 || first < last {
+							check(first, last, at, more)
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"another mark of a list", "a.md", "* one item\n* two items\n", "- one item\n", ""},
+		{"a line without a mark goes", "a.py", data, "    for one in all:\n-        start(one)\n", "+        begin(one)\n"},
+		{"a line without a mark comes", "a.py", data, "-        start(one)\n", "        log(one)\n+        begin(one)\n"},
+		{"the text is there twice", "a.py", data + data, "-        start(one)\n", "+        begin(one)\n"},
+		{"the file has such marks", "a.py", data + "'''\n+ one\n'''\n", "-        start(one)\n", "+        begin(one)\n"},
+	} {
+		if p, err := NewText(c.file, []byte(c.data)).Plan(Change{Old: c.old, New: c.fresh}); err == nil {
+			t.Errorf("%s: got\n%s", c.name, p.Apply([]byte(c.data)))
+		}
 	}
 }
 
