@@ -40,6 +40,13 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 			read = one
 		}
 	}
+	if line := t.elision(read.old); line != "" {
+		t.showClosest(c, read, r)
+		r.Message += " old_string has the line " + quoteShort(line) + ", which stands for lines left out, and the file does " +
+			"not have it."
+		r.Hint = "Give old_string in full, or make one edit for each of the parts, in one call of multi."
+		return r
+	}
 	text, what := wrapping(c.Old)
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	if what == "" || isBlankString(text) || !t.hasLine(lines[0]) && !t.hasLine(lines[len(lines)-1]) {

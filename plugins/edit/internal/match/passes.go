@@ -175,6 +175,9 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 		return nil
 	}
 	f := &finding{pass: p, reading: r, file: file, old: old}
+	if p.ignores&comments != 0 && t.elision(r.old) != "" {
+		return nil
+	}
 	if p.number > 1 && !p.allows(r, old) {
 		f.short = alnums(old.text) > 0 && len(old.text) > 1 && p.ignores&(comments|separators) == 0
 		if !f.short {

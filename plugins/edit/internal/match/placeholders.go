@@ -112,6 +112,18 @@ func placeholderOf(line string) placeholder {
 	return noPlaceholder
 }
 
+// elision is a line of old_string that stands for lines which were left out, "" when there is none: the file does not
+// have it, and which lines it stands for is not known.
+func (t *Text) elision(old *source) string {
+	for i := range old.lines {
+		l := string(old.text(i))
+		if kind := placeholderOf(l); kind > weakWords && !t.dotsAreCode(l, l) && !t.hasLine(l) {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
 // A newLine is a line of new_string that may be a placeholder, with what surrounds it.
 type newLine struct {
 	old, fresh []string      // all lines of both texts

@@ -75,3 +75,19 @@ func TestCommentsAreNotDoubled(t *testing.T) {
 		})
 	}
 }
+
+// A line of old_string that stands for lines left out is not taken for one too many: where it is may be anywhere.
+func TestLinesLeftOutOfOldString(t *testing.T) {
+	const data = "def measure(all):\n    \"\"\"Measures all of them,\n    one after the other.\"\"\"\n    if all is None:\n" +
+		"        all = self.all\n    for one in all:\n        start(one)\n\n    # Then they are read.\n    if all is None:\n" +
+		"        all = self.all\n    return results\n"
+	for _, line := range []string{"...", "# ...", "// ...", "/* ... */", "…", "# ... existing code ...", "# rest of the code"} {
+		old := "    \"\"\"Measures all of them,\n    one after the other.\"\"\"\n    " + line + "\n    if all is None:\n" +
+			"        all = self.all\n"
+		c := Change{Old: old, New: strings.Replace(old, "    if all", "    limit(all)\n    if all", 1)}
+		r := refused(t, "a.py", data, c)
+		if !strings.Contains(r.Message, "stands for lines left out") || !strings.Contains(r.Hint, "multi") {
+			t.Errorf("%s: %v %s", line, r, r.Hint)
+		}
+	}
+}
