@@ -211,7 +211,8 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 		return 0, err
 	}
 	defer read.Close()
-	self, _, _ := local.Process(os.Getpid())                                       // "" where the system does not tell who has started a process
+	// "" where the system does not tell who has started a process.
+	self, _, _ := local.Process(os.Getpid())
 	const first = 3                                                                // the first of ExtraFiles
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
 	cmd.ExtraFiles = slices.Concat(files, []*os.File{write})

@@ -19,10 +19,11 @@ import (
 // options are those of every command. Only at a terminal is a person asked to trust a configuration.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
-		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: bootstrap.ShippedFolder(), Installed: true,
-		AskTrust: g.askTrust(g.prompterAt(false)),
-		Logger:   g.logger(),
-		OnConfig: func(c *config.Config) { g.conceal(c.References) },
+		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: bootstrap.ShippedFolder(),
+		Installed: true,
+		AskTrust:  g.askTrust(g.prompterAt(false)),
+		Logger:    g.logger(),
+		OnConfig:  func(c *config.Config) { g.conceal(c.References) },
 		Notice: func(n bootstrap.Notice) {
 			switch n.Kind {
 			case bootstrap.NoticeAnswers:

@@ -30,10 +30,11 @@ func newPluginNew(g *globals) *cobra.Command {
 	var o pluginnew.Options
 	var sdk string
 	cmd := &cobra.Command{
-		Use:               "new NAME",
-		Short:             "Write the repository of a new plugin, in Go, Node or Python",
-		Long:              newLong,
-		Example:           "  toolhost plugin new weather && cd weather && make run\n  toolhost plugin new weather --lang node",
+		Use:   "new NAME",
+		Short: "Write the repository of a new plugin, in Go, Node or Python",
+		Long:  newLong,
+		Example: "  toolhost plugin new weather && cd weather && make run\n" +
+			"  toolhost plugin new weather --lang node",
 		Args:              exactlyOne("name the plugin: toolhost plugin new NAME, such as toolhost plugin new weather"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) (err error) {
