@@ -119,13 +119,13 @@ func (r *reader) written(e hclsyntax.Expression, word string) string {
 	text := "it is written " + r.Source(e)
 	for i, t := range e.Variables() {
 		root, name := t.RootName(), hclfile.SecondName(t)
-		value, means := "", "is from the environment"
-		if root == "env" {
-			value = os.Getenv(name)
-		} else if v, ok := r.Local(name); ok && hclfile.TextKind.Is(v) {
+		value, means := os.Getenv(name), "is from the environment"
+		if root == "local" {
+			v, ok := r.Local(name)
+			if !ok || !hclfile.TextKind.Is(v) {
+				continue
+			}
 			value, means = v.AsString(), "is from a locals block"
-		} else {
-			continue
 		}
 		switch _, hidden := r.Hidden.Texts[value]; {
 		case value == "":

@@ -176,8 +176,8 @@ func unreplaced(path string) string {
 	case found[0] == '~':
 		return fmt.Sprintf("; nothing replaces %s in it: write ${env.HOME}", found)
 	}
-	return fmt.Sprintf("; nothing replaces %s in it: there are only ${env.NAME} and ${local.NAME}, and a relative path starts "+
-		"from the folder of the configuration", found)
+	return fmt.Sprintf("; nothing replaces %s in it: there are only ${env.NAME} and ${local.NAME}, and a relative path "+
+		"starts from the folder of the configuration", found)
 }
 
 // writtenAsShell is advice about a program that does not exist and is written as for a shell: with its arguments, or

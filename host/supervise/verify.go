@@ -368,7 +368,8 @@ func (s Spec) lookPath(name string) (string, error) {
 
 func (s Spec) notInPath() error {
 	name := s.Command[0]
-	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), cmp.Or(s.written(0), writtenAsShell(name)))}
+	advice := cmp.Or(s.written(0), writtenAsShell(name))
+	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), advice)}
 }
 
 // checkInterpreters checks that the programs that run the program at path cannot be changed by other users, and are

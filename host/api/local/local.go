@@ -85,9 +85,13 @@ func (p Place) Name(config, workdir, profile string) (remove func(), err error) 
 		}
 	}
 	for range maxLinks {
-		target, noLink := os.Readlink(config)
-		if noLink != nil {
-			break
+		info, err := os.Lstat(config)
+		if err != nil || info.Mode()&os.ModeSymlink == 0 {
+			return remove, err
+		}
+		target, err := os.Readlink(config)
+		if err != nil {
+			return remove, err
 		}
 		dir := filepath.Dir(config)
 		at, err := find(filepath.Join(fsutil.Resolved(dir), filepath.Base(config)), workdir, profile)

@@ -290,8 +290,8 @@ func (s *Scope) unknown(t hcl.Traversal) {
 	case n != "":
 		m.WithHint("did you mean %s?", n)
 	case len(t) == 1 && s.inTemplate(t):
-		m.WithHint("only ${local.NAME}, from a locals block, and ${env.NAME}, from the environment, are replaced; a relative " +
-			"path in command starts from the folder of this file")
+		m.WithHint("only ${local.NAME}, from a locals block, and ${env.NAME}, from the environment, are replaced; a " +
+			"relative path in command starts from the folder of this file")
 		if root == strings.ToUpper(root) {
 			m.Hint = "a variable of the environment is ${env." + Brief(root) + "}"
 		}
