@@ -42,7 +42,8 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 	}
 	if line := t.elision(read.old); line != "" {
 		t.showClosest(c, read, r)
-		r.Message += " old_string has the line " + quoteShort(line) + ", which stands for lines left out, and the file does " +
+		r.Message += " old_string has the line " + quoteShort(line) +
+			", which stands for lines left out, and the file does " +
 			"not have it."
 		r.Hint = "Give old_string in full, or make one edit for each of the parts, in one call of multi."
 		return r

@@ -82,7 +82,8 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 func (p *projection) doubled(edits []Edit) *Refusal {
 	var left []block // what old_string leaves out, or has in other words
 	for _, b := range p.at.blocks {
-		if (b.onlyFile() || b.single() && b.relation == skipped) && alnums(p.t.text(b.f0)) > minBeside && informative(p.t.key(b.f0)) {
+		if (b.onlyFile() || b.single() && b.relation == skipped) && alnums(p.t.text(b.f0)) > minBeside &&
+			informative(p.t.key(b.f0)) {
 			left = append(left, b)
 		}
 	}

@@ -121,8 +121,8 @@ var (
 	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
 
-// hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line of
-// old_string with it and not without, or old_string does not have the line of new_string.
+// hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line
+// of old_string with it and not without, or old_string does not have the line of new_string.
 func (t *Text) hasUnmarked(c Change) bool {
 	old := map[string]bool{}
 	for l := range strings.Lines(c.Old) {
@@ -184,7 +184,8 @@ func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
 		old, same := cut(c.Old, "-"+blank)
 		fresh, kept := cut(c.New, "+"+blank)
 		lines := "\n" + strings.Trim(old, "\n") + "\n"
-		if strings.Count(whole, lines) == 1 && !isBlankString(old) && (fresh != "" || c.New == "") && slices.Equal(same, kept) {
+		if strings.Count(whole, lines) == 1 && !isBlankString(old) && (fresh != "" || c.New == "") &&
+			slices.Equal(same, kept) {
 			return old, fresh, true
 		}
 	}

@@ -62,7 +62,8 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 	}
 	delete(old, "")
 	kept, marked, less := false, false, ""
-	plus, other, bullets := 0, 0, 0 // new lines with and without the mark, and with one that may be a bullet or an operator
+	// New lines with and without the mark, and with one that may be a bullet or an operator.
+	plus, other, bullets := 0, 0, 0
 	before := t.data[t.lines[t.lineAt(at.Start)].start:at.Start]
 	if len(before) > 0 && (!isBlank(before) || leading(r.old.data) == "") {
 		lines = lines[1:] // of which the first begins within a line

@@ -35,11 +35,11 @@ func TestMisspeltWordsAreNotWritten(t *testing.T) {
 		{"in the line that changes", "parseHaeder(f, path)", "zip(parseHaeder, 1)", "zip(parseHeader, 1)"},
 		{"in a line that takes its place", "return parseHaeder(f, path)", "x := 1\n\tgo log(parseHaeder)",
 			"x := 1\n\tgo log(parseHeader)"},
-		{"two words", "defer reciever.Close()\n\treturn parseHaeder(f, path)",
-			"go reciever.Close()\n\treturn parseHaeder(reciever)", "go receiver.Close()\n\treturn parseHeader(receiver)"},
+		{"two words", "defer rceeiver.Close()\n\treturn parseHaeder(f, path)",
+			"go rceeiver.Close()\n\treturn parseHaeder(rceeiver)", "go receiver.Close()\n\treturn parseHeader(receiver)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			right := strings.NewReplacer("parseHaeder", "parseHeader", "reciever", "receiver").Replace(c.old)
+			right := strings.NewReplacer("parseHaeder", "parseHeader", "rceeiver", "receiver").Replace(c.old)
 			p, got := planned(t, "a.go", data, Change{Old: strings.Replace(data, right, c.old, 1),
 				New: strings.Replace(data, right, c.fresh, 1)})
 			if want := strings.Replace(data, right, c.want, 1); got != want || p.Pass != similarPass {
