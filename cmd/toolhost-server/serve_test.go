@@ -229,7 +229,7 @@ func TestDiscoveryFailsOnARunningHost(t *testing.T) {
 	_, _, ended := h.serving(t)
 	expect(t, h.run(t, "discover", "--verbose"), "readfile__grep", "uses the running host",
 		`plugin "discover": no tools: discovery_command no-such-command-x`, "\n4")
-	expect(t, h.run(t, "status", "--format", "json"), `"kind": "problem"`, "\n0")
+	expect(t, h.run(t, "status", "--format", "json"), `"kind": "problem"`, "\n4")
 	expect(t, h.run(t, "serve", "--stop"), "\n0")
 	waitFor(t, ended)
 }

@@ -94,7 +94,7 @@ func launchError(spec Spec, err error) error {
 	switch {
 	case errors.Is(err, proctree.ErrNamespace): // its errno is not the program's
 	case errors.Is(err, exec.ErrNotFound):
-		return spec.notInPath()
+		return spec.notInPath(spec.Command[0])
 	case why != "" && aboutFile(err):
 		return unusable(why)
 	case errors.Is(err, os.ErrNotExist) && missing:

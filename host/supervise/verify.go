@@ -363,12 +363,15 @@ func (s Spec) lookPath(name string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", s.notInPath()
+	return "", s.notInPath(name)
 }
 
-func (s Spec) notInPath() error {
-	name := s.Command[0]
-	advice := cmp.Or(s.written(0), writtenAsShell(name))
+// notInPath is the error of a program without a folder, which may be an interpreter.
+func (s Spec) notInPath(name string) error {
+	advice := writtenAsShell(name)
+	if name == s.Command[0] {
+		advice = cmp.Or(s.written(0), advice)
+	}
 	return &unusableError{fmt.Errorf("%s was not found in PATH%s", quoted(name), advice)}
 }
 

@@ -37,7 +37,7 @@ func oddTools() []sdk.BoundTool {
 		fixed(sdk.Text("fits")))
 	foreign.ForeignSchema = true
 	annotated := tool("odd_result", "Returns what implementations tend to change.", noArguments, fixed(oddResult()))
-	annotated.Title = "Odd result"
+	annotated.Title, annotated.ForeignSchema = "Odd result", true // as what an MCP server returns
 	annotated.Extra = json.RawMessage(`{"icons":[{"src":"data:image/png;base64,AAAA"}],"_meta":{"example.org/t":1}}`)
 	return []sdk.BoundTool{
 		foreign, annotated,
