@@ -5,6 +5,7 @@ package proctree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +114,34 @@ func TestRestrictedLauncherIgnoresSignals(t *testing.T) {
 	c.Sandbox.Namespaces = true
 	if exit := mustRun(t, c); exit.Code != 3 || out.Len() > 0 {
 		t.Errorf("exit %v, output %q", exit, out)
+	}
+}
+
+// The kernel protects the first process of a namespace only at moments when it does not block the signal: so none has an
+// action that ends it, while the program has the default actions.
+func TestNoSignalEndsTheLauncher(t *testing.T) {
+	for route, r := range routes {
+		t.Run(route, func(t *testing.T) {
+			c, out := script(`for p in $PPID self; do sed -n 's/^Sig\(Ign\|Cgt\):\s*//p' /proc/$p/status; done`)
+			c.Sandbox.Namespaces, c.Sandbox.MaxMemory = r.namespace && Namespaces() == nil, r.memory
+			mustRun(t, c)
+			var ignored, handled, ignoredInside, handledInside uint64
+			if _, err := fmt.Sscanf(out.String(), "%x\n%x\n%x\n%x\n", &ignored, &handled, &ignoredInside,
+				&handledInside); err != nil {
+				t.Fatalf("%v: %q", err, out)
+			}
+			var harmless uint64
+			for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN,
+				syscall.SIGTTOU, syscall.SIGCONT} {
+				harmless |= 1 << (s - 1)
+			}
+			if left := ^(ignored | handled | harmless); left != 0 {
+				t.Errorf("signals %#x end it", left)
+			}
+			if ignoredInside != 0 {
+				t.Errorf("the program ignores %#x", ignoredInside)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -132,9 +133,7 @@ func (l *launcher) start(p Program) (step string, err error) {
 			return "chdir", err
 		}
 	}
-	for _, s := range ignored {
-		ignore(s)
-	}
+	keepSignalsOut()
 	l.started = time.Now()
 	if step, err := l.startProgram(p, first); err != nil {
 		return step, err
@@ -177,20 +176,70 @@ func becomeSubreaper() syscall.Errno {
 	return e
 }
 
-// ignored are the signals that end a launcher, including those at which a Go program crashes when another process
-// sends them. The first process of a namespace is safe from signals sent within only as long as it does not handle
-// them.
+// ignored are the signals at which a Go program ends or crashes when another process sends them.
 var ignored = []syscall.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGBUS,
 	syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP,
 }
 
-// ignore bypasses the runtime, which does not ignore signals that its own faults may cause; the kernel still ends a
+// harmless are the signals whose default action does not end a process, and SIGKILL, which can have no other.
+var harmless = []syscall.Signal{
+	syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT,
+}
+
+// keepSignalsOut makes sure that no signal but SIGKILL ends this process. The kernel alone does not make sure of it for
+// the first process of a namespace: it drops signals from within that would end the process, but not while its first
+// thread blocks them, as threads do in handlers; another thread takes the signal then, and the process ends. Signals
+// that the runtime leaves alone, such as 32 to 34, get a handler: the program that is started would inherit that they
+// are ignored.
+func keepSignalsOut() {
+	for _, s := range ignored {
+		setAction(s, sigaction{handler: ignoreHandler})
+	}
+	handled := actionOf(syscall.SIGUSR1) // by the runtime
+	handled.handler = codeOf(doNothing)
+	for s := syscall.Signal(1); s <= lastSignal; s++ {
+		if actionOf(s).handler == defaultHandler && !slices.Contains(harmless, s) {
+			setAction(s, handled)
+		}
+	}
+}
+
+// doNothing is a signal handler. It is compiled to a return, and needs nothing that Go code has and a handler has not.
+//
+//go:nosplit
+//go:noinline
+//go:norace
+func doNothing() {}
+
+// codeOf is the address of the code of a function without variables of its own.
+func codeOf(f func()) uintptr { return **(**uintptr)(unsafe.Pointer(&f)) }
+
+// sigaction is the kernel's struct sigaction. What lies behind the handler differs between processors, and is only
+// copied.
+type sigaction struct {
+	handler uintptr
+	rest    [7]uintptr
+}
+
+const (
+	defaultHandler, ignoreHandler = 0, 1 // SIG_DFL and SIG_IGN
+	lastSignal                    = 64
+	signalSetSize                 = 8 // in bytes
+)
+
+// setAction bypasses the runtime, which does not ignore signals that its own faults may cause; the kernel still ends a
 // process that causes one. Since the runtime does not know, it resets each in a child, like all that it handles: so
 // this can happen before there is a program to send any.
-func ignore(s syscall.Signal) {
-	action := [8]uintptr{1} // struct sigaction with SIG_IGN
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+func setAction(s syscall.Signal, action sigaction) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0,
+		signalSetSize, 0, 0)
+}
+
+func actionOf(s syscall.Signal) (action sigaction) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), 0, uintptr(unsafe.Pointer(&action)),
+		signalSetSize, 0, 0)
+	return action
 }
 
 // reportFailure writes the line of the status that says why the program was not started. A confiner has written its
