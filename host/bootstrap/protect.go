@@ -103,7 +103,25 @@ func (c *Configuration) protected() []string {
 		out = append(out, audit.Files(c.Audit.Path)...)
 		out = append(out, audit.IndexFiles(c.Audit.Path)...)
 	}
-	return append(out, userFolders()...)
+	return slices.Concat(out, ownPrograms(), userFolders())
+}
+
+// ownPrograms returns this program, and those of toolhost in its folder, which may be in one that a plugin may write
+// to, such as a project's.
+func ownPrograms() (files []string) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	program = fsutil.Resolved(program)
+	files = []string{program}
+	beside, _ := os.ReadDir(filepath.Dir(program)) // of a folder that cannot be read only the program is known
+	for _, e := range beside {
+		if strings.HasPrefix(e.Name(), "toolhost") && !e.IsDir() && e.Name() != filepath.Base(program) {
+			files = append(files, filepath.Join(filepath.Dir(program), e.Name()))
+		}
+	}
+	return files
 }
 
 // shared are the folders in which links are not the user's alone: that of the configuration, and those that plugins

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -69,6 +70,26 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 		got := superviseShipped([]supervise.Spec{{Name: "edit", Command: []string{program}}}, lock)
 		if got[0].Sandbox.Level != want {
 			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
+		}
+	}
+}
+
+// The host's program is not a plugin's to replace, nor are those of toolhost beside it, wherever they are installed.
+func TestOwnProgramsAreProtected(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = fsutil.Resolved(own)
+	beside := filepath.Join(filepath.Dir(own), "toolhost-server")
+	if err := os.WriteFile(beside, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(beside)
+	protected := (&Configuration{Config: &config.Config{}}).protected()
+	for _, path := range []string{own, beside} {
+		if !slices.Contains(protected, path) {
+			t.Errorf("%s is not protected: %q", path, protected)
 		}
 	}
 }
