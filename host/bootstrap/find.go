@@ -193,7 +193,7 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 func (c *Configuration) Discoveries() []supervise.Discovery {
 	out := slices.Clone(c.Discovery)
 	for i := range out {
-		out[i].ReadOnly = slices.Concat(c.protected(), c.reserved(c.Plugins))
+		out[i].ReadOnly = slices.Concat(c.protected(), c.executed(c.Plugins), c.reserved(c.Plugins))
 		out[i].Shared = c.shared(c.Plugins)
 	}
 	return out

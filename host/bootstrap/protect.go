@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -88,7 +90,7 @@ func (p *Plugins) superviseOptions() supervise.Options {
 	return supervise.Options{
 		Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
-		ReadOnly: p.protected(), Masked: p.masked(), Reserved: p.reserved(p.Specs),
+		ReadOnly: slices.Concat(p.protected(), p.executed(p.Specs)), Masked: p.masked(), Reserved: p.reserved(p.Specs),
 		Shared: p.shared(p.Specs),
 	}
 }
@@ -123,6 +125,86 @@ func ownPrograms() (files []string) {
 	}
 	return files
 }
+
+// executed are the files that the configuration has run beside the programs of plugins, which are reserved: scripts of
+// interpreters, wrappers, commands that are notified, and commands in the configuration of a plugin. A plugin that may
+// write to one would have it run where it cannot reach itself.
+func (c *Configuration) executed(specs []supervise.Spec) (files []string) {
+	workdir, err := filepath.Abs(c.options.Workdir)
+	if err != nil {
+		workdir = c.Dir // the start of the host fails
+	}
+	for _, s := range specs {
+		files = append(files, executedBy(workdir, append(commandsIn(s.Config), s.Command, s.Sandbox.Wrapper)...)...)
+	}
+	for _, d := range c.Discovery {
+		files = append(files, executedBy(d.Dir, d.Command)...)
+		if d.Sandbox != nil {
+			files = append(files, executedBy(d.Dir, d.Sandbox.Wrapper)...)
+		}
+	}
+	for _, n := range c.Notify {
+		files = append(files, executedBy(c.Dir, n.Command)...)
+	}
+	return files
+}
+
+// executedBy are the files that commands run which start in a folder: programs with a path, and scripts.
+func executedBy(dir string, commands ...[]string) (files []string) {
+	for _, words := range commands {
+		if len(words) == 0 {
+			continue
+		}
+		resolved, script := commandline.ResolvePaths(words, dir)
+		if script > 0 {
+			files = append(files, resolved[script])
+		}
+		program := words[0]
+		if fsutil.HasFolder(program) && !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+		if filepath.IsAbs(program) {
+			files = append(files, program)
+		}
+	}
+	return files
+}
+
+// commandsIn are the commands in the configuration of a plugin: what is called command, or something_command, as a list
+// of words or a text.
+func commandsIn(config json.RawMessage) (commands [][]string) {
+	var walk func(name string, value any)
+	walk = func(name string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, value := range value {
+				walk(name, value)
+			}
+		case string:
+			if isCommand(name) {
+				commands = append(commands, []string{value}, strings.Fields(value))
+			}
+		case []any:
+			var words []string
+			for _, item := range value {
+				if word, ok := item.(string); ok {
+					words = append(words, word)
+				} else {
+					walk(name, item)
+				}
+			}
+			if isCommand(name) {
+				commands = append(commands, words)
+			}
+		}
+	}
+	var value any
+	_ = json.Unmarshal(config, &value) // it was checked, and nothing is in an empty one
+	walk("", value)
+	return commands
+}
+
+func isCommand(name string) bool { return name == "command" || strings.HasSuffix(name, "_command") }
 
 // shared are the folders in which links are not the user's alone: that of the configuration, and those that plugins
 // may write to.

@@ -94,6 +94,65 @@ func TestOwnProgramsAreProtected(t *testing.T) {
 	}
 }
 
+// What the configuration has run is not a plugin's to write, wherever it is named: it may run without a sandbox.
+func TestFilesThatAreRunAreProtected(t *testing.T) {
+	trusting(t)
+	dir, workdir := fsutil.Resolved(t.TempDir()), fsutil.Resolved(t.TempDir())
+	path := filepath.Join(dir, "config.hcl")
+	writeConfig(t, path, `
+plugin "script" {
+  command = ["/bin/sh", "-e", "plugin.sh"]
+  sandbox { wrapper = ["./wrap", "--"] }
+}
+plugin "server" {
+  command = ["/bin/true"]
+  config {
+    command = ["python3", "-u", "tools/server.py"]
+  }
+}
+plugin "tools" {
+  command = ["/bin/true"]
+  config {
+    discovery_command = "tools/list all"
+    call_command      = "tools/call it"
+    sub {
+      refresh_command = ["./tools/refresh"]
+      commands        = ["tools/data"]
+    }
+  }
+}
+plugin_discovery "team" {
+  command = ["/bin/sh", "./team.sh"]
+}
+approval {
+  notify "desk" {
+    command = ["./notify", "now"]
+  }
+  notify "script" {
+    command = ["sh", "./notify.sh"]
+  }
+}
+`)
+	c, err := Load(Options{Config: path, Workdir: workdir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{workdir + "/tools/server.py", workdir + "/tools/list", workdir + "/tools/call it",
+		workdir + "/tools/refresh", dir + "/plugin.sh", dir + "/wrap", dir + "/team.sh", dir + "/notify", dir + "/notify.sh"}
+	p := c.FindOffline(t.Context())
+	for who, protected := range map[string][]string{"plugins": p.superviseOptions().ReadOnly,
+		"discovery": c.Discoveries()[0].ReadOnly} {
+		for _, file := range want {
+			if !slices.Contains(protected, file) {
+				t.Errorf("%s: %s is not protected: %q", who, file, protected)
+			}
+		}
+		if slices.Contains(protected, workdir+"/tools/data") {
+			t.Errorf("%s: what is no command is protected", who)
+		}
+	}
+}
+
 // What a sandbox may reach is not changed by a link in the configuration's folder, or where another plugin may write.
 func TestSandboxesKeepToTheFolder(t *testing.T) {
 	trusting(t)

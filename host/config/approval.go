@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/loopback"
 )
 
@@ -32,7 +33,8 @@ func (r *reader) approval(top *hclfile.Body) {
 		name, n := in.Named(b, hclfile.PluginNaming, names)
 		one := Notify{Name: name, URL: n.Text("url", checkWebhook), Secret: n.Text("secret", hclfile.CheckLine),
 			Source: n.Where()}
-		one.Command, _ = n.Texts("command", hclfile.CheckLine)
+		words := r.command(n, "command", "write the program, and its arguments")
+		one.Command, _ = commandline.ResolvePaths(words, r.config.Dir)
 		n.Needs("secret", "url", `"https://chat.example.org/hook"`)
 		if e := n.Syntax.Attributes["secret"]; e != nil && !refers(e.Expr) {
 			n.Wrong(e.Expr.Range(), "secret is written out").WithHint(

@@ -68,6 +68,25 @@ plugin "p" {
 	}
 }
 
+// Where the host runs says nothing about where the commands that it notifies are.
+func TestNotifyCommandsStartBesideTheFile(t *testing.T) {
+	dir := t.TempDir()
+	for command, want := range map[string][]string{
+		`["./tell", "./x", "now"]`:  {dir + "/tell", dir + "/x", "now"},
+		`["python3", "tell.py"]`:    {"python3", dir + "/tell.py"},
+		`["notify-send", "a call"]`: {"notify-send", "a call"},
+	} {
+		c, err := Parse(filepath.Join(dir, "config.hcl"), fmt.Appendf(nil,
+			"approval {\n notify \"n\" {\n command = %s\n }\n}\n", command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, c.Notify[0].Command); diff != "" {
+			t.Errorf("%s: %s", command, diff)
+		}
+	}
+}
+
 // Nothing that a command names is looked up in the work folder.
 func TestPathsInCommandsStartBesideTheFile(t *testing.T) {
 	dir := t.TempDir()
