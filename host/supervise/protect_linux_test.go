@@ -208,7 +208,8 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 	}
 }
 
-// Files that toolhost finds through a link are not protected from a replacement of the link.
+// Files that toolhost finds through a link are protected from a replacement of the link, unless it leads nowhere: then
+// what it leads to could be made.
 func TestLinksToToolhostFiles(t *testing.T) {
 	dir, elsewhere := project(t, "config.hcl"), must(filepath.EvalSymlinks(shortDir(t)))
 	must(0, errors.Join(os.WriteFile(filepath.Join(elsewhere, "file"), nil, 0o600),
@@ -216,22 +217,29 @@ func TestLinksToToolhostFiles(t *testing.T) {
 		os.Symlink(dir, filepath.Join(elsewhere, "in")), os.Symlink("out/file", filepath.Join(dir, "link")),
 		os.Symlink("loop", filepath.Join(dir, "loop")),
 		os.Symlink("nothing", filepath.Join(dir, "nowhere"))))
-	for path, link := range map[string]string{
-		filepath.Join(dir, "config.hcl"):          "",
-		filepath.Join(elsewhere, "in/config.hcl"): "",
-		filepath.Join(elsewhere, "file"):          "",
-		filepath.Join(dir, "out/file"):            "out",
-		filepath.Join(dir, "link"):                "link",
-		filepath.Join(elsewhere, "in/out/file"):   "out",
-		filepath.Join(dir, "loop"):                "loop",
-		filepath.Join(dir, "nowhere"):             "nowhere",
-		filepath.Join(dir, "nowhere/file"):        "nowhere",
+	for path, c := range map[string]struct {
+		link  string
+		fixed bool // where there are mounts
+	}{
+		filepath.Join(dir, "config.hcl"):          {},
+		filepath.Join(elsewhere, "in/config.hcl"): {},
+		filepath.Join(elsewhere, "file"):          {},
+		filepath.Join(dir, "out/file"):            {"out", true},
+		filepath.Join(dir, "link"):                {"link", true},
+		filepath.Join(elsewhere, "in/out/file"):   {"out", true},
+		filepath.Join(dir, "loop"):                {"loop", false},
+		filepath.Join(dir, "nowhere"):             {"nowhere", false},
+		filepath.Join(dir, "nowhere/file"):        {"nowhere", false},
 	} {
 		got := must(Options{Workdir: dir, ReadOnly: []string{path}}.Confine(attackingShell(sandbox.Spec{}),
 			proctree.DetectCapabilities()))
-		noted := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
-		if noted != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != noted {
+		noted := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, c.link))
+		want := c.link != "" && !(c.fixed && namespaces(t))
+		if noted != want || namespaces(t) && (got.Effective == sandbox.Supervised) != noted {
 			t.Errorf("%s: %+v", path, got)
+		}
+		if kept := slices.Contains(got.ReadOnly, filepath.Join(dir, c.link)); c.fixed && namespaces(t) && !kept {
+			t.Errorf("%s: the link is not among %q", path, got.ReadOnly)
 		}
 	}
 	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755),
@@ -244,6 +252,36 @@ func TestLinksToToolhostFiles(t *testing.T) {
 	}
 	s := supervisorOf(t, Options{Workdir: dir, ReadOnly: []string{filepath.Join(dir, "nowhere")}})
 	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "") // a dangling link does not prevent it
+}
+
+// A plugin cannot lead toolhost elsewhere by a link, whatever it does to the link or to the folders on the way.
+func TestLinksAreNotReplaced(t *testing.T) {
+	if !namespaces(t) {
+		return
+	}
+	dir, elsewhere := project(t, "real/tool"), must(filepath.EvalSymlinks(shortDir(t)))
+	must(0, errors.Join(os.WriteFile(filepath.Join(elsewhere, "python"), nil, 0o700),
+		os.MkdirAll(filepath.Join(dir, "venv/bin"), 0o755), os.Symlink("../real", filepath.Join(dir, "venv/folder")),
+		os.Symlink("../../venv/folder/tool", filepath.Join(dir, "venv/bin/tool")),
+		os.Symlink(elsewhere+"/python", filepath.Join(dir, "venv/bin/python"))))
+	s := supervisorOf(t, Options{Workdir: dir, ReadOnly: []string{filepath.Join(dir, "venv/bin/tool"),
+		filepath.Join(dir, "venv/bin/python")}})
+	p := add(t, s, attackingShell(sandbox.Spec{Require: sandbox.Confined}))
+	const attacks = "for l in venv/bin/tool venv/bin/python venv/folder real/tool; do rm -f $l; ln -sfn /bin/true $l; " +
+		"cp /bin/true new; mv -f new $l; done; mv venv v; mv venv/bin venv/b; mv real r; echo x > real/tool; " +
+		"echo more > venv/bin/other && echo works"
+	if out := mustCall(t, p, "run", "("+attacks+") 2>/dev/null"); !strings.Contains(out, "works") {
+		t.Errorf("other files of the folder: %q", out)
+	}
+	for link, want := range map[string]string{"venv/bin/tool": "../../venv/folder/tool", "venv/folder": "../real",
+		"venv/bin/python": elsewhere + "/python"} {
+		if to, err := os.Readlink(filepath.Join(dir, link)); to != want {
+			t.Errorf("%s leads to %q, %v", link, to, err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "real/tool")); len(text) > 5 || err != nil {
+		t.Errorf("the file has %q, %v", text, err)
+	}
 }
 
 // A plugin that may write to something in a protected folder can write to all of it, which is reported; no

@@ -90,7 +90,7 @@ func (r request) evaluate() (c Confinement, p protection, err error) {
 		return c, p, err
 	}
 	p = r.protection()
-	c.ReadOnly, c.Masked = slices.Clone(p.readOnly), slices.Clone(p.masked)
+	c.ReadOnly, c.Masked = slices.Sorted(slices.Values(slices.Concat(p.readOnly, p.fixed))), slices.Clone(p.masked)
 	c.Missing = append(c.Missing, p.missing...)
 	if p.broken && c.Effective.AtLeast(Confined) {
 		c.Effective = Supervised
@@ -127,7 +127,7 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 		}
 		out.placeholders = protects.hold(h.Notes, &out.Confinement.Missing)
 		box.Namespaces, box.Pinned, box.ReadOnly = true, protects.pinned, protects.readOnly
-		box.Masked, box.PinnedLinks = protects.masked, protects.links
+		box.Masked, box.PinnedLinks = protects.masked, slices.Concat(protects.links, protects.fixed)
 	}
 	out.cmd.Sandbox = box
 	return out, nil

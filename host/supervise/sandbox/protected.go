@@ -64,6 +64,7 @@ type protection struct {
 	folders []string // the part of readOnly whose placeholder is a folder
 	links   []string // the part of readOnly whose placeholder is a link
 	stores  []string // the part of readOnly that toolhost creates first
+	fixed   []string // links on the way to the paths, which lead there now
 	missing []string // what is not protected, with the consequences
 	broken  bool     // some of that lowers the level
 }
@@ -111,11 +112,15 @@ func (r request) protection() (p protection) {
 
 // addHostPaths adds toolhost's own paths. A plugin that can change one could replace programs of others by its own.
 func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMount bool) {
-	var open, links []string
+	var open, loose, fixed []string
 	for _, h := range paths {
 		for _, link := range h.links {
-			if root := rootOf(link, roots); root != "" && link != root {
-				links = append(links, link)
+			switch root := rootOf(link, roots); {
+			case root == "" || link == root:
+			case !canMount || h.dangling || allows(named, link): // what a dangling one leads to could be made
+				loose = append(loose, link)
+			default:
+				fixed = append(fixed, link)
 			}
 		}
 		root := rootOf(h.path, roots)
@@ -138,16 +143,22 @@ func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMo
 			}
 		}
 	}
-	for _, link := range links {
-		if !slices.ContainsFunc(p.readOnly, func(above string) bool { return within(link, above) }) {
+	for _, link := range loose {
+		if !p.covers(link) {
 			open = append(open, "the symbolic link "+link)
 		}
 	}
+	p.fixed = slices.DeleteFunc(fixed, p.covers)
 	if slices.Sort(open); len(open) > 0 {
 		p.broken, open = true, slices.Compact(open)
 		p.missing = append(p.missing, fmt.Sprintf("it can write to %s, and so to what toolhost reads or runs in %s; "+
 			"name less with write, or work in a folder below", strings.Join(roots, ", "), strings.Join(open, ", ")))
 	}
+}
+
+// covers reports whether a path is in a folder that is read-only as a whole.
+func (p *protection) covers(path string) bool {
+	return slices.ContainsFunc(p.readOnly, func(above string) bool { return within(path, above) })
 }
 
 // isVacant reports whether nothing but a placeholder exists there.
@@ -229,10 +240,14 @@ func (p *protection) simplify(roots []string) {
 	all := slices.Compact(p.readOnly)
 	p.readOnly = nil
 	for _, path := range all {
-		if slices.ContainsFunc(p.readOnly, func(above string) bool { return within(path, above) }) {
+		if p.covers(path) {
 			continue
 		}
 		p.readOnly = append(p.readOnly, path)
+	}
+	slices.Sort(p.fixed)
+	p.fixed = slices.DeleteFunc(slices.Compact(p.fixed), p.covers)
+	for _, path := range slices.Concat(p.readOnly, p.fixed) {
 		root := rootOf(path, roots)
 		for dir := filepath.Dir(path); dir != root && within(dir, root); dir = filepath.Dir(dir) {
 			p.pinned = append(p.pinned, dir)
@@ -282,7 +297,7 @@ func (p *protection) hold(notes string, lacks *[]string) (placeholders []*placeh
 	}
 	gone := func(path string) bool { return absent(path) || placeholder.IsLink(path) }
 	p.readOnly, p.pinned = slices.DeleteFunc(p.readOnly, gone), slices.DeleteFunc(p.pinned, gone)
-	p.masked = slices.DeleteFunc(p.masked, absent)
+	p.masked, p.fixed = slices.DeleteFunc(p.masked, absent), slices.DeleteFunc(p.fixed, absent)
 	return placeholders
 }
 
