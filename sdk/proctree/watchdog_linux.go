@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
@@ -89,8 +90,7 @@ const markName = "PROCTREE_ID="
 const (
 	// markLimit is how long the search may take.
 	markLimit = 2 * time.Second
-	// markLooks is how often nothing must be found before the search ends: the environment of a process cannot be read
-	// during an exec.
+	// markLooks is how often nothing must be found before the search ends: processes start others meanwhile.
 	markLooks = 3
 )
 
@@ -112,19 +112,20 @@ func endMarked(mark string) {
 	within(done, markLimit)
 }
 
-// killMarked kills the processes that it finds, and reports whether there were any. Each is checked again once there
-// is a handle of it, since a pid may be reused.
+// killMarked kills the processes that it finds, and reports whether there were any, or may be one. Each is checked
+// again once there is a handle of it, since a pid may be reused.
 func killMarked(mark string) (found bool) {
 	for _, pid := range launcher.NumbersIn("/proc") {
-		if !isMarked(pid, mark) {
+		marked, unknown := isMarked(pid, mark)
+		found = found || marked || unknown
+		if !marked {
 			continue
 		}
-		found = true
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
 		}
-		if isMarked(pid, mark) {
+		if marked, _ := isMarked(pid, mark); marked {
 			_ = p.Kill()
 		}
 		_ = p.Release()
@@ -132,7 +133,21 @@ func killMarked(mark string) (found bool) {
 	return found
 }
 
-func isMarked(pid int, mark string) bool {
-	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return bytes.Contains(environ, []byte(mark))
+// isMarked reports whether a process has the mark. That is unknown during an exec, which takes long on a busy machine:
+// the environment reads as empty then.
+func isMarked(pid int, mark string) (marked, unknown bool) {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || len(environ) > 0 {
+		return bytes.Contains(environ, []byte(mark)), false
+	}
+	return false, !hasNoEnvironment(pid)
+}
+
+// hasNoEnvironment reports whether the environment of a process is really empty, or the process has no memory, like
+// those that have ended. The kernel sets the end of an environment last in an exec.
+func hasNoEnvironment(pid int) bool {
+	const memory, start, end = 20, 47, 48 // vsize, env_start and env_end, counted from the state
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name may have spaces
+	return len(fields) <= end || fields[memory] == "0" || fields[end] != "0" && fields[start] == fields[end]
 }

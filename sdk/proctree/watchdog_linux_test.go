@@ -53,6 +53,32 @@ func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 	}
 }
 
+// A process with the mark is never taken for one without it, not even while it executes another program.
+func TestMarkedDuringExec(t *testing.T) {
+	loop := `exec sh -c "$0" "$0"`
+	c, mark := exec.Command("sh", "-c", loop, loop), newMark()
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), mark}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	for look := range 5000 {
+		if marked, unknown := isMarked(c.Process.Pid, mark); !marked && !unknown {
+			t.Fatalf("it was not found at look %d", look)
+		}
+	}
+	none := exec.Command("sleep", "1000")
+	none.Env = []string{}
+	if err := none.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = none.Process.Kill(); _ = none.Wait() }()
+	until(t, patience, "a process without an environment is known to have no mark", func() bool {
+		marked, unknown := isMarked(none.Process.Pid, mark)
+		return !marked && !unknown
+	})
+}
+
 // Each run has its own mark, also in a program that has one already.
 func TestMarks(t *testing.T) {
 	c, out := script("env | grep ^PROCTREE_ID")
