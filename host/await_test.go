@@ -131,3 +131,71 @@ func TestCallOfToolsThatDoNotCome(t *testing.T) {
 		failed(t, h.Call(ctx, call("slow__run", "{}")), sdk.CodeTimeout)
 	})
 }
+
+// A racingPlugin has its tools from the moment on when they are awaited: no one waits for them, and its watcher is told
+// of them later, or never.
+type racingPlugin struct {
+	*latePlugin
+	waits bool
+}
+
+func (r *racingPlugin) AwaitTools(_ context.Context, waiting func(why string)) error {
+	if r.waits {
+		waiting("the server is starting")
+	}
+	close(r.come)
+	return nil
+}
+
+// Tools that have come are in the next list, whenever they came after the first one.
+func TestListAfterAwaitingTools(t *testing.T) {
+	for name, waits := range map[string]bool{"while it waited": true, "before it waited": false} {
+		t.Run(name, func(t *testing.T) {
+			for _, before := range [][]sdk.Tool{nil, {tool("other")}} {
+				r := &racingPlugin{newLatePlugin(""), waits}
+				all := r.list
+				r.list = func(ctx context.Context) ([]sdk.Tool, error) {
+					now, err := all(ctx)
+					return append(now, before...), err
+				}
+				h := newHost(t, map[string]host.Plugin{"late": r, "ready": answering(sdk.Text(""), nil, tool("x"))},
+					host.Options{})
+				if tools, problems := h.Tools(t.Context()); len(tools) != 1+len(before) || len(problems) != 0 {
+					t.Fatalf("first it lists %d tools, and %v", len(tools), problems)
+				}
+				said := ""
+				if !h.AwaitTools(t.Context(), func(plugin, why string) { said = plugin + ": " + why }) {
+					t.Error("it says that nothing has changed")
+				}
+				if tools, _ := h.Tools(t.Context()); len(tools) != 2+len(before) {
+					t.Errorf("then it lists %d tools", len(tools))
+				}
+				if (said == "late: the server is starting") != waits {
+					t.Errorf("it said %q", said)
+				}
+			}
+		})
+	}
+}
+
+// What has not changed is not listed again, and what cannot be listed is not started again.
+func TestNothingToAwait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		down := answering(sdk.Text(""), nil)
+		down.list = func(context.Context) ([]sdk.Tool, error) { return nil, &sdk.Error{Message: "it is broken"} }
+		h := newHost(t, map[string]host.Plugin{"down": newLatePlugin("the server is down"), "slow": newLatePlugin(""),
+			"broken": &latePlugin{fake: down, failed: "it is asked"}, "unlisted": answering(sdk.Text(""), nil)}, host.Options{})
+		if _, problems := h.Tools(t.Context()); len(problems) != 1 {
+			t.Fatalf("%v", problems)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if h.AwaitTools(ctx, func(plugin, why string) {
+			if plugin != "slow" {
+				t.Errorf("it waits for %s: %s", plugin, why)
+			}
+		}) {
+			t.Error("something has changed")
+		}
+	})
+}

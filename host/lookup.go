@@ -8,10 +8,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agext/levenshtein"
 
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -131,13 +134,10 @@ func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList,
 	}
 	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
 	defer cancel()
-	stale := len(own.tools) == 0 // they may just have come
 	err := late.AwaitTools(limited, func(why string) {
-		stale = true
 		c.reportProgress(fmt.Sprintf("waiting for plugin %q: %s", l.name, why))
 	})
-	if stale {
-		l.drop()
+	if l.dropOld(limited) {
 		now, listErr := l.list(limited)
 		if listErr == nil && wanted(now) {
 			return now, nil
@@ -152,6 +152,30 @@ func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList,
 		return own, e
 	}
 	return own, err
+}
+
+// AwaitTools waits for the tools that plugins which are listed expect soon, such as those of servers that are still
+// starting, until ctx ends. It calls waiting, from several goroutines, for each plugin that it waits for. It reports
+// whether tools are to be listed again: plugins have others than those that were listed.
+func (h *Host) AwaitTools(ctx context.Context, waiting func(plugin, why string)) bool {
+	var changed atomic.Bool
+	var plugins sync.WaitGroup
+	for name, l := range h.now.Load().registry.plugins {
+		late, able := l.plugin.(Awaiter)
+		if !able || l.load().tools == nil {
+			continue
+		}
+		plugins.Go(func() {
+			callback.Run(l.log(), "Awaiter.AwaitTools", func() { // the error is what the plugin's status says
+				_ = late.AwaitTools(ctx, func(why string) { waiting(name, why) })
+			})
+			if l.dropOld(ctx) {
+				changed.Store(true)
+			}
+		})
+	}
+	plugins.Wait()
+	return changed.Load()
 }
 
 // has reports whether the plugin has a tool, or had to leave it out.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,7 @@ type listing struct {
 // A toolList is the last list of a plugin's tools.
 type toolList struct {
 	tools    map[string]*Tool // by full name; nil when not listed yet
+	declared []sdk.Tool       // as the plugin gave them
 	problems []error          // of tools left out
 	dropped  int              // how often the tools were dropped
 	failed   int              // how often listing failed
@@ -157,10 +159,25 @@ func (l *listing) change(f func(*toolList)) {
 // drop discards the list, so that the plugin is listed again when its tools are needed.
 func (l *listing) drop() {
 	l.change(func(list *toolList) {
-		list.tools, list.problems = nil, nil
+		list.tools, list.declared, list.problems = nil, nil, nil
 		list.dropped++
 		l.changes.Add(1)
 	})
+}
+
+// dropOld drops the list if the plugin has other tools now, and reports whether it did. A Watcher reports changes, but
+// not before a caller who has waited for them goes on.
+func (l *listing) dropOld(ctx context.Context) bool {
+	list := l.load()
+	if list.tools == nil {
+		return true
+	}
+	declared, err := l.ask(ctx)
+	if err != nil || reflect.DeepEqual(declared, list.declared) {
+		return false
+	}
+	l.drop()
+	return true
 }
 
 // list returns the plugin's tools, and errors for those left out. Callers that arrive while the plugin is being
@@ -195,7 +212,7 @@ func (l *listing) list(ctx context.Context) (toolList, error) {
 	tools, problems := l.accept(declared)
 	l.change(func(list *toolList) {
 		if list.dropped == now.dropped { // otherwise it changed meanwhile
-			list.tools, list.problems = tools, problems
+			list.tools, list.declared, list.problems = tools, declared, problems
 		}
 	})
 	return toolList{tools: tools, problems: problems}, nil

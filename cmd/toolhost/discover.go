@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +35,7 @@ type discoverFlags struct {
 	model     string
 	refresh   bool
 	offline   bool
+	problems  bool
 }
 
 func newDiscover(g *globals) *cobra.Command {
@@ -50,8 +50,11 @@ func newDiscover(g *globals) *cobra.Command {
 			"earlier starts.\n" +
 			"A plugin or a plugin source that cannot be used is reported on standard error, and so is what a plugin\n" +
 			"itself needs to find its tools: an MCP server, or a discovery command. The exit code is 4 in these cases\n" +
-			"only; everything else is still listed. Other notices of plugins, such as about tools that they had to\n" +
-			"leave out, are written to standard error too and do not change the exit code.\n" +
+			"only; everything else is still listed. Tools of an earlier start that the last one did not find are\n" +
+			"listed with the reason, which stays until a start finds them. Other notices of plugins, such as about\n" +
+			"tools that they had to leave out, are written to standard error too and do not change the exit code.\n" +
+			"With --format json --problems the reasons are beside the tools: {\"tools\": [...], \"problems\":\n" +
+			"[{\"message\": \"...\"}]}.\n" +
 			"\n" +
 			"With --search only the ten tools that fit the words best are listed, the best first. --tokens\n" +
 			"estimates what each definition costs in every prompt that offers it, and what offering only a\n" +
@@ -82,6 +85,8 @@ func newDiscover(g *globals) *cobra.Command {
 		"as gemini-3-pro")
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
+	cmd.Flags().BoolVar(&f.problems, "problems", false, "with --format json: an object with the tools, and the reasons "+
+		"for exit code 4")
 	complete(cmd, "plugin", g.completePlugins)
 	complete(cmd, "search", cobra.NoFileCompletions)
 	complete(cmd, "model", cobra.NoFileCompletions)
@@ -101,6 +106,8 @@ func (f discoverFlags) check() error {
 	switch {
 	case f.tokens && f.format != "table":
 		return errors.New("--tokens goes with --format table only")
+	case f.problems && f.format != "json":
+		return errors.New("--problems goes with --format json only; otherwise the reasons are on standard error")
 	case f.deferred && f.searching:
 		return errors.New("--deferred lists the search tool and --search what it finds; give one of them")
 	case f.refresh && f.offline:
@@ -135,7 +142,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer g.close(s)
 	tools, problems := listTools(ctx, s, f)
-	if !f.offline && !forGemini && g.awaitTools(ctx, s, f.plugins) { // Gemini CLI shows nothing while it waits
+	if !f.offline && !forGemini && g.awaitTools(ctx, s) { // Gemini CLI shows nothing while it waits
 		tools, problems = listTools(ctx, s, f)
 	}
 	var alone []*host.Tool
@@ -145,9 +152,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	left := s.Plugins().Problems
+	problems = slices.Concat(s.Plugins().Problems, problems)
 	told, failed := notices(s, f.plugins...)
-	g.printErrors(slices.Concat(left, problems, told)...)
+	g.printErrors(slices.Concat(problems, told)...)
 	if s.Config().Path == "" {
 		g.reportNoConfiguration(!forGemini)
 	}
@@ -155,16 +162,17 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if len(tools) == 0 && f.format == "table" {
 		g.explainNoTools(s, f)
 	}
-	if len(f.plugins)+len(problems)+len(left) == 0 { // all tools are known
+	if len(f.plugins)+len(problems) == 0 { // all tools are known
 		g.printErrors(s.MisnamedArguments(ctx)...)
 	}
-	if err := g.printTools(tools, alone, f); err != nil {
+	problems = append(problems, failed...)
+	if err := g.printTools(tools, alone, problems, f); err != nil {
 		return err
 	}
 	if forGemini && !f.searching && !f.offline {
 		g.printGeminiSettings(s, f)
 	}
-	if (failed || len(problems)+len(left) > 0) && !forGemini {
+	if len(problems) > 0 && !forGemini {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil // Gemini CLI does not start with a discovery command that fails; some tools are better than none
@@ -229,30 +237,30 @@ func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*
 const longestWait = time.Minute
 
 // awaitTools waits for the tools that plugins expect, such as those of servers that are still starting, and reports
-// whether there were any: what is not there when the command ends would have to start again next time.
-func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance, only []string) bool {
+// whether there are others now: what is not there when the command ends would have to start again next time.
+func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance) bool {
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
-	var waited atomic.Bool
-	var plugins sync.WaitGroup
-	for _, p := range s.Processes() {
-		if len(only) > 0 && !slices.Contains(only, p.Name()) {
-			continue
-		}
-		plugins.Go(func() {
-			_ = p.AwaitTools(ctx, func(string) { // what is missing at the end is listed as a notice
-				if waited.CompareAndSwap(false, true) {
-					fmt.Fprintln(g.err, "waiting for tools that plugins expect, for a minute at most")
-				}
-			})
-		})
-	}
-	plugins.Wait()
-	return waited.Load()
+	var once sync.Once
+	return s.Host().AwaitTools(ctx, func(string, string) { // what is missing at the end is listed as a notice
+		once.Do(func() { fmt.Fprintln(g.err, "waiting for tools that plugins expect, for a minute at most") })
+	})
 }
 
-func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) error {
+// A toolList is the list of tools as JSON with what keeps it from being complete.
+type toolList struct {
+	Tools    []*host.Tool `json:"tools"`
+	Problems []problem    `json:"problems"`
+}
+
+func (g *globals) printTools(tools, deferred []*host.Tool, problems []error, f discoverFlags) error {
 	switch {
+	case f.problems:
+		l := toolList{append([]*host.Tool{}, tools...), []problem{}}
+		for _, err := range problems {
+			l.Problems = append(l.Problems, g.problemsIn(err)...)
+		}
+		return g.printJSON(l)
 	case f.format == "json":
 		return g.printJSON(append([]*host.Tool{}, tools...))
 	case f.format != "table":

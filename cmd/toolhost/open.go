@@ -133,23 +133,26 @@ func (g *globals) printErrors(problems ...error) {
 }
 
 // notices are the messages of plugins and about the lock file for the operator; only of the named ones, if any is
-// named. Failed says that one of a plugin is a problem.
-func notices(i *bootstrap.Instance, only ...string) (out []error, failed bool) {
+// named. Problems are those of them for which the exit code is that of something unavailable.
+func notices(i *bootstrap.Instance, only ...string) (out, problems []error) {
 	out = i.Plugins().Unlocked(only...)
 	for _, p := range i.Processes() {
 		if len(only) == 0 || slices.Contains(only, p.Name()) {
-			own, problem := statusNotices(p.Status())
-			out, failed = append(out, own...), failed || problem
+			own, failed := statusNotices(p.Status())
+			out, problems = append(out, own...), append(problems, failed...)
 		}
 	}
-	return out, failed
+	return out, problems
 }
 
-func statusNotices(s supervise.Status) (out []error, failed bool) {
+func statusNotices(s supervise.Status) (out, problems []error) {
 	for _, n := range s.Notices {
-		out, failed = append(out, fmt.Errorf("plugin %q: %s", s.Name, n.Text)), failed || n.Kind == sdk.Problem
+		err := fmt.Errorf("plugin %q: %s", s.Name, n.Text)
+		if out = append(out, err); n.Kind == sdk.Problem {
+			problems = append(problems, err)
+		}
 	}
-	return out, failed
+	return out, problems
 }
 
 // untrusted adds what to do instead of using the configuration.

@@ -49,7 +49,7 @@ func (f discoverFlags) plain() bool {
 // discoverOn lists the tools of a running host.
 func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
 	var tools []*host.Tool
-	failed := len(r.info.Problems) > 0
+	var problems []error
 	for token := ""; ; {
 		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token})
 		if err != nil {
@@ -64,31 +64,32 @@ func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlag
 		}
 		for _, p := range reply.Problems {
 			if token == "" {
-				g.printError(errors.New(p))
-				failed = true
+				problems = append(problems, errors.New(p))
 			}
 		}
 		if token = reply.NextPageToken; token == "" {
 			break
 		}
 	}
+	g.printErrors(problems...)
 	plugins, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
 	if err != nil {
 		return remoteError(err)
 	}
 	for _, p := range plugins.Plugins {
-		told, problem := statusNotices(pluginstatus.Status(p))
+		told, failed := statusNotices(pluginstatus.Status(p))
 		g.printErrors(told...)
-		failed = failed || problem
+		problems = append(problems, failed...)
 	}
 	g.printErrors(uncheckedNotices(tools)...)
-	if err := g.printTools(tools, nil, f); err != nil {
-		return err
-	}
 	for _, p := range r.info.Problems {
+		problems = append(problems, errors.New(p))
 		g.printError(errors.New(p))
 	}
-	if failed {
+	if err := g.printTools(tools, nil, problems, f); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil

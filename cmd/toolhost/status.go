@@ -50,7 +50,7 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 		g.reportNoConfiguration(true)
 	}
 	_, problems := s.Host().Tools(ctx)
-	if g.awaitTools(ctx, s, nil) {
+	if g.awaitTools(ctx, s) {
 		_, problems = s.Host().Tools(ctx)
 	}
 	if ctx.Err() != nil {
@@ -79,12 +79,12 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 // statusCode is the error of a status with a problem.
 func statusCode(all []pluginStatus, failed bool) error {
 	for _, p := range all {
-		_, problem := statusNotices(p.Status)
+		_, problems := statusNotices(p.Status)
+		failed = failed || len(problems) > 0
 		switch p.State {
 		case supervise.Crashed, supervise.Backoff, supervise.Quarantined, supervise.Invalid:
-			problem = true
+			failed = true
 		}
-		failed = failed || problem
 	}
 	if failed {
 		return &exitError{code: exitUnavailable}

@@ -60,18 +60,18 @@ type problem struct {
 }
 
 // problemsIn splits an error into problems.
-func (v *validation) problemsIn(err error) []problem {
+func (g *globals) problemsIn(err error) []problem {
 	out := []problem{}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range several.Unwrap() {
-			out = append(out, v.problemsIn(e)...)
+			out = append(out, g.problemsIn(e)...)
 		}
 	} else if e, ok := errors.AsType[*config.Error](err); ok {
 		for _, m := range e.Mistakes {
 			out = append(out, problem{m.Message, e.Path, m.Line, m.Column, m.Hint})
 		}
 	} else if err != nil {
-		out = append(out, problem{Message: v.g.hide(err.Error())})
+		out = append(out, problem{Message: g.hide(err.Error())})
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func (v *validation) run(ctx context.Context) error {
 	if v.Valid = err == nil; v.format != "json" {
 		return err
 	}
-	v.Problems = v.problemsIn(err)
+	v.Problems = v.g.problemsIn(err)
 	v.Plugins, v.Warnings = append([]*bootstrap.CheckedPlugin{}, v.Plugins...), append([]string{}, v.Warnings...)
 	if failed := v.g.printJSON(v); failed != nil || err == nil {
 		return failed

@@ -153,11 +153,10 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 	tools, problems := i.host.Tools(ctx)
 	if all {
 		limited, cancel := context.WithTimeout(ctx, longestWait)
-		for _, process := range i.Processes() {
-			_ = process.AwaitTools(limited, func(string) {}) // what is missing at the end is a notice
+		if i.host.AwaitTools(limited, func(string, string) {}) { // what is missing at the end is a notice
+			tools, problems = i.host.Tools(ctx)
 		}
 		cancel()
-		tools, problems = i.host.Tools(ctx)
 	}
 	for _, process := range i.Processes() {
 		for _, one := range out.Plugins {
