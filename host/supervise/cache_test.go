@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -506,4 +507,94 @@ func TestCacheableTools(t *testing.T) {
 	call("b", "c") // not in the configuration alone
 	c.wantStarts(1, "a call of a known tool")
 	want("refreshed", 1, names(Options{Refresh: true}), "a")
+}
+
+// Of a server that cannot be reached any more the tools are still listed without a start, with the reason, until a start
+// reaches it again. A call says the reason too, and waits for a server that is starting.
+func TestCacheOfAServerThatIsDown(t *testing.T) {
+	settleProgram(t)
+	c := newCaching(t)
+	server := filepath.Join(t.TempDir(), "server")
+	check(t, syscall.Mkfifo(server+".pipe", 0o600))
+	spec := c.fixture("bridge", "bridge")
+	spec.Config = sdk.Encode(serverConfig{server})
+	set := func(state string) {
+		if state == "" {
+			check(t, os.Remove(server))
+			return
+		}
+		rewrite(t, server, []byte(state))
+	}
+	listed := func(when string, o Options, starts int, tools string, notices ...string) {
+		t.Helper()
+		check(t, c.with(o, func(s *Supervisor) error {
+			p := add(t, s, spec)
+			if got := strings.Join(toolNames(t, p), " "); got != tools {
+				t.Errorf("%s: the tools are %q", when, got)
+			}
+			got := p.Status().Notices
+			if len(got) != len(notices) {
+				t.Errorf("%s: the notices are %+v", when, got)
+				return nil
+			}
+			for i, text := range notices {
+				if got[i].Kind != sdk.Problem || !strings.Contains(got[i].Text, text) {
+					t.Errorf("%s: it says %+v", when, got[i])
+				}
+			}
+			return nil
+		}))
+		c.wantStarts(starts, when)
+	}
+	called := func(when string, use func(*Process)) {
+		t.Helper()
+		check(t, c.with(Options{}, func(s *Supervisor) error {
+			p := add(t, s, spec)
+			if len(toolNames(t, p)) != 1 {
+				t.Errorf("%s: it is not listed", when)
+			}
+			use(p)
+			return nil
+		}))
+		c.wantStarts(1, when)
+	}
+	answered := func(p *Process) {
+		if got := mustCall(t, p, "ask", ""); got != "answer" {
+			t.Errorf("it says %q", got)
+		}
+	}
+	const down = "its tools are those of an earlier start; the last one did not find them: its server is down"
+
+	set("up")
+	listed("first", Options{}, 1, "ask")
+	set("")
+	listed("not asked", Options{}, 0, "ask")
+	listed("asked", Options{Refresh: true}, 1, "", "its server is down")
+	listed("known to be down", Options{}, 0, "ask", down)
+	listed("offline", Options{Offline: true}, 0, "ask", down)
+	called("down", func(p *Process) {
+		_, err := call(t, p, "ask", "")
+		checkError(t, err, sdk.CodePluginUnavailable, "its server is down")
+	})
+	listed("still down", Options{}, 0, "ask", down)
+
+	set("starting")
+	called("not done in time", func(p *Process) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := p.Call(ctx, &sdk.Request{CallID: "c", Tool: "ask"})
+			ended <- err
+		}()
+		soon(t, "the start", patience, func() bool { return p.Status().State == Ready })
+		cancel()
+		checkError(t, <-ended, sdk.CodeCanceled, "nothing was run")
+	})
+	called("starting", func(p *Process) {
+		go func() { _ = os.WriteFile(server+".pipe", nil, 0o600) }()
+		answered(p)
+	})
+	set("up")
+	called("up", answered)
+	listed("reached", Options{}, 0, "ask")
 }

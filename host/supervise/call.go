@@ -46,7 +46,11 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 	}
 	defer c.end()
 	g := c.generation
-	if err := p.checkDefinition(r, listed, g.description()); err != nil {
+	now, err := p.descriptionWith(ctx, g, r)
+	if err == nil {
+		err = p.checkDefinition(r, listed, now)
+	}
+	if err != nil {
 		return nil, nil, p.notSent(err)
 	}
 	r.Attempt, r.Generation = number, g.number
@@ -157,6 +161,28 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 	}
 	e.Details = sdk.Details(facts)
 	return e
+}
+
+// descriptionWith is the description of a generation, which is waited for while the tool may come. The error says why
+// it does not.
+func (p *Process) descriptionWith(ctx context.Context, g *generation, r *sdk.Request) (*sdk.Description, error) {
+	now := g.description()
+	if now.Missing == "" || definition(now, r.Tool) != nil {
+		return now, nil
+	}
+	began := time.Now()
+	err := p.AwaitTools(ctx, func(why string) {
+		if r.Events != nil {
+			r.Events(sdk.Event{Type: sdk.EventProgress, Message: fmt.Sprintf("waiting for plugin %q: %s", p.name, why)})
+		}
+	})
+	r.StartTime += time.Since(began)
+	if e, coded := errors.AsType[*sdk.Error](err); coded && ctx.Err() != nil {
+		ended := sdk.EndedError(ctx)
+		ended.Message += ": " + e.Message
+		return nil, ended
+	}
+	return g.description(), err
 }
 
 // checkDefinition fails if the tool is no longer the one that the caller saw: r.Listed, otherwise the one listed when

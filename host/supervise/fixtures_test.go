@@ -85,6 +85,7 @@ var fixtures = map[string]func(){
 	"dynamic":    func() { noteStart(); sdk.Serve(dynamicPlugin()) },
 	"late":       latePlugin,
 	"noted":      func() { noteStart(); sdk.Serve(goodPlugin()) },
+	"bridge":     func() { noteStart(); sdk.Serve(bridgePlugin()) },
 	"changing":   func() { noteStart(); sdk.Serve(changingPlugin()) },
 	"stock":      stockPlugin,
 	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
@@ -336,6 +337,43 @@ func dynamicPlugin() *sdk.Plugin {
 		if c.Refuse != "" {
 			return &sdk.Error{Message: "I refuse: " + c.Refuse, Details: sdk.Details(map[string]string{"path": "refuse"})}
 		}
+		return nil
+	})
+	return p
+}
+
+type serverConfig struct {
+	Server string `json:"server"` // a file, which has the server's state
+}
+
+// bridgePlugin has the tool of a server, in a list that is cacheable. When the host does not know the tool it asks the
+// server, which is "up", "starting" until something is written to the pipe beside its file, or not there.
+func bridgePlugin() *sdk.Plugin {
+	p := sdk.New("bridge", "1.0.0")
+	found := func() error {
+		p.Cacheable(true)
+		err := p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "ask", Description: "for tests",
+			InputSchema: []byte(`{"type":"object"}`)}, Handler: func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			return sdk.Text("answer"), nil
+		}}})
+		p.MissingTools("", false)
+		return err
+	}
+	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c serverConfig) error {
+		state, err := os.ReadFile(c.Server)
+		switch {
+		case r.KnownTools != nil || string(state) == "up":
+			return found()
+		case err != nil:
+			p.MissingTools("its server is down", false)
+			return nil
+		}
+		p.MissingTools("its server is starting", true)
+		go func() {
+			if _, err := os.ReadFile(c.Server + ".pipe"); err != nil || found() != nil {
+				os.Exit(3)
+			}
+		}()
 		return nil
 	})
 	return p

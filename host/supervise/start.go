@@ -298,7 +298,9 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	for i := range d.Notices {
 		d.Notices[i].Text = hide(d.Notices[i].Text)
 	}
-	d.Missing = hide(d.Missing)
+	if d.Missing = hide(d.Missing); d.Missing != "" && !slices.ContainsFunc(d.Notices, isProblem) {
+		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: d.Missing}) // what lists the tools says why
+	}
 	noticed := len(d.Notices) > 0
 	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), toolname.ProgramPrefix)
@@ -312,6 +314,8 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	}
 	return d, nil
 }
+
+func isProblem(n sdk.Notice) bool { return n.Kind == sdk.Problem }
 
 // configure validates the plugin's configuration against the schema that it publishes, and sends it.
 func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string,

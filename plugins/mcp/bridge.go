@@ -31,6 +31,7 @@ type bridge struct {
 	mu      sync.Mutex
 	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
 	trouble string   // why the server cannot be used now, for the operator
+	missing string   // likewise, for callers of tools that are not known
 	pending bool     // the server may be usable soon
 	learned string   // of the server: its revision and who it says it is; "" when nothing is known
 	shown   []sdk.BoundTool
@@ -89,9 +90,10 @@ func (b *bridge) setStarting() {
 	if b.catalog != nil || b.trouble != "" {
 		return
 	}
-	b.trouble, b.pending = fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
+	b.trouble = fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
 		"start. A first start that downloads a program takes long: start_timeout in the plugin's block makes listings "+
-		"wait for it too", b.who(), b.connectTimeout), true
+		"wait for it too", b.who(), b.connectTimeout)
+	b.missing, b.pending = b.trouble, true
 	b.show()
 }
 
@@ -152,7 +154,11 @@ func (b *bridge) discover(tried func()) {
 			u.release()
 		}
 		if err != nil && b.ctx.Err() == nil {
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry))
+			why := err
+			if e, ok := errors.AsType[*notConnectedError](err); ok {
+				why = e.err
+			}
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry), why.Error())
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
@@ -177,15 +183,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (b *bridge) setCatalog(c *catalog) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.catalog, b.trouble = c, ""
+	b.catalog, b.trouble, b.missing = c, "", ""
 	b.show()
 }
 
-// setTrouble says why the server cannot be used, which no one expects to end soon. Tools that are known stay.
-func (b *bridge) setTrouble(why string) {
+// setTrouble says why the server cannot be used, which no one expects to end soon, to the operator and to callers of
+// tools that are not known. Tools that are known stay.
+func (b *bridge) setTrouble(trouble, missing string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.trouble, b.pending = why, false
+	b.trouble, b.missing, b.pending = trouble, missing, false
 	b.show()
 }
 
@@ -193,7 +200,7 @@ func (b *bridge) setTrouble(why string) {
 // with mu held.
 func (b *bridge) show() {
 	if b.catalog == nil {
-		b.plugin.MissingTools(b.trouble, b.pending)
+		b.plugin.MissingTools(b.missing, b.pending)
 	} else {
 		defer b.plugin.MissingTools("", false)
 	}
@@ -212,7 +219,7 @@ func (b *bridge) show() {
 	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
 		return
 	}
-	b.plugin.Cacheable(b.catalog != nil)
+	b.plugin.Cacheable(len(tools) > 0)                           // a server that has none may have some the next time
 	if err := b.plugin.SetTools(tools, notices...); err != nil { // a bug: the catalog has checked them
 		b.plugin.Cacheable(false)
 		_ = b.plugin.SetTools(nil, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("no tools: %v", err)})

@@ -38,6 +38,22 @@ func TestToolsOfAServer(t *testing.T) {
 	}
 }
 
+// A list without a tool is not kept: a server that has none yet may have some the next time.
+func TestEmptyListIsNotCacheable(t *testing.T) {
+	f := newFake(t)
+	f.list()
+	f.start("")
+	if d, err := f.Describe(t.Context()); err != nil || d.Cacheable || len(d.Notices) != 1 {
+		t.Errorf("%+v %v", d, err)
+	}
+	f = newFake(t)
+	f.list()
+	f.start(`,"prompts":true`)
+	if d, err := f.Describe(t.Context()); err != nil || !d.Cacheable || len(d.Notices) != 0 {
+		t.Errorf("%+v %v", d, err)
+	}
+}
+
 // A plugin in a folder of plugins that no one configured is no mistake.
 func TestNoConfiguration(t *testing.T) {
 	f := newFake(t)

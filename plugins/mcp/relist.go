@@ -53,7 +53,7 @@ func (u *upstream) relist(session *client.Session, because string) {
 	c, err := u.list(ctx, session)
 	if err != nil {
 		if u.primary() && session.Err() == nil {
-			u.bridge.setTrouble("its tools are those of before: " + because + textutil.Cut(err.Error(), 1000))
+			u.bridge.setTrouble("its tools are those of before: "+because+textutil.Cut(err.Error(), 1000), "")
 		}
 		return
 	}

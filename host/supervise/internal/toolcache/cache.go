@@ -90,8 +90,7 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	}
 	d := e.load(unsteady)
 	if d != nil {
-		d.Missing, d.Pending = "", false // that was then, and so were the problems
-		d.Notices = slices.DeleteFunc(d.Notices, func(n sdk.Notice) bool { return n.Kind == sdk.Problem })
+		d.Missing, d.Pending = "", false // that was then; what failed is a notice
 	}
 	switch {
 	case d == nil || d.Cacheable && e.self:
@@ -104,12 +103,13 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	return d
 }
 
-// Cacheable returns what the plugin's last start with this key reported, if that is cacheable; nil with Refresh.
+// Cacheable returns what the plugin's last start with this key reported, if that is cacheable; nil with Refresh, and
+// after a problem: only a plugin that finds its tools itself learns whether that has passed.
 func (e Entry) Cacheable() *sdk.Description {
 	if e.content == "" || e.cache.Refresh {
 		return nil
 	}
-	if d := e.load(unsteady); d != nil && d.Cacheable {
+	if d := e.load(unsteady); d != nil && d.Cacheable && !slices.ContainsFunc(d.Notices, isProblem) {
 		return d
 	}
 	return nil
@@ -134,6 +134,7 @@ func (c *Cache) Entry(ctx context.Context, k Key) Entry {
 
 // Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program
 // has changed since: then either of the two may have reported it. A cacheable description stays until there is another.
+// Tools that are missing now stay those of before, with a problem that says why they are missing.
 func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
 		return
@@ -143,11 +144,37 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 		k = unsteady
 	}
 	old := e.load(k)
+	if d.Missing != "" {
+		if d = withoutTools(old, d); d == nil {
+			return
+		}
+	}
 	if old == nil || !reflect.DeepEqual(old, d) && (d.Cacheable || !old.Cacheable) {
 		e.cache.prune.Do(e.cache.folder.prune)
 		e.store(k, d)
 	}
 }
+
+// withoutTools is the description to keep of one in which tools are missing: that of before, with the reason. Where there
+// is none it is not cacheable, so that the next listing starts the plugin. It is nil if nothing is to be kept, because
+// the tools may still come.
+func withoutTools(old, now *sdk.Description) *sdk.Description {
+	switch {
+	case now.Pending:
+		return nil
+	case old == nil || len(old.Tools) == 0:
+		d := new(*now)
+		d.Cacheable = false
+		return d
+	}
+	d := new(*old)
+	d.Notices = slices.DeleteFunc(slices.Clone(old.Notices), isProblem)
+	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("its tools are those of an earlier "+
+		"start; the last one did not find them: %s. `toolhost discover --refresh` looks for them again", now.Missing)})
+	return d
+}
+
+func isProblem(n sdk.Notice) bool { return n.Kind == sdk.Problem }
 
 // formatVersion changes whenever the meaning of entries does.
 const formatVersion = 5

@@ -81,16 +81,62 @@ func TestDescriptionsComeBack(t *testing.T) {
 	}
 }
 
-// Of a list that may have changed only what holds for it is kept: not what was missing when it was reported.
-func TestProblemsAreNotKept(t *testing.T) {
-	c, k := must(Open(filepath.Join(t.TempDir(), "cache"))), Key{Program: os.Args[0], Command: os.Args[:1]}
-	c.Entry(t.Context(), k).Store(t.Context(), &sdk.Description{Dynamic: true, Cacheable: true, Missing: "m", Pending: true,
-		Notices: []sdk.Notice{{Kind: sdk.Problem, Text: "p"}, {Kind: sdk.Remark, Text: "r"}}})
-	want := &sdk.Description{Dynamic: true, Cacheable: true, Notices: sdk.Remarks("r")}
-	if diff := cmp.Diff(want, c.Load(t.Context(), k)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+// A start that does not find its tools changes what is known of them in nothing but the problem, until another start
+// finds them. Only offline are they listed without a start where they never were found.
+func TestToolsThatAreNotFound(t *testing.T) {
+	found := func(notices ...sdk.Notice) *sdk.Description {
+		return &sdk.Description{Dynamic: true, Cacheable: true, Tools: full.Tools, Notices: notices}
+	}
+	missing := func(why string) *sdk.Description {
+		return &sdk.Description{Dynamic: true, Missing: why, Notices: []sdk.Notice{problem("none: " + why)}}
+	}
+	pending := &sdk.Description{Dynamic: true, Cacheable: true, Missing: "it starts", Pending: true}
+	because := func(why string) sdk.Notice {
+		return problem("its tools are those of an earlier start; the last one did not find them: " + why +
+			". `toolhost discover --refresh` looks for them again")
+	}
+	remark := sdk.Remarks("r")[0]
+	for name, c := range map[string]struct {
+		stored        []*sdk.Description
+		want, offline *sdk.Description // offline is want if it is nil
+		asked         bool             // the next start finds the tools itself
+	}{
+		"nothing is known": {stored: []*sdk.Description{pending}, asked: true},
+		"never found": {stored: []*sdk.Description{missing("a"), pending}, offline: &sdk.Description{Dynamic: true,
+			Notices: []sdk.Notice{problem("none: a"), {Kind: sdk.Remark, Text: staleNotice}}}, asked: true},
+		"found": {stored: []*sdk.Description{missing("a"), found(remark)}, want: found(remark)},
+		"not found": {stored: []*sdk.Description{found(remark), missing("a")}, want: found(remark, because("a")),
+			asked: true},
+		"not found for long": {stored: []*sdk.Description{found(remark), missing("a"), pending, missing("b")},
+			want: found(remark, because("b")), asked: true},
+		"found again":    {stored: []*sdk.Description{found(), missing("a"), found(remark)}, want: found(remark)},
+		"still starting": {stored: []*sdk.Description{found(remark), pending}, want: found(remark)},
+		"trouble later": {stored: []*sdk.Description{found(), found(problem("p"))}, want: found(problem("p")),
+			asked: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache, k := must(Open(filepath.Join(t.TempDir(), "cache"))), Key{Program: os.Args[0], Command: os.Args[:1]}
+			for _, d := range c.stored {
+				cache.Entry(t.Context(), k).Store(t.Context(), d)
+			}
+			if diff := cmp.Diff(c.want, cache.Load(t.Context(), k)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if known := cache.Entry(t.Context(), k).Cacheable(); (known == nil) != c.asked {
+				t.Errorf("the next start is given %+v", known)
+			}
+			cache.Offline = true
+			if c.offline == nil {
+				c.offline = c.want
+			}
+			if diff := cmp.Diff(c.offline, cache.Load(t.Context(), k)); diff != "" {
+				t.Errorf("offline, -want +got:\n%s", diff)
+			}
+		})
 	}
 }
+
+func problem(text string) sdk.Notice { return sdk.Notice{Kind: sdk.Problem, Text: text} }
 
 // A field that is added to a definition is kept too, and is part of what was checked.
 func TestEachFieldIsKept(t *testing.T) {
