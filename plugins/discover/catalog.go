@@ -20,6 +20,7 @@ const (
 	// maxDefinitions bounds all tools together: their list travels in one message.
 	maxDefinitions = 3 << 20
 	maxItems       = 10_000
+	maxTools       = 2048 // of a plugin
 	maxNotices     = 50
 )
 
@@ -230,6 +231,9 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 
 // admit checks what the whole list would be refused for.
 func (c *catalog) admit(t *sdk.Tool, original string) error {
+	if len(c.originals) == maxTools {
+		return fmt.Errorf("%d tools are offered at most", maxTools)
+	}
 	for name := range c.originals {
 		if strings.EqualFold(name, t.Name) {
 			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name,

@@ -315,6 +315,19 @@ func TestLongEmptyList(t *testing.T) {
 	}
 }
 
+func TestMoreToolsThanAHostTakes(t *testing.T) {
+	var printed []string
+	for i := range 5000 {
+		printed = append(printed, fmt.Sprintf(`{"name":"t%d"}`, i))
+	}
+	c := readTools(t, "["+strings.Join(printed, ",")+"]")
+	notices := c.notices()
+	if len(c.tools) != maxTools || notices[0] != `the tool "t2048" is left out: 2048 tools are offered at most` ||
+		notices[maxNotices] != fmt.Sprintf("and %d more notices like these", 5000-maxTools-maxNotices) {
+		t.Errorf("%d tools, %q", len(c.tools), notices)
+	}
+}
+
 func FuzzCatalog(f *testing.F) {
 	for _, printed := range []string{`[]`, `[{"name":"a"}]`,
 		`[{"function_declarations":[{"name":"A b","parameters":{"type":"OBJECT"}}]}]`,

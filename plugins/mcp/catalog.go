@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	maxTools       = 5000
+	maxRead        = 10_000  // definitions of a server
+	maxTools       = 2048    // of a plugin
 	maxDefinitions = 3 << 20 // bytes of all together: their list travels in one message
 	maxNotices     = 50
 )
@@ -46,9 +47,9 @@ func (c *catalog) notice() {
 // other tool. The own tools of the plugin keep their names.
 func readCatalog(list []json.RawMessage, choice selection, own []string) *catalog {
 	c := &catalog{}
-	if len(list) > maxTools {
-		c.leave("the server has %d tools; only the first %d are read", len(list), maxTools)
-		list = list[:maxTools]
+	if len(list) > maxRead {
+		c.leave("the server has %d tools; only the first %d are read", len(list), maxRead)
+		list = list[:maxRead]
 	}
 	var found []*definition
 	byOriginal := map[string]bool{}
@@ -68,7 +69,7 @@ func readCatalog(list []json.RawMessage, choice selection, own []string) *catalo
 		found = append(found, d)
 	}
 	c.settleNames(found, own)
-	c.admit(found)
+	c.admit(found, maxTools-len(own))
 	for _, unused := range choice.unused(byOriginal, list) {
 		c.leave("%s", unused)
 	}
@@ -118,8 +119,8 @@ func (c *catalog) settleNames(found []*definition, own []string) {
 	}
 }
 
-// admit takes the tools that a host accepts.
-func (c *catalog) admit(found []*definition) {
+// admit takes the tools that a host accepts, of which there are most at most.
+func (c *catalog) admit(found []*definition, most int) {
 	size, names := 0, map[string]*definition{}
 	for _, d := range found {
 		if err := d.Check(); err != nil {
@@ -130,6 +131,11 @@ func (c *catalog) admit(found []*definition) {
 			c.leave("the tool %s is left out: its name here, %s, is that of %s", quoted(d.original), d.Name,
 				quoted(other.original))
 			continue
+		}
+		if len(c.tools) == most {
+			c.leave("the tool %s and those after it are left out: %d tools are offered at most; name the tools that are "+
+				"needed in include_tools", quoted(d.original), most)
+			return
 		}
 		const around = 256 // bytes for what is not counted
 		size += around + len(d.Name) + len(d.Title) + len(d.original) + len(d.Description) + len(d.InputSchema) +

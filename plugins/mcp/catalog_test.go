@@ -216,8 +216,18 @@ func TestManyTools(t *testing.T) {
 		list = append(list, json.RawMessage(tool(fmt.Sprintf("t%d", i), "")))
 	}
 	c := readCatalog(list, selection{}, nil)
-	if len(c.tools) != maxTools || !strings.Contains(c.notices[0], "the server has 100000 tools; only the first 5000") {
+	if len(c.tools) != maxTools || len(c.notices) != 2 ||
+		!strings.Contains(c.notices[0], "the server has 100000 tools; only the first 10000") ||
+		!strings.Contains(c.notices[1], `the tool "t2048" and those after it are left out: 2048 tools are offered at most`) {
 		t.Errorf("%d tools, %q", len(c.tools), c.notices)
+	}
+	c = readCatalog(list[:5000], selection{include: []string{"t4*"}}, nil) // also those that come late
+	if len(c.tools) != 1111 || len(c.notices) != 0 {
+		t.Errorf("%d tools, %q", len(c.tools), c.notices)
+	}
+	c = readCatalog(list[:5000], selection{}, []string{"read_resource", "get_prompt"})
+	if len(c.tools) != maxTools-2 {
+		t.Errorf("%d tools beside two of its own", len(c.tools))
 	}
 	big := `"description":"` + strings.Repeat("x", 8000) + `"`
 	list = nil
