@@ -154,11 +154,10 @@ func (b *bridge) discover(tried func()) {
 			u.release()
 		}
 		if err != nil && b.ctx.Err() == nil {
-			why := err
 			if e, ok := errors.AsType[*notConnectedError](err); ok {
-				why = e.err
+				err = e.err
 			}
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry), why.Error())
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry), err.Error())
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {

@@ -52,7 +52,7 @@ func (u *upstream) relist(session *client.Session, because string) {
 	defer cancel()
 	c, err := u.list(ctx, session)
 	if err != nil {
-		if u.primary() && session.Err() == nil {
+		if u.primary() && session.Err() == nil && u.bridge.ctx.Err() == nil {
 			u.bridge.setTrouble("its tools are those of before: "+because+textutil.Cut(err.Error(), 1000), "")
 		}
 		return

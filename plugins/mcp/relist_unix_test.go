@@ -33,3 +33,19 @@ func TestListIsReadAgainWhenItIsNotValidAnyMore(t *testing.T) {
 		return u.expiry == nil
 	})
 }
+
+// A list that the end of the plugin cuts off is no trouble: a host would keep it with the tools.
+func TestEndWhileListingAgain(t *testing.T) {
+	f := newFake(t, "one")
+	f.start("")
+	u, err := f.upstreams.use(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.release()
+	f.end()
+	u.relist(u.session, "it announced a change, but ")
+	if d, err := f.Describe(t.Context()); err != nil || len(d.Tools) != 1 || len(d.Notices) != 0 {
+		t.Errorf("%d tools, %v, %v", len(d.Tools), d.Notices, err)
+	}
+}
