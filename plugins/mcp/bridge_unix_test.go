@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,6 +303,36 @@ func TestServerThatStartsLater(t *testing.T) {
 	}
 	_ = os.Remove(filepath.Join(f.dir, "fail"))
 	eventually(t, "the tools are there", func() bool { return len(f.names()) == 1 })
+}
+
+// The notice about a server at an address says what to do, as the error of a call does.
+func TestNoticesSayWhatToDo(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/login", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	known := []sdk.Tool{{Name: "echo", Description: "d", InputSchema: json.RawMessage(`{"type":"object"}`)}}
+	for url, want := range map[string]string{
+		server.URL + "/login": "needs a login.*. A person runs this in a terminal, .*: toolhost mcp login ",
+		server.URL + "/other": "404 Not Found.*. Check that the url is that of an MCP endpoint",
+		gone.URL:              "the connection is refused.*. Check that the server runs, ",
+	} {
+		for begins, known := range map[string][]sdk.Tool{"no tools: ": nil, "its tools are those of before: ": known} {
+			f := newFake(t)
+			if err := f.configure(t.Context(), &sdk.Request{Workdir: f.dir, KnownTools: known}, config{URL: url}); err != nil {
+				t.Fatal(err)
+			}
+			if known != nil {
+				f.ask(sdk.Request{Tool: "echo"})
+			}
+			d, err := f.Describe(t.Context())
+			if err != nil || len(d.Notices) != 1 || !regexp.MustCompile("^"+begins+".*"+want).MatchString(d.Notices[0].Text) {
+				t.Errorf("%s: %v, %q", url, err, d.Notices)
+			}
+		}
+	}
 }
 
 func TestMissingProgram(t *testing.T) {

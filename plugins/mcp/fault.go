@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
@@ -32,6 +33,14 @@ func unavailable(ctx context.Context, err error) error {
 	return &sdk.Error{Name: "ServerUnavailable", Retryable: true, Message: textutil.Cut(err.Error(), maxFault) +
 		"; nothing was run", Details: sdk.Details(details),
 		Suggestion: "Make the call again later. The operator finds the cause with: toolhost doctor"}
+}
+
+// advice is what to do about an error, as a sentence behind another one; "" where the error does not say it.
+func advice(err error) string {
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Suggestion != "" {
+		return ". " + strings.TrimSuffix(e.Suggestion, ".")
+	}
+	return ""
 }
 
 // failure is the result of a request that has no answer, or an error as answer.

@@ -281,7 +281,8 @@ func (u *upstream) report() {
 	known := u.bridge.catalog != nil
 	u.bridge.mu.Unlock()
 	if known { // for a server that never answered, discover reports it
-		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again", u.failure), "")
+		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again%s", u.failure,
+			advice(u.failure)), "")
 	}
 }
 
