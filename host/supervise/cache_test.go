@@ -591,10 +591,35 @@ func TestCacheOfAServerThatIsDown(t *testing.T) {
 		checkError(t, <-ended, sdk.CodeCanceled, "nothing was run")
 	})
 	called("starting", func(p *Process) {
-		go func() { _ = os.WriteFile(server+".pipe", nil, 0o600) }()
+		go func() { _ = os.WriteFile(server+".pipe", []byte("up"), 0o600) }()
 		answered(p)
 	})
+	listed("reached", Options{}, 0, "ask")
+
+	set("")
+	called("down in a call", func(p *Process) {
+		r, err := p.Call(t.Context(), &sdk.Request{CallID: "c", Tool: "ask"})
+		if err != nil || r.Error == nil || !strings.Contains(r.Error.Message, "it is down") {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	listed("down in a call", Options{}, 0, "ask", "it was down in a call")
 	set("up")
 	called("up", answered)
-	listed("reached", Options{}, 0, "ask")
+	listed("reached again", Options{}, 0, "ask")
+
+	set("starting")
+	check(t, c.with(Options{Refresh: true}, func(s *Supervisor) error {
+		p := add(t, s, spec)
+		if names := toolNames(t, p); len(names) > 0 {
+			t.Errorf("it starts, and has the tools %q", names)
+		}
+		err := p.AwaitTools(t.Context(), func(string) {
+			check(t, os.WriteFile(server+".pipe", []byte("down"), 0o600))
+		})
+		checkError(t, err, sdk.CodePluginUnavailable, "its server does not start")
+		return nil
+	}))
+	c.wantStarts(1, "failed late")
+	listed("failed late", Options{}, 0, "ask", "its server does not start")
 }

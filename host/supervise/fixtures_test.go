@@ -347,30 +347,42 @@ type serverConfig struct {
 }
 
 // bridgePlugin has the tool of a server, in a list that is cacheable. When the host does not know the tool it asks the
-// server, which is "up", "starting" until something is written to the pipe beside its file, or not there.
+// server, which is "up", "starting" until "up" or "down" is written to the pipe beside its file, or not there.
 func bridgePlugin() *sdk.Plugin {
 	p := sdk.New("bridge", "1.0.0")
-	found := func() error {
+	var offer func(notices ...sdk.Notice) error
+	var server string
+	up := func() bool {
+		state, _ := os.ReadFile(server)
+		return string(state) == "up"
+	}
+	offer = func(notices ...sdk.Notice) error {
 		p.Cacheable(true)
-		err := p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "ask", Description: "for tests",
+		defer p.MissingTools("", false)
+		return p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "ask", Description: "for tests",
 			InputSchema: []byte(`{"type":"object"}`)}, Handler: func(context.Context, *sdk.Request) (*sdk.Result, error) {
-			return sdk.Text("answer"), nil
-		}}})
-		p.MissingTools("", false)
-		return err
+			if !up() {
+				return nil, cmp.Or(offer(sdk.Notice{Kind: sdk.Problem, Text: "it was down in a call"}), errors.New("it is down"))
+			}
+			return sdk.Text("answer"), offer()
+		}}}, notices...)
 	}
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c serverConfig) error {
-		state, err := os.ReadFile(c.Server)
+		server = c.Server
+		_, err := os.Stat(server)
 		switch {
-		case r.KnownTools != nil || string(state) == "up":
-			return found()
+		case r.KnownTools != nil || up():
+			return offer()
 		case err != nil:
 			p.MissingTools("its server is down", false)
 			return nil
 		}
 		p.MissingTools("its server is starting", true)
 		go func() {
-			if _, err := os.ReadFile(c.Server + ".pipe"); err != nil || found() != nil {
+			state, err := os.ReadFile(server + ".pipe")
+			if string(state) == "down" {
+				p.MissingTools("its server does not start", false)
+			} else if err != nil || os.WriteFile(server, state, 0o600) != nil || offer() != nil {
 				os.Exit(3)
 			}
 		}()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type generation struct {
 
 	described atomic.Pointer[sdk.Description]
 	cached    toolcache.Entry
+	kept      atomic.Pointer[sdk.Description] // in cached; nil when nothing is
 	calls     *inFlightCalls
 	health    healthCheck
 	abandoned abandonedCalls
@@ -146,7 +148,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	}
 	g.described.Store(d)
 	if d.Dynamic { // it is stored before any later one
-		g.cached.Store(ctx, d)
+		g.keep(ctx, d)
 	} else {
 		// callers that wait for the plugin must not also wait for a file write
 		s.storing.Go(func() { g.cached.Store(context.WithoutCancel(ctx), d) })
@@ -366,14 +368,40 @@ func (g *generation) watch(store func(int, *sdk.Description)) {
 			if d, err := g.describe(asking); err == nil {
 				g.described.Store(d)
 				store(g.number, d)
-				if d.Cacheable {
-					g.cached.Store(asking, d)
-				}
+				g.keepTools(asking, d)
 			}
 			cancel()
 			within(watchInterval, ctx.Done())
 		})
 	}()
+}
+
+// keep stores a description in the cache.
+func (g *generation) keep(ctx context.Context, d *sdk.Description) {
+	g.cached.Store(ctx, d)
+	g.kept.Store(d)
+}
+
+// keepTools is keep for a later description, if listings show it without a start, or that it has not found its tools.
+func (g *generation) keepTools(ctx context.Context, d *sdk.Description) {
+	if d.Cacheable || d.Missing != "" {
+		g.keep(ctx, d)
+	}
+}
+
+// lastAnswerTime is how long a plugin that is to end may take to describe itself once more.
+const lastAnswerTime = 500 * time.Millisecond
+
+// keepLast keeps what changed a moment before the end, such as in the only call of a host: the watch may not know it.
+func (g *generation) keepLast() {
+	if kept := g.kept.Load(); kept == nil || !kept.Cacheable && kept.Missing == "" || isClosed(g.child.died) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastAnswerTime)
+	defer cancel()
+	if d, err := g.describe(ctx); err == nil && !reflect.DeepEqual(d, g.kept.Load()) {
+		g.keepTools(ctx, d)
+	}
 }
 
 // cleanUp ends a start that failed with err, and returns the error for the user.

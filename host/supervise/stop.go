@@ -110,8 +110,10 @@ func stopLate(r startResult) {
 // stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel,
 // and keeps them.
 func (g *generation) stop() {
+	began := time.Now()
+	g.keepLast()
 	g.child.closeLifeline()
-	if !within(stdinTime, g.done()) {
+	if !within(stdinTime-time.Since(began), g.done()) {
 		g.child.terminate()
 		if !within(termTime, g.done()) {
 			g.child.kill("")
