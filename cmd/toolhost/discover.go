@@ -162,10 +162,10 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if len(tools) == 0 && f.format == "table" {
 		g.explainNoTools(s, f)
 	}
+	problems = append(problems, failed...)
 	if len(f.plugins)+len(problems) == 0 { // all tools are known
 		g.printErrors(s.MisnamedArguments(ctx)...)
 	}
-	problems = append(problems, failed...)
 	if err := g.printTools(tools, alone, problems, f); err != nil {
 		return err
 	}

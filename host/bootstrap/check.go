@@ -158,6 +158,7 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 		}
 		cancel()
 	}
+	missing := map[string]bool{} // plugins that have not found all of their tools
 	for _, process := range i.Processes() {
 		for _, one := range out.Plugins {
 			if status := process.Status(); process.Name() == one.Name {
@@ -171,12 +172,14 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 				}
 				one.OK = one.OK && usable >= status.Tools
 				for _, n := range status.Notices {
+					if n.Kind != sdk.Problem {
+						continue
+					}
+					missing[one.Name] = true
 					err := fmt.Errorf("%s: plugin %q: %s", one.Source, one.Name, n.Text)
-					switch {
-					case n.Kind != sdk.Problem:
-					case all:
+					if all {
 						out.Problems, one.OK = append(out.Problems, err), false
-					default:
+					} else {
 						out.Warnings = append(out.Warnings, err)
 					}
 				}
@@ -186,12 +189,12 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 	for _, problem := range problems {
 		out.Problems = append(out.Problems, located(c.Config, problem))
 	}
-	if len(problems) == 0 { // otherwise the argument may belong to a tool that was left out
+	if len(problems)+len(missing) == 0 { // otherwise the argument may belong to a tool that was left out
 		wrong, doubtful := misnamed(rules, tools)
 		out.Problems = append(out.Problems, wrong...)
 		out.Warnings = slices.Concat(out.Warnings, doubtful, unmatched(c.Config, tools))
 	}
-	out.Problems = append(out.Problems, unknownTools(c.Config, i.Processes(), tools)...)
+	out.Problems = append(out.Problems, unknownTools(c.Config, i.Processes(), tools, missing)...)
 	if err := i.Close(); err != nil {
 		i.options.Logger.Error("closing", "error", err)
 	}
@@ -371,14 +374,15 @@ func eachPatterns(c *config.Config, check func(who string, globs []string)) {
 	}
 }
 
-// unknownTools finds settings for tools that their plugin does not have.
-func unknownTools(c *config.Config, processes []*supervise.Process, tools []*host.Tool) (problems []error) {
+// unknownTools finds settings for tools that their plugin does not have, unless it misses some of its tools.
+func unknownTools(c *config.Config, processes []*supervise.Process, tools []*host.Tool, missing map[string]bool) (
+	problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(c.ToolSources)) {
 		plugin, own, _ := strings.Cut(name, "__")
 		started := slices.ContainsFunc(processes, func(p *supervise.Process) bool {
 			return p.Name() == plugin && p.Status().State == supervise.Ready
 		})
-		if !started || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
+		if !started || missing[plugin] || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
 			continue
 		}
 		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // LockState says how a plugin compares with the lock file; "" when there is none.
@@ -238,7 +239,7 @@ func (r *LockPlan) Inspect(ctx context.Context, added, changed bool) error {
 }
 
 func (l *LockedPlugin) inspect(ctx context.Context, process *supervise.Process, free bool) {
-	defined, err := process.Tools(ctx)
+	defined, err := allTools(ctx, process)
 	if err != nil {
 		l.Problem = err
 		return
@@ -259,6 +260,22 @@ func (l *LockedPlugin) inspect(ctx context.Context, process *supervise.Process, 
 		definition, hash := host.Definition(t)
 		l.now.Tools[t.Name], l.Tools[t.Name], l.definitions[hash] = hash, definition, definition
 	}
+}
+
+// allTools starts a plugin and waits for its tools. It fails if some are missing or old: they would count as removed.
+func allTools(ctx context.Context, process *supervise.Process) ([]sdk.Tool, error) {
+	if _, err := process.Tools(ctx); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	_ = process.AwaitTools(limited, func(string) {}) // what is missing at the end is a notice
+	for _, n := range process.Status().Notices {
+		if n.Kind == sdk.Problem {
+			return nil, errors.New(n.Text)
+		}
+	}
+	return process.Tools(ctx)
 }
 
 // plainWord makes a short printable ASCII text of a plugin's version.
