@@ -132,8 +132,8 @@ func TestCallOfToolsThatDoNotCome(t *testing.T) {
 	})
 }
 
-// A racingPlugin has its tools from the moment on when they are awaited: no one waits for them, and its watcher is told
-// of them later, or never.
+// A racingPlugin has its tools from the moment on when they are awaited: no one waits for them, and its watcher
+// learns of them later, or never.
 type racingPlugin struct {
 	*latePlugin
 	waits bool
@@ -183,8 +183,10 @@ func TestNothingToAwait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		down := answering(sdk.Text(""), nil)
 		down.list = func(context.Context) ([]sdk.Tool, error) { return nil, &sdk.Error{Message: "it is broken"} }
-		h := newHost(t, map[string]host.Plugin{"down": newLatePlugin("the server is down"), "slow": newLatePlugin(""),
-			"broken": &latePlugin{fake: down, failed: "it is asked"}, "unlisted": answering(sdk.Text(""), nil)}, host.Options{})
+		h := newHost(t, map[string]host.Plugin{
+			"down": newLatePlugin("the server is down"), "slow": newLatePlugin(""),
+			"broken": &latePlugin{fake: down, failed: "it is asked"}, "empty": answering(sdk.Text(""), nil)},
+			host.Options{})
 		if _, problems := h.Tools(t.Context()); len(problems) != 1 {
 			t.Fatalf("%v", problems)
 		}

@@ -50,9 +50,10 @@ func newDiscover(g *globals) *cobra.Command {
 			"earlier starts.\n" +
 			"A plugin or a plugin source that cannot be used is reported on standard error, and so is what a plugin\n" +
 			"itself needs to find its tools: an MCP server, or a discovery command. The exit code is 4 in these cases\n" +
-			"only; everything else is still listed. Tools of an earlier start that the last one did not find are\n" +
-			"listed with the reason, which stays until a start finds them. Other notices of plugins, such as about\n" +
-			"tools that they had to leave out, are written to standard error too and do not change the exit code.\n" +
+			"only; everything else is still listed. Tools of an earlier start that the last one did not find\n" +
+			"are listed with the reason, which stays until a start finds them. Other notices of plugins, such as\n" +
+			"about tools that they had to leave out, are written to standard error too and do not change the\n" +
+			"exit code.\n" +
 			"With --format json --problems the reasons are beside the tools: {\"tools\": [...], \"problems\":\n" +
 			"[{\"message\": \"...\"}]}.\n" +
 			"\n" +
@@ -85,8 +86,8 @@ func newDiscover(g *globals) *cobra.Command {
 		"as gemini-3-pro")
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
-	cmd.Flags().BoolVar(&f.problems, "problems", false, "with --format json: an object with the tools, and the reasons "+
-		"for exit code 4")
+	cmd.Flags().BoolVar(&f.problems, "problems", false, "with --format json: an object with the tools, and the "+
+		"reasons for exit code 4")
 	complete(cmd, "plugin", g.completePlugins)
 	complete(cmd, "search", cobra.NoFileCompletions)
 	complete(cmd, "model", cobra.NoFileCompletions)

@@ -260,7 +260,7 @@ const commandErrors = `
 With ` + "`--format json`" + ` standard output is JSON whatever happens, and standard error has the same for people. A command that fails
 before it has an answer prints one object, ` + "`{\"error\": {…}}`" + `, with a code, a name, a message and a suggestion; ` + "`call`" + ` prints a
 result with that ` + "`error`" + `. Commands that print a line for each thing print it as their last line. Some answers say themselves what
-failed: the list of ` + "`discover`" + ` and ` + "`status`" + `, and the reports of ` + "`validate`, `doctor` and `plugin check`" + `; the exit code tells.
+failed: the lists of ` + "`status` and, with `--problems`, `discover`" + `, and the reports of ` + "`validate`, `doctor` and `plugin check`" + `; the exit code tells.
 The code is one of those above, or:
 
 | code | exit | when | what to do |

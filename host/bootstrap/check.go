@@ -382,7 +382,8 @@ func unknownTools(c *config.Config, processes []*supervise.Process, tools []*hos
 		started := slices.ContainsFunc(processes, func(p *supervise.Process) bool {
 			return p.Name() == plugin && p.Status().State == supervise.Ready
 		})
-		if !started || missing[plugin] || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
+		if !started || missing[plugin] ||
+			slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
 			continue
 		}
 		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",

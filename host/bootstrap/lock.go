@@ -262,7 +262,8 @@ func (l *LockedPlugin) inspect(ctx context.Context, process *supervise.Process, 
 	}
 }
 
-// allTools starts a plugin and waits for its tools. It fails if some are missing or old: they would count as removed.
+// allTools starts a plugin and waits for its tools. It fails if some are missing or old: they would count as
+// removed.
 func allTools(ctx context.Context, process *supervise.Process) ([]sdk.Tool, error) {
 	if _, err := process.Tools(ctx); err != nil {
 		return nil, err

@@ -509,8 +509,8 @@ func TestCacheableTools(t *testing.T) {
 	want("refreshed", 1, names(Options{Refresh: true}), "a")
 }
 
-// Of a server that cannot be reached any more the tools are still listed without a start, with the reason, until a start
-// reaches it again. A call says the reason too, and waits for a server that is starting.
+// Of a server that cannot be reached any more the tools are still listed without a start, with the reason, until a
+// start reaches it again. A call says the reason too, and waits for a server that is starting.
 func TestCacheOfAServerThatIsDown(t *testing.T) {
 	settleProgram(t)
 	c := newCaching(t)

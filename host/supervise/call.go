@@ -173,7 +173,8 @@ func (p *Process) descriptionWith(ctx context.Context, g *generation, r *sdk.Req
 	began := time.Now()
 	err := p.AwaitTools(ctx, func(why string) {
 		if r.Events != nil {
-			r.Events(sdk.Event{Type: sdk.EventProgress, Message: fmt.Sprintf("waiting for plugin %q: %s", p.name, why)})
+			text := fmt.Sprintf("waiting for plugin %q: %s", p.name, why)
+			r.Events(sdk.Event{Type: sdk.EventProgress, Message: text})
 		}
 	})
 	r.StartTime += time.Since(began)

@@ -359,13 +359,15 @@ func bridgePlugin() *sdk.Plugin {
 	offer = func(notices ...sdk.Notice) error {
 		p.Cacheable(true)
 		defer p.MissingTools("", false)
-		return p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "ask", Description: "for tests",
-			InputSchema: []byte(`{"type":"object"}`)}, Handler: func(context.Context, *sdk.Request) (*sdk.Result, error) {
-			if !up() {
-				return nil, cmp.Or(offer(sdk.Notice{Kind: sdk.Problem, Text: "it was down in a call"}), errors.New("it is down"))
+		ask := func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			if up() {
+				return sdk.Text("answer"), offer()
 			}
-			return sdk.Text("answer"), offer()
-		}}}, notices...)
+			err := offer(sdk.Notice{Kind: sdk.Problem, Text: "it was down in a call"})
+			return nil, cmp.Or(err, errors.New("it is down"))
+		}
+		tool := sdk.Tool{Name: "ask", Description: "for tests", InputSchema: []byte(`{"type":"object"}`)}
+		return p.SetTools([]sdk.BoundTool{{Tool: tool, Handler: ask}}, notices...)
 	}
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c serverConfig) error {
 		server = c.Server

@@ -157,8 +157,8 @@ func (b *bridge) discover(tried func()) {
 			if e, ok := errors.AsType[*notConnectedError](err); ok {
 				err = e.err
 			}
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most%s", err, lastRetry, advice(err)),
-				err.Error())
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most%s", err, lastRetry,
+				advice(err)), err.Error())
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
@@ -219,7 +219,7 @@ func (b *bridge) show() {
 	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
 		return
 	}
-	b.plugin.Cacheable(len(tools) > 0)                           // a server that has none may have some the next time
+	b.plugin.Cacheable(len(tools) > 0)                           // one that has none may have some the next time
 	if err := b.plugin.SetTools(tools, notices...); err != nil { // a bug: the catalog has checked them
 		b.plugin.Cacheable(false)
 		_ = b.plugin.SetTools(nil, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("no tools: %v", err)})

@@ -321,14 +321,16 @@ func TestNoticesSayWhatToDo(t *testing.T) {
 	} {
 		for begins, known := range map[string][]sdk.Tool{"no tools: ": nil, "its tools are those of before: ": known} {
 			f := newFake(t)
-			if err := f.configure(t.Context(), &sdk.Request{Workdir: f.dir, KnownTools: known}, config{URL: url}); err != nil {
+			r := &sdk.Request{Workdir: f.dir, KnownTools: known}
+			if err := f.configure(t.Context(), r, config{URL: url}); err != nil {
 				t.Fatal(err)
 			}
 			if known != nil {
 				f.ask(sdk.Request{Tool: "echo"})
 			}
 			d, err := f.Describe(t.Context())
-			if err != nil || len(d.Notices) != 1 || !regexp.MustCompile("^"+begins+".*"+want).MatchString(d.Notices[0].Text) {
+			fits := regexp.MustCompile("^" + begins + ".*" + want).MatchString
+			if err != nil || len(d.Notices) != 1 || !fits(d.Notices[0].Text) {
 				t.Errorf("%s: %v, %q", url, err, d.Notices)
 			}
 		}

@@ -133,8 +133,8 @@ func (c *catalog) admit(found []*definition, most int) {
 			continue
 		}
 		if len(c.tools) == most {
-			c.leave("the tool %s and those after it are left out: %d tools are offered at most; name the tools that are "+
-				"needed in include_tools", quoted(d.original), most)
+			c.leave("the tool %s and those after it are left out: %d tools are offered at most; name the tools that "+
+				"are needed in include_tools", quoted(d.original), most)
 			return
 		}
 		const around = 256 // bytes for what is not counted

@@ -218,7 +218,7 @@ func TestManyTools(t *testing.T) {
 	c := readCatalog(list, selection{}, nil)
 	if len(c.tools) != maxTools || len(c.notices) != 2 ||
 		!strings.Contains(c.notices[0], "the server has 100000 tools; only the first 10000") ||
-		!strings.Contains(c.notices[1], `the tool "t2048" and those after it are left out: 2048 tools are offered at most`) {
+		!strings.Contains(c.notices[1], `"t2048" and those after it are left out: 2048 tools are offered at most`) {
 		t.Errorf("%d tools, %q", len(c.tools), c.notices)
 	}
 	c = readCatalog(list[:5000], selection{include: []string{"t4*"}}, nil) // also those that come late

@@ -155,9 +155,9 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	}
 }
 
-// withoutTools is the description to keep of one in which tools are missing: that of before, with the reason. Where there
-// is none it is not cacheable, so that the next listing starts the plugin. It is nil if nothing is to be kept, because
-// the tools may still come.
+// withoutTools is the description to keep of one in which tools are missing: that of before, with the reason. Where
+// there is none it is not cacheable, so that the next listing starts the plugin. It is nil if nothing is to be kept,
+// because the tools may still come.
 func withoutTools(old, now *sdk.Description) *sdk.Description {
 	switch {
 	case now.Pending:
@@ -169,8 +169,9 @@ func withoutTools(old, now *sdk.Description) *sdk.Description {
 	}
 	d := new(*old)
 	d.Notices = slices.DeleteFunc(slices.Clone(old.Notices), isProblem)
-	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("its tools are those of an earlier "+
-		"start; the last one did not find them: %s. `toolhost discover --refresh` looks for them again", now.Missing)})
+	why := fmt.Sprintf("its tools are those of an earlier start; the last one did not find them: %s. "+
+		"`toolhost discover --refresh` looks for them again", now.Missing)
+	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: why})
 	return d
 }
 
