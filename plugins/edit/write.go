@@ -83,8 +83,8 @@ func (in writeInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	return in.overwrite(p, before, s.settings.legacy)
 }
 
-// checkContent refuses content that was most likely not meant literally: with a placeholder for code that was left
-// out, or all in the fence of a code block. Before is nil for a new file.
+// checkContent refuses content that was most likely not meant literally, such as a diff, or code of which something was
+// left out. Before is nil for a new file.
 func (s settings) checkContent(path string, before []byte, content string) error {
 	if s.strictness == match.Exact || len(content) > maxJudged || len(before) > maxJudged {
 		return nil

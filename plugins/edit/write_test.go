@@ -158,9 +158,11 @@ func TestWriteRefusesWhatIsNotMeant(t *testing.T) {
 		"code left out": "package a\n\nfunc one() {\n\trun(1)\n}\n\n// ... rest of the file unchanged ...\n",
 		"dots":          "package a\n\nfunc one() {\n\trun(1)\n}\n\n// ...\n",
 		"a fence":       "```go\n" + code + "```\n",
+		"a diff":        "@@ -3,3 +3,3 @@\n func one() {\n-\trun()\n+\trun(1)\n }\n",
+		"numbers":       "1\tpackage a\n2\t\n3\tfunc one() {\n4\t\trun(1)\n5\t}\n",
 	} {
 		e := f.fails(t, "EditRefused", "write", args{"path": "a.go", "content": content, "overwrite": true})
-		contains(t, e.Message, "content has the", `"a.go"`)
+		contains(t, e.Message, "content ", `"a.go"`)
 		if e.Suggestion == "" {
 			t.Errorf("%s: no suggestion", name)
 		}

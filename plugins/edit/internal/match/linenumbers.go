@@ -20,6 +20,8 @@ type numbering struct {
 	weak bool
 	// listed numberings are used by people: a new_string that alone has such numbers means them.
 	listed bool
+	// people number lists like that, from 1, in texts.
+	people bool
 }
 
 var numberings = []numbering{
@@ -30,7 +32,8 @@ var numberings = []numbering{
 	{mark: regexp.MustCompile(`^[ \t]*(?:[Ll]|[Ll]ine )(\d+)(?:[:|]|$)(.*)$`), after: []string{"", " ", "\t"}},
 	{mark: regexp.MustCompile(`^[ \t]*(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*\[(\d+)\]:?(.*)$`), after: []string{"", " "}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true,
+		people: true},
 	{mark: regexp.MustCompile(`^[ \t]*<(\d+)>(.*)$`), after: []string{"", " "}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*(\d+) -(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
 	{mark: regexp.MustCompile(`^[ \t]*(?://|#|--) ?(\d+):(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},

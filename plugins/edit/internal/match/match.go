@@ -16,6 +16,7 @@ type Text struct {
 	index   *lineIndex
 	words   map[string]bool // answers of hasWord
 	lineSet map[string]bool // lines of the file, squeezed; made when needed
+	telling map[string]bool // lines of the file that say something; made when needed
 	work    int             // spent on distances in this plan
 }
 
@@ -139,28 +140,3 @@ type Candidate struct {
 func (r *Refusal) Error() string { return string(r.Kind) + ": " + r.Message }
 
 func guard(message, hint string) *Refusal { return &Refusal{Kind: Guard, Message: message, Hint: hint} }
-
-// Content refuses new content of a whole file: a line of it stands for code that was left out, or all of it is in the
-// fence of a code block. Before is nil for a new file, which is checked for fences only. It returns nil for content
-// that is fine.
-func Content(name string, before, content []byte) *Refusal {
-	was := before
-	if isBlank(was) {
-		was = newline
-	}
-	t := NewText(name, was)
-	r := newReading("", string(was), string(content), lastPass, t.syntax)
-	all := []Range{{0, len(was)}}
-	var refusal *Refusal
-	if before != nil {
-		refusal = t.placeholders(r, all)
-	}
-	if refusal == nil {
-		refusal = t.onlyNewFenced(r, all)
-	}
-	if refusal != nil { // it is about the whole file
-		refusal.Candidates, refusal.Excerpt, refusal.Exact = nil, "", ""
-		refusal.Hint = "Give all of the content, as the file shall hold it. To change a part of a file use replace."
-	}
-	return refusal
-}

@@ -448,7 +448,7 @@ func inBlockScalar(data string, offset int) bool {
 // kinds are kinds of files by extension, as far as they matter for what may be text.
 var kinds = byWord(map[string]string{
 	"page": "html htm xhtml", "yaml": "yaml yml", "pl": "pl pm raku t", "py": "py pyw bzl", "nix": "nix", "pyi": "pyi",
-	"rst":   "rst",
+	"rst": "rst", "patch": "patch diff rej",
 	"prose": "md markdown mdx mdown mkd mdc rmd qmd adoc asciidoc txt text tex org textile rdoc pod wiki po",
 	"code": "json ipynb csv tsv env lock mod sum work bat cmd vb vbs f f90 f95 for pas ada adb ads plist gradle sln " +
 		"rego cue sol cr vhd vhdl asm wat ml mli re res purs idr lean cls cob cbl abap jl awk sed vim gitignore " +
