@@ -230,14 +230,45 @@ func (m *multi) step(i int) error {
 	if err := t.before.matches(p.Path, ed.IfMatch); err != nil {
 		return err
 	}
+	earlier := t.inserted
 	plan, err := t.apply(ed.change(m.settings.strictness))
 	if err != nil {
+		return err
+	}
+	if err := m.chained(i, t, plan, earlier); err != nil {
 		return err
 	}
 	t.made = append(t.made, editResult{i, plan.Edits})
 	m.found = append(m.found, multiFound{Path: p.Path, Replacements: len(plan.Places), Pass: plan.Pass,
 		PassName: plan.PassName})
 	m.warn(i, plan)
+	return nil
+}
+
+// chained refuses edit i when it changes all places of a text, of which the file had some and an earlier edit has made
+// others: a swap or a shift of names, written as if all edits were made at once, would lose what sets them apart.
+func (m *multi) chained(i int, t *trackedBuffer, plan *match.Plan, earlier []match.Range) error {
+	ed, fresh := m.Edits[i], 0
+	for _, p := range plan.Places {
+		if slices.ContainsFunc(earlier, func(r match.Range) bool { return p.Start < r.End && p.End > r.Start }) {
+			fresh++
+		}
+	}
+	if fresh == 0 || fresh == len(plan.Places) {
+		return nil
+	}
+	for _, made := range t.made {
+		by := m.Edits[made.index]
+		if (by.ReplaceAll && strings.Contains(by.NewString, ed.OldString) || by.NewString == ed.OldString) &&
+			!strings.Contains(by.OldString, ed.OldString) {
+			return &sdk.Error{Name: names[match.Guard],
+				Message: fmt.Sprintf("old_string fits %d places, of which edit %d has made %d; changed together, they could "+
+					"not be told apart any more. Nothing was changed", len(plan.Places), made.index+1, fresh),
+				Suggestion: fmt.Sprintf("If only the text from before this call is meant, put edit %d before edit %d; to "+
+					"swap two texts, go through a third one. If all of it is meant, make edit %d in a call of its own.",
+					i+1, made.index+1, i+1)}
+		}
+	}
 	return nil
 }
 
@@ -284,7 +315,7 @@ func (m *multi) open(p *workspace.Place) (*trackedBuffer, error) {
 }
 
 func (m *multi) create(p *workspace.Place, ed multiEdit) error {
-	if err := checkParent(ed.Path, p, m.CreateDirs); err != nil {
+	if err := m.checkNew(m.pathOf(ed), p, m.CreateDirs); err != nil {
 		return err
 	}
 	if err := (*snapshot)(nil).matches(p.Path, ed.IfMatch); err != nil {
@@ -369,7 +400,7 @@ func (m *multi) failed(ctx context.Context, i int, err error) error {
 // invalidatingEdit finds the edit after which edit i no longer fits; -1 when it never did.
 func (m *multi) invalidatingEdit(ctx context.Context, i int, e *sdk.Error) int {
 	p, err := m.find(m.pathOf(m.Edits[i]))
-	if err != nil || !fromMatcher(e) {
+	if err != nil || !fromMatcher(e) || e.Details == nil { // what the matcher refuses has details
 		return -1
 	}
 	t := m.files[p.Real()]

@@ -250,3 +250,31 @@ func TestMultiWarnsOnce(t *testing.T) {
 		t.Errorf("warnings: %q", single)
 	}
 }
+
+// Edits that are written as if all were made at once, such as a swap of two names, lose nothing.
+func TestMultiRefusesChains(t *testing.T) {
+	all := func(old, with string) args {
+		return args{"path": "a", "old_string": old, "new_string": with, "replace_all": true}
+	}
+	const text = "one := two(three)\nthree := one(two)\n"
+	f := start(t, "a", text)
+	for name, chain := range map[string][]args{
+		"a swap":           {all("one", "two"), all("two", "one")},
+		"a shift":          {all("one", "two"), all("two", "three"), all("three", "four")},
+		"a longer text":    {all("one", "x.two"), all("two", "three")},
+		"one place first":  {one("a", "one :=", "two"), all("two", "three")},
+		"behind other one": {all("three", "3"), all("one", "two"), all("two", "one")},
+	} {
+		e := f.fails(t, "EditRefused", "multi", edits(chain...))
+		if !strings.Contains(e.Message, "could not be told apart") || !strings.Contains(e.Suggestion, "before edit") {
+			t.Errorf("%s: %s %s", name, e.Message, e.Suggestion)
+		}
+		f.holds(t, "a", text)
+	}
+	f.run(t, "multi", edits(all("three", "four"), all("two", "three"), all("one", "two")))
+	f.holds(t, "a", "two := three(four)\nfour := two(three)\n")
+	f.run(t, "multi", edits(all("two", "x"), all("three", "two"), all("x", "three"))) // a swap by a third name
+	f.holds(t, "a", "three := two(four)\nfour := three(two)\n")
+	f.run(t, "multi", edits(one("a", "three := two(four)", "three := two(five) + four"), all("four", "six")))
+	f.holds(t, "a", "three := two(five) + six\nsix := three(two)\n")
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -62,7 +64,7 @@ func (in writeInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 		if err := s.settings.checkContent(p.Path, nil, in.Content); err != nil {
 			return nil, err
 		}
-		return in.create(p)
+		return in.create(s, p)
 	}
 	if err := p.Regular(); err != nil {
 		return nil, err
@@ -96,11 +98,11 @@ func (s settings) checkContent(path string, before []byte, content string) error
 	return nil
 }
 
-func (in writeInput) create(p *workspace.Place) (*outcome, error) {
+func (in writeInput) create(s *toolCall, p *workspace.Place) (*outcome, error) {
 	if err := (*snapshot)(nil).matches(p.Path, in.IfMatch); err != nil {
 		return nil, err
 	}
-	if err := checkParent(in.Path, p, in.CreateDirs); err != nil {
+	if err := s.checkNew(in.Path, p, in.CreateDirs); err != nil {
 		return nil, err
 	}
 	c := &change{place: p, after: []byte(in.Content), form: plainForm}
@@ -109,9 +111,17 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), textutil.Count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
-// checkParent refuses a new file in a missing directory, unless create is set, and one whose path, as it was given, is
+// placeInFile is a path with a line, and perhaps a column, behind it.
+var placeInFile = regexp.MustCompile(`^(.+?):\d+(?:[:-]\d+)?:?$`)
+
+// checkNew refuses a new file in a missing directory, unless create is set, and one whose path, as it was given, is
 // meant for something else than a file by this name.
-func checkParent(path string, p *workspace.Place, create bool) error {
+func (s *toolCall) checkNew(path string, p *workspace.Place, create bool) error {
+	if other := s.meantPath(path); other != "" {
+		return &sdk.Error{Name: "InvalidPath",
+			Message:    fmt.Sprintf("%q does not exist, and is most likely meant as %q; nothing was written", path, other),
+			Suggestion: "Give that path. If a file by the other name is meant, begin with ./."}
+	}
 	first, _, below := strings.Cut(path, "/")
 	switch {
 	case strings.HasSuffix(path, "/"):
@@ -131,6 +141,29 @@ func checkParent(path string, p *workspace.Place, create bool) error {
 	return &sdk.Error{Name: "ParentNotFound",
 		Message:    fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
 		Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to create it. " + p.DidYouMean())}
+}
+
+// meantPath is the path that another one, of a file that does not exist, is most likely meant as: without white space
+// around it, a line number behind it, or the separators of another system. It is empty for one that is meant as it is.
+func (s *toolCall) meantPath(path string) string {
+	if strings.HasPrefix(path, "./") {
+		return ""
+	}
+	if bare := strings.TrimSpace(path); bare != path {
+		return bare
+	}
+	exists := func(path string) bool {
+		p, err := s.root.Find(path)
+		return err == nil && p.Info != nil
+	}
+	if m := placeInFile.FindStringSubmatch(path); m != nil && exists(m[1]) {
+		return m[1]
+	}
+	first, _, below := strings.Cut(path, `\`)
+	if below && filepath.Separator != '\\' && !strings.Contains(path, "/") && (exists(first) || strings.HasSuffix(first, ":")) {
+		return strings.ReplaceAll(path, `\`, "/")
+	}
+	return ""
 }
 
 func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *form) (*outcome, error) {

@@ -100,7 +100,7 @@ func TestPreviewOfANewFile(t *testing.T) {
 }
 
 func TestWriteFailures(t *testing.T) {
-	f := start(t, "file", "text", "readonly", "text", "large", strings.Repeat("x", maxFile+1))
+	f := start(t, "file", "text", "d/y", "", "readonly", "text", "large", strings.Repeat("x", maxFile+1))
 	check(t, os.Chmod(f.path("readonly"), 0o444))
 	tests := []struct {
 		name    string
@@ -124,6 +124,14 @@ func TestWriteFailures(t *testing.T) {
 		{"home of someone", args{"path": "~me/x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
 		{"a variable", args{"path": "$HOME/x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
 		{"a URL", args{"path": "file:///x", "content": "x", "create_dirs": true}, "InvalidPath", "not expanded"},
+		{"a blank behind it", args{"path": "file ", "content": "x"}, "InvalidPath", `meant as "file"`},
+		{"a line break behind it", args{"path": "other\n", "content": "x"}, "InvalidPath", `meant as "other"`},
+		{"a blank before it", args{"path": " file", "content": "x"}, "InvalidPath", `meant as "file"`},
+		{"a line", args{"path": "file:12", "content": "x"}, "InvalidPath", `meant as "file"`},
+		{"a line and a column", args{"path": "file:12:3", "content": "x"}, "InvalidPath", `meant as "file"`},
+		{"lines", args{"path": "file:12-30", "content": "x"}, "InvalidPath", `meant as "file"`},
+		{"separators of Windows", args{"path": `d\x`, "content": "x"}, "InvalidPath", `meant as "d/x"`},
+		{"a drive", args{"path": `C:\x`, "content": "x"}, "InvalidPath", `meant as "C:/x"`},
 		{"long name", args{"path": strings.Repeat("x", 300), "content": "x"}, "InvalidPath", "file name too long"},
 	}
 	for _, test := range tests {
@@ -131,8 +139,12 @@ func TestWriteFailures(t *testing.T) {
 			contains(t, f.fails(t, test.want, "write", test.args).Message, test.message)
 		})
 	}
+	f.fails(t, "InvalidPath", "multi", edits(one("file:3", "", "x")))
+	f.fails(t, "InvalidPath", "multi", args{"path": "~/x", "create_dirs": true, "edits": []args{one("", "", "x")}})
 	f.holds(t, "file", "text")
 	f.holds(t, "readonly", "text")
+	f.run(t, "write", args{"path": "./file:12", "content": "x"}) // which is meant then
+	f.run(t, "write", args{"path": "12:30", "content": "x"})
 }
 
 func TestWriteMakesDirectories(t *testing.T) {
