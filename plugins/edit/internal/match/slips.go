@@ -13,6 +13,12 @@ var (
 		`function_calls?|tool_call|tool_use)>`)
 	// conflictMark is a line of a merge conflict, or of a block to search and replace.
 	conflictMark = lazy.Regexp(`(?m)^(?:<{7}|>{7})(?: .*)?$|^={7}$`)
+	// patchMark is a line of a diff or a patch that is no line of a file; patchEdge is one at an edge, where also a text
+	// about them does not have it.
+	patchMark = lazy.Regexp(`(?m)^(?:@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@.*|\\ No newline at end of file|` +
+		`\*\*\* (?:Begin Patch|End Patch|(?:Update|Add|Delete) File: .*)|diff --git .*|\+\+\+ b/.*)$`)
+	patchEdge = lazy.Regexp(`\A(?:@@ -\d[ \d,+]* @@|diff --git|\*\*\* Begin Patch)|` +
+		`\n(?:\\ No newline at end of file|\*\*\* End Patch)\s*\z`)
 	// plusCode is an added line of a diff, with its indentation or code behind the mark.
 	plusCode = lazy.Regexp(`^\+[^+].*[\pL\d]`)
 )
@@ -37,6 +43,10 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 		(!strings.HasPrefix(mark, "=") || strings.Contains(r.new, ">>>>>>>")) &&
 		(!inText(mark) || strings.Contains(r.new, ">>>>>>> REPLACE") || strings.Contains(r.new, "<<<<<<< SEARCH")) {
 		what = "the line " + quoteShort(mark) + " of a merge conflict"
+	}
+	if mark := patchMark().FindString(strings.ReplaceAll(r.new, "\r", "")); what == "" && mark != "" && !have(mark) &&
+		(!inText(mark) || patchEdge().MatchString(r.new)) {
+		what = "the line " + quoteShort(mark) + " of a diff"
 	}
 	if l, sure := t.diffLine(r, lines, places[0]); what == "" && l != "" && (sure || !inText(l)) {
 		what = "the first column of a diff, as in " + quoteShort(l)
@@ -64,6 +74,7 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 	kept, marked, less := false, false, ""
 	// New lines with and without the mark, and with one that may be a bullet or an operator.
 	plus, other, bullets := 0, 0, 0
+	gone, shifted := "", 0 // a line of old_string behind a -, which is sure to be a mark; lines behind a blank
 	before := t.data[t.lines[t.lineAt(at.Start)].start:at.Start]
 	if len(before) > 0 && (!isBlank(before) || leading(r.old.data) == "") {
 		lines = lines[1:] // of which the first begins within a line
@@ -101,9 +112,21 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 		case l == "" || old[l] || !old[l[1:]]:
 		case l[0] == '-':
 			less = l
+			apart := indentLen([]byte(l[1:])) > 1 || l[1] == '\t'
+			if apart || l[1] != ' ' && t.syntax != nil && !t.prose() && alnums([]byte(l)) > 0 {
+				gone, sure = l, sure || apart
+			}
 		case l[0] == ' ':
 			marked = true
+			shifted++
 		}
+	}
+	switch {
+	case line != "":
+	case gone != "" && (sure || kept || shifted > 0):
+		return gone, true
+	case shifted > 1 && shifted == other && !kept && shifted < len(r.old.filledLines(len(r.old.lines))): // a diff that only takes lines out
+		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") })], true
 	}
 	sure = marked || line != "" && (less != "" || kept && plus > 0 && other == 0 && bullets == 0)
 	if line == "" && marked && !kept {
