@@ -40,9 +40,9 @@ func TestMarksWrittenInAnyForm(t *testing.T) {
 // A sign that stands for one of a run of them is not found within the run.
 func TestSignsWithinRuns(t *testing.T) {
 	for _, c := range []struct{ name, data, old string }{
-		{"a.sql", "-- first part\nselect 1;\n", "\u2014 first part"}, {"a.py", `x = """all of it"""` + "\n", "\u201call of it\u201d"},
+		{"a.sql", "---- first part\nselect 1;\n", "\u2014 first part"}, {"a.py", `x = """all of it"""` + "\n", "\u201call of it\u201d"},
 		{"a.py", `x = """all of it"""` + "\n", "  \"all of it\""}, {"a.md", "wait....now\n", "wait\u2026"},
-		{"a.sh", "run --all here\n", " \u2013all  here"}, {"a.js", "a ===  b(c)\n", "== b(c)"},
+		{"a.sh", "run ----all here\n", " \u2013all  here"}, {"a.js", "a ===  b(c)\n", "== b(c)"},
 	} {
 		refused(t, c.name, c.data, Change{Old: c.old, New: "other: 1\n" + c.old})
 	}

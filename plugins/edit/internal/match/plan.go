@@ -10,6 +10,9 @@ import (
 // Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing may be
 // changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
+	if p := t.planElided(c); p != nil {
+		return p, nil
+	}
 	p, refusal := t.plan(c)
 	if refusal == nil {
 		refusal = t.checkTabs(c, p)

@@ -102,6 +102,11 @@ func (t *Text) readings(c Change) []*reading {
 	out := []*reading{newReading("", old, fresh, lastPass, t.syntax)}
 	out = append(out, t.withoutNumbers(c)...)
 	out = append(out, t.unescaped(c)...)
+	for _, to := range doubleDashes {
+		if old := to.Replace(c.Old); old != c.Old && !bytes.ContainsAny(t.data, "–—") && bytes.Contains(t.data, []byte("--")) {
+			out = append(out, newReading("dashes", old, to.Replace(c.New), lastComment, t.syntax))
+		}
+	}
 	if old, fresh, ok := unfenced(c); ok && old != c.Old && !isBlankString(old) {
 		out = append(out, newReading("fence", old, fresh, lastComment, t.syntax))
 	}
@@ -120,6 +125,9 @@ var (
 	oddIndent = regexp.MustCompile(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
 	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
+
+// doubleDashes write dashes with hyphens, as programs do and LaTeX.
+var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "--"), strings.NewReplacer("–", "--", "—", "---")}
 
 // hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line
 // of old_string with it and not without, or old_string does not have the line of new_string.
