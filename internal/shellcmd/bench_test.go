@@ -2,6 +2,8 @@ package shellcmd_test
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,5 +28,40 @@ func BenchmarkJudge(b *testing.B) {
 func BenchmarkAssess(b *testing.B) {
 	for b.Loop() {
 		shellcmd.Assess("cd src && git log --oneline -5 | head -3; grep -rn foo .", here)
+	}
+}
+
+// nestings are openings and ends that are repeated up to the longest text.
+var nestings = map[string][2]string{"arithmetic": {"((", "))"}, "expansion": {"${a/", "}"}, "default": {"${a:-", "}"},
+	"index": {"a[", "]=1 "}, "substitution": {"$(", ")"}, "find": {"find -exec ", ""}, "function": {"f() { ", "; }"}}
+
+// nested is a text of some bytes with nothing but one of these in itself.
+func nested(how string, size int) string {
+	n := nestings[how]
+	times := size / len(n[0]+n[1])
+	return strings.Repeat(n[0], times) + "rm x" + strings.Repeat(n[1], times)
+}
+
+// BenchmarkNested is about what takes longest. 16 KiB cost twice what 8 KiB cost, up to four times where the stack of
+// the parser grows.
+func BenchmarkNested(b *testing.B) {
+	for how := range nestings {
+		for _, size := range []int{8000, 16000} {
+			b.Run(how+"-"+strconv.Itoa(size/1000)+"k", func(b *testing.B) {
+				text := nested(how, size)
+				for b.Loop() {
+					ruleSets["denies"].rules.Judge(text, here)
+					shellcmd.Catastrophe(text, here)
+				}
+			})
+		}
+	}
+}
+
+// Commands in commands do not multiply: each is examined a few times, whatever adds words to it.
+func TestNestedCommandsAreBounded(t *testing.T) {
+	text := nested("find", 16000)
+	if allocs := testing.AllocsPerRun(1, func() { shellcmd.Catastrophe(text, here) }); allocs > 1_000_000 {
+		t.Errorf("%.0f allocations for %d bytes", allocs, len(text))
 	}
 }

@@ -17,7 +17,7 @@ import (
 const (
 	inFunction = "function " // before the name of a function in Via
 	wholeTree  = "/**"       // after a folder, for all that is in it
-	maxGiven   = 4000        // how many commands of a text are examined again; 64 bytes of a text in it count as one
+	maxGiven   = 4000        // commands of a text that are examined again; 16 words, or 64 bytes of a text, count as one more
 	maxWords   = 16          // words that one command is given
 )
 
@@ -60,7 +60,7 @@ func (f *floor) added(c *Command, args []string) []string {
 // again examines commands with what they are given.
 func (f *floor) again(list []int) (why string) {
 	for _, i := range list {
-		if *f.left--; *f.left < 0 {
+		if *f.left -= 1 + len(f.commands[i].Args)>>4; *f.left < 0 {
 			return ""
 		}
 		if why = f.command(i); why != "" {

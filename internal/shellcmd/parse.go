@@ -152,45 +152,42 @@ func readDifferently(text string, file *syntax.File) error {
 
 // endsElsewhere finds a substitution, or a text in quotes, that ends elsewhere for bash: the next backquote ends a
 // substitution, also one in quotes; in double quotes $$( begins one, and the single quotes of "${x:-'$(y)'}" are
-// characters.
+// characters. Those in a substitution are its own. It sees each node once, however deep expansions are in expansions.
 func endsElsewhere(text string, file *syntax.File) (err error) {
+	inParam := []bool{false} // for each open node: an expansion is nearer than a substitution
 	syntax.Walk(file, func(n syntax.Node) bool {
+		switch {
+		case err != nil:
+			return false
+		case n == nil:
+			inParam = inParam[:len(inParam)-1]
+			return true
+		}
+		in := inParam[len(inParam)-1]
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			from, to := int(n.Left.Offset())+1, int(n.Right.Offset())
 			if n.Backquotes && from < to && to <= len(text) && innerBackquote().MatchString(text[from:to]) {
 				err = &RefusedError{Offset: from, Reason: "bash ends the substitution at the first backquote in it; $(...) helps"}
 			}
+			in = false
+		case *syntax.ProcSubst:
+			in = false
 		case *syntax.ParamExp:
 			end := int(n.End().Offset())
 			if n.Short && n.Param.Value == "$" && end < len(text) && strings.ContainsRune("({[", rune(text[end])) {
 				err = &RefusedError{Offset: end, Reason: "bash may take what follows $$ for a substitution"}
 			}
-			if at := quotesInParam(n); at >= 0 {
-				err = &RefusedError{Offset: at, Reason: "bash may take these single quotes for characters"}
+			in = true
+		case *syntax.SglQuoted:
+			if in && strings.ContainsAny(n.Value, "$`\"\\{}") {
+				err = &RefusedError{Offset: int(n.Pos().Offset()), Reason: "bash may take these single quotes for characters"}
 			}
 		}
+		inParam = append(inParam, in)
 		return err == nil
 	})
 	return err
-}
-
-// quotesInParam finds single quotes in an expansion around what is more than a text when they quote nothing; -1 when
-// there are none. Those in a substitution are its own.
-func quotesInParam(p *syntax.ParamExp) (at int) {
-	at = -1
-	syntax.Walk(p, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			return false
-		case *syntax.SglQuoted:
-			if strings.ContainsAny(n.Value, "$`\"\\{}") {
-				at = int(n.Pos().Offset())
-			}
-		}
-		return at < 0
-	})
-	return at
 }
 
 // innerBackquote is a backquote without a backslash before it.

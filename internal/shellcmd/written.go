@@ -1,6 +1,9 @@
 package shellcmd
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // An output says which words of a command name files or folders that it writes to.
 type output struct {
@@ -57,9 +60,23 @@ var outputs = []output{
 	{"docker cp", "last", "", ""}, {"kubectl cp", "last", "", ""}, {"7z x", "", "-o", ""}, {"7z e", "", "-o", ""},
 }
 
+// outputsOf are the outputs by program: most commands have none.
+var outputsOf = sync.OnceValue(func() map[string][]output {
+	m := map[string][]output{}
+	for _, o := range outputs {
+		name, _, _ := strings.Cut(o.command, " ")
+		m[name] = append(m[name], o)
+	}
+	return m
+})
+
 // written returns the words of a command that name what it writes to.
 func (c *Command) written() (out []Word) {
-	for _, o := range outputs {
+	name := c.Name
+	if name == "" {
+		name = c.Program.Text
+	}
+	for _, o := range outputsOf()[name] {
 		if prefix := strings.Fields(o.command); denies(prefix, c) {
 			out = append(out, c.writtenAs(o, prefix)...)
 		}
