@@ -513,8 +513,8 @@ func startsWith(args []Word, words []string, values string) bool {
 }
 
 // Prefix returns the beginning that an "always" answer to a text may cover, as tokens for Rules.Allow: the program of
-// one simple, fully known command, with its sub-command if it has one, such as {"git", "push"}, {"npm", "run",
-// "build"} or {"ls"}. It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands
+// one simple, fully known command, with its sub-command if it has one, such as {"git", "push"}, {"gh", "pr", "list"},
+// {"npm", "run", "build"} or {"ls"}. It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands
 // that could do much harm, and those that such a rule would not cover, because of an option that is not known.
 func Prefix(text string) []string {
 	s, err := Parse(text)
@@ -549,23 +549,45 @@ func runsText(name string) bool {
 		slices.Contains([]string{"eval", "trap", "ssh", "su", "script", "npx", "&"}, name)
 }
 
-// prefix is the program, and the sub-command.
-func (c *Command) prefix() []string {
+// groups are sub-commands whose next word says what is done: docker volume rm, gh pr merge.
+var groups = words("run exec compose stash remote worktree mod reflog bisect notes submodule lfs config env cache",
+	"container image volume network system context builder buildx plugin secret service stack swarm node trust manifest",
+	"pr issue release repo workflow label auth gist project variable ssh-key gpg-key codespace extension alias ruleset org",
+	"pkg token access team owner profile dist-tag hook pip tool python toolchain component target override self",
+	"nuget sln services tap state workspace rollout certificate set create addr link route neigh rule")
+
+// targets are programs whose sub-commands are what a project calls them.
+var targets = words("make gmake just gradle mvn bazel")
+
+// prefix is the program, and the sub-command. Of a program that also does other things, the words by which this
+// command is known to read are the least, and there is no prefix where only the operands tell that.
+func (c *Command) prefix() (out []string) {
 	args := c.plainArgs()
-	if !hasSubs[c.Name] && !hasSubs[c.Program.Text] {
-		return []string{c.Program.Text}
+	s, n := c.find()
+	if s == nil || !s.read || n == 0 && tabled()[c.Name] {
+		n = 0
+		if use, words := c.findIn(useSpecs()); use != nil && onlyReads(c, workdirs{any: true, dirs: c.dirs}) == "" {
+			if n = words; n == 0 && (use.check != nil || use.max != 0) {
+				return nil
+			}
+		}
+		if n < 2 && len(args) > 0 && groups[args[0].Text] && hasSubs[c.Name] && !targets[c.Name] {
+			n = 2
+		}
 	}
-	n := 1
-	if len(args) > 1 && slices.Contains([]string{"run", "exec", "compose", "stash", "remote", "worktree", "mod"},
-		args[0].Text) && subWord(args[1]) {
-		n = 2
+	if n == 0 && (hasSubs[c.Name] || hasSubs[c.Program.Text]) {
+		n = 1
 	}
-	if len(args) == 0 || !subWord(args[0]) {
-		return nil
+	out = []string{c.Program.Text}
+	for i := range n {
+		if i == len(args) || !subWord(args[i]) {
+			return nil
+		}
+		out = append(out, args[i].Text)
 	}
-	out := []string{c.Program.Text}
-	for _, a := range args[:n] {
-		out = append(out, a.Text)
+	inside := func(word string) bool { return word == "exec" || word == "run" }
+	if otherSystems[c.Name] && packaged[c.Name] && c.Name != "npm" && slices.ContainsFunc(out[1:], inside) {
+		return nil // any command there
 	}
 	return out
 }

@@ -92,6 +92,9 @@ func TestPrefix(t *testing.T) {
 		"git --no-pager log": {"git", "log"}, "cargo check": {"cargo", "check"}, "mkdir a": {"mkdir"},
 		"cat /etc/hosts":    {"cat"},
 		"docker compose up": {"docker", "compose", "up"}, "git commit": {"git", "commit"},
+		"gh pr list": {"gh", "pr", "list"}, "gh pr merge 5": {"gh", "pr", "merge"}, "docker ps": {"docker", "ps"},
+		"git remote -v": {"git", "remote"}, "kubectl get pods": {"kubectl", "get"}, "make run": {"make", "run"},
+		"getent passwd": {"getent", "passwd"}, "uv run pytest": {"uv", "run", "pytest"},
 		// what no prefix stands for
 		"ls; pwd": nil, "ls | wc": nil, "ls > x": nil, "ls 2>/dev/null": nil, "x=1 ls": nil, "ls $x": nil, "$x": nil,
 		"ls &": nil, "ls (": nil, "": nil,
@@ -104,6 +107,39 @@ func TestPrefix(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, shellcmd.Prefix(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// A prefix covers no command with another effect: the sub-command of a group, and what is run elsewhere, are what a
+// person has not seen.
+func TestPrefixCoversNoOtherEffect(t *testing.T) {
+	for text, other := range map[string]string{
+		"gh pr list": "gh pr merge 5", "gh pr view 5": "gh pr close 5", "gh issue list": "gh issue delete 5",
+		"gh auth status": "gh auth logout", "gh workflow list": "gh workflow run x", "gh repo view": "gh repo delete x",
+		"docker volume ls": "docker volume rm x", "docker image ls": "docker image prune", "docker network ls": "docker network rm x",
+		"docker container ls": "docker container rm x", "podman system df": "podman system prune",
+		"docker volume create a": "docker volume rm a", "gh pr create": "gh pr merge 5",
+		"kubectl config get-contexts": "kubectl config use-context x", "kubectl rollout status x": "kubectl rollout undo x",
+		"helm repo list": "helm repo remove x", "npm config get registry": "npm config set script-shell ./x",
+		"npm pkg get name": "npm pkg set scripts.test=./x", "npm run": "npm run deploy", "conda env list": "conda env remove x",
+		"git notes list": "git notes remove x", "git bisect log": "git bisect reset", "git stash": "git stash drop",
+		"git submodule status": "git submodule update", "uv pip list": "uv pip install x",
+		"rustup toolchain list": "rustup toolchain uninstall x", "pip config list": "pip config set x y",
+		"kill -0 1": "kill 1", "tee /dev/null": "tee a", "sysctl kernel.x": "sysctl kernel.x=1", "mount": "mount a b",
+		"ip addr": "ip addr del x", "ip link": "ip link set x down", "ifconfig x": "ifconfig x down",
+		"docker exec web ls": "docker exec web rm x", "docker container exec web ls": "docker container exec web rm x",
+		"docker compose exec web ls": "docker compose exec web rm x", "kubectl exec web ls": "kubectl exec web rm x",
+		"docker compose run web ls": "docker compose run web rm x",
+	} {
+		for _, first := range []string{text, strings.Replace(text, " ", " '", 1) + "'"} {
+			if strings.Count(text, " ") != 1 && first != text {
+				continue
+			}
+			prefix := shellcmd.Prefix(first)
+			if v := (shellcmd.Rules{Allow: [][]string{prefix}}).Judge(other, here); prefix != nil && v.Effect == "allow" {
+				t.Errorf("the prefix %q of %s covers %s", prefix, first, other)
+			}
 		}
 	}
 }
