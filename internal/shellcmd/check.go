@@ -125,6 +125,16 @@ func noLists(u *invocation) string {
 	return ""
 }
 
+// checkGo accepts the modules that go.mod and go.sum name: -mod=mod changes both files, and fetches what is missing.
+func checkGo(u *invocation) string {
+	for _, g := range u.given {
+		if g.name == "mod" && g.value.Text != "readonly" && g.value.Text != "vendor" {
+			return "-mod=" + shorten(g.value.Text) + " changes go.mod and fetches other code"
+		}
+	}
+	return ""
+}
+
 var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
 
 // checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy

@@ -28,7 +28,7 @@ func tokens(list ...string) (out [][]string) {
 var (
 	here   = shellcmd.Context{Dir: workspace, Root: workspace}
 	listed = shellcmd.Rules{Allow: tokens("git push", "npm run build", "npm test", "make test", "go test", "go vet",
-		"go build", "cargo", "pytest",
+		"go build", "go list", "go run", "cargo", "pytest",
 		"python -m pytest", "./gradlew test", "cp", "mkdir -p", "rm", "find", "sudo", "terraform plan", "tool")}
 	denied = shellcmd.Rules{ReadOnly: true,
 		Deny: tokens("rm", "sudo", "git push", "docker rm", "kubectl delete", "chmod -R 777",

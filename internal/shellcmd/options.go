@@ -369,6 +369,8 @@ func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 			continue
 		case c.Name == "tar" && (i == 0 && !tarLetters().MatchString(a.Text) || strings.Contains(a.Text, ":")):
 			return a.Text + " may lead out of the folder, or to another machine"
+		case c.Name == "go" && c.Args[0].Text == "run" && strings.Contains(a.Text, "@"):
+			return a.Text + " is fetched, and is no code of the project"
 		case readLists[c.Name] && strings.HasPrefix(a.Text, "@"):
 			return "what is in " + a.Text[1:] + " is only known when it runs"
 		}
