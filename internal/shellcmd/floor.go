@@ -19,10 +19,11 @@ import (
 // itself sets.
 func Catastrophe(text string, c Context) string {
 	left := maxGiven
-	return catastropheIn(text, c, &left)
+	return catastropheIn(text, text, c, &left)
 }
 
-func catastropheIn(text string, c Context, left *int) string {
+// catastropheIn examines a text that outer, the whole one, runs.
+func catastropheIn(text, outer string, c Context, left *int) string {
 	if !suspicious(text) {
 		return ""
 	}
@@ -31,18 +32,19 @@ func catastropheIn(text string, c Context, left *int) string {
 	}
 	why := ""
 	readings(text, suspicious, func(s *Script) (done bool) {
-		why = catastrophe(s, c, left)
+		why = catastrophe(s, outer, c, left)
 		return why != ""
 	})
 	return why
 }
 
 // catastrophe examines one reading. Of one with an error it has the part before it: bash would run that.
-func catastrophe(s *Script, c Context, left *int) string {
+func catastrophe(s *Script, outer string, c Context, left *int) string {
 	if s.bomb != "" {
 		return s.bomb
 	}
-	f := floor{at: c, values: s.values, lists: s.lists, commands: s.Commands, bodies: map[string][]int{}, left: left}
+	f := floor{at: c, outer: outer, values: s.values, lists: s.lists, commands: s.Commands, bodies: map[string][]int{},
+		left: left}
 	if f.values == nil {
 		f.values = map[string]string{}
 	}
@@ -61,7 +63,7 @@ func catastrophe(s *Script, c Context, left *int) string {
 			f.positional(nil)
 		}
 		if why := f.command(i); why != "" {
-			return shorten(s.Commands[i].Text) + ": " + why
+			return shorten(s.Commands[i].Text) + ": " + why + f.hint
 		}
 		f.values = values
 	}
@@ -90,6 +92,7 @@ func mentions(text string, words []string) bool {
 // A floor examines the commands of one text.
 type floor struct {
 	at       Context
+	outer    string // the whole text: a variable may be set outside of the part that is examined
 	values   map[string]string
 	commands []Command
 	entered  []string         // the folders of cd and pushd that the walk does not follow, each in the one before
@@ -98,6 +101,7 @@ type floor struct {
 
 	extra extra  // what another command adds to the one that is examined
 	line  string // what a loop reads
+	hint  string // what to write instead
 	left  *int   // how much may still be examined, see maxGiven
 }
 
@@ -473,21 +477,66 @@ func isHome(full string) bool {
 
 // target says what would be lost with a file, "" when the loss may be intended.
 func (f *floor) target(text string, p workdirs) string {
-	if !strings.HasPrefix(text, "~") && strings.Contains(text, "$") || text == "" {
+	plain, name := f.emptied(text)
+	if !strings.HasPrefix(plain, "~") && strings.Contains(plain, "$") || plain == "" {
 		return ""
 	}
 	for _, d := range p.dirs {
-		for _, to := range append(slices.Clip(f.entered), text) {
-			if strings.HasPrefix(to, "~") {
+		for _, to := range append(slices.Clip(f.entered), plain) {
+			to, unset := f.emptied(to)
+			if name = cmp.Or(name, unset); strings.HasPrefix(to, "~") {
 				to = "/home/" + to
 			}
 			d = joined(d, to)
 		}
 		if why := isDestroyed(d); why != "" {
+			if name != "" {
+				f.hint = " where $" + name + " is empty, and nothing here sets it; ${" + name + ":?} ends with an error then"
+			}
 			return why
 		}
 	}
 	return ""
+}
+
+// emptied is a path without the variables that nothing is known to set: "$X"/* is /* then. It names one of them.
+func (f *floor) emptied(text string) (out, name string) {
+	out = variable().ReplaceAllStringFunc(text, func(found string) string {
+		m := variable().FindStringSubmatch(found)
+		if m[2] != "" && m[2][0] != '%' && m[2][0] != '#' || !f.unset(m[1]+m[3]) {
+			return found
+		}
+		name = m[1] + m[3]
+		return ""
+	})
+	return out, name
+}
+
+var (
+	// inherited are variables that a shell is started with, or sets itself.
+	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|RANDOM|SECONDS|REPLY|` +
+		`(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
+	// setsAny are commands that may set a variable without naming it.
+	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|set)\b|(^|[\s;&|({])\.\s`)
+)
+
+// unset reports a variable that the text does not name but to take its value, and that is not there before it.
+func (f *floor) unset(name string) bool {
+	if inherited().MatchString(name) || slices.Contains(f.at.Env, name) || setsAny().MatchString(f.outer) {
+		return false
+	}
+	for rest := f.outer; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return true
+		}
+		after := i + len(name)
+		word := after < len(rest) && isWordByte(rest[after])
+		if !word && (i == 0 || rest[i-1] != '$' && rest[i-1] != '{' && !isWordByte(rest[i-1])) {
+			return false
+		}
+		rest = rest[after:]
+	}
 }
 
 // rootOfProcess is another path of the root.

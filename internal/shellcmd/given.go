@@ -87,8 +87,8 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 	case "read":
 		return f.binds(i, args)
 	case "mapfile", "readarray":
-		if len(args) > 0 {
-			f.values[args[len(args)-1]] = strings.Join(f.reads(c), " ")
+		if words = f.reads(c); len(args) > 0 && len(words) > 0 {
+			f.values[args[len(args)-1]] = strings.Join(words, " ")
 		}
 		return ""
 	case "find":
@@ -336,7 +336,7 @@ func (f *floor) nested(text string) string {
 	if *f.left -= 1 + len(text)>>6; *f.left < 0 {
 		return ""
 	}
-	return catastropheIn(text, f.at, f.left)
+	return catastropheIn(text, f.outer, f.at, f.left)
 }
 
 // isList reports a word with a variable of a loop, which is given its words one by one.
