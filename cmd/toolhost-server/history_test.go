@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(wire.EnvCookie) != "" {
 		servePlugin()
 	}
+	testutil.DefaultSignals()
 	// with a umask of 0 others could write to it, and it would not be run as a plugin
 	if own, err := os.Executable(); err == nil {
 		_, _ = os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755)
