@@ -584,7 +584,8 @@ func TestRemovalSparesForeignFolders(t *testing.T) {
 
 // Files that a plugin leaves in its folders cost the host neither open files nor, when it closes, time.
 func TestPluginsLeaveDeepFolders(t *testing.T) {
-	s := supervisor(t)
+	s := must(New(Options{RunDir: shortDir(t)}))
+	t.Cleanup(func() { _ = s.Close() })
 	p := add(t, s, fixture("burrows", "burrows"))
 	mustCall(t, p, "burrow", "")
 	before := len(must(os.ReadDir("/proc/self/fd")))
@@ -597,7 +598,9 @@ func TestPluginsLeaveDeepFolders(t *testing.T) {
 	})
 	mustCall(t, p, "burrow", "") // by the next generation, for the end of the host
 	began := time.Now()
-	_ = s.Close()
+	if err := s.Close(); err != nil && !errors.Is(err, removal.ErrLate) { // a busy machine may not get it done in time
+		t.Error(err)
+	}
 	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is for the machine
 		t.Errorf("closing took %s", took)
 	}
