@@ -156,6 +156,12 @@ func TestHostThatIsLost(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
+	if ended, err := g.printApprovals(t.Context(), r); ended == nil || err != nil {
+		t.Errorf("its questions are printed: it ended by %v, error %v", ended, err)
+	}
+	if ended, err := g.answerAll(t.Context(), r, nil); ended == nil || err != nil {
+		t.Errorf("its questions are answered: it ended by %v, error %v", ended, err)
+	}
 }
 
 // The reason why a host did not start is not what an earlier one has logged.
