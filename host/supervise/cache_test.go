@@ -622,4 +622,14 @@ func TestCacheOfAServerThatIsDown(t *testing.T) {
 	}))
 	c.wantStarts(1, "failed late")
 	listed("failed late", Options{}, 0, "ask", "its server does not start")
+
+	set("up")
+	listed("up again", Options{Refresh: true}, 1, "ask")
+	set("starting")
+	called("none any more", func(p *Process) {
+		if got := mustCall(t, p, "ask", ""); got != "none" {
+			t.Errorf("it says %q", got)
+		}
+	})
+	listed("none any more", Options{}, 1, "", "its server is starting")
 }

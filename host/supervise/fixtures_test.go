@@ -363,6 +363,10 @@ func bridgePlugin() *sdk.Plugin {
 			if up() {
 				return sdk.Text("answer"), offer()
 			}
+			if _, err := os.Stat(server); err == nil { // it starts anew, and has no tools yet
+				p.Cacheable(false)
+				return sdk.Text("none"), p.SetTools(nil)
+			}
 			err := offer(sdk.Notice{Kind: sdk.Problem, Text: "it was down in a call"})
 			return nil, cmp.Or(err, errors.New("it is down"))
 		}

@@ -382,9 +382,11 @@ func (g *generation) keep(ctx context.Context, d *sdk.Description) {
 	g.kept.Store(d)
 }
 
-// keepTools is keep for a later description, if listings show it without a start, or that it has not found its tools.
+// keepTools is keep for a later description, if listings show that or the one before it without a start, or tools are
+// missing in it.
 func (g *generation) keepTools(ctx context.Context, d *sdk.Description) {
-	if d.Cacheable || d.Missing != "" {
+	kept := g.kept.Load()
+	if d.Cacheable || d.Missing != "" || kept != nil && kept.Cacheable {
 		g.keep(ctx, d)
 	}
 }

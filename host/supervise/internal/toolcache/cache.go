@@ -133,8 +133,8 @@ func (c *Cache) Entry(ctx context.Context, k Key) Entry {
 }
 
 // Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program
-// has changed since: then either of the two may have reported it. A cacheable description stays until there is another.
-// Tools that are missing now stay those of before, with a problem that says why they are missing.
+// has changed since: then either of the two may have reported it. A cacheable description stays until there is one
+// without a problem. Tools that are missing now stay those of before, with a problem that says why they are missing.
 func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
 		return
@@ -149,7 +149,8 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 			return
 		}
 	}
-	if old == nil || !reflect.DeepEqual(old, d) && (d.Cacheable || !old.Cacheable) {
+	failed := !d.Cacheable && slices.ContainsFunc(d.Notices, isProblem)
+	if old == nil || !reflect.DeepEqual(old, d) && (!failed || !old.Cacheable) {
 		e.cache.prune.Do(e.cache.folder.prune)
 		e.store(k, d)
 	}
