@@ -244,9 +244,16 @@ var recipes = []recipe{
 	}},
 	family("beside_twice", 1, 8, (*draft).besideTwice),
 	family("marked", 2, 10, (*draft).marked),
+	edits("comments_slurred", 6, 30, after(true, (*draft).slurred)),
+	family("diff_signs", 2, 10, finished((*draft).signed)),
+	family("diff_lines", 2, 10, (*draft).patchLines),
+	family("elided_old", 7, 20, (*draft).elidedOnce),
+	family("elided_both", 7, 20, finished(func(d *draft) bool { return d.elided(true) })),
+	family("separators", 2, 8, finished((*draft).unseparated)),
+	family("dashes", 1, 8, finished((*draft).dashed)),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
 var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
 	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent other_indent " +
-	"beside_twice marked")
+	"beside_twice marked comments_slurred diff_signs diff_lines elided_old elided_both separators dashes")

@@ -189,6 +189,49 @@ func (d *draft) rewordComments() bool {
 	return done > 0
 }
 
+// slurred has comments in a sloppier form in both strings, also behind the code that the edit changes: those of the
+// file stay.
+func (d *draft) slurred() bool {
+	d.note("comments in a sloppier form")
+	d.local = true
+	if !d.program() || !d.codeAt(0) || !d.codeAt(len(d.cells)-1) {
+		return false
+	}
+	done := 0
+	for i := range d.cells {
+		c := &d.cells[i]
+		code, comment, sure := d.src.lang.split(c.old)
+		if !c.hasOld() || !c.hasNew() || !sure || len(strings.Fields(comment)) < 5 {
+			continue
+		}
+		lead := indentOf(comment)
+		sloppy := lead + d.slur(comment[len(lead):])
+		switch fresh, same, ok := d.src.lang.split(c.new); {
+		case sloppy == comment:
+		case c.kind == kept:
+			c.old = code + sloppy
+			c.new = c.old
+			done++
+		case c.kind == changed && code != "" && ok && same == comment:
+			c.old, c.new = code+sloppy, fresh+sloppy
+			done++
+		}
+	}
+	return done > 0
+}
+
+// slur loses the full stop or the capital letter of a comment, or a word.
+func (d *draft) slur(comment string) string {
+	mark, text, _ := strings.Cut(comment, " ")
+	switch d.IntN(3) {
+	case 0:
+		return mark + " " + strings.TrimRight(text, ".")
+	case 1:
+		return mark + " " + strings.ToLower(text[:1]) + text[1:]
+	}
+	return d.reword(comment)
+}
+
 // reword leaves a word out, puts one in, or takes another, once or twice.
 func (d *draft) reword(comment string) string {
 	words := strings.Split(comment, " ")

@@ -23,11 +23,11 @@ func truths(t *testing.T, check func(c *editbench.Case) string) {
 
 var refusals = strings.Fields("ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig " +
 	"sibling_absent guards twins_typos number_absent placeholders fences inserted_twice stale_line " +
-	"beside_twice marked")
+	"beside_twice marked diff_lines elided_old")
 
 // byLetter are found to the byte, and must not be carried out so.
 var byLetter = strings.Fields("guards ambiguous_exact breaks_lost placeholders fences inserted_twice " +
-	"first_indent other_indent beside_twice marked")
+	"first_indent other_indent beside_twice marked diff_lines separators")
 
 func TestCategoriesAreEitherToEditOrToRefuse(t *testing.T) {
 	truths(t, func(c *editbench.Case) string {
