@@ -423,7 +423,15 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
 	}
 	width, widths := 0, map[int]bool{} // of a tab, in blanks
-	for n, o := range counterparts(r.old, fresh) {
+	pairs := counterparts(r.old, fresh)
+	depth := func(i int) string {
+		ind := leading(fresh.text(i))
+		if i == 0 && ind == "" && pairs[0] == 0 && !opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
+			return was[0] // both strings lost it
+		}
+		return ind
+	}
+	for n, o := range pairs {
 		own := leading(fresh.text(n))
 		if isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0 {
 			continue
@@ -437,7 +445,7 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 				slices.Reverse(near) // it is deeper than the one before it
 			}
 			for _, i := range near {
-				if w := blanksPerTab(own, leading(fresh.text(max(i, 0)))); i >= 0 && w > 0 && per == nil {
+				if w := blanksPerTab(own, depth(max(i, 0))); i >= 0 && w > 0 && per == nil {
 					per = []int{w}
 				}
 			}

@@ -122,3 +122,18 @@ func TestNewStringIndentedAsTheFile(t *testing.T) {
 		})
 	}
 }
+
+// One line that both strings have without its indentation says how deep it is in the file.
+func TestNewLinesBelowATrimmedOne(t *testing.T) {
+	const data = "func f() {\n\tif x {\n\t\tone()\n\t}\n\ttwo()\n}\n"
+	for _, c := range []struct{ old, fresh, want string }{
+		{"one()", "one()\n        more(1)\n        more(2)", "one()\n\t\tmore(1)\n\t\tmore(2)"},
+		{"one()", "one()\n    more(1)", "one()\n\t\tmore(1)"},
+		{"two()", "two()\n    more(1)\n    if y {\n        more(2)\n    }",
+			"two()\n\tmore(1)\n\tif y {\n\t\tmore(2)\n\t}"},
+	} {
+		if _, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(data, c.old, c.want, 1) {
+			t.Errorf("%q gives\n%s", c.fresh, got)
+		}
+	}
+}
