@@ -32,8 +32,10 @@ func BenchmarkAssess(b *testing.B) {
 }
 
 // nestings are openings and ends that are repeated up to the longest text.
-var nestings = map[string][2]string{"arithmetic": {"((", "))"}, "expansion": {"${a/", "}"}, "default": {"${a:-", "}"},
-	"index": {"a[", "]=1 "}, "substitution": {"$(", ")"}, "find": {"find -exec ", ""}, "function": {"f() { ", "; }"}}
+var nestings = map[string][2]string{"arithmetic": {"((", "))"}, "expansion": {"${a/", "}"}, "default": {"${a:-",
+	"}"},
+	"index": {"a[", "]=1 "}, "substitution": {"$(", ")"}, "find": {"find -exec ", ""}, "function": {"f() { ",
+		"; }"}}
 
 // nested is a text of some bytes with nothing but one of these in itself.
 func nested(how string, size int) string {

@@ -85,8 +85,10 @@ func suspicious(text string) bool {
 // mentions reports a text with one of some words in it, also in quotes or with a backslash.
 func mentions(text string, words []string) bool {
 	plain := strings.NewReplacer("'", "", `"`, "", "\\\n", "", "\\", "").Replace(text)
-	return slices.ContainsFunc(words,
-		func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
+	lower := strings.ToLower(plain)
+	return slices.ContainsFunc(words, func(s string) bool {
+		return strings.Contains(plain, s) || strings.Contains(text, s) || strings.Contains(lower, s)
+	})
 }
 
 // A floor examines the commands of one text.
@@ -120,7 +122,7 @@ func (f *floor) command(i int) string {
 	if len(words) == 0 || words[0] == "" || c.built {
 		return ""
 	}
-	name, args := path.Base(words[0]), f.added(c, append(words[1:], f.texts(c.Args)...))
+	name, args := baseName(words[0]), f.added(c, append(words[1:], f.texts(c.Args)...))
 	p := f.at.workdirs(c.dirs)
 	var operands []string
 	for i, a := range args {
@@ -491,7 +493,7 @@ func (f *floor) target(text string, p workdirs) string {
 		}
 		if why := isDestroyed(d); why != "" {
 			if name != "" {
-				f.hint = " where $" + name + " is empty, and nothing here sets it; ${" + name + ":?} ends with an error then"
+				f.hint = " where $" + name + " is empty, and nothing here sets it; ${" + name + ":?} fails then"
 			}
 			return why
 		}
@@ -514,10 +516,11 @@ func (f *floor) emptied(text string) (out, name string) {
 
 var (
 	// inherited are variables that a shell is started with, or sets itself.
-	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|RANDOM|SECONDS|REPLY|` +
-		`(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
-	// setsAny are commands that may set a variable without naming it.
-	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|set)\b|(^|[\s;&|({])\.\s`)
+	inherited = lazy.Regexp(`^(PATH|PWD|OLDPWD|TMPDIR|TMP|TEMP|LANG|TZ|TERM|HOSTNAME|[EP]?P?UID|PPID|` +
+		`RANDOM|SECONDS|REPLY|(XDG|BASH|LC)_?\w*|[^A-Za-z_].*)$`)
+	// setsAny are commands that may set a variable without naming it, and set -u, with which none is empty.
+	setsAny = lazy.Regexp(`\b(source|eval|export|declare|typeset|readonly|env|nounset)\b|(^|[\s;&|({])\.\s|` +
+		`\bset\s+-\w*u`)
 )
 
 // unset reports a variable that the text does not name but to take its value, and that is not there before it.

@@ -105,7 +105,9 @@ var (
 		"env A=1 rm -rf %s",
 		"command rm -rf %s", "nohup rm -rf %s &", "timeout 5 rm -rf %s", "nice -n 5 rm -rf %s", "busybox rm -rf %s",
 		"exec rm -rf %s", "time rm -rf %s", "A=1 rm -rf %s", "doas rm -rf %s", "setsid rm -rf %s", "stdbuf -o0 rm -rf %s",
-		"xargs rm -rf %s < x",
+		"xargs rm -rf %s < x", "grm -rf %s", "/opt/homebrew/bin/grm -rf %s", "RM -rf %s", "rm.exe -rf %s",
+		"genv grm -rf %s",
+		"SUDO Rm -rf %s", "gtimeout 5 rm -rf %s", "xcrun rm -rf %s", "systemd-inhibit --what=sleep rm -rf %s",
 		"sudo -u root env B=2 nice rm -rfv %s"}
 )
 
@@ -228,10 +230,12 @@ func inside(text string) map[string]string {
 func TestCatastropheByUnsetVariables(t *testing.T) {
 	t.Parallel()
 	at := Context{Dir: "/w/a", Root: "/w/a", Env: []string{"GIVEN"}}
-	for _, target := range []string{`"$X"/*`, `$X/`, `${X}/*`, `"${X}/"*`, `/$X`, `"/$X/"`, `$X/$Y`, `"$X/$Y"/*`, `$X/usr`,
+	for _, target := range []string{`"$X"/*`, `$X/`, `${X}/*`, `"${X}/"*`, `/$X`, `"/$X/"`, `$X/$Y`,
+		`"$X/$Y"/*`, `$X/usr`,
 		`~/$X`, `"$HOME/$X"`, `${X%/}/*`, `"${X##*/}"/*`, `/usr/"$X"`, `x "$X"/*`} {
-		for _, remove := range []string{"rm -rf %s", "rm -fr -- %s", "sudo rm -rf %s", "find %s -delete", "timeout 5 rm -rf %s",
-			"chmod -R 777 %s", "mv %s /tmp", "rsync -a --delete b/ %s", "cd build; rm -rf %s", "rm -rf %s; echo $X",
+		for _, remove := range []string{"rm -rf %s", "rm -fr -- %s", "sudo rm -rf %s", "find %s -delete",
+			"timeout 5 rm -rf %s",
+			"chmod -R 777 %s", "mv %s /tmp", "rsync -a --delete b/ %s", "cd build; rm -rf %s", "set -e; rm -rf %s", "rm -rf %s; echo $X",
 			"cd %s && rm -rf *"} {
 			if strings.HasPrefix(target, "x ") && strings.HasPrefix(remove, "cd %s") {
 				continue
@@ -244,13 +248,20 @@ func TestCatastropheByUnsetVariables(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{`rm -rf "$X"`, `rm -rf "$X"/build`, `rm -rf "$X"*`, `rm -rf "${X:?}"/*`, `rm -rf "${X?}"/*`,
-		`rm -rf "${X:-build}"/*`, `X=$(mktemp -d); rm -rf "$X"/*`, `read X; rm -rf "$X"/*`, `while read -r X; do rm -rf "$X"/*; done`,
-		`for X in $(cat list); do rm -rf "$X"/; done`, `f() { local X=$1; rm -rf "$X"/*; }; f build`, `f() { rm -rf "$1"/*; }`,
+	for _, text := range []string{`rm -rf "$X"`, `rm -rf "$X"/build`, `rm -rf "$X"*`, `rm -rf "${X:?}"/*`,
+		`rm -rf "${X?}"/*`,
+		`rm -rf "${X:-build}"/*`, `X=$(mktemp -d); rm -rf "$X"/*`, `read X; rm -rf "$X"/*`,
+		`while read -r X; do rm -rf "$X"/*; done`,
+		`for X in $(cat list); do rm -rf "$X"/; done`, `f() { local X=$1; rm -rf "$X"/*; }; f build`,
+		`f() { rm -rf "$1"/*; }`,
 		`. ./settings; rm -rf "$X"/*`, `source settings; rm -rf "$X"/*`, `export $(cat list); rm -rf "$X"/*`,
-		`X=$(mktemp -d); bash -c "rm -rf \"$X\"/*"`, `X=$(mktemp -d); trap 'rm -rf "$X"/*' EXIT`, `mapfile -t X < list; rm -rf "${X[0]}"/*`,
-		`rm -rf "$GIVEN"/*`, `rm -rf "$TMPDIR"/*`, `rm -rf "$PWD"/*`, `rm -rf /opt/"$X"`, `rm -rf ~/.cache/"$X"`, `ls "$X"/*`,
-		`cp -r "$X"/* .`, `docker exec web sh -c 'rm -rf "$X"/*'`, `: "${X:=build}"; rm -rf "$X"/*`, `ls | xargs -I{} rm -rf "{}"/*`,
+		`X=$(mktemp -d); bash -c "rm -rf \"$X\"/*"`, `X=$(mktemp -d); trap 'rm -rf "$X"/*' EXIT`,
+		`mapfile -t X < list; rm -rf "${X[0]}"/*`,
+		`rm -rf "$GIVEN"/*`, `set -eu; rm -rf "$X"/*`, `set -euo pipefail; rm -rf "$X"/*`,
+		`rm -rf "$TMPDIR"/*`, `rm -rf "$PWD"/*`, `rm -rf /opt/"$X"`,
+		`rm -rf ~/.cache/"$X"`, `ls "$X"/*`,
+		`cp -r "$X"/* .`, `docker exec web sh -c 'rm -rf "$X"/*'`, `: "${X:=build}"; rm -rf "$X"/*`,
+		`ls | xargs -I{} rm -rf "{}"/*`,
 		`echo 'rm -rf "$X"/*'`, `git commit -m 'never rm -rf "$X"/*'`, `cd "$X" && rm -rf *`} {
 		if why := Catastrophe(text, at); why != "" {
 			t.Errorf("%s is refused: %s", text, why)

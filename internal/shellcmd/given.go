@@ -17,7 +17,7 @@ import (
 const (
 	inFunction = "function " // before the name of a function in Via
 	wholeTree  = "/**"       // after a folder, for all that is in it
-	maxGiven   = 4000        // commands of a text that are examined again; 16 words, or 64 bytes of a text, count as one more
+	maxGiven   = 4000        // commands that are examined again; 16 words, or 64 bytes of a text, count as one
 	maxWords   = 16          // words that one command is given
 )
 

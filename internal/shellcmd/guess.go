@@ -40,7 +40,8 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 // otherSystems are programs whose words run in another system, or may not be commands at all.
 var otherSystems = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
 	"systemd-nspawn " +
-	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
+	"limactl lxc incus multipass distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog " +
+	"whiptail git npm")
 
 // otherDirectory reports a guess that, even when it is right, certainly does not run in this system.
 func (c *Command) otherDirectory() bool {

@@ -387,7 +387,25 @@ func tooGeneral(prefix []string) string {
 	return ""
 }
 
-func baseName(program string) string { return path.Base(program) }
+// renamed are programs that go by other names, too: grm and gxargs where another rm is the system's own, RM where
+// files have names in any case, rm.exe on Windows.
+var renamed = words("rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir mkfifo "+
+	"mknod touch",
+	"find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill chroot",
+	"sudo su doas eval sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl")
+
+// baseName is the name of a program without its folder; of those with several names, the usual one.
+func baseName(program string) string {
+	name := path.Base(program)
+	usual := strings.TrimSuffix(strings.ToLower(name), ".exe")
+	if other, g := strings.CutPrefix(usual, "g"); g && !renamed[usual] {
+		usual = other
+	}
+	if renamed[usual] {
+		return usual
+	}
+	return name
+}
 
 // lists reports that a rule is about a command: the same program, as written, and the same first words.
 func lists(prefix []string, c *Command) bool {
@@ -457,7 +475,7 @@ func denies(prefix []string, c *Command) bool {
 	if len(prefix) == 0 || c.Name == "" && c.Program.Text != prefix[0] {
 		return false
 	}
-	if c.Name != "" && c.Name != baseName(prefix[0]) {
+	if name := path.Base(prefix[0]); c.Name != "" && c.Name != name && path.Base(c.Program.Text) != name {
 		return false
 	}
 	args := c.dashed()
@@ -514,8 +532,8 @@ func startsWith(args []Word, words []string, values string) bool {
 
 // Prefix returns the beginning that an "always" answer to a text may cover, as tokens for Rules.Allow: the program of
 // one simple, fully known command, with its sub-command if it has one, such as {"git", "push"}, {"gh", "pr", "list"},
-// {"npm", "run", "build"} or {"ls"}. It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands
-// that could do much harm, and those that such a rule would not cover, because of an option that is not known.
+// {"npm", "run", "build"} or {"ls"}. It is nil for everything else: lists and pipes, redirects, interpreters, wrappers,
+// commands that could do much harm, and those that such a rule would not cover, because of an option that is not known.
 func Prefix(text string) []string {
 	s, err := Parse(text)
 	if err != nil || len(s.Commands) == 0 ||
@@ -551,8 +569,10 @@ func runsText(name string) bool {
 
 // groups are sub-commands whose next word says what is done: docker volume rm, gh pr merge.
 var groups = words("run exec compose stash remote worktree mod reflog bisect notes submodule lfs config env cache",
-	"container image volume network system context builder buildx plugin secret service stack swarm node trust manifest",
-	"pr issue release repo workflow label auth gist project variable ssh-key gpg-key codespace extension alias ruleset org",
+	"container image volume network system context builder buildx plugin secret service stack swarm node trust "+
+		"manifest",
+	"pr issue release repo workflow label auth gist project variable ssh-key gpg-key codespace extension alias "+
+		"ruleset org",
 	"pkg token access team owner profile dist-tag hook pip tool python toolchain component target override self",
 	"nuget sln services tap state workspace rollout certificate set create addr link route neigh rule")
 

@@ -39,8 +39,8 @@ type Script struct {
 
 // A Command is one simple command.
 type Command struct {
-	// Name is the base name of the program, after unquoting and cleaning its path; "" when it is only known at run
-	// time, or when variables are set and nothing is run.
+	// Name is the base name of the program, after unquoting and cleaning its path; that of grm, RM and rm.exe is rm. It
+	// is "" when it is only known at run time, or when variables are set and nothing is run.
 	Name string
 	// Program is the program as written, and Args what follows it.
 	Program Word
@@ -181,7 +181,8 @@ func endsElsewhere(text string, file *syntax.File) (err error) {
 			in = true
 		case *syntax.SglQuoted:
 			if in && strings.ContainsAny(n.Value, "$`\"\\{}") {
-				err = &RefusedError{Offset: int(n.Pos().Offset()), Reason: "bash may take these single quotes for characters"}
+				err = &RefusedError{Offset: int(n.Pos().Offset()),
+					Reason: "bash may take these single quotes for characters"}
 			}
 		}
 		inParam = append(inParam, in)

@@ -431,12 +431,23 @@ var runners = words("setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 
 	"logrotate logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo "+
 		"schroot debootstrap chronic ts ifne vipe pee lckdo errno",
 	"pwsh powershell nu elvish xonsh psql pspg withlock setlock with-lock-ex multilog runsvdir s6-setuidgid execlineb "+
-		"exec-fd doas-run at batch crontab incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript "+
+		"exec-fd doas-run sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec arch xcrun nsjail "+
+		"minijail0 "+
+		"landrun switch_root pivot_root setuser lockf shlock socksify dtruss truss uftrace heaptrack kcov "+
+		"coreutils uutils",
+	"box64 fex wine wine64 mono qemu-i386 qemu-x86_64 viddy reflex rlfe sem pexec pdsh byobu wezterm st "+
+		"osh ysh oil es rc",
+	"at batch crontab incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript "+
 		"cmd")
 
 // packaged run a program, or a package, that is named among their words; a rule can allow such a command by its words.
 var packaged = words("npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache distcc sccache icecc bear coverage "+
-	"py-spy memray scalene direnv dotenv op doppler aws-vault envchain sops",
+	"py-spy memray scalene cross-env cross-env-shell env-cmd dotenv-cli concurrently cargo-watch dockerize "+
+	"wait-for-it "+
+	"start-server-and-test honcho foreman forever pm2 mpirun mpiexec orterun srun torchrun accelerate sbatch "+
+	"bsub qsub "+
+	"chamber aws-exec summon vaultenv teller infisical envconsul consul multipass lxc incus direnv "+
+	"dotenv op doppler aws-vault envchain sops",
 	"docker podman kubectl oc heroku fly vagrant nix nix-shell guix devbox mise asdf rtx pyenv rbenv nodenv nvm volta "+
 		"conda mamba micromamba poetry uv pipenv hatch pdm rye bundle npm pnpm yarn bun deno",
 	"stack cabal dotnet mix rustup cargo docker-compose toolbox distrobox lima limactl wsl R julia octave guile racket "+

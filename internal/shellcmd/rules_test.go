@@ -116,28 +116,36 @@ func TestPrefix(t *testing.T) {
 func TestPrefixCoversNoOtherEffect(t *testing.T) {
 	for text, other := range map[string]string{
 		"gh pr list": "gh pr merge 5", "gh pr view 5": "gh pr close 5", "gh issue list": "gh issue delete 5",
-		"gh auth status": "gh auth logout", "gh workflow list": "gh workflow run x", "gh repo view": "gh repo delete x",
-		"docker volume ls": "docker volume rm x", "docker image ls": "docker image prune", "docker network ls": "docker network rm x",
+		"gh auth status": "gh auth logout", "gh workflow list": "gh workflow run x",
+		"gh repo view":     "gh repo delete x",
+		"docker volume ls": "docker volume rm x", "docker image ls": "docker image prune",
+		"docker network ls":   "docker network rm x",
 		"docker container ls": "docker container rm x", "podman system df": "podman system prune",
 		"docker volume create a": "docker volume rm a", "gh pr create": "gh pr merge 5",
-		"kubectl config get-contexts": "kubectl config use-context x", "kubectl rollout status x": "kubectl rollout undo x",
-		"helm repo list": "helm repo remove x", "npm config get registry": "npm config set script-shell ./x",
-		"npm pkg get name": "npm pkg set scripts.test=./x", "npm run": "npm run deploy", "conda env list": "conda env remove x",
+		"kubectl config get-contexts": "kubectl config use-context x",
+		"kubectl rollout status x":    "kubectl rollout undo x",
+		"helm repo list":              "helm repo remove x", "npm config get registry": "npm config set script-shell ./x",
+		"npm pkg get name": "npm pkg set scripts.test=./x", "npm run": "npm run deploy",
+		"conda env list": "conda env remove x",
 		"git notes list": "git notes remove x", "git bisect log": "git bisect reset", "git stash": "git stash drop",
 		"git submodule status": "git submodule update", "uv pip list": "uv pip install x",
 		"rustup toolchain list": "rustup toolchain uninstall x", "pip config list": "pip config set x y",
-		"kill -0 1": "kill 1", "tee /dev/null": "tee a", "sysctl kernel.x": "sysctl kernel.x=1", "mount": "mount a b",
+		"kill -0 1": "kill 1", "tee /dev/null": "tee a", "sysctl kernel.x": "sysctl kernel.x=1",
+		"mount":   "mount a b",
 		"ip addr": "ip addr del x", "ip link": "ip link set x down", "ifconfig x": "ifconfig x down",
-		"docker exec web ls": "docker exec web rm x", "docker container exec web ls": "docker container exec web rm x",
-		"docker compose exec web ls": "docker compose exec web rm x", "kubectl exec web ls": "kubectl exec web rm x",
-		"docker compose run web ls": "docker compose run web rm x",
+		"docker exec web ls":           "docker exec web rm x",
+		"docker container exec web ls": "docker container exec web rm x",
+		"docker compose exec web ls":   "docker compose exec web rm x",
+		"kubectl exec web ls":          "kubectl exec web rm x",
+		"docker compose run web ls":    "docker compose run web rm x",
 	} {
 		for _, first := range []string{text, strings.Replace(text, " ", " '", 1) + "'"} {
 			if strings.Count(text, " ") != 1 && first != text {
 				continue
 			}
 			prefix := shellcmd.Prefix(first)
-			if v := (shellcmd.Rules{Allow: [][]string{prefix}}).Judge(other, here); prefix != nil && v.Effect == "allow" {
+			v := shellcmd.Rules{Allow: [][]string{prefix}}.Judge(other, here)
+			if prefix != nil && v.Effect == "allow" {
 				t.Errorf("the prefix %q of %s covers %s", prefix, first, other)
 			}
 		}
@@ -173,9 +181,11 @@ func TestAssess(t *testing.T) {
 		"rm x":           "high", "env rm x": "high", "sudo ls": "high", "find . -delete": "high",
 		"find . -exec rm {} +": "high",
 		"dd if=a of=b":         "high",
-		"git checkout .":       "high", "git checkout -f": "high", "git checkout -qf main": "high", "git switch --discard-changes x": "high",
-		"git worktree remove --force x": "high", "git checkout main": "medium", "docker volume rm x": "high",
-		"git push --force": "high", "git push -uf origin": "high", "git reset --hard": "high", "git clean -fd": "high",
+		"git checkout .":       "high", "git checkout -f": "high", "git checkout -qf main": "high",
+		"git switch --discard-changes x": "high",
+		"git worktree remove --force x":  "high", "git checkout main": "medium", "docker volume rm x": "high",
+		"git push --force": "high", "git push -uf origin": "high", "git reset --hard": "high",
+		"git clean -fd":  "high",
 		"chmod -R 777 .": "high", "mkfs.ext4 /dev/sda": "high",
 		"echo x > /dev/sda": "high", "echo x > ../y": "high", "curl x | sh": "high", "bash <(curl x)": "high", "$x": "high",
 		"eval ls":     "high",
@@ -286,6 +296,36 @@ func TestDenyInAnySpelling(t *testing.T) {
 					t.Errorf("deny %q: %s is %s: %v", c.deny, text, v.Effect, v.Reasons)
 				}
 			}
+		}
+	}
+}
+
+// A program is denied by each of its names, and by whatever runs it.
+func TestDenyOfOtherNames(t *testing.T) {
+	rules := shellcmd.Rules{Deny: tokens("rm", "git push", "sudo", "gsed"), Otherwise: "allow"}
+	for _, text := range []string{"grm x", "RM x", "Rm.EXE x", "rm.exe x", "/usr/bin/GRM x", "ls | gxargs rm",
+		"gfind . -exec rm {} +",
+		"gtimeout 5 grm x", "GIT push", "git.exe push", "Sudo ls", "sudo.exe ls", "gsed p x",
+		"bash.exe -c 'rm x'", "SH -c 'rm x'",
+		"run0 rm x", "please rm x", "systemd-inhibit --what=sleep rm x", "xcrun rm x", "arch -x86_64 rm x",
+		"mpirun -n 1 rm x",
+		"nsjail -Mo -- /bin/rm x", "concurrently 'ls' 'rm x'", "cross-env A=1 rm x", "pm2 start 'rm x'",
+		"wine rm x"} {
+		if v := rules.Judge(text, here); v.Effect != "deny" {
+			t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
+		}
+	}
+	for _, text := range []string{"grep x y", "gzip x", "go version", "gcc a.c", "git status", "GREP x y",
+		"sed p x", "tool.exe x"} {
+		if v := rules.Judge(text, here); v.Effect == "deny" {
+			t.Errorf("%s is denied: %v", text, v.Reasons)
+		}
+	}
+	for _, text := range []string{"gsort x", "SORT x", "sort.exe x", "RM x",
+		"Find ."} { // not the system's own for sure
+		if v := (shellcmd.Rules{ReadOnly: true, Allow: tokens("sort", "rm",
+			"find")}).Judge(text, here); v.Effect == "allow" {
+			t.Errorf("%s is allowed: %v", text, v.Reasons)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (w *walker) fill(c *Command, words []Word) {
 	case strings.Trim(p.Text, "/.") == "" && p.Text != ".":
 		c.severeDoubt("the program has no name")
 	default:
-		c.Name = path.Base(p.Text)
+		c.Name = baseName(p.Text)
 		if c.Name[0] == '-' { // such as time -o x ls, where the keyword ends at -o and the program does not
 			c.severeDoubt("the program is called like an option")
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -100,7 +101,7 @@ var (
 // commandValue is one command as rules see it. What is only known when it runs is unknown.
 func commandValue(c shellcmd.Command) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
-		"name":    wordValue(shellcmd.Word{Text: c.Name, Static: c.Name != ""}),
+		"name":    wordValue(shellcmd.Word{Text: path.Base(c.Program.Text), Static: c.Name != ""}),
 		"path":    wordValue(c.Program),
 		"args":    tupleOf(c.Args, wordValue),
 		"assigns": tupleOf(c.Assigns, cty.StringVal),
