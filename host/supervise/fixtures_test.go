@@ -375,11 +375,10 @@ func bridgePlugin() *sdk.Plugin {
 	}
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c serverConfig) error {
 		server = c.Server
-		_, err := os.Stat(server)
 		switch {
 		case r.KnownTools != nil || up():
 			return offer()
-		case err != nil:
+		case missing(server):
 			p.MissingTools("its server is down", false)
 			return nil
 		}

@@ -160,7 +160,8 @@ func (s *toolCall) meantPath(path string) string {
 		return m[1]
 	}
 	first, _, below := strings.Cut(path, `\`)
-	if below && filepath.Separator != '\\' && !strings.Contains(path, "/") && (exists(first) || strings.HasSuffix(first, ":")) {
+	if below && filepath.Separator != '\\' && !strings.Contains(path, "/") &&
+		(exists(first) || strings.HasSuffix(first, ":")) {
 		return strings.ReplaceAll(path, `\`, "/")
 	}
 	return ""

@@ -49,7 +49,7 @@ func (t *Text) disguised(content string, made bool) *Refusal {
 	if t.kind() == "patch" || patchStart().Match(t.data) {
 		return nil
 	}
-	is := ""
+	var is string
 	bare := strings.Trim(content, "\n")
 	if lines := strings.Split(bare, "\n"); len(lines) > 1 {
 		if _, inner := cutFences(lines); len(inner) > 0 {
@@ -118,7 +118,7 @@ func (t *Text) shows(lines []shownLine, least int) bool {
 func (t *Text) tellingLines() map[string]bool {
 	if t.telling == nil {
 		t.telling = map[string]bool{}
-		for _, l := range t.source.rightTrimmed() {
+		for _, l := range t.rightTrimmed() {
 			if alnums([]byte(l)) > 1 {
 				t.telling[l] = true
 			}
@@ -254,8 +254,9 @@ func (t *Text) isEscaped(content string, code bool) bool {
 				lines = append(lines, shownLine{l, strings.Split(text, "\n")})
 			}
 		}
+		before, _, _ := strings.Cut(content, `\n`)
 		if t.shows(lines, 2) || code && len(raw) == 1 && !e.entities && strings.Count(e.decode(content), "\n") > 1 &&
-			!inQuotes(content[:strings.Index(content, `\n`)]) {
+			!inQuotes(before) {
 			return true
 		}
 	}

@@ -103,7 +103,8 @@ func (t *Text) readings(c Change) []*reading {
 	out = append(out, t.withoutNumbers(c)...)
 	out = append(out, t.unescaped(c)...)
 	for _, to := range doubleDashes {
-		if old := to.Replace(c.Old); old != c.Old && !bytes.ContainsAny(t.data, "–—") && bytes.Contains(t.data, []byte("--")) {
+		if old := to.Replace(c.Old); old != c.Old && !bytes.ContainsAny(t.data, "–—") &&
+			bytes.Contains(t.data, []byte("--")) {
 			out = append(out, newReading("dashes", old, to.Replace(c.New), lastComment, t.syntax))
 		}
 	}

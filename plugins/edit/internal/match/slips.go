@@ -125,7 +125,8 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 	case line != "":
 	case gone != "" && (sure || kept || shifted > 0):
 		return gone, true
-	case shifted > 1 && shifted == other && !kept && shifted < len(r.old.filledLines(len(r.old.lines))): // a diff that only takes lines out
+	// A diff that only takes lines out.
+	case shifted > 1 && shifted == other && !kept && shifted < len(r.old.filledLines(len(r.old.lines))):
 		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") })], true
 	}
 	sure = marked || line != "" && (less != "" || kept && plus > 0 && other == 0 && bullets == 0)
