@@ -145,6 +145,19 @@ func TestNoSignalEndsTheLauncher(t *testing.T) {
 	}
 }
 
+// Signals that queue, sent without a pause, do not keep a launcher from its work: it ignores them.
+func TestQueuedSignalsAreIgnored(t *testing.T) {
+	for route, r := range routes {
+		t.Run(route, func(t *testing.T) {
+			c, out := script(`until grep -q '^SigIgn:\s*ffffffff[89a-f]' /proc/$PPID/status; do :; done; echo ignored`)
+			c.Sandbox.Namespaces, c.Sandbox.MaxMemory = r.namespace && Namespaces() == nil, r.memory
+			if mustRun(t, c); out.String() != "ignored\n" {
+				t.Errorf("it says %q", out)
+			}
+		})
+	}
+}
+
 // A restriction that cannot be set up fails the start, and nothing is run; the error differs from that of a program
 // that cannot be run.
 func TestRestrictionsThatFail(t *testing.T) {

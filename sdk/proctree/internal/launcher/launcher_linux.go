@@ -138,6 +138,9 @@ func (l *launcher) start(p Program) (step string, err error) {
 	if step, err := l.startProgram(p, first); err != nil {
 		return step, err
 	}
+	for s := firstQueued; s <= lastSignal; s++ { // the program has the default actions by now
+		setAction(s, sigaction{handler: ignoreHandler})
+	}
 	l.report(startedLine, l.pid)
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close() // only the program decides when its output ends
@@ -191,7 +194,7 @@ var harmless = []syscall.Signal{
 // the first process of a namespace: it drops signals from within that would end the process, but not while its first
 // thread blocks them, as threads do in handlers; another thread takes the signal then, and the process ends. Signals
 // that the runtime leaves alone, such as 32 to 34, get a handler: the program that is started would inherit that they
-// are ignored.
+// are ignored. Those that queue are ignored once it has started, or a flood of them would keep this process busy.
 func keepSignalsOut() {
 	for _, s := range ignored {
 		setAction(s, sigaction{handler: ignoreHandler})
@@ -223,9 +226,9 @@ type sigaction struct {
 }
 
 const (
-	defaultHandler, ignoreHandler = 0, 1 // SIG_DFL and SIG_IGN
-	lastSignal                    = 64
-	signalSetSize                 = 8 // in bytes
+	defaultHandler, ignoreHandler = 0, 1                                   // SIG_DFL and SIG_IGN
+	firstQueued, lastSignal       = syscall.Signal(32), syscall.Signal(64) // of those that are delivered as often as sent
+	signalSetSize                 = 8                                      // in bytes
 )
 
 // setAction bypasses the runtime, which does not ignore signals that its own faults may cause; the kernel still ends a
