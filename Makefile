@@ -29,6 +29,9 @@ SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/in
 	./host/supervise/internal/toolcache ./internal/callctx ./internal/wire ./internal/wire/client ./sdk ./sdk/filenames \
 	./sdk/proctree ./sdk/sdktest ./sdk/workspace ./cmd/toolhost-server ./host/bootstrap ./host/mcpserver \
 	./host/server/... ./host/telemetry ./internal/feed ./internal/netlimit ./plugins/http ./plugins/mcp/... ./plugins/shell
+# The tests of cmd/toolhost start programs: on a busy machine all of them take as long as go test allows a package, ten
+# minutes.
+SLOW     := -timeout 20m
 # Tests that measure memory while plugins send gibibytes: the race detector takes four times as long, and as much memory.
 FLOODS   := TestGibibytes|TestStatusOfSixteenMebibytes
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
@@ -63,15 +66,15 @@ test: ## run all tests; LONG=1 for all cases of those that sweep, and for the ra
 	@.ci/need-tmux
 ifdef LONG
 	@.ci/need-gemini
-	$(FLAGGED) $(GO) test -vet=off $(RACE) $(SHARED)
-	$(SAME) $(GO) test -vet=off $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(FLAGGED) $(GO) test -vet=off $(SLOW) $(RACE) $(SHARED)
+	$(SAME) $(GO) test -vet=off $(SLOW) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 else
-	$(SAME) $(GO) test -vet=off -short ./...
+	$(SAME) $(GO) test -vet=off $(SLOW) -short ./...
 endif
 
 .PHONY: test-long
 test-long: test-memory ## run the tests of all other packages with the race detector, and those that measure memory without it
-	$(FLAGGED) $(GO) test -vet=off $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(FLAGGED) $(GO) test -vet=off $(SLOW) $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 
 .PHONY: test-memory
 test-memory:
