@@ -144,10 +144,11 @@ func isMarked(pid int, mark string) (marked, unknown bool) {
 }
 
 // hasNoEnvironment reports whether the environment of a process is really empty, or the process has no memory, like
-// those that have ended. The kernel sets the end of an environment last in an exec.
+// those that have ended. In an exec the kernel sets the start of the code last; the environment is empty for a moment
+// before.
 func hasNoEnvironment(pid int) bool {
-	const memory, start, end = 20, 47, 48 // vsize, env_start and env_end, counted from the state
+	const memory, code, start, end = 20, 23, 47, 48 // vsize, startcode, env_start and env_end, counted from the state
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name may have spaces
-	return len(fields) <= end || fields[memory] == "0" || fields[end] != "0" && fields[start] == fields[end]
+	return len(fields) <= end || fields[memory] == "0" || fields[code] != "0" && fields[start] == fields[end]
 }
