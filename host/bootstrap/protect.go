@@ -105,28 +105,35 @@ func (c *Configuration) protected() []string {
 		out = append(out, audit.Files(c.Audit.Path)...)
 		out = append(out, audit.IndexFiles(c.Audit.Path)...)
 	}
-	return slices.Concat(out, ownPrograms(), userFolders())
+	return append(out, userFolders()...)
 }
 
-// ownPrograms returns this program, and those of toolhost in its folder, which may be in one that a plugin may write
-// to, such as a project's.
-func ownPrograms() (files []string) {
+// ownPrograms returns this program, and those of toolhost in its folder, if that is in one of these that a plugin may
+// write to, such as a project's.
+func ownPrograms(writable []string) (files []string) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil
 	}
 	program = fsutil.Resolved(program)
+	folder := filepath.Dir(program)
+	if !slices.ContainsFunc(writable, func(dir string) bool {
+		below, err := filepath.Rel(fsutil.Resolved(dir), folder)
+		return err == nil && filepath.IsLocal(below)
+	}) {
+		return nil
+	}
 	files = []string{program}
-	beside, _ := os.ReadDir(filepath.Dir(program)) // of a folder that cannot be read only the program is known
+	beside, _ := os.ReadDir(folder) // of a folder that cannot be read only the program is known
 	for _, e := range beside {
 		if strings.HasPrefix(e.Name(), "toolhost") && !e.IsDir() && e.Name() != filepath.Base(program) {
-			files = append(files, filepath.Join(filepath.Dir(program), e.Name()))
+			files = append(files, filepath.Join(folder, e.Name()))
 		}
 	}
 	return files
 }
 
-// executed are the files that the configuration has run beside the programs of plugins, which are reserved: scripts of
+// executed are the files that run beside the programs of plugins, which are reserved: toolhost's own, scripts of
 // interpreters, wrappers, commands that are notified, and commands in the configuration of a plugin. A plugin that may
 // write to one would have it run where it cannot reach itself.
 func (c *Configuration) executed(specs []supervise.Spec) (files []string) {
@@ -134,19 +141,22 @@ func (c *Configuration) executed(specs []supervise.Spec) (files []string) {
 	if err != nil {
 		workdir = c.Dir // the start of the host fails
 	}
+	writable := []string{workdir}
 	for _, s := range specs {
+		writable = append(writable, s.Sandbox.Write...)
 		files = append(files, executedBy(workdir, append(commandsIn(s.Config), s.Command, s.Sandbox.Wrapper)...)...)
 	}
 	for _, d := range c.Discovery {
 		files = append(files, executedBy(d.Dir, d.Command)...)
 		if d.Sandbox != nil {
+			writable = append(writable, d.Sandbox.Write...)
 			files = append(files, executedBy(d.Dir, d.Sandbox.Wrapper)...)
 		}
 	}
 	for _, n := range c.Notify {
 		files = append(files, executedBy(c.Dir, n.Command)...)
 	}
-	return files
+	return append(files, ownPrograms(writable)...)
 }
 
 // executedBy are the files that commands run which start in a folder: programs with a path, and scripts.

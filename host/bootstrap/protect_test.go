@@ -86,11 +86,21 @@ func TestOwnProgramsAreProtected(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(beside)
-	protected := (&Configuration{Config: &config.Config{}}).protected()
-	for _, path := range []string{own, beside} {
-		if !slices.Contains(protected, path) {
-			t.Errorf("%s is not protected: %q", path, protected)
+	elsewhere := &Configuration{Config: &config.Config{}, options: Options{Workdir: t.TempDir()}}
+	there := supervise.Spec{Name: "p", Command: []string{"p"}, Sandbox: sandbox.Spec{Write: []string{filepath.Dir(own)}}}
+	for who, protected := range map[string][]string{
+		"in the work folder": (&Configuration{Config: &config.Config{},
+			options: Options{Workdir: filepath.Dir(filepath.Dir(own))}}).executed(nil),
+		"where a plugin may write": elsewhere.executed([]supervise.Spec{there}),
+	} {
+		for _, path := range []string{own, beside} {
+			if !slices.Contains(protected, path) {
+				t.Errorf("%s: %s is not protected: %q", who, path, protected)
+			}
 		}
+	}
+	if got := elsewhere.executed(nil); len(got) > 0 {
+		t.Errorf("what no plugin may write to needs no protection: %q", got)
 	}
 }
 
