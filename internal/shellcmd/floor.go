@@ -19,11 +19,11 @@ import (
 // itself sets.
 func Catastrophe(text string, c Context) string {
 	left := maxGiven
-	return catastropheIn(text, text, c, &left)
+	return catastropheIn(text, &wholeText{text: text}, c, &left)
 }
 
 // catastropheIn examines a text that outer, the whole one, runs.
-func catastropheIn(text, outer string, c Context, left *int) string {
+func catastropheIn(text string, outer *wholeText, c Context, left *int) string {
 	if !suspicious(text) {
 		return ""
 	}
@@ -39,7 +39,7 @@ func catastropheIn(text, outer string, c Context, left *int) string {
 }
 
 // catastrophe examines one reading. Of one with an error it has the part before it: bash would run that.
-func catastrophe(s *Script, outer string, c Context, left *int) string {
+func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 	if s.bomb != "" {
 		return s.bomb
 	}
@@ -94,7 +94,7 @@ func mentions(text string, words []string) bool {
 // A floor examines the commands of one text.
 type floor struct {
 	at       Context
-	outer    string // the whole text: a variable may be set outside of the part that is examined
+	outer    *wholeText // a variable may be set outside of the part that is examined
 	values   map[string]string
 	commands []Command
 	entered  []string         // the folders of cd and pushd that the walk does not follow, each in the one before
@@ -523,23 +523,32 @@ var (
 		`\bset\s+-\w*u`)
 )
 
+// A wholeText is the text of a call, with what it says of variables, which is looked up once.
+type wholeText struct {
+	text  string
+	words map[string]bool // but those behind $ or {, which take a value; nil before the lookup
+	sets  bool            // one of setsAny is in it
+}
+
 // unset reports a variable that the text does not name but to take its value, and that is not there before it.
 func (f *floor) unset(name string) bool {
-	if inherited().MatchString(name) || slices.Contains(f.at.Env, name) || setsAny().MatchString(f.outer) {
+	if inherited().MatchString(name) || slices.Contains(f.at.Env, name) {
 		return false
 	}
-	for rest := f.outer; ; {
-		i := strings.Index(rest, name)
-		if i < 0 {
-			return true
+	w := f.outer
+	if w.words == nil {
+		w.words, w.sets = map[string]bool{}, setsAny().MatchString(w.text)
+		for i := 0; i < len(w.text); i++ {
+			begin := i
+			for i < len(w.text) && isWordByte(w.text[i]) {
+				i++
+			}
+			if i > begin && (begin == 0 || w.text[begin-1] != '$' && w.text[begin-1] != '{') {
+				w.words[w.text[begin:i]] = true
+			}
 		}
-		after := i + len(name)
-		word := after < len(rest) && isWordByte(rest[after])
-		if !word && (i == 0 || rest[i-1] != '$' && rest[i-1] != '{' && !isWordByte(rest[i-1])) {
-			return false
-		}
-		rest = rest[after:]
 	}
+	return !w.sets && !w.words[name]
 }
 
 // rootOfProcess is another path of the root.
