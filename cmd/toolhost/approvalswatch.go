@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	rpc "google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
@@ -138,13 +136,10 @@ func endOfWatch(r *runningHost, ended error) error {
 		"  `toolhost serve` runs another one", r.info.Pid)}
 }
 
-// hostEnded reports whether a host could not be asked because it has ended, which it may do before its first message.
-func hostEnded(err error) bool { return status.Code(err) == rpc.Unavailable }
-
 // answerAll has a person answer what waits until the host ends, for which ended is the reason.
 func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (ended, err error) {
 	all, why, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
-	if hostEnded(err) {
+	if lost(err) { // the host may end before its first message
 		return err, nil
 	} else if err != nil {
 		return nil, remoteError(err)
@@ -160,14 +155,14 @@ func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (e
 // printApprovals prints what begins to wait and what ends, until the host ends, for which ended is the reason.
 func (g *globals) printApprovals(ctx context.Context, r *runningHost) (ended, err error) {
 	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
-	if hostEnded(err) {
+	if lost(err) { // the host may end before its first message
 		return err, nil
 	} else if err != nil {
 		return nil, remoteError(err)
 	}
 	for first := true; ; first = false {
 		m, err := stream.Recv()
-		if err != nil && first && !hostEnded(err) {
+		if err != nil && first && !lost(err) {
 			return nil, remoteError(err)
 		} else if err != nil {
 			return err, nil
