@@ -117,7 +117,7 @@ func (d *draft) program() bool {
 func (d *draft) dropComments() bool {
 	d.note("comments left out")
 	d.local = true
-	if !d.program() || !d.codeAt(0) || !d.codeAt(len(d.cells)-1) {
+	if !d.betweenCode() {
 		return false
 	}
 	done := d.hideComments()
@@ -160,6 +160,9 @@ func (d *draft) hideComments() int {
 	return done
 }
 
+// betweenCode reports whether the draft is of a program, and begins and ends with a line of code.
+func (d *draft) betweenCode() bool { return d.program() && d.codeAt(0) && d.codeAt(len(d.cells)-1) }
+
 // comment reports whether a cell is a comment line that stays.
 func (d *draft) comment(i int) bool {
 	code, comment, sure := d.src.lang.split(d.cells[i].old)
@@ -170,7 +173,7 @@ func (d *draft) comment(i int) bool {
 func (d *draft) rewordComments() bool {
 	d.note("comments in other words")
 	d.local = true
-	if !d.program() || !d.codeAt(0) || !d.codeAt(len(d.cells)-1) {
+	if !d.betweenCode() {
 		return false
 	}
 	done := 0
@@ -194,7 +197,7 @@ func (d *draft) rewordComments() bool {
 func (d *draft) slurred() bool {
 	d.note("comments in a sloppier form")
 	d.local = true
-	if !d.program() || !d.codeAt(0) || !d.codeAt(len(d.cells)-1) {
+	if !d.betweenCode() {
 		return false
 	}
 	done := 0
