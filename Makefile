@@ -51,14 +51,20 @@ help: ## tell what there is
 run: build ## build everything, list the tools of config.hcl, and make real calls
 	@.ci/tour
 
+# Programs that start others run the launcher beside them that has this hash. Only Linux has one.
+LAUNCHER := $(if $(filter linux,$(or $(GOOS),$(shell $(GO) env GOOS))),$(BIN)/toolhost-launcher)
+SHA256   := $(or $(shell command -v sha256sum),shasum -a 256)
+LAUNCHED := $(if $(LAUNCHER),-X github.com/toolhost/toolhost/sdk/proctree.launcherSum=$$($(SHA256) <$(LAUNCHER) | cut -c1-64))
+
 .PHONY: build
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
-	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost ./cmd/toolhost-server
+	$(if $(LAUNCHER),GOOS=linux GOARCH=$(GOARCH) $(BUILD) -buildvcs=false -ldflags '-s -w' -o $(LAUNCHER) ./cmd/toolhost-launcher)
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags "$(LDFLAGS) $(LAUNCHED)" -o $(BIN)/ ./cmd/toolhost ./cmd/toolhost-server
 	@$(if $(EXE),cp $(BIN)/toolhost$(EXE) $(BIN)/toolhost-call$(EXE),ln -sf toolhost $(BIN)/toolhost-call)
 	@for p in $(PLUGINS); do \
 		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p"; \
-		GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p || exit 1; \
+		GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags "-s -w $(LAUNCHED)" -o $(BIN)/toolhost-plugin-$$p$(EXE) ./plugins/$$p || exit 1; \
 	done
 
 .PHONY: test
@@ -180,7 +186,7 @@ console-vendor: ## take the console's libraries from npm at their pinned hashes,
 .PHONY: bench
 bench: build ## measure toolhost beside other ways to run tools, in ten minutes; QUICK=1 for two, ARGS='-only deaths' for a part
 	@mkdir -p dist
-	@cd internal/tools/bench && $(BUILD) -o ../../../$(BIN)/bench . && for p in plugin stock once; do \
+	@launched="$(LAUNCHED)"; cd internal/tools/bench && $(BUILD) -ldflags "$$launched" -o ../../../$(BIN)/bench . && for p in plugin stock once; do \
 		$(BUILD) -ldflags '-s -w' -o ../../../$(BIN)/bench-$$p ./$$p || exit 1; done
 	@$(BIN)/bench -bin $(BIN) $(if $(QUICK),-quick) -markdown dist/benchmarks.md -raw dist/benchmarks.txt $(ARGS)
 
@@ -218,7 +224,7 @@ man: ## write the manual pages to dist/man
 install: build man ## install programs, manual pages and completions under PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	install $(BIN)/toolhost $(BIN)/toolhost-server $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
+	install $(BIN)/toolhost $(BIN)/toolhost-server $(LAUNCHER) $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
 	ln -sf toolhost $(DESTDIR)$(PREFIX)/bin/toolhost-call
 	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	$(BIN)/toolhost completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/toolhost

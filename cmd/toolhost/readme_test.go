@@ -49,6 +49,7 @@ var samples = map[string]func(t *testing.T, text string){
 	"text":    func(*testing.T, string) {}, // a drawing
 	"console": checkConsole,
 	"sh":      checkMake,
+	"bash":    checkLauncher,
 }
 
 // checkGo looks for the sample, without its package clause and imports, in the examples: every paragraph of it in
@@ -159,6 +160,14 @@ func checkMake(t *testing.T, text string) {
 		if len(words) < 2 || words[0] != "make" || !strings.Contains(string(makefile), "\n"+words[1]+": ") {
 			t.Errorf("the Makefile has no target for %q", line)
 		}
+	}
+}
+
+// checkLauncher makes sure that the sample is the one that TestEmbeddersLauncher of sdk/proctree runs.
+func checkLauncher(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains(text, "proctree.launcherSum=$sum") {
+		t.Errorf("nothing runs this sample:\n%s", text)
 	}
 }
 

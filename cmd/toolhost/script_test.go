@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,6 +85,9 @@ func buildAll(dir string) error {
 		return os.Symlink(filepath.Join(made, "toolhost"), filepath.Join(dir, "toolhost"))
 	}
 	plugins, err := filepath.Glob("../../plugins/*")
+	if err == nil && runtime.GOOS == "linux" {
+		err = testutil.Build(dir, "../toolhost-launcher")
+	}
 	if err != nil {
 		return err
 	}

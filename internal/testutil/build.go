@@ -2,15 +2,22 @@ package testutil
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // Build builds programs into a folder that exists, or one program into a file, as `make build` does: with the same
-// flags Go compiles each package once for both, and for `make test`.
+// flags Go compiles each package once for both, and for `make test`. They run the toolhost-launcher of that folder, if
+// there is one.
 func Build(out string, packages ...string) error {
-	flags := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", out}
+	link := "-s -w"
+	if launcher, err := os.ReadFile(filepath.Join(out, "toolhost-launcher")); err == nil {
+		link += fmt.Sprintf(" -X github.com/toolhost/toolhost/sdk/proctree.launcherSum=%x", sha256.Sum256(launcher))
+	}
+	flags := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", link, "-o", out}
 	cmd := exec.CommandContext(context.Background(), "go", append(flags, packages...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 )
 
 // lostText is the complete text of the error, whatever else is lost.

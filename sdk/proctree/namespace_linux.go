@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 )
 
 // Namespaces is nil if the system allows a process namespace to this process, otherwise the reason, as an

@@ -4,7 +4,9 @@
 // On Linux the program runs under a launcher: this executable, started again under the name "toolhost-launcher". An
 // init function sees that name and never returns, so main does not run in it, nor do most other init functions; those
 // of packages with few imports may, so they should have no effect outside. An executable that imports the package
-// needs no other hook, but must be an ordinary Go program, not a Go library loaded by another one. The launcher
+// needs no other hook, but must be an ordinary Go program, not a Go library loaded by another one. An executable that
+// was linked with the SHA-256 of a toolhost-launcher runs that instead, where it lies beside it, see docs/embedding.md:
+// it comes up in half the time. The launcher
 // adopts the orphans of the tree, and kills all of it when its pipe from this process closes. Parts of a [Sandbox]
 // that it cannot take upon itself are set up by this executable once more, under the name "toolhost-confine", which
 // then becomes the program.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 )
 
 // kernelCapabilities asks the kernel each time, and starts nothing; a failure of read-only mounts that [Namespaces]

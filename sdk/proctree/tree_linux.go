@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 )
 
 const containment = inTree
@@ -34,9 +34,6 @@ type tree struct {
 	state   *os.ProcessState
 }
 
-// launcherPath is the program of this process, which is its own launcher.
-const launcherPath = "/proc/self/exe"
-
 // errNoProc is not fs.ErrNotExist, which would be about the program.
 var errNoProc = errors.New("/proc is not mounted")
 
@@ -54,7 +51,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	t.name, t.program, t.sweeps, t.done = p.name, p, make(chan struct{}), make(chan struct{})
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // not the program; each process has such a file
-		return nil, &StartError{t.name, "/proc is not mounted, and no program can be started without " + launcherPath,
+		return nil, &StartError{t.name, "/proc is not mounted, and no program can be started without " + ownProgram,
 			errNoProc}
 	case err != nil:
 		return nil, t.refused("start the launcher: "+err.Error(), err)
@@ -116,28 +113,12 @@ func (t *tree) spawn(files [3]*os.File, namespaces bool) error {
 	if namespaces {
 		addNamespaces(sys)
 	}
-	t.proc, err = os.StartProcess(launcherPath, []string{launcher.Name}, &os.ProcAttr{
-		Env:   launcherEnv(),
-		Files: append(files[:], theirs, report),
-		Sys:   sys,
-	})
+	t.proc, err = startLauncher(append(files[:], theirs, report), sys)
 	if err != nil {
 		_ = control.Close()
 		_ = status.Close()
 	}
 	return err
-}
-
-// launcherEnv has the variables that the dynamic linker needs to load this executable again. The rest of our
-// environment must not be readable in another process.
-func launcherEnv() []string {
-	env := []string{"GOMAXPROCS=1"} // it has one goroutine
-	for _, entry := range os.Environ() {
-		if strings.HasPrefix(entry, "LD_") {
-			env = append(env, entry)
-		}
-	}
-	return env
 }
 
 // watch reads the report and reaps the launcher. A launcher that has reported an empty tree has nothing left to do,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 	"golang.org/x/sys/unix"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+	"github.com/toolhost/toolhost/internal/launcher"
 )
 
 // Processes that left the process group of a program whose launcher is killed are found by its mark, and no others

@@ -1,6 +1,7 @@
-// Package launcher is the process between a program and the one that runs it with package proctree. It is separate
-// from proctree because of its imports: packages are initialized in the order of their paths as soon as their imports
-// are, and with so few imports this one precedes most of a large executable. A single import whose path sorts late,
+// Package launcher is the process between a program and the one that runs it with package proctree: a program of its
+// own (cmd/toolhost-launcher), or the same one that runs it. It is separate from proctree because of its imports:
+// packages are initialized in the order of their paths as soon as their imports are, and with so few imports this one
+// precedes most of a large executable. A single import whose path sorts late,
 // such as strings, would undo that: bytes does the same, and sorts early.
 package launcher
 
@@ -82,14 +83,18 @@ func launch() int {
 	return 0
 }
 
-// usage is the exit code of a launcher, or confiner, that was not started by this package.
-const usage = 2
+// usage is the exit code of a launcher, or confiner, that was not started by this package, and ByHand what it says
+// behind its name.
+const (
+	usage  = 2
+	ByHand = " is an internal process of toolhost; do not run it by hand\n"
+)
 
 // startedByUs reports whether this package has started the process, and says on standard error if it has not.
 func startedByUs(name string) bool {
 	ours := isPipe(controlFile) && isPipe(statusFile)
 	if !ours {
-		_, _ = os.Stderr.WriteString(name + " is an internal process of toolhost; do not run it by hand\n")
+		_, _ = os.Stderr.WriteString(name + ByHand)
 	}
 	return ours
 }
