@@ -245,13 +245,14 @@ func (c *child) exitError(phrase string) error {
 }
 
 func (c *child) endText() string {
+	launcher, lost := errors.AsType[*proctree.LauncherError](c.lost)
 	switch {
 	case c.killReason != "" && c.attached:
 		return c.killReason + ", and the host has left it"
 	case c.killReason != "":
 		return c.killReason + " and was killed"
-	case errors.Is(c.lost, proctree.ErrLost):
-		return "killed by SIGKILL, because its launcher was killed"
+	case lost:
+		return "killed by SIGKILL, because its launcher " + launcher.Fate
 	case c.exit.Signal == 0 && c.exit.Code < 0:
 		return fmt.Sprint(c.lost)
 	}

@@ -141,7 +141,7 @@ func TestLauncherKilled(t *testing.T) {
 			}
 			rest := map[string]string{"pid-namespace": "the kernel has ended all processes that it started",
 				"process-tree": "processes that it started may still run"}
-			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed; "+rest[contained(l)])
+			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed (SIGKILL); "+rest[contained(l)])
 			checkGone(t, mark)
 			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
 				t.Errorf("the next call gave %q, generation %d", got, p.Status().Generation)

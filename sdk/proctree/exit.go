@@ -73,6 +73,15 @@ func (e *StartError) Error() string { return fmt.Sprintf("exec: %q: %s", e.Path,
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
+// LauncherError comes with ErrLost if the launcher has ended without a report, or does not end. Where it has ended, the
+// kernel has killed the program.
+type LauncherError struct {
+	Fate string // "was killed (SIGKILL)", "ended too early (exit status 2)"
+}
+
+// Error returns a text such as "the watcher of the command was killed (SIGKILL)".
+func (e *LauncherError) Error() string { return "the watcher of the command " + e.Fate }
+
 // join joins two errors, and returns a single one unchanged.
 func join(a, b error) error {
 	if a == nil || b == nil {

@@ -220,7 +220,7 @@ func (t *tree) endedByKernel() bool { return t.program.sandbox.Namespaces && t.s
 func (t *tree) result() (Exit, error) {
 	_ = t.control.Close()
 	if !within(t.done, 0) {
-		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w, and %w", ErrLost, ErrLoose)
+		return Exit{Code: -1}, fmt.Errorf("%w; %w, and %w", &LauncherError{"does not end"}, ErrLost, ErrLoose)
 	}
 	r := t.report
 	exit := Exit{Code: -1}
@@ -243,8 +243,7 @@ func (t *tree) result() (Exit, error) {
 // namespace. Otherwise the process group of the program is known to us, and processes that left it have the mark.
 func (t *tree) lost() error {
 	if t.endedByKernel() {
-		return fmt.Errorf("the watcher of the command %s; %w, and the kernel has ended all processes it started",
-			t.fate(), ErrLost)
+		return fmt.Errorf("%w; %w, and the kernel has ended all processes it started", t.fate(), ErrLost)
 	}
 	if !t.program.sandbox.Namespaces {
 		if t.pid > 1 {
@@ -252,18 +251,18 @@ func (t *tree) lost() error {
 		}
 		endMarked(t.mark)
 	}
-	return fmt.Errorf("the watcher of the command %s; %w, and %w", t.fate(), ErrLost, ErrLoose)
+	return fmt.Errorf("%w; %w, and %w", t.fate(), ErrLost, ErrLoose)
 }
 
-// fate describes how the launcher ended.
-func (t *tree) fate() string {
+// fate is how the launcher ended.
+func (t *tree) fate() *LauncherError {
 	if t.state == nil {
-		return "cannot be waited for"
+		return &LauncherError{"cannot be waited for"}
 	}
 	if e := exitOf(t.state.Sys().(syscall.WaitStatus), 0); e.Signal != 0 {
-		return "was killed (" + e.SignalName() + ")"
+		return &LauncherError{"was killed (" + e.SignalName() + ")"}
 	}
-	return "ended too early (" + t.state.String() + ")"
+	return &LauncherError{"ended too early (" + t.state.String() + ")"}
 }
 
 func (t *tree) startError() error {
