@@ -136,7 +136,7 @@ vet-others: ## check the code for macOS and Windows, on amd64 and arm64; ARCHS=a
 .PHONY: crosscheck
 crosscheck: ## check the code for macOS and Windows without compiling it: types, and what go vet finds in a package by itself
 	@mkdir -p $(TOOLS)
-	$(BUILD) -o $(TOOLS)/crosscheck ./internal/tools/crosscheck
+	cd internal/tools/crosscheck && $(BUILD) -o ../../../$(TOOLS)/crosscheck .
 	$(TOOLS)/crosscheck darwin/arm64
 	$(TOOLS)/crosscheck windows/arm64 $(UNIX_TESTS)
 
@@ -151,7 +151,7 @@ fmt-check:
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## run the linters, go vet among them
 	$(SAME) $< run ./...
-	cd internal/tools/bench && $(SAME) $(GO) vet ./...
+	for module in bench crosscheck; do (cd internal/tools/$$module && $(SAME) $(GO) vet ./...) || exit 1; done
 
 $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mkdir -p $(TOOLS)

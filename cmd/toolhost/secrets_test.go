@@ -94,7 +94,7 @@ func TestValuesByReferenceAreNeverShown(t *testing.T) {
 	for name, text := range places {
 		for way, reference := range references {
 			// each place in at least two ways, all ways over all places
-			if way != "variable" && (testing.Short() || len(name)%4 != len(way)%4) {
+			if way != "variable" && len(name)%4 != len(way)%4 || testing.Short() && (way != "variable" || len(name)%3 != 0) {
 				continue
 			}
 			t.Run(name+"/"+way, func(t *testing.T) {
