@@ -242,9 +242,11 @@ const longestWait = time.Minute
 func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance) bool {
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
-	var once sync.Once
-	return s.Host().AwaitTools(ctx, func(string, string) { // what is missing at the end is listed as a notice
-		once.Do(func() { fmt.Fprintln(g.err, "waiting for tools that plugins expect, for a minute at most") })
+	var said sync.Map
+	return s.Host().AwaitTools(ctx, func(plugin, _ string) { // what is missing at the end is listed as a notice
+		if _, before := said.LoadOrStore(plugin, true); !before {
+			fmt.Fprintf(g.err, "waiting for tools of plugin %q, for a minute at most\n", plugin)
+		}
 	})
 }
 

@@ -87,14 +87,27 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 func (b *bridge) setStarting() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.catalog != nil || b.trouble != "" {
-		return
+	if b.trouble == "" {
+		b.expect(fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
+			"start. A first start that downloads a program takes long: start_timeout in the plugin's block makes listings "+
+			"wait for it too", b.who(), b.connectTimeout))
 	}
-	b.trouble = fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its "+
-		"start. A first start that downloads a program takes long: start_timeout in the plugin's block makes listings "+
-		"wait for it too", b.who(), b.connectTimeout)
-	b.missing, b.pending = b.trouble, true
-	b.show()
+}
+
+// setEmpty says that the server has answered, and is expected to have tools soon.
+func (b *bridge) setEmpty() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expect(fmt.Sprintf("%s lists no tools yet, and says that its list may change; it is waited for until %s after its "+
+		"start", b.who(), b.connectTimeout))
+}
+
+// expect says why there are no tools that may come soon, unless some are known. It is called with mu held.
+func (b *bridge) expect(why string) {
+	if b.catalog == nil {
+		b.trouble, b.missing, b.pending = why, why, true
+		b.show()
+	}
 }
 
 // recalled is the catalog of tools that the plugin reported before.

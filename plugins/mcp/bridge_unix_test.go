@@ -44,16 +44,72 @@ func TestToolsOfAServer(t *testing.T) {
 // A list without a tool is not kept: a server that has none yet may have some the next time.
 func TestEmptyListIsNotCacheable(t *testing.T) {
 	f := newFake(t)
-	f.list()
+	f.file("static", "")
 	f.start("")
-	if d, err := f.Describe(t.Context()); err != nil || d.Cacheable || len(d.Notices) != 1 {
+	if d, err := f.Describe(t.Context()); err != nil || d.Cacheable || d.Pending || len(d.Notices) != 1 {
 		t.Errorf("%+v %v", d, err)
 	}
 	f = newFake(t)
-	f.list()
 	f.start(`,"prompts":true`)
 	if d, err := f.Describe(t.Context()); err != nil || !d.Cacheable || len(d.Notices) != 0 {
 		t.Errorf("%+v %v", d, err)
+	}
+}
+
+// A server that lists nothing at first, and says that its list may change, is waited for as one that is starting.
+func TestServerWhoseToolsComeLate(t *testing.T) {
+	f := newFake(t, "echo")
+	f.file("empty", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of which a part is for the answer
+	defer cancel()
+	if err := f.tryStartIn(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its tools are missing", func() bool {
+		d, err := f.Describe(t.Context())
+		return err == nil && d.Pending && strings.Contains(d.Missing, "lists no tools yet")
+	})
+	_ = os.Remove(filepath.Join(f.dir, "empty"))
+	eventually(t, "the tools are there", func() bool {
+		d, err := f.Describe(t.Context())
+		return err == nil && len(d.Tools) == 1 && d.Missing == "" && d.Cacheable && len(d.Notices) == 0
+	})
+}
+
+// So is one whose tools are known, also for a call.
+func TestCallOfAServerWhoseToolsComeLate(t *testing.T) {
+	first := newFake(t, "echo")
+	first.start("")
+	known, err := first.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, settings := range map[string]struct{ connect, end, want string }{
+		"they come":        {"1m", "come", ""},
+		"it ends":          {"1m", "fail", "ServerUnavailable"},
+		"its time is over": {"5s", "", "ToolGone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, "echo")
+			f.file("empty", "")
+			f.start(fmt.Sprintf(`,"connect_timeout":%q`, settings.connect), known...)
+			done := make(chan *sdk.Result, 1)
+			go func() { done <- f.ask(sdk.Request{Tool: "echo"}) }()
+			eventually(t, "it has listed", func() bool { return len(f.lines("lists")) == 1 })
+			if names := f.names(); !slices.Equal(names, []string{"echo"}) {
+				t.Errorf("meanwhile it offers %q", names)
+			}
+			switch settings.end {
+			case "come":
+				_ = os.Remove(filepath.Join(f.dir, "empty"))
+			case "fail":
+				f.file("fail", "")
+			}
+			if r := <-done; (r.Error == nil) != (settings.want == "") || r.Error != nil && r.Error.Name != settings.want {
+				t.Errorf("%+v", r.Error)
+			}
+		})
 	}
 }
 

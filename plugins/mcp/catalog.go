@@ -24,6 +24,8 @@ type catalog struct {
 	left    []string // what is left out, and why
 	changed []string // what is offered in another way than the server wrote it
 
+	empty bool // neither the server nor the plugin itself has tools
+
 	ttl time.Duration // how long the list stays valid, as the server says; 0 if it does not
 }
 

@@ -119,13 +119,17 @@ func (s *fakeServer) handle(r *fakeRequest) {
 	case "initialize":
 		note(s.dir, "capabilities", string(r.Params.Capabilities))
 		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":`+
-			`{"listChanged":true}},"serverInfo":{"name":"fake","version":"%d"}}}`, r.ID,
-			len(s.release()))
+			`{"listChanged":%t}},"serverInfo":{"name":"fake","version":"%d"}}}`, r.ID,
+			!s.has("static"), len(s.release()))
 	case "tools/list":
 		list, err := os.ReadFile(filepath.Join(s.dir, "tools"))
 		if err != nil {
 			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no list today"}}`, r.ID)
 			return
+		}
+		if s.has("empty") {
+			list = []byte("[]")
+			go s.fill()
 		}
 		note(s.dir, "lists", "x")
 		ttl, _ := os.ReadFile(filepath.Join(s.dir, "ttl"))
@@ -147,6 +151,18 @@ func (s *fakeServer) handle(r *fakeRequest) {
 			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`, r.ID)
 		}
 	}
+}
+
+// fill announces that the list is not empty any more, when the test says so; or ends.
+func (s *fakeServer) fill() {
+	for s.has("empty") {
+		if s.has("fail") {
+			fmt.Fprintln(os.Stderr, "no license key")
+			os.Exit(3)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 }
 
 // call does what the name of the tool says.

@@ -15,6 +15,8 @@ const (
 	// at the latest.
 	leastTTL = 30 * time.Second
 	mostTTL  = 24 * time.Hour
+
+	announced = "it announced a change, but "
 )
 
 // listChanged lists again after the server said that a list changed. It is not called twice at a time.
@@ -23,24 +25,41 @@ func (u *upstream) listChanged(list string) {
 		return
 	}
 	u.mu.Lock()
-	session, a := u.session, u.attempt
-	u.mu.Unlock()
-	if session == nil { // the change came before the session was in use
-		if a != nil {
-			select {
-			case <-a.done:
-			case <-u.bridge.ctx.Done():
-			}
-			session = a.session
-		}
-		if session == nil {
-			return
-		}
+	session := u.session
+	if session == nil && u.attempt != nil { // the change came before the session was in use
+		u.attempt.noteChange()
 	}
-	u.relist(session, "it announced a change, but ")
+	u.mu.Unlock()
+	if session == nil {
+		return
+	}
+	u.relist(session, announced)
 	select {
 	case <-session.Done():
 	case <-time.After(relistInterval):
+	}
+}
+
+// awaitTools lists again whenever the server announces a change, until it has tools, or ctx ends: then it has none.
+func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *attempt, c *catalog) (*catalog, error) {
+	if u.primary() {
+		u.bridge.setEmpty()
+	}
+	for {
+		select {
+		case <-a.changed:
+		case <-session.Done():
+			return nil, session.Err()
+		case <-ctx.Done():
+			return c, nil
+		}
+		switch now, err := u.list(ctx, session); {
+		case err != nil && ctx.Err() != nil:
+			return c, nil
+		case err != nil || !now.empty:
+			return now, err
+		}
+		pause(ctx, relistInterval)
 	}
 }
 

@@ -48,6 +48,15 @@ type attempt struct {
 	session *client.Session
 	err     error
 	began   time.Time
+	changed chan struct{} // the list of tools has changed since it was asked for; has room for one
+}
+
+// noteChange notes that the list of tools has changed.
+func (a *attempt) noteChange() {
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
 }
 
 // upstreams are those of a bridge.
@@ -185,7 +194,7 @@ func (u *upstream) begin() (*client.Session, *attempt, error) {
 	case time.Now().Before(u.retryAt):
 		return nil, nil, &notConnectedError{u.failure, time.Until(u.retryAt)}
 	default:
-		u.attempt = &attempt{done: make(chan struct{}), began: time.Now()}
+		u.attempt = &attempt{done: make(chan struct{}), began: time.Now(), changed: make(chan struct{}, 1)}
 		go u.connect(u.attempt)
 	}
 	return nil, u.attempt, nil
@@ -208,12 +217,13 @@ func (e *notConnectedError) Error() string {
 
 func (e *notConnectedError) Unwrap() error { return e.err }
 
-// connect makes an attempt: it connects, and lists the tools.
+// connect makes an attempt: it connects, and lists the tools. A server that has none and announces changes counts as
+// one that is still starting, until its time is over.
 func (u *upstream) connect(a *attempt) {
 	ctx, cancel := context.WithTimeoutCause(u.bridge.ctx, u.bridge.connectTimeout,
 		fmt.Errorf("it has not answered within %s (connect_timeout)", u.bridge.connectTimeout))
 	defer cancel()
-	session, c, err := u.dial(ctx)
+	session, c, err := u.dial(ctx, a)
 	if err != nil && ctx.Err() != nil {
 		err = timedOut(context.Cause(ctx), err)
 	}
@@ -245,6 +255,11 @@ func (u *upstream) connect(a *attempt) {
 	}
 	if err == nil {
 		u.relistAfter(session, c.ttl)
+		select {
+		case <-a.changed:
+			go u.relist(session, announced)
+		default:
+		}
 	}
 	if u.bridge.ctx.Err() != nil { // close may not have seen the session
 		u.close()
@@ -294,7 +309,7 @@ func (u *upstream) primary() bool { return u.workdir == u.bridge.workdir }
 const discoverHTTP = 10 * time.Second
 
 // dial connects and lists.
-func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) {
+func (u *upstream) dial(ctx context.Context, a *attempt) (*client.Session, *catalog, error) {
 	var discover time.Duration
 	if u.bridge.url != nil {
 		discover = discoverHTTP
@@ -311,6 +326,9 @@ func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) 
 		return nil, nil, err
 	}
 	c, err := u.list(ctx, session)
+	if err == nil && c.empty && session.Announces(client.Tools) {
+		c, err = u.awaitTools(ctx, session, a, c)
+	}
 	if err != nil {
 		_ = session.Close()
 		return nil, nil, err
@@ -343,7 +361,7 @@ func (u *upstream) list(ctx context.Context, session *client.Session) (*catalog,
 	if isCut {
 		c.notices = append([]string{cut.Error()}, c.notices...)
 	}
-	if len(listing.Items) == 0 && len(u.bridge.ownNames()) == 0 {
+	if c.empty = len(listing.Items) == 0 && len(u.bridge.ownNames()) == 0; c.empty {
 		c.notices = append(c.notices, u.bridge.who()+" has no tools")
 	}
 	return c, nil

@@ -69,7 +69,7 @@ const (
 func (s *Session) listen(ctx context.Context) {
 	wanted := map[string]bool{}
 	for _, list := range lists {
-		if s.options.ListChanged != nil && s.announces(list) {
+		if s.options.ListChanged != nil && s.Announces(list) {
 			wanted[list+"ListChanged"] = true
 		}
 	}
@@ -132,8 +132,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// announces reports whether the server says of one of its lists that it announces changes.
-func (s *Session) announces(list string) bool {
+// Announces reports whether the server says of one of its lists, such as Tools, that it announces changes.
+func (s *Session) Announces(list string) bool {
 	var capabilities map[string]struct {
 		ListChanged bool `json:"listChanged"`
 	}
