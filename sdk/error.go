@@ -11,7 +11,8 @@ import (
 // An Error is a failure as data that a model can act on. A handler sets Name and Message at least; the host sets Code.
 type Error struct {
 	// Code is one of the Code constants. Handlers leave it empty, which means CodeTool, or set CodeInvalidArgs,
-	// CodeTimeout or CodeCanceled; only hosts set the others.
+	// CodeTimeout, CodeCanceled, or CodePluginUnavailable when what the plugin needs, such as a server, cannot be used and
+	// nothing was run; only hosts set the others.
 	Code Code `json:"code"`
 	// Name identifies the failure in one CamelCase word, such as MatchNotFound.
 	Name string `json:"name,omitempty"`
@@ -50,7 +51,7 @@ const (
 	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
 	CodeCanceled            Code = "E_CANCELED"             // the call was canceled
 	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died during the call
-	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin cannot be started, at least for now
+	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin, or what it needs, cannot be started, at least for now
 	CodeProtocol            Code = "E_PROTOCOL"             // the plugin violated the protocol
 	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard limit
 	CodeInternal            Code = "E_INTERNAL"             // a bug in the host

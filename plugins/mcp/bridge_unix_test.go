@@ -324,7 +324,8 @@ func TestServerThatCannotStart(t *testing.T) {
 	f.start("", sdk.Tool{Name: "echo", Description: "d", Category: "mcp", ForeignSchema: true, ForeignHints: true,
 		InputSchema: json.RawMessage(`{"type":"object"}`)})
 	r := f.ask(sdk.Request{Tool: "echo"})
-	if r.Error == nil || r.Error.Name != "ServerUnavailable" || !r.Error.Retryable ||
+	if r.Error == nil || r.Error.Code != sdk.CodePluginUnavailable || r.Error.Name != "ServerUnavailable" ||
+		!r.Error.Retryable ||
 		!strings.Contains(r.Error.Message, "exit code 3") || !strings.Contains(r.Error.Message, "no license key") ||
 		!strings.Contains(r.Error.Message, "nothing was run") {
 		t.Fatalf("%+v", r.Error)
@@ -382,7 +383,9 @@ func TestNoticesSayWhatToDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			if known != nil {
-				f.ask(sdk.Request{Tool: "echo"})
+				if r := f.ask(sdk.Request{Tool: "echo"}); sdk.CodeOf(r.Error) != sdk.CodePluginUnavailable {
+					t.Errorf("%s: %+v", url, r.Error)
+				}
 			}
 			d, err := f.Describe(t.Context())
 			fits := regexp.MustCompile("^" + begins + ".*" + want).MatchString
@@ -422,10 +425,18 @@ func TestListChanged(t *testing.T) {
 
 // What was decided on one definition does not run on another.
 func TestDefinitionChangedBeforeTheServerWasStarted(t *testing.T) {
-	f := newFake(t, `{"name":"echo","description":"new","inputSchema":{"type":"object"}}`)
-	f.start("", sdk.Tool{Name: "echo", Description: "old", Category: "mcp", ForeignSchema: true, ForeignHints: true,
-		InputSchema: json.RawMessage(`{"type":"object"}`)}, sdk.Tool{Name: "gone", Description: "old", Category: "mcp",
-		ForeignSchema: true, ForeignHints: true, InputSchema: json.RawMessage(`{"type":"object"}`)})
+	start := func() *fake {
+		f := newFake(t, `{"name":"echo","description":"new","inputSchema":{"type":"object"}}`)
+		f.start("", sdk.Tool{Name: "echo", Description: "old", Category: "mcp", ForeignSchema: true, ForeignHints: true,
+			InputSchema: json.RawMessage(`{"type":"object"}`)}, sdk.Tool{Name: "gone", Description: "old", Category: "mcp",
+			ForeignSchema: true, ForeignHints: true, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		return f
+	}
+	f := start()
+	if r := f.ask(sdk.Request{Tool: "gone"}); sdk.CodeOf(r.Error) != sdk.CodeToolNotFound || r.Error.Name != "ToolGone" {
+		t.Errorf("%+v", r.Error)
+	}
+	f = start()
 	if r := f.ask(sdk.Request{Tool: "echo"}); r.Error == nil || r.Error.Name != "DefinitionChanged" || !r.Error.Retryable {
 		t.Errorf("%+v", r.Error)
 	}

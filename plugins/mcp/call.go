@@ -150,8 +150,8 @@ func (q *toolRequest) connect(ctx context.Context, u *upstream) (*client.Session
 	}
 	switch now := u.current(q.tool.original); {
 	case now == nil:
-		return nil, &sdk.Error{Name: "ToolGone", Message: fmt.Sprintf("%s has no tool %q any more; nothing was run",
-			q.bridge.who(), q.tool.original), Suggestion: "List the tools again."}
+		return nil, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolGone", Message: fmt.Sprintf(
+			"%s has no tool %q any more; nothing was run", q.bridge.who(), q.tool.original), Suggestion: "List the tools again."}
 	case !now.same(q.tool):
 		return nil, &sdk.Error{Name: "DefinitionChanged", Retryable: true, Message: fmt.Sprintf(
 			"the definition of the tool %q is not the one that this call was decided on; nothing was run", q.tool.original),

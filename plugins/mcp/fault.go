@@ -26,13 +26,15 @@ func unavailable(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*sdk.Error](err); ok {
 		e = new(*e)
 		e.Message, e.Retryable = textutil.Cut(err.Error(), maxFault)+"; nothing was run", true
+		e.Code = sdk.CodePluginUnavailable
 		return e
 	}
 	details := map[string]any{"delivered": false}
 	exitDetails(err, details)
-	return &sdk.Error{Name: "ServerUnavailable", Retryable: true, Message: textutil.Cut(err.Error(), maxFault) +
-		"; nothing was run", Details: sdk.Details(details),
-		Suggestion: "Make the call again later. The operator finds the cause with: toolhost doctor"}
+	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "ServerUnavailable", Retryable: true,
+		Message:    textutil.Cut(err.Error(), maxFault) + "; nothing was run",
+		Suggestion: "Make the call again later. The operator finds the cause with: toolhost doctor",
+		Details:    sdk.Details(details)}
 }
 
 // advice is what to do about an error, as a sentence behind another one; "" where the error does not say it.
@@ -72,6 +74,7 @@ func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 		if delivered {
 			return nil, delivery(e, true)
 		}
+		e.Code = cmp.Or(e.Code, sdk.CodePluginUnavailable)
 		return nil, e
 	}
 	details := map[string]any{"delivered": delivered}
@@ -81,6 +84,9 @@ func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 		e.Name, e.Details = "ServerExited", sdk.Details(details)
 		e.Message = fmt.Sprintf("%s ended during the call: %s. The next call starts it again", q.bridge.who(),
 			textutil.Cut(err.Error(), maxFault))
+		if !delivered {
+			e.Code = sdk.CodePluginUnavailable
+		}
 	}
 	return nil, delivery(e, delivered)
 }

@@ -226,7 +226,8 @@ func errorFromWire(e *pluginv1.Error) *sdk.Error {
 		out.Outcome = sdk.OutcomeUnknown
 	}
 	switch c := sdk.Code(e.GetCode()); c {
-	case sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge:
+	case sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge,
+		sdk.CodePluginUnavailable: // of what the plugin needs
 		out.Code = c
 	}
 	return out

@@ -323,7 +323,8 @@ func receivedError(e *sdk.Error) *sdk.Error {
 	if e.Outcome == sdk.OutcomeUnknown {
 		out.Outcome = sdk.OutcomeUnknown
 	}
-	own := []sdk.Code{sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge}
+	own := []sdk.Code{sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge,
+		sdk.CodePluginUnavailable}
 	if slices.Contains(own, e.Code) && e.Outcome != sdk.OutcomeNotSent { // which only errors of other calls have
 		out.Code = e.Code
 	}
