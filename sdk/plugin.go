@@ -296,9 +296,9 @@ func (p *Plugin) Remember(note string) {
 }
 
 // MissingTools says why tools are missing from the list, such as a server that cannot be reached; "" when none are. A
-// host answers a call of a tool that is not in the list with that. With soon the tools are expected within a minute or
-// two, and such a call waits for them. It implies Dynamic, and holds until it is called again, whatever SetTools sets:
-// call it after SetTools when the tools have come.
+// host answers a call of a tool that is not in the list with that, and keeps offering tools of before with it. With
+// soon the tools are expected within a minute or two, and such a call waits for them. It implies Dynamic, and holds
+// until it is called again, whatever SetTools sets: call it after SetTools when the tools have come.
 func (p *Plugin) MissingTools(why string, soon bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -210,6 +210,7 @@ func ignoreSignals() {
 // latePlugin has no tools until it reads a line from the pipe that $PIPE names: "come", or why they do not.
 func latePlugin() {
 	p := sdk.New("late", "1.0.0")
+	p.Cacheable(true)
 	p.MissingTools("its server is starting", true)
 	go func() {
 		for {

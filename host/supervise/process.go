@@ -54,6 +54,7 @@ type Process struct {
 	mu          sync.Mutex
 	described   chan struct{}     // closed and replaced when description changes
 	describedBy int               // the generation that description is from
+	describedAs *Spec             // what the description is of
 	recalled    binaries.Identity // the program of a description from the tool cache
 	watchers    map[*func()]struct{}
 }
@@ -204,12 +205,12 @@ func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Desc
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.spec.Load() == of && p.description.CompareAndSwap(nil, d) {
-		p.recalled = program
+		p.recalled, p.describedAs = program, of
 	}
 }
 
 // storeDescription keeps a generation's description, unless a later one has reported, and calls the watchers if the
-// tools changed.
+// tools changed. Tools that are missing now stay those of before.
 func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,9 +219,36 @@ func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	}
 	p.describedBy = generation
 	defer p.announceDescription()
+	spec := p.spec.Load()
+	if old := p.description.Load(); old != nil && sameProcess(*p.describedAs, *spec) {
+		d = withKnownTools(old, d)
+	}
+	p.describedAs = spec
 	if old := p.description.Swap(d); old != nil && !sameTools(old.Tools, d.Tools) {
 		p.callWatchers()
 	}
+}
+
+// withKnownTools adds the tools of the description before to one in which tools are missing, with the reason as a
+// problem.
+func withKnownTools(before, now *sdk.Description) *sdk.Description {
+	if now.Missing == "" {
+		return now
+	}
+	tools := slices.Clone(now.Tools)
+	for _, t := range before.Tools {
+		if definition(now, t.Name) == nil {
+			tools = append(tools, t)
+		}
+	}
+	if len(tools) == len(now.Tools) {
+		return now
+	}
+	d := new(*now)
+	d.Tools = tools
+	d.Notices = slices.DeleteFunc(slices.Clone(now.Notices), isProblem)
+	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: "its tools are those of before: " + now.Missing})
+	return d
 }
 
 // forgetDescription discards the description, because the plugin will be another.

@@ -171,7 +171,7 @@ func (b *bridge) discover(tried func()) {
 				err = e.err
 			}
 			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most%s", err, lastRetry,
-				advice(err)), err.Error())
+				advice(err)), err.Error()+advice(err))
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
