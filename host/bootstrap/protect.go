@@ -144,7 +144,8 @@ func (c *Configuration) executed(specs []supervise.Spec) (files []string) {
 	writable := []string{workdir}
 	for _, s := range specs {
 		writable = append(writable, s.Sandbox.Write...)
-		files = append(files, executedBy(workdir, append(commandsIn(s.Config), s.Command, s.Sandbox.Wrapper)...)...)
+		files = append(files, executedBy(workdir, s.Command, s.Sandbox.Wrapper)...)
+		files = append(files, executedIn(workdir, s.Config)...)
 	}
 	for _, d := range c.Discovery {
 		files = append(files, executedBy(d.Dir, d.Command)...)
@@ -176,23 +177,73 @@ func executedBy(dir string, commands ...[]string) (files []string) {
 		if filepath.IsAbs(program) {
 			files = append(files, program)
 		}
+		files = append(files, scriptsIn(dir, words[1:])...)
 	}
 	return files
 }
 
-// commandsIn are the commands in the configuration of a plugin: what is called command, or something_command, as a list
-// of words or a text.
-func commandsIn(config json.RawMessage) (commands [][]string) {
-	var walk func(name string, value any)
-	walk = func(name string, value any) {
+// scriptNames are the extensions of files that are run, also by programs that are no known interpreters, or loaded by an
+// option, as in uv run server.py and node --import ./hooks.mjs server.js.
+var scriptNames = []string{
+	".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".py", ".pyz", ".rb", ".pl", ".pm", ".php", ".lua", ".jar",
+	".sh", ".bash", ".zsh", ".fish", ".ps1", ".cmd", ".bat",
+}
+
+// scriptsIn are the arguments of a command that name scripts, in the folder that it starts in or one that it names, as
+// in uv --directory tools run server.py.
+func scriptsIn(dir string, arguments []string) (files []string) {
+	folders := []string{dir}
+	var scripts []string
+	for _, word := range arguments {
+		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
+			word = value
+		}
+		if slices.Contains(scriptNames, strings.ToLower(filepath.Ext(word))) {
+			scripts = append(scripts, word)
+		} else if info, err := os.Stat(absolute(dir, word)); err == nil && info.IsDir() {
+			folders = append(folders, absolute(dir, word))
+		}
+	}
+	for _, script := range scripts {
+		for _, folder := range folders {
+			if path := absolute(folder, script); !slices.Contains(files, path) {
+				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+					files = append(files, path)
+				}
+			}
+		}
+	}
+	return files
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// executedIn are the files that commands in the configuration of a plugin run: what is called command, or
+// something_command, as a list of words or a text. They start in the work folder, or in the cwd beside them.
+func executedIn(workdir string, config json.RawMessage) (files []string) {
+	var walk func(name string, value any, dirs []string)
+	walk = func(name string, value any, dirs []string) {
+		run := func(commands ...[]string) {
+			for _, dir := range dirs {
+				files = append(files, executedBy(dir, commands...)...)
+			}
+		}
 		switch value := value.(type) {
 		case map[string]any:
+			if cwd, ok := value["cwd"].(string); ok && cwd != "" {
+				dirs = []string{workdir, absolute(workdir, cwd)} // programs with a path are found from the work folder
+			}
 			for name, value := range value {
-				walk(name, value)
+				walk(name, value, dirs)
 			}
 		case string:
 			if isCommand(name) {
-				commands = append(commands, []string{value}, strings.Fields(value))
+				run([]string{value}, strings.Fields(value))
 			}
 		case []any:
 			var words []string
@@ -200,18 +251,18 @@ func commandsIn(config json.RawMessage) (commands [][]string) {
 				if word, ok := item.(string); ok {
 					words = append(words, word)
 				} else {
-					walk(name, item)
+					walk(name, item, dirs)
 				}
 			}
 			if isCommand(name) {
-				commands = append(commands, words)
+				run(words)
 			}
 		}
 	}
 	var value any
 	_ = json.Unmarshal(config, &value) // it was checked, and nothing is in an empty one
-	walk("", value)
-	return commands
+	walk("", value, []string{workdir})
+	return files
 }
 
 func isCommand(name string) bool { return name == "command" || strings.HasSuffix(name, "_command") }

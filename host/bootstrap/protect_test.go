@@ -163,6 +163,43 @@ approval {
 	}
 }
 
+// Scripts are found in the folder that a command starts in or names, whatever program runs or loads them.
+func TestScriptsOfCommandsAreProtected(t *testing.T) {
+	workdir := fsutil.Resolved(t.TempDir())
+	for _, file := range []string{"server.py", "tools/server.py", "tools/hooks.mjs", "tools/data.db", "tools/index.js"} {
+		path := filepath.Join(workdir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ settings, want string }{
+		{`"command":["uv","run","tools/server.py"]`, "tools/server.py"},
+		{`"command":["uv","--directory","tools","run","server.py"]`, "server.py tools/server.py"},
+		{`"command":["uv","--directory=WORK/tools","run","server.py"]`, "server.py tools/server.py"},
+		{`"command":["fastmcp","run","server.py:app"]`, ""},
+		{`"command":["fastmcp","run","./tools/server.py"]`, "tools/server.py"},
+		{`"command":["node","--import","./tools/hooks.mjs","tools/index.js"]`, "tools/hooks.mjs tools/index.js"},
+		{`"command":["node","--import=./tools/hooks.mjs","tools/index.js"]`, "tools/hooks.mjs tools/index.js"},
+		{`"command":["node","WORK/tools/index.js"]`, "tools/index.js"},
+		{`"command":["node","index.js"],"cwd":"tools"`, "index.js tools/index.js"},
+		{`"command":["node","index.js"],"cwd":"WORK/tools"`, "index.js tools/index.js"},
+		{`"command":["npx","-y","some-server","--db","tools/data.db"]`, ""},
+		{`"x_command":"uv run tools/server.py"`, "tools/server.py uv run tools/server.py"},
+		{`"args":["uv","run","tools/server.py"]`, ""},
+	} {
+		spec := supervise.Spec{Name: "p", Command: []string{"p"},
+			Config: []byte("{" + strings.ReplaceAll(c.settings, "WORK", workdir) + "}")}
+		got := (&Configuration{Config: &config.Config{}, options: Options{Workdir: workdir}}).executed([]supervise.Spec{spec})
+		for i, file := range got {
+			got[i], _ = filepath.Rel(workdir, file)
+		}
+		slices.Sort(got)
+		if text := strings.Join(slices.Compact(got), " "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.settings, text, c.want)
+		}
+	}
+}
+
 // What a sandbox may reach is not changed by a link in the configuration's folder, or where another plugin may write.
 func TestSandboxesKeepToTheFolder(t *testing.T) {
 	trusting(t)
