@@ -54,7 +54,13 @@ func (k *refresher) follow(w *watch, f *discoveryState) {
 	}
 	go func() {
 		defer close(done)
-		w.follow(ctx, f.retry)
+		retry := func(ctx context.Context) (changed bool) {
+			changed = f.retry(ctx)
+			f.again(w)
+			return changed
+		}
+		f.again(w)
+		w.follow(ctx, retry)
 	}()
 }
 
@@ -106,6 +112,14 @@ func (f *discoveryState) retry(ctx context.Context) (changed bool) {
 	}
 	changed, err = f.take(found, err)
 	return changed && err == nil
+}
+
+// again has the discovery made again, as after a change, as long as none was good: what failed, such as a server that the
+// command asks, may pass without a change of a file. The watch sees to it that it is made ever more rarely.
+func (f *discoveryState) again(w *watch) {
+	if f.last == nil {
+		w.noteChange()
+	}
 }
 
 // ownTools returns the tools of the configuration.

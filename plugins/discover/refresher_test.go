@@ -106,6 +106,22 @@ func TestFirstDiscoveryFails(t *testing.T) {
 	}
 }
 
+// So has one whose discovery fails for a reason that no file shows.
+func TestFirstDiscoveryFailsForAWhile(t *testing.T) {
+	p := newProject(t)
+	p.script(t, "bin/get_tools", `[ -e up ] || exit 3; echo '[{"name":"one"}]'`)
+	p.script(t, "bin/call_tool", `echo "$1"`)
+	c, d := configured(t, usual)
+	if len(d.Tools) != 0 || d.Missing == "" {
+		t.Fatalf("%+v", d)
+	}
+	changes := onToolsChanged(t, c)
+	p.file(t, "up", "", 0o644)
+	for !cmp.Equal(saying(t, c), []string{"one"}) {
+		await(t, changes)
+	}
+}
+
 // Without a call command a tool cannot be offered; once a host runs, that is a notice.
 func TestToolsThatCannotBeCalledAppear(t *testing.T) {
 	p := newProject(t)
