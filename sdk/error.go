@@ -51,7 +51,7 @@ const (
 	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
 	CodeCanceled            Code = "E_CANCELED"             // the call was canceled
 	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died during the call
-	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin, or what it needs, cannot be started, at least for now
+	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin, or what it needs, cannot be used now
 	CodeProtocol            Code = "E_PROTOCOL"             // the plugin violated the protocol
 	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard limit
 	CodeInternal            Code = "E_INTERNAL"             // a bug in the host

@@ -182,11 +182,11 @@ func executedBy(dir string, commands ...[]string) (files []string) {
 	return files
 }
 
-// scriptNames are the extensions of files that are run, also by programs that are no known interpreters, or loaded by an
-// option, as in uv run server.py and node --import ./hooks.mjs server.js.
+// scriptNames are the extensions of files that are run, also by programs that are no known interpreters, or loaded by
+// an option, as in uv run server.py and node --import ./hooks.mjs server.js.
 var scriptNames = []string{
-	".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".py", ".pyz", ".rb", ".pl", ".pm", ".php", ".lua", ".jar",
-	".sh", ".bash", ".zsh", ".fish", ".ps1", ".cmd", ".bat",
+	".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".py", ".pyz", ".rb", ".pl", ".pm", ".php", ".lua",
+	".jar", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".cmd", ".bat",
 }
 
 // scriptsIn are the arguments of a command that name scripts, in the folder that it starts in or one that it names, as

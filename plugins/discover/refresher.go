@@ -114,8 +114,8 @@ func (f *discoveryState) retry(ctx context.Context) (changed bool) {
 	return changed && err == nil
 }
 
-// again has the discovery made again, as after a change, as long as none was good: what failed, such as a server that the
-// command asks, may pass without a change of a file. The watch sees to it that it is made ever more rarely.
+// again has the discovery made again, as after a change, as long as none was good: what failed, such as a server that
+// the command asks, may pass without a change of a file. The watch makes it ever more rarely.
 func (f *discoveryState) again(w *watch) {
 	if f.last == nil {
 		w.noteChange()

@@ -53,10 +53,8 @@ func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *a
 		case <-ctx.Done():
 			return c, nil
 		}
-		switch now, err := u.list(ctx, session); {
-		case err != nil && ctx.Err() != nil:
-			return c, nil
-		case err != nil || !now.empty:
+		now, err := u.list(ctx, session)
+		if err == nil && !now.empty || err != nil && ctx.Err() == nil {
 			return now, err
 		}
 		pause(ctx, relistInterval)
