@@ -84,32 +84,44 @@ func TestCallOfAServerWhoseToolsComeLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, settings := range map[string]struct{ connect, end, want string }{
-		"they come":        {"1m", "come", ""},
-		"it ends":          {"1m", "fail", "ServerUnavailable"},
-		"its time is over": {"5s", "", "ToolGone"},
-	} {
+	for name, want := range map[string]string{"they come": "", "it ends": "ServerUnavailable"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			f := newFake(t, "echo")
 			f.file("empty", "")
-			f.start(fmt.Sprintf(`,"connect_timeout":%q`, settings.connect), known...)
+			f.start("", known...)
 			done := make(chan *sdk.Result, 1)
 			go func() { done <- f.ask(sdk.Request{Tool: "echo"}) }()
 			eventually(t, "it has listed", func() bool { return len(f.lines("lists")) == 1 })
 			if names := f.names(); !slices.Equal(names, []string{"echo"}) {
 				t.Errorf("meanwhile it offers %q", names)
 			}
-			switch settings.end {
-			case "come":
+			if want == "" {
 				_ = os.Remove(filepath.Join(f.dir, "empty"))
-			case "fail":
+			} else {
 				f.file("fail", "")
 			}
-			if r := <-done; (r.Error == nil) != (settings.want == "") || r.Error != nil && r.Error.Name != settings.want {
+			if r := <-done; (r.Error == nil) != (want == "") || r.Error != nil && r.Error.Name != want {
 				t.Errorf("%+v", r.Error)
 			}
 		})
+	}
+}
+
+// When its time is over, it has no tools.
+func TestToolsThatDoNotComeInTime(t *testing.T) {
+	f := newFake(t)
+	f.file("static", "")
+	f.start("")
+	u, err := f.upstreams.use(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, err := u.awaitTools(ctx, u.session, &attempt{changed: make(chan struct{}, 1)}, &catalog{empty: true})
+	if err != nil || !c.empty {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

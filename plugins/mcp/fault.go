@@ -33,7 +33,7 @@ func unavailable(ctx context.Context, err error) error {
 	exitDetails(err, details)
 	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "ServerUnavailable", Retryable: true,
 		Message:    textutil.Cut(err.Error(), maxFault) + "; nothing was run",
-		Suggestion: "Make the call again later. The operator finds the cause with: toolhost doctor",
+		Suggestion: "Make the call again later. The operator finds the cause with: toolhost status",
 		Details:    sdk.Details(details)}
 }
 
