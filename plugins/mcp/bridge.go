@@ -98,8 +98,8 @@ func (b *bridge) setStarting() {
 func (b *bridge) setEmpty() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.expect(fmt.Sprintf("%s lists no tools yet, and says that its list may change; it is waited for until %s after its "+
-		"start", b.who(), b.connectTimeout))
+	b.expect(fmt.Sprintf("%s lists no tools yet, and says that its list may change; it is waited for, %s at most",
+		b.who(), min(b.connectTimeout, emptyTime)))
 }
 
 // expect says why there are no tools that may come soon, unless some are known. It is called with mu held.

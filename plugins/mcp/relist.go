@@ -16,6 +16,9 @@ const (
 	leastTTL = 30 * time.Second
 	mostTTL  = 24 * time.Hour
 
+	// emptyTime is how long tools are expected of a server that has none and announces changes: it may never have any.
+	emptyTime = 10 * time.Second
+
 	announced = "it announced a change, but "
 )
 
@@ -40,8 +43,11 @@ func (u *upstream) listChanged(list string) {
 	}
 }
 
-// awaitTools lists again whenever the server announces a change, until it has tools, or ctx ends: then it has none.
+// awaitTools lists again whenever the server announces a change, until it has tools, or its time is over: then it has
+// none.
 func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *attempt, c *catalog) (*catalog, error) {
+	ctx, cancel := context.WithTimeout(ctx, emptyTime)
+	defer cancel()
 	if u.primary() {
 		u.bridge.setEmpty()
 	}
