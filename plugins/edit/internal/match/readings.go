@@ -70,6 +70,9 @@ func (t *Text) readings(c Change) []*reading {
 	if c.Strictness == Exact {
 		return []*reading{newReading("", c.Old, c.New, lastPass, t.syntax)}
 	}
+	if old, fresh, ok := t.hunkInBoth(c); ok {
+		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
+	}
 	if old, fresh, ok := t.changedLinesMarked(c); ok {
 		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
 	}
@@ -195,6 +198,48 @@ func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
 		lines := "\n" + strings.Trim(old, "\n") + "\n"
 		if strings.Count(whole, lines) == 1 && !isBlankString(old) && (fresh != "" || c.New == "") &&
 			slices.Equal(same, kept) {
+			return old, fresh, true
+		}
+	}
+	return "", "", false
+}
+
+// sameHunk reports that both strings are the same hunk of a diff, but for white space around it. Its lines say in
+// themselves what changes; the difference between the strings says nothing.
+func (t *Text) sameHunk(c Change) bool {
+	hunk := strings.Trim(c.Old, "\r\n")
+	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
+		(plusLine.MatchString(hunk) || minusLine.MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
+}
+
+// hunkInBoth is the change that a hunk in both strings describes: its lines without those that come, and without those
+// that go. It is false unless the file has the former once, as whole lines.
+func (t *Text) hunkInBoth(c Change) (old, fresh string, ok bool) {
+	if c.All || !t.sameHunk(c) {
+		return "", "", false
+	}
+	lines := strings.Split(strings.Trim(string(toLF([]byte(c.Old))), "\n"), "\n")
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@ ") }); i >= 0 {
+		lines = lines[i+1:] // before it are the names of files
+	}
+	whole := "\n" + string(toLF(t.data)) + "\n"
+	for _, blank := range []string{" ", ""} { // before lines that stay; some models leave it out
+		var was, is []string
+		for _, l := range lines {
+			rest, minus := strings.CutPrefix(l, "-")
+			more, plus := strings.CutPrefix(l, "+")
+			switch {
+			case minus:
+				was = append(was, rest)
+			case plus:
+				is = append(is, more)
+			default:
+				l = strings.TrimPrefix(l, blank)
+				was, is = append(was, l), append(is, l)
+			}
+		}
+		old, fresh = strings.Join(was, "\n"), strings.Join(is, "\n")
+		if !isBlankString(old) && strings.Count(whole, "\n"+strings.Trim(old, "\n")+"\n") == 1 {
 			return old, fresh, true
 		}
 	}

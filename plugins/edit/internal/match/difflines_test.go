@@ -1,0 +1,49 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+// A hunk in both strings says in itself what goes and what comes.
+func TestHunkInBothStrings(t *testing.T) {
+	const data = "func load(name string) error {\n\topen(name)\n\tread(name)\n\treturn nil\n}\n\nfunc drop() {\n\treturn nil\n}\n"
+	const want = "func load(name string) error {\n\topen(name)\n\treadAll(name)\n\tclose(name)\n\treturn nil\n}\n\n" +
+		"func drop() {\n\treturn nil\n}\n"
+	const hunk = " \topen(name)\n-\tread(name)\n+\treadAll(name)\n+\tclose(name)\n \treturn nil"
+	bare := strings.ReplaceAll(strings.TrimPrefix(hunk, " "), "\n ", "\n")
+	for name, text := range map[string]string{
+		"with the blank before lines that stay": hunk, "without": bare,
+		"with a head":       "--- a/a.go\n+++ b/a.go\n@@ -2,3 +2,4 @@ func load\n" + hunk,
+		"with CRLF":         strings.ReplaceAll(hunk, "\n", "\r\n"),
+		"without its edges": "-\tread(name)\n+\treadAll(name)\n+\tclose(name)",
+	} {
+		for _, fresh := range []string{text, text + "\n", "\n" + text} {
+			if _, got := planned(t, "a.go", data, Change{Old: text, New: fresh}); got != want {
+				t.Errorf("%s gives\n%s", name, got)
+			}
+		}
+	}
+	gone := "func drop() {\n-\treturn nil\n }"
+	if _, got := planned(t, "a.go", data, Change{Old: gone, New: gone + "\n"}); got != replaced(data, "drop() {\n\treturn nil\n",
+		"drop() {\n") {
+		t.Errorf("lines that only go: %q", got)
+	}
+	// Lines that are not there, or twice, cannot be changed, however close others come.
+	for _, text := range []string{
+		strings.ReplaceAll(hunk, "open", "opened"), " {\n-\treturn nil\n+\treturn err\n }", "+\tclose(name)",
+		"-\treturn nil\n+\treturn err",
+	} {
+		for _, fresh := range []string{text, text + "\n"} {
+			if r := refused(t, "a.go", data, Change{Old: text, New: fresh}); r.Kind != Guard {
+				t.Errorf("%q: %v", text, r)
+			}
+		}
+	}
+	// What a file has itself is no diff.
+	const list = "# Done\n\n- one\n- two\n+ three\n"
+	written(t, "a.md", list, "- one\n- two\n+ three", "- one\n- two\n+ three\n")
+	if r := refused(t, "a.md", list, Change{Old: "- one\n+ three", New: "- one\n+ three\n", Strictness: Exact}); r.Kind != NotFound {
+		t.Errorf("exact: %v", r)
+	}
+}
