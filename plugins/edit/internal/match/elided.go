@@ -10,7 +10,7 @@ import (
 func (t *Text) planElided(c Change) *Plan {
 	mark := ""
 	if c.Strictness != Exact && !c.All && c.Expected <= 1 {
-		mark = t.elision(newSource(toLF([]byte(c.Old)), t.syntax))
+		mark = t.findElision(newSource(toLF([]byte(c.Old)), t.syntax))
 	}
 	if mark == "" {
 		return nil

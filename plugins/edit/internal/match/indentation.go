@@ -300,8 +300,15 @@ func (m *indentation) ordered() bool {
 // common steps. The first cut lines of old_string and new_string, which have lost their indentation, do not count.
 func (m *indentation) findUnit(t *Text, old, fresh *source, cut int) {
 	m.unit = unit{}
-	for i, a := range m.samples {
-		for _, b := range m.samples[:i] {
+	var distinct []sample
+	seen := map[sample]bool{}
+	for _, s := range m.samples {
+		if s.line = 0; !seen[s] {
+			seen[s], distinct = true, append(distinct, s)
+		}
+	}
+	for i, a := range distinct {
+		for _, b := range distinct[:i] {
 			for _, pair := range [2][2]sample{{a, b}, {b, a}} {
 				u, ok := measure(pair[0], pair[1])
 				switch {

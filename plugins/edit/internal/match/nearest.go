@@ -40,7 +40,7 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 			read = one
 		}
 	}
-	if line := t.elision(read.old); line != "" {
+	if line := t.elision(read); line != "" {
 		t.showClosest(c, read, r)
 		r.Message += " old_string has the line " + quoteShort(line) +
 			", which stands for lines left out, and the file does " +
@@ -457,14 +457,15 @@ func (t *Text) nearestBlock(c Change, old *source) (from, to int, score float64)
 		}
 	}
 	votes, total := map[int]float64{}, 0.0
+	own := new(bytePairs)
 	for _, i := range asked {
 		sum := float32(0)
-		own := new(bytePairs)
 		pairs.each(old.text(i), func(p uint16) { sum += weight[p]; own[p] = weight[p] })
 		total += float64(sum)
 		for _, n := range t.nearestLines(old.text(i), own, sum, pairs) {
 			votes[n.line-i+asked[0]] += n.score * float64(sum)
 		}
+		pairs.each(old.text(i), func(p uint16) { own[p] = 0 })
 	}
 	best, top := -1, 0.0
 	for _, at := range slices.Sorted(maps.Keys(votes)) {
@@ -524,7 +525,7 @@ func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pair
 		if len(x) > 3 && strings.Contains(y, x) {
 			all[i].score = max(all[i].score, 0.95)
 		} else if line := t.text(all[i].line); len(line) <= maxOneLine && alnums(part) >= 4 {
-			if _, alike := t.stretch(part, line); alike >= minStretch {
+			if alike := t.stretchAlike(part, line); alike >= minStretch {
 				all[i].score = max(all[i].score, alike*0.9)
 			}
 		}
@@ -563,24 +564,49 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	return true
 }
 
+// stretchEnd finds where in a line the part ends that takes the fewest edits to become a text, and how many these are.
+func stretchEnd(text, line []rune) (to, edits int) {
+	var p pattern
+	p.set(text)
+	least := len(text)
+	for j, n := 0, len(text); j < len(line); j++ {
+		// Of two that are as near, the later end: a text that has a letter wrong at its end.
+		if n += p.step(line[j], false); n <= least {
+			least, to = n, j+1
+		}
+	}
+	return to, least
+}
+
+// stretchAlike is how similar the part of a line is that is most similar to a text.
+func (t *Text) stretchAlike(text, line []byte) float64 {
+	x, y := clipRunes(string(text)), []rune(string(line))
+	if t.work += len(x) * len(y) / 64; t.work > maxWork || len(x) == 0 {
+		return 0
+	}
+	_, least := stretchEnd(x, y)
+	return 1 - float64(least)/float64(len(x))
+}
+
 // stretch finds the part of a line that takes the fewest edits to become a text, and how similar it is. It does not
 // begin or end inside a word when the text has a word there.
 func (t *Text) stretch(text, line []byte) (part []byte, alike float64) {
 	x, y := clipRunes(string(text)), []rune(string(line))
-	if t.work += len(x) * len(y); t.work > maxWork || len(x) == 0 {
+	if t.work += len(x) * len(x); t.work > maxWork || len(x) == 0 {
 		return nil, 0
 	}
+	to, least := stretchEnd(x, y)
+	from := max(0, to-len(x)-least)                               // it is not longer than that
 	edits, starts := make([]int, len(x)+1), make([]int, len(x)+1) // of each head of x against a part that ends here
 	for i := range edits {
-		edits[i] = i
+		edits[i], starts[i] = i, from
 	}
-	from, to, least := 0, 0, len(x)
-	for j, c := range y {
+	for j := from; j < to; j++ {
 		diagonal, at := 0, j
 		edits[0], starts[0] = 0, j+1
 		for i := 1; i <= len(x); i++ {
 			n, start := diagonal, at
-			if x[i-1] != c {
+			if x[i-1] != y[j] {
 				n++
 			}
 			diagonal, at = edits[i], starts[i]
@@ -592,10 +618,8 @@ func (t *Text) stretch(text, line []byte) (part []byte, alike float64) {
 			}
 			edits[i], starts[i] = n, start
 		}
-		if edits[len(x)] <= least { // of two that are as near, the later end: a text that has a letter wrong at its end
-			least, from, to = edits[len(x)], starts[len(x)], j+1
-		}
 	}
+	from = starts[len(x)]
 	for wordRune(x[0]) && from > 0 && from < len(y) && wordRune(y[from]) && wordRune(y[from-1]) {
 		from--
 	}

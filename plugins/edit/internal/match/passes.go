@@ -183,7 +183,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 		return nil
 	}
 	f := &finding{pass: p, reading: r, file: file, old: old}
-	if p.ignores&comments != 0 && t.elision(r.old) != "" {
+	if p.ignores&comments != 0 && t.elision(r) != "" {
 		return nil
 	}
 	if p.number > 1 && !p.allows(r, old) {

@@ -75,7 +75,7 @@ const maxPlaceholder = 120
 // placeholderOf classifies a line of new_string.
 func placeholderOf(line string) placeholder {
 	s := strings.TrimSpace(line)
-	if s == "" || len(s) > maxPlaceholder {
+	if s == "" || len(s) > maxPlaceholder || startsAsCode(s) {
 		return noPlaceholder
 	}
 	if allDots.MatchString(s) {
@@ -112,9 +112,24 @@ func placeholderOf(line string) placeholder {
 	return noPlaceholder
 }
 
+// startsAsCode reports that a line begins with a word that begins no comment, and has no dots: most lines do, and cost
+// the most to look at further.
+func startsAsCode(s string) bool {
+	c := s[0] | 0x20
+	return (c >= 'a' && c <= 'z' && c != 'r' && c != 'd' || s[0] == '_') && !strings.Contains(s, "...") &&
+		!strings.ContainsAny(s, "…⋮")
+}
+
 // elision is a line of old_string that stands for lines which were left out, "" when there is none: the file does not
 // have it, and which lines it stands for is not known.
-func (t *Text) elision(old *source) string {
+func (t *Text) elision(r *reading) string {
+	if r.elided == nil {
+		r.elided = new(t.findElision(r.old))
+	}
+	return *r.elided
+}
+
+func (t *Text) findElision(old *source) string {
 	for i := range old.lines {
 		l := string(old.text(i))
 		if kind := placeholderOf(l); kind > weakWords && !t.dotsAreCode(l, l) && !t.hasLine(l) {

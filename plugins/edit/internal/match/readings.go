@@ -24,7 +24,8 @@ type reading struct {
 	padded  bool      // lines of new_string without a number may have the blanks of one
 	unclear bool      // it is not known what new_string means
 
-	lacksWord *bool // cache of Text.lacksWord
+	lacksWord *bool   // cache of Text.lacksWord
+	elided    *string // cache of Text.elision
 	index     *lineIndex
 	windows   []*window // of pass 8
 }

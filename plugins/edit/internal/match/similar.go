@@ -19,7 +19,7 @@ const (
 // the best.
 func (t *Text) planSimilar(c Change, readings []*reading) (*Plan, *Refusal) {
 	for _, r := range readings {
-		if r.lastPass < lastPass || t.elision(r.old) != "" {
+		if r.lastPass < lastPass || t.elision(r) != "" {
 			continue
 		}
 		all := t.windows(r)
