@@ -133,6 +133,10 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 	if refusal := p.checkComment(u); refusal != nil {
 		return refusal
 	}
+	if p.hasTwin(u) {
+		return p.conflict(u, "old_string has the line that goes several times in a row, and the file has it at different "+
+			"depths there")
+	}
 	if p.movesComment(u) {
 		return p.conflict(u, "a line that new_string has in another place has a comment in the file that "+
 			"old_string does not have")
@@ -146,6 +150,19 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 	}
 	p.edit(p.t.lines[from].start, p.t.lines[u.f1-1].next, nil)
 	return nil
+}
+
+// hasTwin reports that the line before or behind a unit is the same in old_string and indented differently in the
+// file: which of the two goes cannot be told.
+func (p *projection) hasTwin(u block) bool {
+	return slices.ContainsFunc([]int{u.o0 - 1, u.o1}, func(o int) bool {
+		if o < 0 || o >= len(p.old.lines) || !u.single() || isBlank(p.old.text(o)) {
+			return false
+		}
+		b := p.block(o)
+		return b.single() && bytes.Equal(p.old.text(o), p.old.text(u.o0)) &&
+			leading(p.t.text(b.f0)) != leading(p.t.text(u.f0))
+	})
 }
 
 // movesComment reports that a line which goes has a comment that old_string did not quote, and comes again elsewhere.

@@ -68,7 +68,7 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 }
 
 // indentedAsFile reports whether new_string is indented as the file is, where old_string is not. Its lines must start
-// as deep as those of the place: a block put around them may make one line as deep by chance.
+// at least as deep as those of the place: a block put around them may make one line as deep by chance.
 func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 	if a.headCut {
 		return false
@@ -80,23 +80,23 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 		}
 	}
 	from, to := t.span(a.Range)
-	margin := commonIndent(t.source, from, to)
-	if commonIndent(fresh, 0, len(fresh.lines)) != margin {
+	margin, is := commonIndent(t.source, from, to), commonIndent(fresh, 0, len(fresh.lines))
+	if !strings.HasPrefix(is, margin) {
 		return false
 	}
 	moved, other := false, false
 	for j := range fresh.lines {
-		key, is := fresh.key(j), leading(fresh.text(j))
+		key, own := fresh.key(j), leading(fresh.text(j))
 		if len(file[key]) != 1 {
 			continue
 		}
-		asOld, asFile := is == was[key][0], is == file[key][0]
+		asOld, asFile := own == was[key][0], own == file[key][0]
 		if asOld && !asFile {
 			return false
 		}
 		moved, other = moved || asFile && !asOld, other || !asFile
 	}
-	return moved && !other || commonIndent(old, 0, len(old.lines)) != margin
+	return moved && !other || is == margin && commonIndent(old, 0, len(old.lines)) != margin
 }
 
 // commonIndent is the indentation that all lines of a part of a text have, but for blank ones.

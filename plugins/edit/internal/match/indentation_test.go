@@ -137,3 +137,45 @@ func TestNewLinesBelowATrimmedOne(t *testing.T) {
 		}
 	}
 }
+
+// A new_string that is indented as the file is, where old_string is not, has lines such as } that are as deep as other
+// ones of old_string: each stays the one that it is.
+func TestNewStringIsIndentedAsTheFile(t *testing.T) {
+	const block = "\tfor {\n\t\tif a {\n\t\t\tone(alpha)\n\t\t}\n\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n\t\tthree(gamma)\n\t}\n\treturn nil\n"
+	for name, unit := range map[string]string{"a.go": "\t", "a.js": "  ", "a.rs": "    "} {
+		was := strings.ReplaceAll(block, "\t", unit)
+		data := "start {\n" + was + "}\n"
+		for _, change := range [][2]string{
+			{"one(alpha)", "one(alpha, x)"}, {"two(beta)", "two(x)\n\t\t\tmore(x)"}, {"\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n", ""},
+			{"\t\tthree(gamma)\n", "\t\tif c {\n\t\t\tthree(gamma)\n\t\t}\n"}, {"\t\t}\n\t\tif b {\n", "\t\t} else {\n"},
+		} {
+			fresh := strings.ReplaceAll(strings.Replace(block, change[0], change[1], 1), "\t", unit)
+			want := replaced(data, was, fresh)
+			var flat []string
+			for l := range strings.Lines(was) {
+				flat = append(flat, strings.TrimLeft(l, blanks))
+			}
+			dedented := strings.ReplaceAll("\n"+was, "\n"+unit, "\n")[1:]
+			for _, old := range []string{dedented, strings.Join(flat, "")} {
+				p, err := NewText(name, []byte(data)).Plan(Change{Old: old, New: fresh})
+				if err != nil {
+					t.Errorf("%s: %q refused: %v", name, change, err)
+				} else if got := string(p.Apply([]byte(data))); got != want {
+					t.Errorf("%s: %q gives\n%s", name, old, got)
+				}
+			}
+		}
+	}
+	// The line that goes leaves new_string deeper than the place.
+	const python = "class A:\n    # Of the one above.\n\n    def f(self):\n        \"\"\"Says it.\"\"\"\n        return one\n"
+	_, got := planned(t, "a.py", python, Change{Old: "def f(self):\n    \"\"\"Says it.\"\"\"\n    return one\n",
+		New: "        \"\"\"Says it.\"\"\"\n        return one\n"})
+	if got != replaced(python, "    def f(self):\n", "") {
+		t.Errorf("got\n%s", got)
+	}
+	// Which of two lines goes that old_string has alike is not known.
+	const ends = "list {\n\t\t\t},\n\t\t},\n\t},\n\tlast(one),\n}\n"
+	if r := refused(t, "a.go", ends, Change{Old: "},\n},\n},\nlast(one),\n", New: "},\n},\nlast(one),\n"}); r.Kind != Conflict {
+		t.Errorf("twins: %v", r)
+	}
+}

@@ -37,6 +37,9 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 		p.new.lines = append(p.new.lines, line{n, n, n})
 	}
 	p.indents = t.indentation(p.old, p.new, p.at)
+	if p.indents.inFile {
+		p.indentAsFile()
+	}
 	p.blockOf = make([]int, len(p.old.lines))
 	for i, b := range p.at.blocks {
 		for o := b.o0; o < b.o1; o++ {
@@ -220,6 +223,23 @@ func (p *projection) adoptForms() {
 		}
 		p.trimsBlanks = p.trimsBlanks || o
 	}
+}
+
+// indentAsFile gives the lines of old_string the indentation of the file, which those of new_string have already: else
+// a line such as } is taken for another one that is as deep in one of the strings as it is in the other.
+func (p *projection) indentAsFile() {
+	lines := make([][]byte, len(p.old.lines))
+	for o := range lines {
+		lines[o] = p.old.text(o)
+	}
+	for _, b := range p.at.blocks {
+		if b.single() && !isBlank(lines[b.o0]) {
+			lines[b.o0] = append([]byte(leading(p.t.text(b.f0))), lines[b.o0][indentLen(lines[b.o0]):]...)
+		}
+	}
+	p.old = newSource(append(bytes.Join(lines, newline), newline...), p.t.syntax)
+	p.indents = p.t.indentation(p.old, p.new, p.at)
+	p.indents.inFile = true
 }
 
 func endsBlank(b []byte) bool { return len(b) > 0 && blankByte(b[len(b)-1]) }
