@@ -414,7 +414,7 @@ func (u unit) convert(part string) (string, bool) {
 // inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
 // new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
 func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
-	char := t.indentedWith()
+	char := cmp.Or(t.indentedWith(), t.indentedAround(at))
 	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return r
 	}
@@ -428,6 +428,10 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 	}
 	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
 		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
+	}
+	code := !t.unknown() && !t.prose()
+	if text, ok := behindOpener(fresh, was[0]); ok && code && char == '\t' && !t.inText(strings.Split(r.new, "\n"), 0, []Range{at}) {
+		return r.with(text, newIndentation(char))
 	}
 	width, widths := 0, map[int]bool{} // of a tab, in blanks
 	pairs := counterparts(r.old, fresh)
@@ -450,6 +454,9 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 			near := []int{closeLine(fresh, n, -1), closeLine(fresh, n, +1)}
 			if near[0] >= 0 && opener().Match(bytes.TrimRight(fresh.text(near[0]), blanks)) {
 				slices.Reverse(near) // it is deeper than the one before it
+				if code && depth(near[1]) == "" && (near[1] > 0 || was[0] == "") {
+					per = []int{blanksPerTab(own, string(char))}
+				}
 			}
 			for _, i := range near {
 				if w := blanksPerTab(own, depth(max(i, 0))); i >= 0 && w > 0 && per == nil {
@@ -493,9 +500,67 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 			lines[i] = strings.Repeat("\t", len(own)/width) + l[len(own):]
 		}
 	}
+	return r.with(strings.Join(lines, "\n"), newIndentation(char))
+}
+
+// newIndentation is the note that new lines were indented with the tabs or the blanks of the file.
+func newIndentation(char byte) string {
 	names := map[byte]string{' ': "spaces", '\t': "tabs"}
-	return r.with(strings.Join(lines, "\n"), "new_string was indented with "+names[other]+" and the file is with "+
-		names[char]+": new lines were indented as the file is.")
+	return "new_string was indented with " + names[' '+'\t'-char] + " and the file is with " + names[char] +
+		": new lines were indented as the file is."
+}
+
+// behindOpener indents lines that have blanks with tabs, where the first one begins a block and lost its indentation,
+// which is ind in the file: the next is one tab deeper. Their blanks are counted from that line, or from the left edge.
+func behindOpener(fresh *source, ind string) (text string, ok bool) {
+	next := closeLine(fresh, 0, +1)
+	if next < 0 || ind == "" || strings.Trim(ind, "\t") != "" || leading(fresh.text(0)) != "" ||
+		!opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
+		return "", false
+	}
+	var depths []int // how many blanks there are before lines
+	for i := next; i < len(fresh.lines); i++ {
+		own := leading(fresh.text(i))
+		if strings.Contains(own, "\t") {
+			return "", false
+		}
+		if !isBlank(fresh.text(i)) {
+			depths = append(depths, len(own))
+		}
+	}
+	first, least := depths[0], slices.Min(depths)
+	slices.Sort(depths)
+	depths = slices.Compact(depths)
+	step := first
+	for i := 1; i < len(depths); i++ {
+		step = min(step, depths[i]-depths[i-1])
+	}
+	base := ind
+	switch {
+	case first == 0 || least > 0 && first == step*(len(ind)+1):
+		base = ""
+	case len(depths) == 1: // the one that it must have, however it is counted
+		step = first
+	case first != step:
+		return "", false
+	}
+	lines := []string{string(fresh.text(0))}
+	for i := 1; i < len(fresh.lines); i++ {
+		l, n := fresh.text(i), indentLen(fresh.text(i))
+		switch {
+		case first == 0 || n%step != 0:
+			return "", false
+		case isBlank(l):
+			lines = append(lines, string(l))
+		default:
+			lines = append(lines, base+strings.Repeat("\t", n/step)+string(l[n:]))
+		}
+	}
+	text = strings.Join(lines, "\n")
+	if bytes.HasSuffix(fresh.data, newline) {
+		text += "\n"
+	}
+	return text, true
 }
 
 // closeLine is the closest line before or behind another, by the step, that is not blank, or -1.
@@ -523,8 +588,30 @@ func blanksPerTab(a, b string) int {
 	return 0
 }
 
-// indentedWith is the byte that the lines of the file are indented with: a tab, or a blank if there is no tab; 0 when
-// that is not clear.
+// indentedAround does the same for the lines of a range and some next to it, if all are indented with it.
+func (t *Text) indentedAround(at Range) byte {
+	from, to := t.span(at)
+	for range orderContext {
+		if f := closeLine(t.source, from, -1); f >= 0 {
+			from = f
+		}
+		to = max(to, closeLine(t.source, to-1, +1)+1)
+	}
+	char := byte(0)
+	for i := from; i < to; i++ {
+		ind := leading(t.text(i))
+		if isBlank(t.text(i)) || ind == "" {
+			continue
+		}
+		if char = cmp.Or(char, ind[0]); strings.Trim(ind, string(char)) != "" {
+			return 0
+		}
+	}
+	return char
+}
+
+// indentedWith is the byte that the lines of the file are indented with: a tab, or a blank if there is no tab; 0 when that
+// is not clear.
 func (t *Text) indentedWith() byte {
 	tabs, spaces := 0, 0
 	for _, l := range t.lines {

@@ -23,6 +23,16 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 		{"blanks, and a line moves deeper", "a.go", tabs, "\tif a {\n\t\tb()\n",
 			"    if a {\n        if c {\n            b()\n        }\n", "\tif a {\n\t\tif c {\n\t\t\tb()\n\t\t}\n"},
 		{"eight of them", "a.go", tabs, "\t\tb()\n", "                b(1)\n", "\t\tb(1)\n"},
+		{"behind a line that begins a block", "a.go", tabs, "if a {", "if a {\n        c()", "if a {\n\t\tc()"},
+		{"counted from that line", "a.go", tabs, "if a {", "if a {\n    c()", "if a {\n\t\tc()"},
+		{"a block in it", "a.go", tabs, "if a {", "if a {\n    if c {\n        d()\n    }",
+			"if a {\n\t\tif c {\n\t\t\td()\n\t\t}"},
+		{"and behind it", "a.go", tabs, "if a {", "if a {\n    c()\n}\nif d {", "if a {\n\t\tc()\n\t}\n\tif d {"},
+		{"behind one at the edge", "a.go", tabs, "func f() {", "func f() {\n    c()", "func f() {\n\tc()"},
+		{"behind a later one", "a.go", "// F is it.\n" + tabs, "F is it.\nfunc f() {", "F is it.\nfunc f() {\n    c()",
+			"F is it.\nfunc f() {\n\tc()"},
+		{"beside lines of another form", "a.go", tabs + "\nvar a = 1\nvar b = 2\n\nconst text = `\n  one\n  two\n  three\n  four\n`\n", "\t\tb()\n",
+			"        b(1)\n", "\t\tb(1)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := strings.Replace(c.data, c.old, c.want, 1)
