@@ -23,7 +23,11 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 			}
 			continue
 		}
-		if refusal := t.twice(f.reading, &alignment{Range: h.Range, headCut: true, tailCut: true}); refusal != nil {
+		refusal := t.twice(f.reading, &alignment{Range: h.Range, headCut: true, tailCut: true})
+		if refusal == nil {
+			refusal = t.commentedOut(f.reading, h.Range)
+		}
+		if refusal != nil {
 			return refusal
 		}
 		r := *f.reading
@@ -150,6 +154,8 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 		what, comment = "a part of a word", at.End
 	} else if sign != "" {
 		what, comment = "a "+sign, at.End
+	} else if comment < at.End || comment == l.end && t.commentOnly(last) {
+		what, comment = "a part of a comment", at.End
 	}
 	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
 		return r, at, nil
@@ -157,24 +163,31 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	old, fresh := strings.Split(string(toLF(r.old.data)), "\n"), strings.Split(string(toLF([]byte(r.new))), "\n")
 	key := func(s string) string { return squeeze([]byte(s)) }
 	was, is := key(old[len(old)-1]), key(fresh[len(fresh)-1])
-	best, most := -1, minSameLine
+	best, most, rest := -1, minSameLine, string(t.data[at.End:l.end])
 	pairs := counterparts(r.old, newSource(toLF([]byte(r.new)), nil))
 	for i, s := range fresh {
 		other := i < len(pairs) && pairs[i] >= 0 && pairs[i] < len(old)-1 && key(old[pairs[i]]) == key(s) // a line that stays
-		if like := similarity(was, key(s)); like >= most && !other {
+		like := max(similarity(was, key(s)), similarity(was, key(strings.TrimSuffix(key(s), key(rest)))))
+		if like >= most && !other {
 			best, most = i, like
 		}
 	}
+	written := best >= 0 && best < len(fresh)-1 && strings.HasSuffix(key(fresh[best]), key(rest)) &&
+		!strings.HasSuffix(was, key(rest))
+	comes := newSource([]byte(fresh[len(fresh)-1]), t.syntax)
+	ends := endsStatement(fresh[len(fresh)-1]) && !comes.commentOnly(0)
 	before, _ := t.around(at)
 	gone := r.new == "" && isBlankString(before) || len(fresh) > 1 && is == "" ||
 		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is })
 	switch {
 	case sign != "" && best < 0 && was != "" && gone: // the sign goes with its line
 		return r, Range{at.Start, l.end}, nil
+	case written && (sign == "" || !ends): // and would come behind another line for a second time
+		return r, Range{at.Start, l.end}, nil
 	case was == "" || was == is || len(fresh) == 1 && len(old) == 1 || best == len(fresh)-1,
 		sign != "" && (best < 0 || strings.HasSuffix(fresh[best], sign)):
 		return r, at, nil
-	case sign != "" && endsStatement(fresh[len(fresh)-1]): // as the line that comes does
+	case sign != "" && ends: // as the line that comes does
 		fresh[len(fresh)-1] += sign
 	case best >= 0:
 	case len(fresh) > 1 && is == "" && !insideWord(t.data, at.End),
@@ -186,11 +199,26 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	default:
 		return r, at, nil
 	}
-	rest := string(t.data[at.End:l.end])
 	fresh[best] += rest
 	out = r.with(strings.Join(fresh, "\n"), "What the file has behind old_string stays on its line.")
 	out.old = newSource(append(slices.Clone(r.old.data), rest...), t.syntax)
 	return out, Range{at.Start, l.end}, nil
+}
+
+// commentedOut refuses an exact match that begins within the comment of a line, where new_string has another line before
+// that one: it would become a part of the comment.
+func (t *Text) commentedOut(r *reading, at Range) *Refusal {
+	all := t.commentsFrom(at.Start)
+	if len(all) == 0 || all[0].Start >= at.Start || all[0].Start < t.lines[t.lineAt(at.Start)].start ||
+		isBlankString(firstLine(r.new)) {
+		return nil
+	}
+	if i := slices.Index(counterparts(r.old, newSource(toLF([]byte(r.new)), nil)), 0); i <= 0 {
+		return nil
+	}
+	refusal := t.conflictAt(at, "it begins within a comment there, and the first line of new_string would become a part of that")
+	refusal.Hint = "Give the line of the comment from its start, in both strings."
+	return refusal
 }
 
 // separator is the sign that the rest of a line consists of, if it separates that line from the next, or else "".
