@@ -86,6 +86,14 @@ var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css
 // look-alikes throughout, and lines that old_string has stay as they are.
 func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal *Refusal) {
 	foreign := func(c rune) bool { return c != foldRune(c) && !bytes.ContainsRune(t.data, c) }
+	if fresh := t.plainBlanks(r, foreign); fresh != r.new {
+		plain := *r
+		plain.new = fresh
+		if fresh, ok, refusal = t.formsAlone(&plain, at); !ok {
+			fresh = plain.new
+		}
+		return fresh, true, refusal
+	}
 	if !slices.Contains(plainOutside, t.syntax) || !strings.ContainsFunc(r.new, foreign) || !utf8.ValidString(r.new) ||
 		bytes.ContainsFunc(r.old.data, foreign) { // which plainForms looks at
 		return "", false, nil
@@ -119,6 +127,25 @@ func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal 
 	}
 	fresh = strings.Join(out, "\n")
 	return fresh, fresh != r.new, nil
+}
+
+// plainBlanks is new_string with plain blanks and without characters that have no width, where lines that old_string
+// has without these, and that are not all that changes, show that they are a mistake.
+func (t *Text) plainBlanks(r *reading, foreign func(rune) bool) string {
+	odd := func(c rune) bool { return foreign(c) && (foldRune(c) == ' ' || foldRune(c) < 0) }
+	if !strings.ContainsFunc(r.new, odd) || bytes.ContainsFunc(r.old.data, odd) || !utf8.ValidString(r.new) {
+		return r.new
+	}
+	plain, known := foldSome(r.new, odd), setOf(r.old.rightTrimmed())
+	if squeeze([]byte(plain)) == squeeze(r.old.data) {
+		return r.new
+	}
+	for l := range strings.Lines(r.new) {
+		if s := strings.TrimRight(foldSome(l, odd), spaces); s != strings.TrimRight(l, spaces) && s != "" && known[s] {
+			return plain
+		}
+	}
+	return r.new
 }
 
 // textBlock matches the start of a string that goes over lines.
