@@ -444,10 +444,27 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 	switch {
 	case strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
 		return "", false, nil // to escape is the change
-	case !ok || best.wraps(text):
+	case !ok || best.wraps(text) || t.opensStrings(r.new, fresh, old):
 		return "", false, escapedInPart()
 	}
 	return fresh, true, nil
+}
+
+// opensStrings reports that the line breaks of new_string were escaped, and that it also has some that are meant: one of
+// its strings does not end on its line, or a line of old_string with such an escape is no more.
+func (t *Text) opensStrings(escaped, fresh string, old []string) bool {
+	if strings.Count(fresh, "\n") == strings.Count(escaped, "\n") {
+		return false
+	}
+	known := setOf(old)
+	for l := range strings.SplitSeq(fresh, "\n") {
+		if !known[l] && slices.Contains(unescapedOutside, t.syntax) && t.syntax.open(l) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(old, func(o string) bool {
+		return strings.Contains(o, `\n`) && strings.Contains(escaped, strings.TrimSpace(o)) && !strings.Contains(fresh, o)
+	})
 }
 
 // unclearEscapes refuses a change whose old_string has escapes once too often, when it is unclear which of those of

@@ -192,3 +192,27 @@ func TestBackslashesOfAPlainNew(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Where a new_string has its line breaks escaped, and in its strings some that are meant, it is refused.
+func TestBreaksThatAreMeant(t *testing.T) {
+	const code = "\tif bad {\n\t\tprint(\"bad\\n\");\n\t\treturn 1;\n\t}\n\tprint(\"ready\\n\");\n"
+	for _, fresh := range []string{
+		strings.Replace(code, "return 1", "return 2", 1), strings.Replace(code, "return 1;", "print(\"end\\n\");", 1),
+	} {
+		escaped := strings.ReplaceAll(fresh, "\n", `\n`)
+		for _, name := range []string{"a.c", "a.js", "a.java"} {
+			if r := refused(t, name, code, Change{Old: code, New: escaped}); r.Kind != Guard {
+				t.Errorf("%s: %v", name, r)
+			}
+			// Both escaped once too often are what they were.
+			twice := strings.ReplaceAll(strings.ReplaceAll(fresh, `\`, `\\`), "\n", `\n`)
+			if _, got := planned(t, name, code, Change{Old: code, New: twice}); got != fresh {
+				t.Errorf("%s: %q gives\n%s", name, twice, got)
+			}
+		}
+	}
+	const plain = "\tif bad {\n\t\treturn 1;\n\t}\n"
+	if _, got := planned(t, "a.c", plain, Change{Old: plain, New: `	if bad {\n		return 2;\n	}\n`}); got != replaced(plain, "1", "2") {
+		t.Errorf("none that is meant: %q", got)
+	}
+}

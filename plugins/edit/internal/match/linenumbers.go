@@ -421,7 +421,9 @@ func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal 
 			continue
 		}
 		text, shared, placed, all, settled := t.nearestText(fresh, old, at)
-		list := n.listed && (fresh.first() == 1 || t.listGoesOn(n, at, fresh.first()))
+		// Those of the first lines of a program are as likely their numbers in the file as a list.
+		program := placed && all && shared > 1 && t.syntax != nil && !t.prose() && t.kind() != "page"
+		list := n.listed && !program && (fresh.first() == 1 || t.listGoesOn(n, at, fresh.first()))
 		sure := toolNumber.MatchString(r.new) || !n.listed && !n.mark.MatchString("1\t")
 		alike := similarity(squeeze([]byte(text)), squeeze(r.old.data))
 		switch {

@@ -208,3 +208,15 @@ func TestNumberedFirstLineKeepsItsIndentation(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Numbers from 1 before all lines of new_string are a list in a text, and line numbers at the start of a program.
+func TestNumbersOfTheFirstLines(t *testing.T) {
+	const code = "const a = first();\nconst b = second();\nconst c = third();\n"
+	for _, mark := range []string{": ", ". ", ":"} {
+		fresh := "1" + mark + "const a = first();\n2" + mark + "const b = other();\n3" + mark + "const c = third();"
+		if r := refused(t, "a.js", code, Change{Old: code, New: fresh}); r.Kind != Guard {
+			t.Errorf("%q: %v", mark, r)
+		}
+		written(t, "a.md", code, code, fresh+"\n")
+	}
+}
