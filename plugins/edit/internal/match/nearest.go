@@ -216,6 +216,12 @@ func (t *Text) cause(r *reading, w *window) string {
 			return hidden
 		}
 	}
+	for i, j := range w.pairs {
+		if j >= 0 && w.relations[i] == skipped && r.old.key(i) != t.key(j) {
+			return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(t.key(j), r.old.key(i)),
+				quoteAround(r.old.key(i), t.key(j)))
+		}
+	}
 	return "The lines are there, but not as a block of their own, or with other text on the same line."
 }
 

@@ -241,6 +241,7 @@ func (t *Text) windowsAt(r *reading, votes map[int]float64) (out []*window) {
 func (t *Text) nearlyEqual(r *reading, w *window) bool {
 	x := r.index
 	lines, code, letters, equal, typos, others, missing := 0, 0, 0, 0, 0, 0, 0 // of the informative lines of old_string
+	literal, reworded, loose := 0, 0, 0                                        // code, comments in (quite) other words
 	var ends []bool                                                            // whether these lines are in the window
 	for i, key := range x.keys {
 		if !x.informative(i) {
@@ -255,9 +256,16 @@ func (t *Text) nearlyEqual(r *reading, w *window) bool {
 		case w.pairs[i] < 0:
 			missing++
 		case w.relations[i] == same:
-			equal++
+			if equal++; !x.comment[i] {
+				literal++
+			}
 		case w.relations[i] == typo:
 			typos++
+		case w.relations[i] == skipped && len(t.lineIndex().at[key]) == 0: // else it is that of another place
+			if reworded++; t.compare(key, t.lineIndex().keys[w.pairs[i]]) < minSameLine {
+				loose++
+			}
+			fallthrough
 		default:
 			others++
 		}
@@ -285,7 +293,13 @@ func (t *Text) nearlyEqual(r *reading, w *window) bool {
 	if equal == lines && counted >= 8 {
 		allowed++
 	}
-	return lines >= 3 && letters >= 40 && len(ends) > 0 && ends[0] && ends[len(ends)-1] && r.hasOuterBrackets(w) &&
+	enough := lines >= 3 && letters >= 40
+	// Where all of the code is there comments may be in other words: of little code only a few, and not in quite others.
+	if literal == code && missing+extra == 0 && (code >= 2 && reworded <= maxReworded*code ||
+		loose == 0 && reworded <= equal) {
+		lines, others = lines-reworded, others-reworded
+	}
+	return enough && len(ends) > 0 && ends[0] && ends[len(ends)-1] && r.hasOuterBrackets(w) &&
 		equal >= 2 && equal*100 >= 55*lines && typos*100 <= 45*lines && others+max(missing, extra) <= allowed &&
 		!w.renames() && !t.contradicts(r, w)
 }
