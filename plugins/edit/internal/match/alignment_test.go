@@ -40,11 +40,13 @@ func TestDoubtfulAlignmentIsRefused(t *testing.T) {
 	}
 }
 
-// Where all of the code is there, or most of a comment, its other lines may be in other words. What the file has stays.
+// Where all of the code is there, or most of a comment, its other lines may be in other words. What the file has
+// stays.
 func TestCommentsInOtherWords(t *testing.T) {
-	const data = "# The cache holds what was read last.\n# Entries are dropped when they are old,\n# and the oldest are dropped first.\n" +
-		"# A file that changes is read again.\n\n# Opens the cache of the user.\nopen_cache(user)\n# Reads all of it, entry by entry.\n" +
-		"read_entries(cache)\n# Tells how many there are.\nprint(count)\n"
+	const data = "# The cache holds what was read last.\n# Entries are dropped when they are old,\n" +
+		"# and the oldest are dropped first.\n# A file that changes is read again.\n\n# Opens the cache of the user.\n" +
+		"open_cache(user)\n# Reads all of it, entry by entry.\nread_entries(cache)\n# Tells how many there are.\n" +
+		"print(count)\n"
 	for _, c := range []struct{ name, old, fresh, want string }{
 		{"comments alone", "# The cache holds what was read last.\n# Entries are just dropped when they are old,\n" +
 			"# and the oldest are dropped first.\n# A file that changes is read again.\n",
@@ -75,7 +77,8 @@ func TestCommentsInOtherWords(t *testing.T) {
 	}
 	const old = "# A cache holds what was read last.\n# Entries are then dropped when old,\n# and the oldest get dropped first.\n" +
 		"# Files that change are read again.\n"
-	if r := refused(t, "a.py", data, Change{Old: old, New: old + "# More.\n"}); !strings.Contains(r.Message, `Line 1 is "# The cache`) {
+	if r := refused(t, "a.py", data, Change{Old: old, New: old + "# More.\n"}); !strings.Contains(r.Message,
+		`Line 1 is "# The cache`) {
 		t.Errorf("what differs is not named: %v", r)
 	}
 }

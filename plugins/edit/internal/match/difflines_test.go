@@ -7,7 +7,8 @@ import (
 
 // A hunk in both strings says in itself what goes and what comes.
 func TestHunkInBothStrings(t *testing.T) {
-	const data = "func load(name string) error {\n\topen(name)\n\tread(name)\n\treturn nil\n}\n\nfunc drop() {\n\treturn nil\n}\n"
+	const data = "func load(name string) error {\n\topen(name)\n\tread(name)\n\treturn nil\n}\n\n" +
+		"func drop() {\n\treturn nil\n}\n"
 	const want = "func load(name string) error {\n\topen(name)\n\treadAll(name)\n\tclose(name)\n\treturn nil\n}\n\n" +
 		"func drop() {\n\treturn nil\n}\n"
 	const hunk = " \topen(name)\n-\tread(name)\n+\treadAll(name)\n+\tclose(name)\n \treturn nil"
@@ -43,7 +44,8 @@ func TestHunkInBothStrings(t *testing.T) {
 	// What a file has itself is no diff.
 	const list = "# Done\n\n- one\n- two\n+ three\n"
 	written(t, "a.md", list, "- one\n- two\n+ three", "- one\n- two\n+ three\n")
-	if r := refused(t, "a.md", list, Change{Old: "- one\n+ three", New: "- one\n+ three\n", Strictness: Exact}); r.Kind != NotFound {
+	if r := refused(t, "a.md", list, Change{Old: "- one\n+ three", New: "- one\n+ three\n",
+		Strictness: Exact}); r.Kind != NotFound {
 		t.Errorf("exact: %v", r)
 	}
 }

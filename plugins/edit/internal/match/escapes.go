@@ -450,8 +450,8 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 	return fresh, true, nil
 }
 
-// opensStrings reports that the line breaks of new_string were escaped, and that it also has some that are meant: one of
-// its strings does not end on its line, or a line of old_string with such an escape is no more.
+// opensStrings reports that the line breaks of new_string were escaped, and that it also has some that are meant: one
+// of its strings does not end on its line, or a line of old_string with such an escape is no more.
 func (t *Text) opensStrings(escaped, fresh string, old []string) bool {
 	if strings.Count(fresh, "\n") == strings.Count(escaped, "\n") {
 		return false
@@ -463,7 +463,8 @@ func (t *Text) opensStrings(escaped, fresh string, old []string) bool {
 		}
 	}
 	return slices.ContainsFunc(old, func(o string) bool {
-		return strings.Contains(o, `\n`) && strings.Contains(escaped, strings.TrimSpace(o)) && !strings.Contains(fresh, o)
+		return strings.Contains(o, `\n`) && strings.Contains(escaped, strings.TrimSpace(o)) &&
+			!strings.Contains(fresh, o)
 	})
 }
 

@@ -212,7 +212,8 @@ func TestBreaksThatAreMeant(t *testing.T) {
 		}
 	}
 	const plain = "\tif bad {\n\t\treturn 1;\n\t}\n"
-	if _, got := planned(t, "a.c", plain, Change{Old: plain, New: `	if bad {\n		return 2;\n	}\n`}); got != replaced(plain, "1", "2") {
+	if _, got := planned(t, "a.c", plain, Change{Old: plain,
+		New: `	if bad {\n		return 2;\n	}\n`}); got != replaced(plain, "1", "2") {
 		t.Errorf("none that is meant: %q", got)
 	}
 }

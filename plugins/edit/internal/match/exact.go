@@ -148,13 +148,14 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 		return r, at, nil
 	}
 	what, comment, sign := "a comment", t.commentStart(last), t.separator(t.data[at.End:l.end])
-	if rest := t.data[at.End:l.end]; string(bytes.TrimSpace(rest)) == `\` { // the line continues with the next
-		what, comment = `a \`, at.End+bytes.IndexByte(rest, '\\')
-	} else if insideWord(t.data, at.End) { // a line that was cut off
+	switch behind := t.data[at.End:l.end]; {
+	case string(bytes.TrimSpace(behind)) == `\`: // the line continues with the next
+		what, comment = `a \`, at.End+bytes.IndexByte(behind, '\\')
+	case insideWord(t.data, at.End): // a line that was cut off
 		what, comment = "a part of a word", at.End
-	} else if sign != "" {
+	case sign != "":
 		what, comment = "a "+sign, at.End
-	} else if comment < at.End || comment == l.end && t.commentOnly(last) {
+	case comment < at.End || comment == l.end && t.commentOnly(last):
 		what, comment = "a part of a comment", at.End
 	}
 	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
@@ -205,8 +206,8 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	return out, Range{at.Start, l.end}, nil
 }
 
-// commentedOut refuses an exact match that begins within the comment of a line, where new_string has another line before
-// that one: it would become a part of the comment.
+// commentedOut refuses an exact match that begins within the comment of a line, where new_string has another line
+// before that one: it would become a part of the comment.
 func (t *Text) commentedOut(r *reading, at Range) *Refusal {
 	all := t.commentsFrom(at.Start)
 	if len(all) == 0 || all[0].Start >= at.Start || all[0].Start < t.lines[t.lineAt(at.Start)].start ||
@@ -216,7 +217,8 @@ func (t *Text) commentedOut(r *reading, at Range) *Refusal {
 	if i := slices.Index(counterparts(r.old, newSource(toLF([]byte(r.new)), nil)), 0); i <= 0 {
 		return nil
 	}
-	refusal := t.conflictAt(at, "it begins within a comment there, and the first line of new_string would become a part of that")
+	refusal := t.conflictAt(at,
+		"it begins within a comment there, and the first line of new_string would become a part of that")
 	refusal.Hint = "Give the line of the comment from its start, in both strings."
 	return refusal
 }

@@ -134,8 +134,8 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 		return refusal
 	}
 	if p.hasTwin(u) {
-		return p.conflict(u, "old_string has the line that goes several times in a row, and the file has it at different "+
-			"depths there")
+		return p.conflict(u, "old_string has the line that goes several times in a row, and the file has it at "+
+			"different depths there")
 	}
 	if p.movesComment(u) {
 		return p.conflict(u, "a line that new_string has in another place has a comment in the file that "+

@@ -31,8 +31,8 @@ func TestNewLinesHaveTheFormOfTheFile(t *testing.T) {
 		{"behind one at the edge", "a.go", tabs, "func f() {", "func f() {\n    c()", "func f() {\n\tc()"},
 		{"behind a later one", "a.go", "// F is it.\n" + tabs, "F is it.\nfunc f() {", "F is it.\nfunc f() {\n    c()",
 			"F is it.\nfunc f() {\n\tc()"},
-		{"beside lines of another form", "a.go", tabs + "\nvar a = 1\nvar b = 2\n\nconst text = `\n  one\n  two\n  three\n  four\n`\n", "\t\tb()\n",
-			"        b(1)\n", "\t\tb(1)\n"},
+		{"beside lines of another form", "a.go", tabs + "\nvar a = 1\nvar b = 2\n\nconst text = `\n  one\n  two\n" +
+			"  three\n  four\n`\n", "\t\tb()\n", "        b(1)\n", "\t\tb(1)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := strings.Replace(c.data, c.old, c.want, 1)
@@ -151,7 +151,8 @@ func TestNewLinesBelowATrimmedOne(t *testing.T) {
 // A new_string that is indented as the file is, where old_string is not, has lines such as } that are as deep as other
 // ones of old_string: each stays the one that it is.
 func TestNewStringIsIndentedAsTheFile(t *testing.T) {
-	const block = "\tfor {\n\t\tif a {\n\t\t\tone(alpha)\n\t\t}\n\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n\t\tthree(gamma)\n\t}\n\treturn nil\n"
+	const block = "\tfor {\n\t\tif a {\n\t\t\tone(alpha)\n\t\t}\n\t\tif b {\n\t\t\ttwo(beta)\n\t\t}\n" +
+		"\t\tthree(gamma)\n\t}\n\treturn nil\n"
 	for name, unit := range map[string]string{"a.go": "\t", "a.js": "  ", "a.rs": "    "} {
 		was := strings.ReplaceAll(block, "\t", unit)
 		data := "start {\n" + was + "}\n"

@@ -294,7 +294,8 @@ func (t *Text) nearlyEqual(r *reading, w *window) bool {
 		allowed++
 	}
 	enough := lines >= 3 && letters >= 40
-	// Where all of the code is there comments may be in other words: of little code only a few, and not in quite others.
+	// Where all of the code is there comments may be in other words: with little code only a few, and not in quite
+	// other ones.
 	if literal == code && missing+extra == 0 && (code >= 2 && reworded <= maxReworded*code ||
 		loose == 0 && reworded <= equal) {
 		lines, others = lines-reworded, others-reworded

@@ -1,0 +1,231 @@
+package match
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Tabs where new_string has blanks, and the other way round.
+
+// inFileForm gives new_string the tabs, or the blanks, that the file is indented with, where old_string has them and
+// new_string has not. It leaves new_string alone where the width of a tab does not follow from the lines of both.
+func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
+	char := cmp.Or(t.indentedWith(), t.indentedAround(at))
+	if c.Strictness == Exact || char == 0 || r.numbers != nil || squeeze([]byte(r.new)) == squeeze(r.old.data) {
+		return r
+	}
+	other := ' ' + '\t' - char
+	fresh := newSource(toLF([]byte(r.new)), nil)
+	was := make([]string, len(r.old.lines))
+	for i := range was {
+		if was[i] = leading(r.old.text(i)); strings.IndexByte(was[i], other) >= 0 && !isBlank(r.old.text(i)) {
+			return r
+		}
+	}
+	if l := t.lines[t.lineAt(at.Start)]; isBlank(t.data[l.start:at.Start]) {
+		was[0] = leading(t.data[l.start:l.end]) // old_string may have lost a part of it
+	}
+	code := !t.unknown() && !t.prose()
+	if text, ok := behindOpener(fresh, was[0]); ok && code && char == '\t' &&
+		!t.inText(strings.Split(r.new, "\n"), 0, []Range{at}) {
+		return r.with(text, newIndentation(char))
+	}
+	width, widths := 0, map[int]bool{} // of a tab, in blanks
+	pairs := counterparts(r.old, fresh)
+	depth := func(i int) string {
+		ind := leading(fresh.text(i))
+		if i == 0 && ind == "" && pairs[0] == 0 && !opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
+			return was[0] // both strings lost it
+		}
+		return ind
+	}
+	for n, o := range pairs {
+		own := leading(fresh.text(n))
+		if isBlank(fresh.text(n)) || strings.IndexByte(own, other) < 0 {
+			continue
+		}
+		var per []int
+		if o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n)), 0.5) > 0 {
+			per = []int{blanksPerTab(own, was[o])}
+		} else if width == 0 { // a new line, as deep as the one before it or behind it
+			near := []int{closeLine(fresh, n, -1), closeLine(fresh, n, +1)}
+			if near[0] >= 0 && opener().Match(bytes.TrimRight(fresh.text(near[0]), blanks)) {
+				slices.Reverse(near) // it is deeper than the one before it
+				if code && depth(near[1]) == "" && (near[1] > 0 || was[0] == "") {
+					per = []int{blanksPerTab(own, string(char))}
+				}
+			}
+			for _, i := range near {
+				if w := blanksPerTab(own, depth(max(i, 0))); i >= 0 && w > 0 && per == nil {
+					per = []int{w}
+				}
+			}
+		}
+		for _, n := range per {
+			width = cmp.Or(width, n)
+			widths[n] = true
+		}
+	}
+	if width == 0 && t.layoutMatters() {
+		width = t.stepWidth(fresh, other)
+	}
+	if width == 0 {
+		return r
+	}
+	if len(widths) > 1 { // some lines are at another depth than before: a tab is one step
+		blank := t.source
+		if other == ' ' {
+			blank = fresh
+		}
+		step, _ := commonStep(0, blank)
+		if width = len(step); width < 2 {
+			return r
+		}
+	}
+	lines := strings.Split(r.new, "\n")
+	for i, l := range lines {
+		own := leading([]byte(l))
+		switch {
+		case own == "" || own[0] != other:
+		case t.inText(lines, i, []Range{at}):
+			return r // a string or a comment may have its own
+		case other == '\t':
+			lines[i] = strings.Repeat(" ", width*len(own)) + l[len(own):]
+		case len(own)%width != 0:
+			return r
+		default:
+			lines[i] = strings.Repeat("\t", len(own)/width) + l[len(own):]
+		}
+	}
+	return r.with(strings.Join(lines, "\n"), newIndentation(char))
+}
+
+// newIndentation is the note that new lines were indented with the tabs or the blanks of the file.
+func newIndentation(char byte) string {
+	names := map[byte]string{' ': "spaces", '\t': "tabs"}
+	return "new_string was indented with " + names[' '+'\t'-char] + " and the file is with " + names[char] +
+		": new lines were indented as the file is."
+}
+
+// behindOpener indents lines that have blanks with tabs, where the first one begins a block and lost its indentation,
+// which is ind in the file: the next is one tab deeper. Their blanks are counted from that line, or from the left edge.
+func behindOpener(fresh *source, ind string) (text string, ok bool) {
+	next := closeLine(fresh, 0, +1)
+	if next < 0 || ind == "" || strings.Trim(ind, "\t") != "" || leading(fresh.text(0)) != "" ||
+		!opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
+		return "", false
+	}
+	var depths []int // how many blanks there are before lines
+	for i := next; i < len(fresh.lines); i++ {
+		own := leading(fresh.text(i))
+		if strings.Contains(own, "\t") {
+			return "", false
+		}
+		if !isBlank(fresh.text(i)) {
+			depths = append(depths, len(own))
+		}
+	}
+	first, least := depths[0], slices.Min(depths)
+	slices.Sort(depths)
+	depths = slices.Compact(depths)
+	step := first
+	for i := 1; i < len(depths); i++ {
+		step = min(step, depths[i]-depths[i-1])
+	}
+	base := ind
+	switch {
+	case first == 0 || least > 0 && first == step*(len(ind)+1):
+		base = ""
+	case len(depths) == 1: // the one that it must have, however it is counted
+		step = first
+	case first != step:
+		return "", false
+	}
+	lines := []string{string(fresh.text(0))}
+	for i := 1; i < len(fresh.lines); i++ {
+		l, n := fresh.text(i), indentLen(fresh.text(i))
+		switch {
+		case first == 0 || n%step != 0:
+			return "", false
+		case isBlank(l):
+			lines = append(lines, string(l))
+		default:
+			lines = append(lines, base+strings.Repeat("\t", n/step)+string(l[n:]))
+		}
+	}
+	text = strings.Join(lines, "\n")
+	if bytes.HasSuffix(fresh.data, newline) {
+		text += "\n"
+	}
+	return text, true
+}
+
+// closeLine is the closest line before or behind another, by the step, that is not blank, or -1.
+func closeLine(s *source, n, step int) int {
+	for n += step; n >= 0 && n < len(s.lines); n += step {
+		if !isBlank(s.text(n)) {
+			return n
+		}
+	}
+	return -1
+}
+
+// blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and one of blanks, are as deep; 0
+// when that cannot be.
+func blanksPerTab(a, b string) int {
+	if strings.HasPrefix(a, " ") {
+		a, b = b, a
+	}
+	if a == "" || b == "" || !uniform(a) || !uniform(b) || a[0] == b[0] || len(b)%len(a) != 0 {
+		return 0
+	}
+	if n := len(b) / len(a); n == 2 || n == 3 || n == 4 || n == 8 {
+		return n
+	}
+	return 0
+}
+
+// indentedWith is the byte that the lines of the file are indented with: a tab, or a blank if there is no tab; 0 when
+// that is not clear.
+func (t *Text) indentedWith() byte {
+	tabs, spaces := 0, 0
+	for _, l := range t.lines {
+		switch b := t.data[l.start:l.end]; {
+		case len(b) > 1 && b[0] == '\t':
+			tabs++
+		case len(b) > 2 && b[0] == ' ' && b[1] == ' ':
+			spaces++
+		}
+	}
+	switch {
+	case tabs > 0 && spaces*20 <= tabs:
+		return '\t'
+	case tabs == 0 && spaces > 0:
+		return ' '
+	}
+	return 0
+}
+
+// indentedAround does the same for the lines of a range and some next to it, if all are indented with it.
+func (t *Text) indentedAround(at Range) byte {
+	from, to := t.span(at)
+	for range orderContext {
+		if f := closeLine(t.source, from, -1); f >= 0 {
+			from = f
+		}
+		to = max(to, closeLine(t.source, to-1, +1)+1)
+	}
+	char := byte(0)
+	for i := from; i < to; i++ {
+		ind := leading(t.text(i))
+		if isBlank(t.text(i)) || ind == "" {
+			continue
+		}
+		if char = cmp.Or(char, ind[0]); strings.Trim(ind, string(char)) != "" {
+			return 0
+		}
+	}
+	return char
+}
