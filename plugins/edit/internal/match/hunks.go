@@ -133,10 +133,6 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 	if refusal := p.checkComment(u); refusal != nil {
 		return refusal
 	}
-	if p.hasTwin(u) {
-		return p.conflict(u, "old_string has the line that goes several times in a row, and the file has it at "+
-			"different depths there")
-	}
 	if p.movesComment(u) {
 		return p.conflict(u, "a line that new_string has in another place has a comment in the file that "+
 			"old_string does not have")
@@ -152,16 +148,21 @@ func (p *projection) remove(u block, inner bool, units []block) *Refusal {
 	return nil
 }
 
-// hasTwin reports that the line before or behind a unit is the same in old_string and indented differently in the
-// file: which of the two goes cannot be told.
-func (p *projection) hasTwin(u block) bool {
-	return slices.ContainsFunc([]int{u.o0 - 1, u.o1}, func(o int) bool {
-		if o < 0 || o >= len(p.old.lines) || !u.single() || isBlank(p.old.text(o)) {
+// hasTwin reports that a line beside a hunk is the same in old_string as the line next to it in the hunk, and in the
+// file another one, or at another depth: which of the two changes or goes cannot be told.
+func (p *projection) hasTwin(h hunk) bool {
+	return slices.ContainsFunc([][2]int{{h.a, h.a - 1}, {h.b - 1, h.b}}, func(pair [2]int) bool {
+		o := pair[1]
+		if h.a == h.b || o < 0 || o >= len(p.old.lines) || isBlank(p.old.text(o)) {
+			return false
+		}
+		u := p.block(pair[0])
+		if !u.single() {
 			return false
 		}
 		b := p.block(o)
-		return b.single() && bytes.Equal(p.old.text(o), p.old.text(u.o0)) &&
-			leading(p.t.text(b.f0)) != leading(p.t.text(u.f0))
+		return bytes.Equal(p.old.text(o), p.old.text(u.o0)) && (!b.single() || p.t.key(b.f0) != p.t.key(u.f0) ||
+			leading(p.t.text(b.f0)) != leading(p.t.text(u.f0)))
 	})
 }
 
@@ -387,6 +388,10 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) {
 			return p.conflict(b, "a line that changes is another one in the file")
 		}
+	}
+	if p.hasTwin(h) {
+		return p.conflict(units[0], "old_string has the line that changes or goes several times in a row, and the file has "+
+			"other lines or depths there")
 	}
 	if i := slices.IndexFunc(units, p.contested); i >= 0 {
 		return p.conflict(units[i], "old_string has the line that changes more often than the file has it there")

@@ -189,4 +189,9 @@ func TestNewStringIsIndentedAsTheFile(t *testing.T) {
 	if r := refused(t, "a.go", ends, Change{Old: "},\n},\n},\nlast(one),\n", New: "},\n},\nlast(one),\n"}); r.Kind != Conflict {
 		t.Errorf("twins: %v", r)
 	}
+	const comment = "\t// Flags of the program,\n\t// with their names.\n\tfirst(one)\n\tsecond(two)\n\tthird(three)\n"
+	for _, fresh := range []string{"", "\tto be read\n"} {
+		refused(t, "a.go", comment, Change{Old: "\t// with their names.\n\t// with their names.\n\tfirst(one)\n\tsecond(two)\n",
+			New: "\t// with their names.\n" + fresh + "\tfirst(one)\n\tsecond(two)\n"})
+	}
 }
