@@ -34,6 +34,7 @@ func TestHunkInBothStrings(t *testing.T) {
 	for _, text := range []string{
 		strings.ReplaceAll(hunk, "open", "opened"), " {\n-\treturn nil\n+\treturn err\n }", "+\tclose(name)",
 		"-\treturn nil\n+\treturn err",
+		"func load(name string) error {\n- one\n-\topen(name)\n\tread(name)\n\treturn nil\n}",
 	} {
 		for _, fresh := range []string{text, text + "\n"} {
 			if r := refused(t, "a.go", data, Change{Old: text, New: fresh}); r.Kind != Guard {
