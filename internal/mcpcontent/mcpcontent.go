@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
@@ -109,7 +110,7 @@ func Write(p Part) json.RawMessage {
 	case !ok:
 		return p.standard()
 	case r.body == inText && r.part.Text == "":
-		return r.fill(p.Source, quoted(nil, p.Text))
+		return r.fill(p.Source, rawjson.AppendText(nil, p.Text))
 	case r.body == inData && len(r.part.Data) == 0:
 		return r.fill(p.Source, encoded(nil, p.Data))
 	}
@@ -143,9 +144,8 @@ type reading struct {
 
 // A member is one of an object, with where its value begins in the whole.
 type member struct {
-	name  string
-	value json.RawMessage
-	at    int
+	rawjson.Member
+	at int
 }
 
 // membersOf returns the members of an object, none of other JSON; ok is false for that, and where two have one name.
@@ -159,16 +159,16 @@ func membersOf(object json.RawMessage, at int) (out []member, ok bool) {
 		if len(out) == few {
 			seen = make(map[string]bool, 2*few)
 			for _, o := range out {
-				seen[o.name] = true
+				seen[o.Name] = true
 			}
 		}
 		if seen == nil {
-			ok = ok && !slices.ContainsFunc(out, func(o member) bool { return o.name == name })
+			ok = ok && !slices.ContainsFunc(out, func(o member) bool { return o.Name == name })
 		} else {
 			ok = ok && !seen[name]
 			seen[name] = true
 		}
-		out = append(out, member{name, m.Value, at + m.End - len(m.Value)})
+		out = append(out, member{rawjson.Member{Name: name, Value: m.Value}, at + m.End - len(m.Value)})
 	}
 	if m.Err != nil {
 		return nil, false
@@ -179,34 +179,34 @@ func membersOf(object json.RawMessage, at int) (out []member, ok bool) {
 // parse reads a part. Its body may be empty.
 func parse(raw json.RawMessage) (r reading) {
 	all, ok := membersOf(raw, 0)
-	kind := slices.IndexFunc(all, func(m member) bool { return m.name == "type" })
+	kind := slices.IndexFunc(all, func(m member) bool { return m.Name == "type" })
 	if !ok || kind < 0 {
 		return reading{}
 	}
 	r.ok, r.usual = true, true
-	r.part.Type = r.text(all[kind].value)
-	var extra []member
+	r.part.Type = r.text(all[kind].Value)
+	var extra rawjson.Object
 	found := false
 	for _, m := range all {
 		switch known := partOf[r.part.Type]; {
-		case m.name == "type":
-		case m.name == known.body && known.body == "resource":
+		case m.Name == "type":
+		case m.Name == known.body && known.body == "resource":
 			found = true
 			if inside := r.resource(m); inside != nil {
-				extra = append(extra, member{name: m.name, value: inside})
+				extra = append(extra, rawjson.Member{Name: m.Name, Value: inside})
 			}
-		case m.name == known.body:
+		case m.Name == known.body:
 			found = true
 			r.readBody(m)
-		case slices.Contains(known.filled, m.name):
-			*r.field(m.name) = r.filled(m.value)
-		case slices.Contains(defined, m.name): // of another kind
+		case slices.Contains(known.filled, m.Name):
+			*r.field(m.Name) = r.filled(m.Value)
+		case slices.Contains(defined, m.Name): // of another kind
 			r.ok = false
 		default:
-			extra = append(extra, m)
+			extra = append(extra, m.Member)
 		}
 	}
-	r.part.Extra = object(extra)
+	r.part.Extra = extra.JSON()
 	r.ok = r.ok && (found || r.part.URI != "" && r.part.Type == "resource_link")
 	return r
 }
@@ -238,39 +238,39 @@ func (r *reading) field(name string) *string {
 
 // resource reads an embedded resource, and returns the members that have no field.
 func (r *reading) resource(whole member) json.RawMessage {
-	all, ok := membersOf(whole.value, whole.at)
+	all, ok := membersOf(whole.Value, whole.at)
 	r.ok = r.ok && ok
-	var extra []member
+	var extra rawjson.Object
 	for _, m := range all {
-		switch m.name {
+		switch m.Name {
 		case "uri":
-			r.part.URI = r.filled(m.value)
+			r.part.URI = r.filled(m.Value)
 		case "mimeType":
-			r.part.MIMEType = r.filled(m.value)
+			r.part.MIMEType = r.filled(m.Value)
 		case "text", "blob":
 			r.ok = r.ok && r.body == 0
 			r.readBody(m)
 		default:
-			extra = append(extra, m)
+			extra = append(extra, m.Member)
 		}
 	}
 	r.ok = r.ok && r.part.URI != "" && r.body != 0
-	return object(extra)
+	return extra.JSON()
 }
 
 // readBody reads the string that may be large.
 func (r *reading) readBody(m member) {
-	r.start, r.end = m.at, m.at+len(m.value)
-	if m.name == "text" {
-		r.body, r.part.Text, r.usual = inText, r.text(m.value), usualEscapes(m.value)
+	r.start, r.end = m.at, m.at+len(m.Value)
+	if m.Name == "text" {
+		r.body, r.part.Text, r.usual = inText, r.text(m.Value), usualEscapes(m.Value)
 		return
 	}
-	r.body, r.usual = inData, bytes.IndexByte(m.value, '\\') < 0
-	encoded := m.value
+	r.body, r.usual = inData, bytes.IndexByte(m.Value, '\\') < 0
+	encoded := m.Value
 	if r.usual && len(encoded) > 1 && encoded[0] == '"' {
 		encoded = encoded[1 : len(encoded)-1]
 	} else {
-		encoded = []byte(r.text(m.value))
+		encoded = []byte(r.text(m.Value))
 	}
 	r.part.Data = make([]byte, base64.StdEncoding.DecodedLen(len(encoded)))
 	n, err := strictBase64.Decode(r.part.Data, encoded)
@@ -307,11 +307,11 @@ func (p Part) withoutBody() Part {
 // standard writes the fields in the usual order.
 func (p Part) standard() json.RawMessage {
 	b := make([]byte, 0, len(p.Text)+base64.StdEncoding.EncodedLen(len(p.Data))+len(p.Extra)+200)
-	b = quoted(append(b, `{"type":`...), p.Type)
-	extra, _ := membersOf(p.Extra, 0)
+	b = rawjson.AppendText(append(b, `{"type":`...), p.Type)
+	extra := rawjson.ObjectOf(p.Extra)
 	switch p.Type {
 	case "text":
-		b = quoted(append(b, `,"text":`...), p.Text)
+		b = rawjson.AppendText(append(b, `,"text":`...), p.Text)
 	case "image", "audio":
 		b = encoded(append(b, `,"data":`...), p.Data)
 		b = optional(b, `,"mimeType":`, p.MIMEType)
@@ -322,54 +322,53 @@ func (p Part) standard() json.RawMessage {
 		b = optional(b, `,"name":`, p.Name)
 		b = optional(b, `,"mimeType":`, p.MIMEType)
 	}
-	return append(appendMembers(b, extra, defined), '}')
+	return closed(b, extra.Without(defined...))
 }
 
-func (p Part) appendResource(b []byte, extra []member) []byte {
-	b = quoted(append(b, `{"uri":`...), p.URI)
+func (p Part) appendResource(b []byte, extra rawjson.Object) []byte {
+	b = rawjson.AppendText(append(b, `{"uri":`...), p.URI)
 	b = optional(b, `,"mimeType":`, p.MIMEType)
 	if p.Data == nil {
-		b = quoted(append(b, `,"text":`...), p.Text)
+		b = rawjson.AppendText(append(b, `,"text":`...), p.Text)
 	} else {
 		b = encoded(append(b, `,"blob":`...), p.Data)
 	}
-	for _, m := range extra {
-		if m.name == "resource" {
-			inside, _ := membersOf(m.value, 0)
-			b = appendMembers(b, inside, []string{"uri", "mimeType", "text", "blob"})
-		}
-	}
-	return append(b, '}')
+	return closed(b, rawjson.ObjectOf(extra.Get("resource")).Without("uri", "mimeType", "text", "blob"))
 }
 
 func optional(b []byte, name, value string) []byte {
 	if value == "" {
 		return b
 	}
-	return quoted(append(b, name...), value)
+	return rawjson.AppendText(append(b, name...), value)
 }
 
-// appendMembers adds to an object that is open and not empty the members that it does not define itself.
-func appendMembers(b []byte, extra []member, but []string) []byte {
-	for _, m := range extra {
-		if !slices.Contains(but, m.name) {
-			b = append(append(quoted(append(b, ','), m.name), ':'), m.value...)
-		}
+// closed ends an object that is open and not empty with more members.
+func closed(b []byte, more rawjson.Object) []byte {
+	if len(more) == 0 {
+		return append(b, '}')
 	}
-	return b
+	return append(append(b, ','), more.JSON()[1:]...)
 }
 
-// object puts members together, nil if there are none.
-func object(members []member) json.RawMessage {
-	if len(members) == 0 {
-		return nil
-	}
-	b := []byte{'{'}
-	for i, m := range members {
-		if i > 0 {
-			b = append(b, ',')
+// usualEscapes reports whether rawjson.AppendText writes the same JSON string.
+func usualEscapes(raw []byte) bool {
+	for at := bytes.IndexByte(raw, '\\'); at >= 0; at = bytes.IndexByte(raw, '\\') {
+		raw = raw[at+1:] // of a valid string, in which something follows
+		switch {
+		case strings.IndexByte(`"\bfnrt`, raw[0]) >= 0:
+			raw = raw[1:]
+		case raw[0] == 'u' && raw[1] == '0' && raw[2] == '0' && (raw[3] == '0' || raw[3] == '1') &&
+			strings.IndexByte("0123456789abcdef", raw[4]) >= 0 && (raw[3] == '1' || strings.IndexByte("89acd", raw[4]) < 0):
+			raw = raw[5:]
+		default:
+			return false
 		}
-		b = append(append(quoted(b, m.name), ':'), m.value...)
 	}
-	return append(b, '}')
+	return true
+}
+
+// encoded appends bytes as a JSON string of base64.
+func encoded(b, data []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(b, '"'), data), '"')
 }

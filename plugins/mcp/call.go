@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -19,7 +20,8 @@ func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 		q := &toolRequest{bridge: b, request: r, tool: d, method: "tools/call",
 			headers: headersOf(d.headers, r.Arguments),
-			params:  []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
+			params: rawjson.Object{{Name: "name", Value: sdk.Encode(d.original)},
+				{Name: "arguments", Value: argumentsOf(r)}}}
 		return q.run(ctx)
 	}
 }
@@ -38,7 +40,7 @@ type toolRequest struct {
 	request *sdk.Request // the first one, if there are several for a call that has questions
 	tool    *definition  // nil for a tool of the plugin's own
 	method  string
-	params  []member
+	params  rawjson.Object
 	headers map[string]string
 	read    func(json.RawMessage) (reply, error) // nil reads the result of a tool
 
@@ -174,7 +176,7 @@ func (q *toolRequest) call(ctx context.Context, ask client.RequestFunc) (json.Ra
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
 		return q.callTask(ctx, o)
 	}
-	return q.session.Call(ctx, q.method, object(q.params...), o)
+	return q.session.Call(ctx, q.method, q.params.JSON(), o)
 }
 
 // watch ends a call that shows no activity within the idle time. It costs a call without events one timer.
@@ -227,14 +229,14 @@ func logEvent(m client.LogMessage) sdk.Event {
 	if !isText {
 		message = string(m.Data)
 	}
-	attributes := []member{{"mcp_level", sdk.Encode(m.Level)}}
+	attributes := rawjson.Object{{Name: "mcp_level", Value: sdk.Encode(m.Level)}}
 	if m.Logger != "" {
-		attributes = append(attributes, member{"logger", sdk.Encode(m.Logger)})
+		attributes.Add("logger", sdk.Encode(m.Logger))
 	}
 	if !isText && m.Data != nil {
-		attributes = append(attributes, member{"data", m.Data})
+		attributes.Add("data", m.Data)
 	}
-	return sdk.Event{Type: sdk.EventLog, Level: levels[m.Level], Message: message, Attributes: object(attributes...)}
+	return sdk.Event{Type: sdk.EventLog, Level: levels[m.Level], Message: message, Attributes: attributes.JSON()}
 }
 
 // logLevel is the least level of log messages that the caller asks for.

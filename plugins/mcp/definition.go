@@ -51,21 +51,21 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 	}
 	d := &definition{Tool: sdk.Tool{ForeignSchema: true, ForeignHints: true, Category: "mcp"}}
 	var title, description, annotations, input, output json.RawMessage
-	var extra []member
-	for _, m := range members(item) {
-		switch m.name {
+	var extra rawjson.Object
+	for _, m := range rawjson.ObjectOf(item) {
+		switch m.Name {
 		case "name":
-			d.original, _ = text(m.value)
+			d.original, _ = text(m.Value)
 		case "title":
-			title = m.value
+			title = m.Value
 		case "description":
-			description = m.value
+			description = m.Value
 		case "annotations":
-			annotations = m.value
+			annotations = m.Value
 		case "inputSchema":
-			input = m.value
+			input = m.Value
 		case "outputSchema":
-			output = m.value
+			output = m.Value
 		default:
 			extra = append(extra, m)
 		}
@@ -78,7 +78,7 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 			maxOriginal)
 	}
 	d.Name = toolNames.Fit(d.original)
-	extra = append(extra, d.readAnnotations(annotations)...)
+	extra.Add("annotations", d.readAnnotations(annotations))
 	d.readTitle(title)
 	d.readDescription(description)
 	if err := d.readInput(input); err != nil {
@@ -90,11 +90,11 @@ func readDefinition(item json.RawMessage) (*definition, error) {
 }
 
 // readAnnotations reads the hints, and returns the annotations that are none.
-func (d *definition) readAnnotations(raw json.RawMessage) []member {
-	var rest []member
-	for _, m := range members(raw) {
+func (d *definition) readAnnotations(raw json.RawMessage) json.RawMessage {
+	var rest rawjson.Object
+	for _, m := range rawjson.ObjectOf(raw) {
 		var hint **bool
-		switch m.name {
+		switch m.Name {
 		case "readOnlyHint":
 			hint = &d.Hints.ReadOnly
 		case "destructiveHint":
@@ -104,19 +104,16 @@ func (d *definition) readAnnotations(raw json.RawMessage) []member {
 		case "openWorldHint":
 			hint = &d.Hints.OpenWorld
 		case "title":
-			d.readTitle(m.value)
+			d.readTitle(m.Value)
 		}
 		var value bool
-		if rawjson.Kind(m.value) != "a boolean" || hint == nil || json.Unmarshal(m.value, &value) != nil {
+		if rawjson.Kind(m.Value) != "a boolean" || hint == nil || json.Unmarshal(m.Value, &value) != nil {
 			rest = append(rest, m)
 			continue
 		}
 		*hint = &value
 	}
-	if len(rest) == 0 {
-		return nil
-	}
-	return []member{{"annotations", object(rest...)}}
+	return rest.JSON()
 }
 
 // readTitle sets the title, unless there is none.
@@ -164,19 +161,19 @@ func (d *definition) readInput(raw json.RawMessage) error {
 		d.InputSchema = json.RawMessage(unchecked)
 		return nil
 	}
-	all := members(raw)
-	i := slices.IndexFunc(all, func(m member) bool { return m.name == "type" })
+	all := rawjson.ObjectOf(raw)
+	i := slices.IndexFunc(all, func(m rawjson.Member) bool { return m.Name == "type" })
 	switch {
 	case i < 0:
 		d.note("its inputSchema has no type; \"type\":\"object\" is added")
-		all = append([]member{{"type", json.RawMessage(`"object"`)}}, all...)
-		raw = object(all...)
-	case !allowsObject(all[i].value):
-		return fmt.Errorf("its arguments would have the type %.60s, and MCP passes objects only", all[i].value)
-	case first(all[i].value) == '[':
+		all = append(rawjson.Object{{Name: "type", Value: json.RawMessage(`"object"`)}}, all...)
+		raw = all.JSON()
+	case !allowsObject(all[i].Value):
+		return fmt.Errorf("its arguments would have the type %.60s, and MCP passes objects only", all[i].Value)
+	case first(all[i].Value) == '[':
 		d.note("its inputSchema allows other types than object; \"type\":\"object\" is in their place")
-		all[i].value = json.RawMessage(`"object"`)
-		raw = object(all...)
+		all[i].Value = json.RawMessage(`"object"`)
+		raw = all.JSON()
 	}
 	var err error
 	d.InputSchema = slices.Clone(raw)
@@ -208,26 +205,26 @@ func (d *definition) readOutput(raw json.RawMessage) {
 }
 
 // readExtra keeps what has no field, unless it is too large together: then the largest members go first.
-func (d *definition) readExtra(extra []member) {
-	extra = slices.DeleteFunc(extra, func(m member) bool {
-		if deep(m.value) {
+func (d *definition) readExtra(extra rawjson.Object) {
+	extra = slices.DeleteFunc(extra, func(m rawjson.Member) bool {
+		if deep(m.Value) {
 			d.note("its member %s is left out: it has more than %d objects and arrays in each other",
-				textutil.Cut(m.name, 60), maxNesting)
+				textutil.Cut(m.Name, 60), maxNesting)
 		}
-		return deep(m.value)
+		return deep(m.Value)
 	})
 	for {
-		if d.Extra = object(extra...); len(d.Extra) <= maxExtra {
+		if d.Extra = extra.JSON(); len(d.Extra) <= maxExtra {
 			return
 		}
 		largest := 0
 		for i, m := range extra {
-			if len(m.value) > len(extra[largest].value) {
+			if len(m.Value) > len(extra[largest].Value) {
 				largest = i
 			}
 		}
 		d.note("its member %s of %d bytes is left out; the limit of such members is %d bytes",
-			textutil.Cut(extra[largest].name, 60), len(extra[largest].value), maxExtra)
+			textutil.Cut(extra[largest].Name, 60), len(extra[largest].Value), maxExtra)
 		extra = slices.Delete(extra, largest, largest+1)
 	}
 }

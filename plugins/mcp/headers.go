@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A paramHeader is an argument that a request over HTTP repeats as a header, so that what stands between can route by
@@ -48,22 +50,22 @@ func collectHeaders(out *[]paramHeader, schema json.RawMessage, path []string, r
 		return nil
 	}
 	var name, propertyType json.RawMessage
-	for _, m := range members(schema) {
-		switch m.name {
+	for _, m := range rawjson.ObjectOf(schema) {
+		switch m.Name {
 		case headerKey:
-			name = m.value
+			name = m.Value
 		case "type":
-			propertyType = m.value
+			propertyType = m.Value
 		case "const", "default", "enum", "examples": // values, not schemas
 		case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas":
-			for _, p := range members(m.value) {
-				inside := reachable && m.name == "properties"
-				if err := collectHeaders(out, p.value, append(slices.Clip(path), p.name), inside, depth+1); err != nil {
+			for _, p := range rawjson.ObjectOf(m.Value) {
+				inside := reachable && m.Name == "properties"
+				if err := collectHeaders(out, p.Value, append(slices.Clip(path), p.Name), inside, depth+1); err != nil {
 					return err
 				}
 			}
 		default:
-			if err := headersInside(out, m.value, path, depth); err != nil {
+			if err := headersInside(out, m.Value, path, depth); err != nil {
 				return err
 			}
 		}
@@ -133,9 +135,9 @@ func headersOf(declared []paramHeader, arguments json.RawMessage) map[string]str
 
 // memberOf returns the last member of the name, since that is what decoders of JSON take.
 func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
-	for _, m := range members(object) {
-		if m.name == name {
-			value = m.value
+	for _, m := range rawjson.ObjectOf(object) {
+		if m.Name == name {
+			value = m.Value
 		}
 	}
 	return value

@@ -49,7 +49,7 @@ func (b *bridge) ownNames() (out []string) {
 }
 
 // query is a request for one of the plugin's own tools.
-func (b *bridge) query(r *sdk.Request, method string, params ...member) *toolRequest {
+func (b *bridge) query(r *sdk.Request, method string, params ...rawjson.Member) *toolRequest {
 	return &toolRequest{bridge: b, request: r, method: method, params: params}
 }
 
@@ -65,7 +65,7 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 		if q.session, err = q.connect(ctx, u); err != nil {
 			return nil, err
 		}
-		var all []member
+		var all rawjson.Object
 		truncated := false
 		for _, list := range lists {
 			listing, err := q.session.List(ctx, list)
@@ -81,27 +81,28 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 			}
 			fit := slices.DeleteFunc(listing.Items, func(i json.RawMessage) bool { return first(i) != '{' || deep(i) })
 			truncated = truncated || len(fit) < len(listing.Items)
-			all = append(all, member{list, rawjson.Array(fit)})
+			all.Add(list, rawjson.Array(fit))
 		}
-		out := object(all...)
+		out := all.JSON()
 		return &sdk.Result{Structured: out, Content: []sdk.Content{sdk.TextContent(string(out))}, Truncated: truncated}, nil
 	}
 }
 
 func (b *bridge) readResource(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-	q := b.query(r, "resources/read", member{"uri", memberOf(r.Arguments, "uri")})
+	q := b.query(r, "resources/read", rawjson.Member{Name: "uri", Value: memberOf(r.Arguments, "uri")})
 	q.read = func(raw json.RawMessage) (reply, error) {
 		return readList(raw, "contents", func(item json.RawMessage) []sdk.Content {
-			return []sdk.Content{readContent(object(member{"type", json.RawMessage(`"resource"`)}, member{"resource", item}))}
+			part := rawjson.Object{{Name: "type", Value: json.RawMessage(`"resource"`)}, {Name: "resource", Value: item}}
+			return []sdk.Content{readContent(part.JSON())}
 		})
 	}
 	return q.run(ctx)
 }
 
 func (b *bridge) getPrompt(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-	params := []member{{"name", memberOf(r.Arguments, "name")}}
+	params := rawjson.Object{{Name: "name", Value: memberOf(r.Arguments, "name")}}
 	if arguments := memberOf(r.Arguments, "arguments"); arguments != nil {
-		params = append(params, member{"arguments", arguments})
+		params.Add("arguments", arguments)
 	}
 	q := b.query(r, "prompts/get", params...)
 	q.read = func(raw json.RawMessage) (reply, error) {
@@ -132,7 +133,7 @@ func readList(raw json.RawMessage, list string, part func(json.RawMessage) []sdk
 		r.Add(part(item)...)
 	}
 	if meta := withoutHop(memberOf(raw, "_meta")); meta != nil {
-		r.Extra = object(member{"_meta", meta})
+		r.Extra = rawjson.Object{{Name: "_meta", Value: meta}}.JSON()
 	}
 	return reply{result: r}, nil
 }

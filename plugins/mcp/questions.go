@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -44,9 +45,8 @@ func answerable(capabilities json.RawMessage, method string, params json.RawMess
 
 // mayAsk reports whether the caller can be asked anything at all.
 func (q *toolRequest) mayAsk() bool {
-	return slices.ContainsFunc(members(q.request.Capabilities), func(m member) bool {
-		return m.name == "elicitation" || m.name == "sampling"
-	})
+	all := rawjson.ObjectOf(q.request.Capabilities)
+	return all.Get("elicitation") != nil || all.Get("sampling") != nil
 }
 
 // roots is the answer to roots/list: the work folder, whatever roots the caller has. A server keeps the roots that it
@@ -58,7 +58,8 @@ func roots(workdir string) json.RawMessage {
 		path = "/" + path // of Windows
 	}
 	u := url.URL{Scheme: "file", Path: path}
-	return object(member{"roots", sdk.Encode([]map[string]string{{"uri": u.String(), "name": filepath.Base(workdir)}})})
+	list := []map[string]string{{"uri": u.String(), "name": filepath.Base(workdir)}}
+	return rawjson.Object{{Name: "roots", Value: sdk.Encode(list)}}.JSON()
 }
 
 func refuseQuestion(method string) *client.RPCError {
@@ -130,19 +131,17 @@ func (q *toolRequest) answers(passed passedState, responses map[string]json.RawM
 			all[key] = response
 		}
 	}
-	var list []member
+	var list rawjson.Object
 	for key, response := range all {
-		list = append(list, member{key, response})
+		list.Add(key, response)
 	}
-	slices.SortFunc(list, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	q.params = slices.DeleteFunc(q.params, func(m member) bool {
-		return m.name == "inputResponses" || m.name == "requestState"
-	})
+	slices.SortFunc(list, func(a, b rawjson.Member) int { return strings.Compare(a.Name, b.Name) })
+	q.params = q.params.Without("inputResponses", "requestState")
 	if list != nil {
-		q.params = append(q.params, member{"inputResponses", object(list...)})
+		q.params.Add("inputResponses", list.JSON())
 	}
 	if passed.State != "" {
-		q.params = append(q.params, member{"requestState", sdk.Encode(passed.State)})
+		q.params.Add("requestState", sdk.Encode(passed.State))
 	}
 }
 
@@ -182,6 +181,11 @@ func (q *toolRequest) callModern(ctx context.Context) (*sdk.Result, error) {
 
 // capabilities are what the server learns of the caller.
 func (q *toolRequest) capabilities() json.RawMessage {
-	all := slices.DeleteFunc(members(q.request.Capabilities), func(m member) bool { return m.name == "roots" })
-	return object(append(all, member{"roots", json.RawMessage("{}")})...)
+	all := rawjson.ObjectOf(q.request.Capabilities).Without("roots")
+	all.Add("roots", json.RawMessage("{}"))
+	return all.JSON()
+}
+
+func questionJSON(method string, params json.RawMessage) json.RawMessage {
+	return rawjson.Object{{Name: "method", Value: sdk.Encode(method)}, {Name: "params", Value: params}}.JSON()
 }

@@ -5,26 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
-	"github.com/toolhost/toolhost/sdk"
 )
-
-// A member is one of a JSON object. Its value shares the object's bytes.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members returns those of a JSON object in their order; none for other JSON, and for text that is no JSON.
-func members(object json.RawMessage) (out []member) {
-	m := rawjson.DeepMembersOf(object)
-	for m.Next() {
-		out = append(out, member{string(m.Name), m.Value})
-	}
-	if m.Err != nil {
-		return nil
-	}
-	return out
-}
 
 // items returns those of a JSON array; ok is false for other JSON.
 func items(array json.RawMessage) (out []json.RawMessage, ok bool) {
@@ -68,19 +49,4 @@ func text(raw json.RawMessage) (out string, ok bool) {
 		return "", false
 	}
 	return rawjson.Text(bytes.TrimSpace(raw))
-}
-
-// object puts members together, nil if there are none.
-func object(members ...member) json.RawMessage {
-	if len(members) == 0 {
-		return nil
-	}
-	out := []byte{'{'}
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, sdk.Encode(m.name)...), ':'), m.value...)
-	}
-	return append(out, '}')
 }

@@ -27,19 +27,19 @@ func readReply(raw json.RawMessage) (reply, error) {
 	r := &sdk.Result{}
 	var out reply
 	var failed bool
-	var extra []member
+	var extra rawjson.Object
 	resultType := "complete"
-	all := members(raw)
+	all := rawjson.ObjectOf(raw)
 	arranged := isArranged(all)
 	for _, m := range all {
-		if arranged && (m.name == "content" || m.name == "structuredContent") {
-			extra = append(extra, member{m.name, json.RawMessage("null")}) // its place; the value is elsewhere
+		if arranged && (m.Name == "content" || m.Name == "structuredContent") {
+			extra.Add(m.Name, json.RawMessage("null")) // its place; the value is elsewhere
 		}
-		switch m.name {
+		switch m.Name {
 		case "content":
-			list, ok := items(m.value)
-			if !ok && first(m.value) != 'n' {
-				return reply{}, fmt.Errorf("the content of the result is %s, not an array", rawjson.Kind(m.value))
+			list, ok := items(m.Value)
+			if !ok && first(m.Value) != 'n' {
+				return reply{}, fmt.Errorf("the content of the result is %s, not an array", rawjson.Kind(m.Value))
 			}
 			r.Content = make([]sdk.Content, 0, len(list))
 			for _, part := range list {
@@ -47,29 +47,29 @@ func readReply(raw json.RawMessage) (reply, error) {
 			}
 			fitSources(r.Content)
 		case "structuredContent":
-			r.Structured = m.value
+			r.Structured = m.Value
 		case "isError":
-			if failed = string(m.value) == "true"; !failed || arranged {
+			if failed = string(m.Value) == "true"; !failed || arranged {
 				extra = append(extra, m)
 			}
 		case "resultType":
-			resultType, _ = text(m.value)
+			resultType, _ = text(m.Value)
 		case "inputRequests":
 			out.asks = map[string]json.RawMessage{}
-			for _, question := range members(m.value) {
-				out.asks[question.name] = question.value
+			for _, question := range rawjson.ObjectOf(m.Value) {
+				out.asks[question.Name] = question.Value
 			}
 		case "requestState":
-			out.state, _ = text(m.value)
+			out.state, _ = text(m.Value)
 		case "_meta":
-			if meta := withoutHop(m.value); meta != nil {
-				extra = append(extra, member{m.name, meta})
+			if meta := withoutHop(m.Value); meta != nil {
+				extra.Add(m.Name, meta)
 			}
 		default:
 			extra = append(extra, m)
 		}
 	}
-	r.Extra = object(extra...)
+	r.Extra = extra.JSON()
 	if r.Content == nil && r.Structured == nil {
 		r.Content = draftContent(extra)
 	}
@@ -88,21 +88,19 @@ func readReply(raw json.RawMessage) (reply, error) {
 }
 
 // draftContent is the result of a server from before the first revision, which is any JSON, as a part.
-func draftContent(extra []member) []sdk.Content {
-	for _, m := range extra {
-		if m.name == "toolResult" {
-			return []sdk.Content{textOf(m.value)}
-		}
+func draftContent(extra rawjson.Object) []sdk.Content {
+	if result := extra.Get("toolResult"); result != nil {
+		return []sdk.Content{textOf(result)}
 	}
 	return nil
 }
 
 // isArranged reports whether the members are in another order than that in which a result is written by itself.
-func isArranged(all []member) bool {
+func isArranged(all rawjson.Object) bool {
 	last := 0
 	for _, m := range all {
 		rank := 3 // of members that the protocol does not name
-		switch m.name {
+		switch m.Name {
 		case "content":
 			rank = 0
 		case "structuredContent":
@@ -110,7 +108,7 @@ func isArranged(all []member) bool {
 		case "isError":
 			rank = 2
 		case "_meta":
-			if rank = 4; withoutHop(m.value) == nil {
+			if rank = 4; withoutHop(m.Value) == nil {
 				continue
 			}
 		case "resultType", "inputRequests", "requestState": // of one connection
@@ -129,17 +127,17 @@ const hopPrefix = "io.modelcontextprotocol/"
 
 // withoutHop removes from _meta what belongs to one connection; nil if nothing is left.
 func withoutHop(meta json.RawMessage) json.RawMessage {
-	all := members(meta)
-	var kept []member
+	all := rawjson.ObjectOf(meta)
+	var kept rawjson.Object
 	for _, m := range all {
-		if !strings.HasPrefix(m.name, hopPrefix) && m.name != "progressToken" {
+		if !strings.HasPrefix(m.Name, hopPrefix) && m.Name != "progressToken" {
 			kept = append(kept, m)
 		}
 	}
 	if len(kept) == len(all) && len(all) > 0 {
 		return meta
 	}
-	return object(kept...)
+	return kept.JSON()
 }
 
 // maxToolMessage is how much of a tool's text its error repeats; the content has all of it.

@@ -108,8 +108,7 @@ func (o *serverCall) ask(ctx context.Context, method string, params json.RawMess
 	if !answerable(o.request.Capabilities, method, params) {
 		return nil, refuseQuestion(method)
 	}
-	q := &question{ctx, object(member{"method", sdk.Encode(method)}, member{"params", params}),
-		make(chan json.RawMessage, 1)}
+	q := &question{ctx, questionJSON(method, params), make(chan json.RawMessage, 1)}
 	o.quiet(1)
 	defer o.quiet(-1)
 	key := o.add(q)
@@ -325,6 +324,6 @@ func (o *serverCall) openKeys() (keys []string) {
 
 // sameCall reports whether a repeat is one of this call.
 func (o *serverCall) sameCall(q *toolRequest) bool {
-	return o.method == q.method && string(object(o.params...)) == string(object(q.params...)) &&
+	return o.method == q.method && string(o.params.JSON()) == string(q.params.JSON()) &&
 		o.request.SessionID == q.request.SessionID && o.request.Workdir == q.request.Workdir
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -40,8 +41,8 @@ type taskState struct {
 
 // callTask makes a call as a task, and waits for its result.
 func (q *toolRequest) callTask(ctx context.Context, o *client.CallOptions) (json.RawMessage, error) {
-	params := slices.Concat(q.params, []member{{"task", taskTime}})
-	raw, err := q.session.Call(ctx, q.method, object(params...), o)
+	params := slices.Concat(q.params, rawjson.Object{{Name: "task", Value: taskTime}})
+	raw, err := q.session.Call(ctx, q.method, params.JSON(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (q *toolRequest) callTask(ctx context.Context, o *client.CallOptions) (json
 	if state.ID == "" {
 		return raw, nil // the server made no task of it
 	}
-	id := object(member{"taskId", sdk.Encode(state.ID)})
+	id := rawjson.Object{{Name: "taskId", Value: sdk.Encode(state.ID)}}.JSON()
 	follow := *o
 	follow.Headers = nil
 	if err := q.followTask(ctx, state, id, &follow); err != nil {

@@ -75,7 +75,7 @@ func (q *toolRequest) urlQuestions(e *client.RPCError) (asks map[string]json.Raw
 		if !answerable(q.request.Capabilities, methodElicit, params) {
 			return nil, nil
 		}
-		asks[fmt.Sprintf("url-%d", i+1)] = object(member{"method", sdk.Encode(methodElicit)}, member{"params", params})
+		asks[fmt.Sprintf("url-%d", i+1)] = questionJSON(methodElicit, params)
 		if id, is := text(memberOf(params, "elicitationId")); is {
 			ids = append(ids, id)
 		}
