@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -206,17 +207,17 @@ func prefixDecision(r *host.ApprovalRequest) string {
 
 // approvalAnswer reads what a client answered. Whatever is not clearly a yes is a no.
 func approvalAnswer(raw json.RawMessage, r *host.ApprovalRequest) host.Answer {
-	answer := members(raw)
-	content := members(find(answer, "content"))
-	reason := shown(text(find(content, "reason")), maxShownReason)
-	switch action := text(find(answer, "action")); action {
+	answer := rawjson.ObjectOf(raw)
+	content := rawjson.ObjectOf(answer.Get("content"))
+	reason := shown(text(content.Get("reason")), maxShownReason)
+	switch action := text(answer.Get("action")); action {
 	case "accept":
 	case "decline":
 		return host.No(reason)
 	default:
 		return host.No("the question was dismissed without an answer")
 	}
-	decision := text(find(content, "decision"))
+	decision := text(content.Get("decision"))
 	if !slices.Contains(decisions(r), decision) {
 		return host.No("the MCP client sent no decision")
 	}

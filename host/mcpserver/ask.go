@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -78,8 +79,8 @@ type question struct {
 }
 
 func parseQuestion(raw json.RawMessage) question {
-	all := members(raw)
-	q := question{text(find(all, "method")), find(all, "params")}
+	all := rawjson.ObjectOf(raw)
+	q := question{text(all.Get("method")), all.Get("params")}
 	if !isObject(q.params) {
 		q.params = json.RawMessage("{}")
 	}
@@ -96,23 +97,23 @@ func (q *question) attribute(tool string, via *host.Via) {
 	if via != nil {
 		who += ", which plugin " + via.Plugin + " called"
 	}
-	var params object
-	all, there := members(q.params), false
+	var params rawjson.Object
+	all, there := rawjson.ObjectOf(q.params), false
 	for _, m := range all {
-		if strings.EqualFold(m.name, "message") {
-			if there || m.name != "message" { // a client could show it in place of the other
+		if strings.EqualFold(m.Name, "message") {
+			if there || m.Name != "message" { // a client could show it in place of the other
 				continue
 			}
 			there = true
-			message, _ := textutil.Visible(text(m.value), -1)
-			m.value = sdk.Encode(who + ": " + message)
+			message, _ := textutil.Visible(text(m.Value), -1)
+			m.Value = sdk.Encode(who + ": " + message)
 		}
-		params.add(m.name, m.value)
+		params.Add(m.Name, m.Value)
 	}
 	if !there {
-		params.addText("message", who+".")
+		params.AddText("message", who+".")
 	}
-	q.params = params.bytes()
+	q.params = params.JSON()
 }
 
 // attributed are the questions of a tool as they are sent to a client.
@@ -124,14 +125,14 @@ func attributed(requests map[string]json.RawMessage, tool string) map[string]jso
 		if out[key] = raw; q.method != methodElicit {
 			continue
 		}
-		var request object
-		for _, m := range members(raw) {
-			if m.name == "params" {
-				m.value = q.params
+		var request rawjson.Object
+		for _, m := range rawjson.ObjectOf(raw) {
+			if m.Name == "params" {
+				m.Value = q.params
 			}
-			request.add(m.name, m.value)
+			request.Add(m.Name, m.Value)
 		}
-		out[key] = request.bytes()
+		out[key] = request.JSON()
 	}
 	return out
 }
@@ -148,7 +149,7 @@ const (
 func (q question) capability() []string {
 	switch q.method {
 	case methodElicit:
-		if text(find(members(q.params), "mode")) == "url" {
+		if text(rawjson.ObjectOf(q.params).Get("mode")) == "url" {
 			return []string{"elicitation", "url"}
 		}
 		return []string{"elicitation", "form"}
@@ -166,15 +167,15 @@ func (c *toolCall) declares(q question) bool {
 	if path == nil {
 		return false
 	}
-	declared := find(members(c.capabilities), path[0])
+	declared := rawjson.ObjectOf(c.capabilities).Get(path[0])
 	if !isObject(declared) || len(path) == 1 {
 		return isObject(declared)
 	}
-	modes := members(declared)
-	if find(modes, "form") == nil && find(modes, "url") == nil {
+	modes := rawjson.ObjectOf(declared)
+	if modes.Get("form") == nil && modes.Get("url") == nil {
 		return path[1] == "form" // as before there were modes
 	}
-	return find(modes, path[1]) != nil
+	return modes.Get(path[1]) != nil
 }
 
 // undeclared returns the method of a question that the client does not answer, "" when it answers all.
@@ -252,14 +253,14 @@ func exactAnswer(result json.RawMessage) json.RawMessage {
 // capabilities are those that the client declares.
 func (r *request) capabilities() json.RawMessage {
 	if r.isModern() {
-		return find(r.meta, mcp.MetaKeyClientCapabilities)
+		return r.meta.Get(mcp.MetaKeyClientCapabilities)
 	}
 	init := r.session.InitializeParams()
 	if init == nil || init.Capabilities == nil {
 		return json.RawMessage("{}")
 	}
 	c := init.Capabilities
-	var out object
+	var out rawjson.Object
 	for _, m := range []struct {
 		name string
 		is   bool
@@ -268,8 +269,11 @@ func (r *request) capabilities() json.RawMessage {
 		{"roots", c.RootsV2 != nil, c.RootsV2}, {"sampling", c.Sampling != nil, c.Sampling}, //nolint:staticcheck // likewise
 		{"elicitation", c.Elicitation != nil, c.Elicitation}} {
 		if raw, err := json.Marshal(m.v); m.is && err == nil {
-			out.add(m.name, raw)
+			out.Add(m.name, raw)
 		}
 	}
-	return out.bytes()
+	if len(out) == 0 {
+		return json.RawMessage("{}")
+	}
+	return out.JSON()
 }

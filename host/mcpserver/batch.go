@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -49,8 +50,8 @@ func exactBatch(body []byte) []byte {
 		if size > maxBody {
 			return body
 		}
-		message := members(part)
-		if method := find(message, "method"); len(method) == 0 || method[0] != '"' { // an answer, or no message
+		message := rawjson.ObjectOf(part)
+		if method := message.Get("method"); len(method) == 0 || method[0] != '"' { // an answer, or no message
 			taken = append(taken, exactMessage(part, message))
 			continue
 		}
@@ -58,7 +59,7 @@ func exactBatch(body []byte) []byte {
 		case why == nil:
 			taken = append(taken, exactMessage(part, message))
 		case isCall(message):
-			taken = append(taken, refusedPing(find(message, "id"), why))
+			taken = append(taken, refusedPing(message.Get("id"), why))
 		}
 	}
 	if len(taken) == 0 {
@@ -68,17 +69,17 @@ func exactBatch(body []byte) []byte {
 }
 
 // isCall reports whether a message with a method needs an answer.
-func isCall(message []member) bool {
-	id := find(message, "id")
+func isCall(message rawjson.Object) bool {
+	id := message.Get("id")
 	return id != nil && string(id) != "null"
 }
 
 // wrongWith is the error for a request or notification that the SDK does not take; nil if it does.
-func wrongWith(message []member) *jsonrpc.Error {
-	method := text(find(message, "method"))
+func wrongWith(message rawjson.Object) *jsonrpc.Error {
+	method := text(message.Get("method"))
 	needed, known := paramsOf[method]
 	switch {
-	case isLossy(find(message, "id")):
+	case isLossy(message.Get("id")):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: lossyID}
 	case !known:
 		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
@@ -86,7 +87,7 @@ func wrongWith(message []member) *jsonrpc.Error {
 	case isCall(message) == strings.HasPrefix(method, "notifications/"):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
 			Message: "a notification has no id, and a request needs one"}
-	case needed && find(message, "params") == nil:
+	case needed && message.Get("params") == nil:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `"params" are missing`}
 	}
 	return nil
@@ -94,17 +95,17 @@ func wrongWith(message []member) *jsonrpc.Error {
 
 // refusedPing is a request that is answered with an error.
 func refusedPing(id json.RawMessage, why *jsonrpc.Error) json.RawMessage {
-	var meta, params, out object
-	meta.add(idMark, sdk.Encode(string(sdk.Encode(why)))) // a key that no client knows
-	params.add("_meta", meta.bytes())
+	var meta, params, out rawjson.Object
+	meta.AddText(idMark, string(sdk.Encode(why))) // a key that no client knows
+	params.Add("_meta", meta.JSON())
 	if isNumber(id) {
 		id = hideID(id)
 	}
-	out.addText("jsonrpc", "2.0")
-	out.add("id", id)
-	out.addText("method", "ping")
-	out.add("params", params.bytes())
-	return out.bytes()
+	out.AddText("jsonrpc", "2.0")
+	out.Add("id", id)
+	out.AddText("method", "ping")
+	out.Add("params", params.JSON())
+	return out.JSON()
 }
 
 // refusedAs is the error that a ping is answered with; nil for one of a client.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -37,7 +38,7 @@ func (w *web) answers(body string) (status int, out map[string]string) {
 	for line := range strings.Lines(string(all)) {
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
 			data = strings.TrimSpace(data)
-			out[string(find(members(json.RawMessage(data)), "id"))] = data
+			out[string(rawjson.ObjectOf(json.RawMessage(data)).Get("id"))] = data
 		}
 	}
 	return response.StatusCode, out

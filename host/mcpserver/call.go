@@ -12,12 +12,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // callTool makes one call through the host.
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
-	name, args := text(find(r.params, "name")), find(r.params, "arguments")
+	name, args := text(r.params.Get("name")), r.params.Get("arguments")
 	d, err := e.find(ctx, name)
 	if err != nil {
 		e.refused(ctx, r, name, args)
@@ -60,7 +61,7 @@ func (e *endpoint) callFound(ctx context.Context, r *request, t *host.Tool, args
 	events.flush()
 	switch {
 	case out.Error != nil && (out.Error.Code == sdk.CodeToolNotFound || out.Error.Code == sdk.CodeNotInCatalog):
-		return nil, badParams("unknown tool %.100q: %s", text(find(r.params, "name")), out.Error.Message)
+		return nil, badParams("unknown tool %.100q: %s", text(r.params.Get("name")), out.Error.Message)
 	case out.Error != nil && out.Error.Name == approvalPending && c.pending != nil:
 		return c.askApproval(t.Name)
 	case out.InputRequired != nil:
@@ -79,14 +80,14 @@ func (e *endpoint) newCall(r *request, t *host.Tool, arguments json.RawMessage) 
 		return c, nil
 	}
 	c.definition = definitionHash(t)
-	for _, m := range members(find(r.params, "inputResponses")) {
+	for _, m := range rawjson.ObjectOf(r.params.Get("inputResponses")) {
 		if c.answers == nil {
 			c.answers = map[string]json.RawMessage{}
 		}
-		c.answers[m.name] = m.value
+		c.answers[m.Name] = m.Value
 	}
 	var err error
-	if sent := find(r.params, "requestState"); sent != nil && string(sent) != "null" {
+	if sent := r.params.Get("requestState"); sent != nil && string(sent) != "null" {
 		c.state, err = e.seal.open(text(sent), t.Name, c.definition, c.arguments)
 	}
 	return c, err
@@ -126,43 +127,43 @@ func (c *toolCall) askFurther(tool string, out *host.Result) (mcp.Result, error)
 	st := c.newState(tool)
 	st.Upstream, st.Approved = out.InputRequired.State, c.approved
 	result := c.inputRequired(attributed(out.InputRequired.Requests, tool), st)
-	addMeta(result, members(out.Extra))
+	addMeta(result, rawjson.ObjectOf(out.Extra))
 	return result, nil
 }
 
 // missing is the error for a client that does not declare what a tool needs.
 func (c *toolCall) missing(q question) error {
-	var needed object
+	var needed rawjson.Object
 	switch path := q.capability(); len(path) {
 	case 0:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool asks for " + cmp.Or(q.method, "something") +
 			", which no client answers"}
 	case 1:
-		needed.add(path[0], json.RawMessage("{}"))
+		needed.Add(path[0], json.RawMessage("{}"))
 	default:
-		var mode object
-		mode.add(path[1], json.RawMessage("{}"))
-		needed.add(path[0], mode.bytes())
+		var mode rawjson.Object
+		mode.Add(path[1], json.RawMessage("{}"))
+		needed.Add(path[0], mode.JSON())
 	}
-	var data object
-	data.add("requiredCapabilities", needed.bytes())
-	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Data: data.bytes(),
+	var data rawjson.Object
+	data.Add("requiredCapabilities", needed.JSON())
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Data: data.JSON(),
 		Message: "the tool needs a client that answers " + q.method + ", and this one does not declare that it does"}
 }
 
 func (c *toolCall) inputRequired(requests map[string]json.RawMessage, st state) *result {
 	out := &result{}
-	out.body.addText("resultType", "input_required")
-	out.body.add("inputRequests", sdk.Encode(requests))
-	out.body.addText("requestState", c.e.seal.close(st))
+	out.body.AddText("resultType", "input_required")
+	out.body.Add("inputRequests", sdk.Encode(requests))
+	out.body.AddText("requestState", c.e.seal.close(st))
 	return out
 }
 
 func questionJSON(method string, params json.RawMessage) json.RawMessage {
-	var out object
-	out.addText("method", method)
-	out.add("params", params)
-	return out.bytes()
+	var out rawjson.Object
+	out.AddText("method", method)
+	out.Add("params", params)
+	return out.JSON()
 }
 
 // find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed
@@ -212,7 +213,7 @@ func (e *endpoint) sessionID(r *request) string {
 }
 
 // addMeta adds the members of an upstream's _meta that are not about one hop.
-func addMeta(to *result, extra []member) {
-	all := slices.DeleteFunc(members(find(extra, "_meta")), func(m member) bool { return aboutOneHop(m.name) })
-	to.meta.addMembers(all)
+func addMeta(to *result, extra rawjson.Object) {
+	all := rawjson.ObjectOf(extra.Get("_meta"))
+	to.meta = append(to.meta, slices.DeleteFunc(all, func(m rawjson.Member) bool { return aboutOneHop(m.Name) })...)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -107,8 +108,8 @@ func (e *endpoint) onlyServed(out *host.Result) {
 
 // inner returns the name and the arguments of the tool that a call of the call tool is for.
 func inner(arguments json.RawMessage) (tool string, args json.RawMessage, e *sdk.Error) {
-	all := members(arguments)
-	tool, args = text(find(all, "tool")), find(all, "arguments")
+	all := rawjson.ObjectOf(arguments)
+	tool, args = text(all.Get("tool")), all.Get("arguments")
 	if tool == "" || args != nil && string(args) != "null" && !isObject(args) {
 		return "", nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
 			Message: "the arguments must be like {\"tool\":\"NAME\",\"arguments\":{…}}; nothing was run"}

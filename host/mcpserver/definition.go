@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -46,27 +47,27 @@ const (
 
 // definitionJSON leaves out "execution": it says how the tool's source runs tasks, and none are served.
 func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawMessage {
-	extra := members(t.Extra)
-	var out object
-	out.addText("name", name)
+	extra := rawjson.ObjectOf(t.Extra)
+	var out rawjson.Object
+	out.AddText("name", name)
 	if t.Title != "" {
-		out.addText("title", t.Title)
+		out.AddText("title", t.Title)
 	}
-	out.addText("description", t.Description)
-	out.add("inputSchema", objectSchema(t.InputSchema))
-	out.add("outputSchema", output)
-	out.add("annotations", annotations(t.StatedHints(), find(extra, "annotations")))
-	if t.MaxResultBytes > 0 && !has(extra, "_meta") {
-		out.add("_meta", sdk.Encode(map[string]int64{maxCharsKey: min(t.MaxResultBytes, mostChars)}))
+	out.AddText("description", t.Description)
+	out.Add("inputSchema", objectSchema(t.InputSchema))
+	out.Add("outputSchema", output)
+	out.Add("annotations", annotations(t.StatedHints(), extra.Get("annotations")))
+	if t.MaxResultBytes > 0 && extra.Get("_meta") == nil {
+		out.Add("_meta", sdk.Encode(map[string]int64{maxCharsKey: min(t.MaxResultBytes, mostChars)}))
 	}
-	out.addMembers(extra, "name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
-	return out.bytes()
+	return append(out, extra.Without("name", "title", "description", "inputSchema", "outputSchema", "annotations",
+		"execution")...).JSON()
 }
 
 // annotations are the hints, also those that the host does not believe, and other annotations of the tool's source;
 // nil when there are none.
 func annotations(h sdk.Hints, others json.RawMessage) json.RawMessage {
-	var out object
+	var out rawjson.Object
 	var known []string
 	for _, hint := range []struct {
 		name string
@@ -75,14 +76,10 @@ func annotations(h sdk.Hints, others json.RawMessage) json.RawMessage {
 		{"openWorldHint", h.OpenWorld}} {
 		known = append(known, hint.name)
 		if hint.is != nil {
-			out.add(hint.name, sdk.Encode(*hint.is))
+			out.Add(hint.name, sdk.Encode(*hint.is))
 		}
 	}
-	out.addMembers(members(others), known...)
-	if out.isEmpty() {
-		return nil
-	}
-	return out.bytes()
+	return append(out, rawjson.ObjectOf(others).Without(known...)...).JSON()
 }
 
 // objectSchema returns an input schema whose root has "type":"object", which MCP requires, and which is true of all
@@ -92,17 +89,16 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	if !isObject(schema) {
 		return json.RawMessage(`{"type":"object"}`)
 	}
-	all := members(schema)
-	if string(find(all, "type")) == `"object"` {
+	all := rawjson.ObjectOf(schema)
+	if string(all.Get("type")) == `"object"` {
 		return schema
 	}
-	var out object
-	out.addText("type", "object")
-	out.addMembers(all, "type")
-	return out.bytes()
+	var out rawjson.Object
+	out.AddText("type", "object")
+	return append(out, all.Without("type")...).JSON()
 }
 
 // describesObject reports whether all that fits a schema is an object, by its root alone.
 func describesObject(schema json.RawMessage) bool {
-	return string(find(members(schema), "type")) == `"object"`
+	return string(rawjson.ObjectOf(schema).Get("type")) == `"object"`
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // Revisions of the protocol.
@@ -151,8 +152,8 @@ const paramsHeader = "\x00params"
 // A request is a client's request, in its own bytes.
 type request struct {
 	session *mcp.ServerSession
-	params  []member
-	meta    []member
+	params  rawjson.Object
+	meta    rawjson.Object
 	header  http.Header // over HTTP
 }
 
@@ -167,15 +168,15 @@ func newRequest(params mcp.Params, extra *mcp.RequestExtra, session *mcp.ServerS
 	} else { // of a JSON-RPC batch
 		raw, _ = json.Marshal(params) // it was JSON before
 	}
-	r.params = members(raw)
-	r.meta = members(find(r.params, "_meta"))
+	r.params = rawjson.ObjectOf(raw)
+	r.meta = rawjson.ObjectOf(r.params.Get("_meta"))
 	return r
 }
 
 // trace returns a context that belongs to the client's trace: that of the request's _meta, otherwise of its headers,
 // which may be those of a proxy.
 func (r *request) trace(ctx context.Context) context.Context {
-	parent, state := text(find(r.meta, "traceparent")), text(find(r.meta, "tracestate"))
+	parent, state := text(r.meta.Get("traceparent")), text(r.meta.Get("tracestate"))
 	if parent == "" {
 		parent, state = r.header.Get("Traceparent"), r.header.Get("Tracestate")
 	}
@@ -184,38 +185,38 @@ func (r *request) trace(ctx context.Context) context.Context {
 
 // isModern reports whether the request follows the revision without sessions.
 func (r *request) isModern() bool {
-	return text(find(r.meta, mcp.MetaKeyProtocolVersion)) >= modern
+	return text(r.meta.Get(mcp.MetaKeyProtocolVersion)) >= modern
 }
 
 // A result has the members that its maker wrote, byte for byte.
 type result struct {
 	mcp.ResultBase // with what the SDK adds to _meta
-	body           object
-	meta           object
-	behind         object // the members that follow _meta
+	body           rawjson.Object
+	meta           rawjson.Object
+	behind         rawjson.Object // the members that follow _meta
 }
 
 // MarshalJSON writes the members, with _meta in its place.
 func (r *result) MarshalJSON() ([]byte, error) {
-	out, meta := object{slices.Clone(r.body.json)}, object{slices.Clone(r.meta.json)}
+	out, meta := slices.Clone(r.body), slices.Clone(r.meta)
 	for name, value := range r.Meta {
 		raw, err := json.Marshal(value)
 		if err != nil {
 			return nil, err
 		}
-		meta.add(name, raw)
+		meta.Add(name, raw)
 	}
-	if !meta.isEmpty() {
-		out.add("_meta", meta.bytes())
+	out.Add("_meta", meta.JSON())
+	if out = append(out, r.behind...); len(out) == 0 {
+		return []byte("{}"), nil
 	}
-	out.addObject(&r.behind)
-	return out.bytes(), nil
+	return out.JSON(), nil
 }
 
 // complete marks a result for a client that wants it.
 func (r *result) complete(req *request) *result {
 	if req.isModern() {
-		r.body.addText("resultType", "complete")
+		r.body.AddText("resultType", "complete")
 	}
 	return r
 }
@@ -232,7 +233,7 @@ const (
 
 // listTools returns a page of the list.
 func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error) {
-	after, err := cursor(text(find(r.params, "cursor")))
+	after, err := cursor(text(r.params.Get("cursor")))
 	if err != nil {
 		return nil, err
 	}
@@ -259,17 +260,17 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 		end++
 	}
 	out := &result{}
-	out.body.add("tools", append(page, ']'))
+	out.body.Add("tools", append(page, ']'))
 	if end < len(served.listed) {
-		out.body.addText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.listed[end-1].name)))
+		out.body.AddText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.listed[end-1].name)))
 	}
 	if r.isModern() {
 		ttl := 0
 		if complete {
 			ttl = listTTL
 		}
-		out.body.add("ttlMs", json.RawMessage(fmt.Sprint(ttl)))
-		out.body.addText("cacheScope", "private") // identities have lists of their own
+		out.body.Add("ttlMs", json.RawMessage(fmt.Sprint(ttl)))
+		out.body.AddText("cacheScope", "private") // identities have lists of their own
 	}
 	return out.complete(r), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // The SDK sends those of its errors that have no code as code 0, which JSON-RPC does not have. They are made before any
@@ -20,23 +22,22 @@ func withCode(message []byte) []byte {
 	if !bytes.Contains(message, noCode) {
 		return message
 	}
-	all := members(message)
-	wrong := members(find(all, "error"))
-	if string(find(wrong, "code")) != "0" || find(all, "method") != nil || find(all, "result") != nil {
+	all := rawjson.ObjectOf(message)
+	wrong := rawjson.ObjectOf(all.Get("error"))
+	if string(wrong.Get("code")) != "0" || all.Get("method") != nil || all.Get("result") != nil {
 		return message // it is in what a tool returned
 	}
-	why, code := text(find(wrong, "message")), jsonrpc.CodeInternalError
+	why, code := text(wrong.Get("message")), jsonrpc.CodeInternalError
 	if strings.HasSuffix(why, "is invalid during session initialization") {
 		code = jsonrpc.CodeInvalidRequest
 		why += "; send initialize first"
 	}
-	var failure, out object
-	failure.add("code", json.RawMessage(strconv.Itoa(code)))
-	failure.addText("message", why)
-	failure.addMembers(wrong, "code", "message")
-	out.addMembers(all, "error")
-	out.add("error", failure.bytes())
-	return out.bytes()
+	var failure rawjson.Object
+	failure.Add("code", json.RawMessage(strconv.Itoa(code)))
+	failure.AddText("message", why)
+	out := all.Without("error")
+	out.Add("error", append(failure, wrong.Without("code", "message")...).JSON())
+	return out.JSON()
 }
 
 // eventWithCode is withCode for an event of a stream, which has one line of data.

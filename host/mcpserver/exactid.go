@@ -61,7 +61,7 @@ func withHiddenID(message, id json.RawMessage) json.RawMessage {
 // becomes null: the SDK would take 1.5 for 1.
 func withHiddenRequest(params json.RawMessage) json.RawMessage {
 	const name = "requestId"
-	switch id := find(members(params), name); {
+	switch id := rawjson.ObjectOf(params).Get(name); {
 	case isLossy(id):
 		return withValue(params, name, json.RawMessage("null"))
 	case isLarge(id):

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/internal/netlimit"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // Limits of HTTP.
@@ -165,13 +166,13 @@ func (e *endpoint) newHTTP() httpHandlers {
 // serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
 func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	body = withoutMark(body)
-	message := members(body)
-	params := find(message, "params")
+	message := rawjson.ObjectOf(body)
+	params := message.Get("params")
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
 	defer context.AfterFunc(e.ctx, end)() // of an identity that was removed
 	r = r.Clone(ctx)
-	if id := find(message, "id"); isLossy(id) && find(message, "method") != nil {
+	if id := message.Get("id"); isLossy(id) && message.Get("method") != nil {
 		answerFailure(w, http.StatusBadRequest, id, jsonrpc.CodeInvalidRequest, lossyID)
 		return
 	}
@@ -190,7 +191,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	r.Header[responseHeader] = []string{number}
 	switch {
 	case e.server.options.Stateless, isModern(r, params):
-		if r.Method == http.MethodGet || text(find(message, "method")) == "subscriptions/listen" {
+		if r.Method == http.MethodGet || text(message.Get("method")) == "subscriptions/listen" {
 			var end context.CancelFunc
 			r, end = e.endingWithServer(r)
 			defer end()
@@ -208,7 +209,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 // refused there.
 func isModern(r *http.Request, params json.RawMessage) bool {
 	return r.Header.Get("Mcp-Protocol-Version") >= modern ||
-		text(find(members(find(members(params), "_meta")), mcp.MetaKeyProtocolVersion)) >= modern
+		text(rawjson.ObjectOf(rawjson.ObjectOf(params).Get("_meta")).Get(mcp.MetaKeyProtocolVersion)) >= modern
 }
 
 // endingWithServer ends a stream without calls when the server shuts down.

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // serveSession serves a request of a session. A client that asks for the rest of a stream gets it, also while the
 // connection on which it had the stream looks alive here: that one is ended.
-func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message []member) {
+func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message rawjson.Object) {
 	session := r.Header.Get("Mcp-Session-Id")
 	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
 	ctx, end := context.WithCancel(r.Context())

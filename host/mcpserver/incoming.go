@@ -26,17 +26,17 @@ func idOf(message json.RawMessage) json.RawMessage {
 }
 
 // exactMessage returns a message of HTTP in a form of which the SDK's types lose nothing.
-func exactMessage(raw json.RawMessage, message []member) json.RawMessage {
-	result := find(message, "result")
-	switch method := find(message, "method"); {
+func exactMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
+	result := message.Get("result")
+	switch method := message.Get("method"); {
 	case method == nil && result != nil:
 		return withValue(raw, "result", exactAnswer(result))
 	case method == nil:
 		return raw
 	case text(method) == cancelled:
-		return withValue(raw, "params", withHiddenRequest(find(message, "params")))
+		return withValue(raw, "params", withHiddenRequest(message.Get("params")))
 	}
-	return withHiddenID(raw, find(message, "id"))
+	return withHiddenID(raw, message.Get("id"))
 }
 
 // failure is the response with an error to a request; a nil id is null.
@@ -44,13 +44,13 @@ func failure(id json.RawMessage, code int, why string) json.RawMessage {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	var reason, out object
-	reason.add("code", json.RawMessage(strconv.Itoa(code)))
-	reason.addText("message", why)
-	out.addText("jsonrpc", "2.0")
-	out.add("id", id)
-	out.add("error", reason.bytes())
-	return out.bytes()
+	var reason, out rawjson.Object
+	reason.Add("code", json.RawMessage(strconv.Itoa(code)))
+	reason.AddText("message", why)
+	out.AddText("jsonrpc", "2.0")
+	out.Add("id", id)
+	out.Add("error", reason.JSON())
+	return out.JSON()
 }
 
 // answerFailure is the HTTP response with an error to a request.
@@ -65,7 +65,7 @@ func answerFailure(w http.ResponseWriter, status int, id json.RawMessage, code i
 // answer is ignored.
 type unhandledWriter struct {
 	*streamWriter
-	message []member
+	message rawjson.Object
 	refused bool // with a status that is not written yet
 }
 
@@ -92,8 +92,8 @@ func (w *unhandledWriter) Write(p []byte) (int, error) {
 		return w.streamWriter.Write(p)
 	}
 	w.refused = false
-	method := find(w.message, "method")
-	switch id := find(w.message, "id"); {
+	method := w.message.Get("method")
+	switch id := w.message.Get("id"); {
 	case method == nil || !bytes.HasPrefix(p, []byte(unhandled)):
 		w.streamWriter.WriteHeader(http.StatusBadRequest)
 		return w.streamWriter.Write(p)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -36,7 +37,7 @@ type notifier struct {
 }
 
 func newNotifier(ctx context.Context, r *request, tool string) *notifier {
-	n := &notifier{ctx: ctx, r: r, tool: tool, token: find(r.meta, "progressToken")}
+	n := &notifier{ctx: ctx, r: r, tool: tool, token: r.meta.Get("progressToken")}
 	if string(n.token) == "null" {
 		n.token = nil
 	}
@@ -137,21 +138,20 @@ func (n *notifier) progress(done, total float64, message string) {
 
 // logMessage is a log event as a message: that of an MCP server as it was.
 func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams { //nolint:staticcheck // clients of all revisions may have logging
-	attributes := members(e.Attributes)
-	if upstream := text(find(attributes, "mcp_level")); slices.Contains(logLevelNames, upstream) {
-		out := &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(upstream), Logger: text(find(attributes, "logger")), //nolint:staticcheck // clients of all revisions may have logging
+	attributes := rawjson.ObjectOf(e.Attributes)
+	if upstream := text(attributes.Get("mcp_level")); slices.Contains(logLevelNames, upstream) {
+		out := &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(upstream), Logger: text(attributes.Get("logger")), //nolint:staticcheck // clients of all revisions may have logging
 			Data: e.Message}
-		if data := find(attributes, "data"); data != nil {
+		if data := attributes.Get("data"); data != nil {
 			out.Data = data
 		}
 		return out
 	}
 	out := &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: e.Message} //nolint:staticcheck // clients of all revisions may have logging
 	if len(attributes) > 0 {
-		var data object
-		data.addText("message", e.Message)
-		data.addMembers(attributes, "message")
-		out.Data = data.bytes()
+		var data rawjson.Object
+		data.AddText("message", e.Message)
+		out.Data = append(data, attributes.Without("message")...).JSON()
 	}
 	return out
 }
@@ -200,15 +200,14 @@ func (l *logLevels) note(session *mcp.ServerSession, level string, of *mcp.Serve
 
 // meta is the _meta of a request for the tool, with the level of its session.
 func (l *logLevels) meta(r *request) json.RawMessage {
-	raw := find(r.params, "_meta")
+	raw := r.params.Get("_meta")
 	l.mu.Lock()
 	level := l.set[r.session]
 	l.mu.Unlock()
 	if level == "" || r.isModern() {
 		return raw
 	}
-	var out object
-	out.addMembers(r.meta, mcp.MetaKeyLogLevel) //nolint:staticcheck // revisions before 2026-07-28 have logging
-	out.addText(mcp.MetaKeyLogLevel, level)     //nolint:staticcheck // likewise
-	return out.bytes()
+	out := r.meta.Without(mcp.MetaKeyLogLevel) //nolint:staticcheck // revisions before 2026-07-28 have logging
+	out.AddText(mcp.MetaKeyLogLevel, level)    //nolint:staticcheck // likewise
+	return out.JSON()
 }

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"fmt"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -40,7 +41,7 @@ func linkText(p sdk.Content) string {
 	if p.MIMEType != "" {
 		out += " (" + p.MIMEType + ")"
 	}
-	if description := text(find(members(p.Extra), "description")); description != "" {
+	if description := text(rawjson.ObjectOf(p.Extra).Get("description")); description != "" {
 		out += ": " + description
 	}
 	return out + "]"

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -45,7 +46,7 @@ func missing(f *os.File, read int) string {
 
 // readResource serves such a file; others do not exist, whatever is wrong with them.
 func (e *endpoint) readResource(r *request) (mcp.Result, error) {
-	uri := text(find(r.params, "uri"))
+	uri := text(r.params.Get("uri"))
 	path, ok := e.keptPath(uri)
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(uri)
@@ -59,21 +60,21 @@ func (e *endpoint) readResource(r *request) (mcp.Result, error) {
 	if err != nil {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	var content object
-	content.addText("uri", uri)
-	content.addText("mimeType", keptType(path))
+	var content rawjson.Object
+	content.AddText("uri", uri)
+	content.AddText("mimeType", keptType(path))
 	if binary := strings.HasSuffix(path, ".bin"); binary && missing(f, len(whole)) != "" {
 		return nil, fmt.Errorf("%s is larger than %d MiB; tell the user where it is", path, maxKept>>20)
 	} else if binary {
-		content.addText("blob", base64.StdEncoding.EncodeToString(whole))
+		content.AddText("blob", base64.StdEncoding.EncodeToString(whole))
 	} else {
-		content.addText("text", string(whole)+missing(f, len(whole)))
+		content.AddText("text", string(whole)+missing(f, len(whole)))
 	}
 	out := &result{}
-	out.body.add("contents", append(append(json.RawMessage("["), content.bytes()...), ']'))
+	out.body.Add("contents", append(append(json.RawMessage("["), content.JSON()...), ']'))
 	if r.isModern() {
-		out.body.add("ttlMs", json.RawMessage("0"))
-		out.body.addText("cacheScope", "private")
+		out.body.Add("ttlMs", json.RawMessage("0"))
+		out.body.AddText("cacheScope", "private")
 	}
 	return out.complete(r), nil
 }

@@ -23,7 +23,7 @@ const upstreamError = "MCPToolError"
 
 // callResult writes the result of a call of a tool.
 func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *result {
-	extra := members(out.Extra)
+	extra := rawjson.ObjectOf(out.Extra)
 	to := &result{}
 	addMeta(to, extra)
 	content, structured, failed := append([]sdk.Content{}, out.Content...), out.Structured, out.Error != nil
@@ -31,7 +31,7 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	case failed && out.Error.Code == sdk.CodeTool && out.Error.Name == upstreamError: // it stays unchanged
 	case failed:
 		content = append(content, sdk.TextContent(errorText(out.Error)))
-		to.meta.add(errorKey, sdk.Encode(out.Error))
+		to.meta.Add(errorKey, sdk.Encode(out.Error))
 	case len(content) == 0 && !t.ForeignSchema: // what an MCP server leaves out stays left out
 		content = out.Readable()
 	}
@@ -57,8 +57,8 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 		}
 		failed = true
 	}
-	to.arrange(extra, []member{{"content", contentJSON(r.known(content))}, {"structuredContent", structured},
-		{"isError", sdk.Encode(failed)}})
+	to.arrange(extra, rawjson.Object{{Name: "content", Value: contentJSON(r.known(content))},
+		{Name: "structuredContent", Value: structured}, {Name: "isError", Value: sdk.Encode(failed)}})
 	return to.complete(r)
 }
 
@@ -107,30 +107,26 @@ func isJSONOf(structured json.RawMessage, content []sdk.Content) bool {
 
 // arrange adds the members of a result, own and those of its source, to which own belong in the places that it marks.
 // Own members without a place come first; isError without one is left out where it is false.
-func (r *result) arrange(source, own []member) {
+func (r *result) arrange(source, own rawjson.Object) {
 	for _, m := range own {
-		if !has(source, m.name) && (m.name != "isError" || string(m.value) == "true") {
-			r.body.add(m.name, m.value)
+		if source.Get(m.Name) == nil && (m.Name != "isError" || string(m.Value) == "true") {
+			r.body.Add(m.Name, m.Value)
 		}
 	}
 	to := &r.body
 	for i, m := range source {
-		switch m.name {
+		switch m.Name {
 		case "_meta":
 			to = &r.behind
 		case "resultType", "inputRequests", "requestState": // of one connection
 		case "content", "structuredContent", "isError":
-			if !has(source[:i], m.name) {
-				to.add(m.name, find(own, m.name))
+			if source[:i].Get(m.Name) == nil {
+				to.Add(m.Name, own.Get(m.Name))
 			}
 		default:
-			to.add(m.name, m.value)
+			to.Add(m.Name, m.Value)
 		}
 	}
-}
-
-func has(all []member, name string) bool {
-	return slices.ContainsFunc(all, func(m member) bool { return m.name == name })
 }
 
 // aboutOneHop reports whether a member of _meta is between a client and the next server only.
@@ -166,12 +162,12 @@ func errorText(e *sdk.Error) string {
 // keptLink is a link to a file with what was cut from a result, which resources/read serves to the same identity.
 func (e *endpoint) keptLink(path string) sdk.Content {
 	link := sdk.LinkContent(e.keptURI(path), filepath.Base(path), keptType(path))
-	var extra object
-	extra.addText("description", "The whole of what was cut from this result.")
+	var extra rawjson.Object
+	extra.AddText("description", "The whole of what was cut from this result.")
 	if info, err := os.Stat(path); err == nil {
-		extra.add("size", sdk.Encode(info.Size()))
+		extra.Add("size", sdk.Encode(info.Size()))
 	}
-	link.Extra = extra.bytes()
+	link.Extra = extra.JSON()
 	return link
 }
 

@@ -36,6 +36,9 @@ func (o *Object) Add(name string, value json.RawMessage) {
 	}
 }
 
+// AddText adds a member with a text.
+func (o *Object) AddText(name, text string) { o.Add(name, AppendText(nil, text)) }
+
 // Get returns the value of the first member of a name, nil if there is none.
 func (o Object) Get(name string) json.RawMessage {
 	for _, m := range o {
