@@ -1,11 +1,9 @@
 package modelapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -35,7 +34,7 @@ func mcpTool(t *host.Tool) (any, error) {
 	if t.OutputSchema != nil && !json.Valid(t.OutputSchema) {
 		return nil, errors.New("its output schema is not valid JSON")
 	}
-	extra, err := readMembers(t.Extra)
+	extra, err := readObject(t.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("its extra members: %w", err)
 	}
@@ -43,23 +42,23 @@ func mcpTool(t *host.Tool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := members{{"name", sdk.Encode(t.Name)}}
+	var out rawjson.Object
+	out.AddText("name", t.Name)
 	if t.Title != "" {
-		out = append(out, member{"title", sdk.Encode(t.Title)})
+		out.AddText("title", t.Title)
 	}
-	out = append(out, member{"description", sdk.Encode(t.Description)}, member{"inputSchema", input})
-	if t.OutputSchema != nil {
-		out = append(out, member{"outputSchema", t.OutputSchema})
-	}
-	if len(annotations) > 0 {
-		out = append(out, member{"annotations", annotations.object()})
-	}
-	return out.with(extra, "title", "outputSchema", "annotations").object(), nil
+	out.AddText("description", t.Description)
+	out.Add("inputSchema", input)
+	out.Add("outputSchema", t.OutputSchema)
+	out.Add("annotations", annotations)
+	others := extra.Without("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+	return append(out, others...).JSON(), nil
 }
 
 // mcpAnnotations are the hints, including those that the host does not trust, and other members at the source.
-func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
+func mcpAnnotations(t *host.Tool, extra rawjson.Object) (json.RawMessage, error) {
 	hints := t.StatedHints()
+	var out rawjson.Object
 	var names []string
 	for _, h := range []struct {
 		name string
@@ -67,81 +66,22 @@ func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
 	}{{"readOnlyHint", hints.ReadOnly}, {"destructiveHint", hints.Destructive},
 		{"idempotentHint", hints.Idempotent}, {"openWorldHint", hints.OpenWorld}} {
 		if names = append(names, h.name); h.hint != nil {
-			out = append(out, member{h.name, sdk.Encode(h.hint)})
+			out.Add(h.name, sdk.Encode(h.hint))
 		}
 	}
-	others, err := readMembers(extra.value("annotations"))
+	others, err := readObject(extra.Get("annotations"))
 	if err != nil {
 		return nil, fmt.Errorf("its annotations: %w", err)
 	}
-	return out.with(others, names...), nil
+	return append(out, others.Without(names...)...).JSON(), nil
 }
 
-// members are the members of a JSON object, in order, with their bytes.
-type members []member
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// readMembers reads a JSON object; empty input is one without members.
-func readMembers(object json.RawMessage) (out members, err error) {
-	if len(object) == 0 {
-		return nil, nil
+// readObject reads a JSON object, of which every reader sees the same members; empty input is one without members.
+func readObject(text json.RawMessage) (rawjson.Object, error) {
+	if v := jsontext.Value(text); len(v) > 0 && (v.Kind() != '{' || !v.IsValid()) {
+		return nil, errors.New("not a JSON object, or one with two members of a name or invalid UTF-8")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(object))
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return nil, errors.New("not a JSON object")
-	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.String()}
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		m.value = bytes.Clone(value)
-		out = append(out, m)
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// value returns the value of a member; nil when there is none.
-func (m members) value(name string) json.RawMessage {
-	i := slices.IndexFunc(m, func(o member) bool { return o.name == name })
-	if i < 0 {
-		return nil
-	}
-	return m[i].value
-}
-
-// with adds the others whose names are neither present nor reserved.
-func (m members) with(others members, reserved ...string) members {
-	for _, o := range others {
-		if m.value(o.name) == nil && !slices.Contains(reserved, o.name) {
-			m = append(m, o)
-		}
-	}
-	return m
-}
-
-// object is the JSON object with these members.
-func (m members) object() json.RawMessage {
-	out := []byte("{")
-	for i, o := range m {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, sdk.Encode(o.name)...), ':'), o.value...)
-	}
-	return append(out, '}')
+	return rawjson.ObjectOf(text), nil
 }
 
 // mcpCalls reads a tools/call request, its params, or an array of those. The id of a request, a string or a number, is
@@ -188,16 +128,17 @@ func mcpResults(results []*host.Result) (any, error) {
 		case len(content) == 0:
 			content = append(content, visibleContent(r)...)
 		}
-		extra, err := readMembers(r.Extra)
+		extra, err := readObject(r.Extra)
 		if err != nil {
 			return nil, fmt.Errorf("the extra members of the result of %s: %w", r.Tool, err)
 		}
-		result := members{{"content", sdk.Encode(content)}}
+		var result rawjson.Object
+		result.Add("content", sdk.Encode(content))
 		if strings.HasPrefix(strings.TrimSpace(string(r.Structured)), "{") {
-			result = append(result, member{"structuredContent", r.Structured})
+			result.Add("structuredContent", r.Structured)
 		}
-		result = append(result, member{"isError", sdk.Encode(r.Error != nil)})
-		out[i] = result.with(extra, "structuredContent").object()
+		result.Add("isError", sdk.Encode(r.Error != nil))
+		out[i] = append(result, extra.Without("content", "structuredContent", "isError")...).JSON()
 	}
 	if len(out) == 1 {
 		return out[0], nil

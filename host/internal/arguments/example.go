@@ -1,14 +1,12 @@
 package arguments
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -43,21 +41,12 @@ func Usage(tool string, schema json.RawMessage) string {
 
 // describeProperties returns the name of each property with its type, and whether it is required.
 func describeProperties(object json.RawMessage, required []string) (out []string) {
-	d := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := d.ReadToken(); err != nil {
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		token, _ := d.ReadToken()
-		name := token.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil
-		}
+	for _, m := range rawjson.ObjectOf(object) {
+		name := m.Name
 		var s struct {
 			Type any `json:"type"`
 		}
-		_ = json.Unmarshal(value, &s) // a schema may also be true or false
+		_ = json.Unmarshal(m.Value, &s) // a schema may also be true or false
 		var traits []string
 		if kind, ok := s.Type.(string); ok {
 			traits = append(traits, kind)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // Typed converts the arguments of a call that could only be written as text: each becomes the number, boolean, null,
@@ -13,10 +15,11 @@ import (
 // does a text without another meaning: validation then reports the error. fits reports whether arguments match the
 // whole schema.
 func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) bool) json.RawMessage {
-	reader := memberReader{text: arguments}
 	var out, all bytes.Buffer // with the required conversions, and with all possible ones
-	for name, text := range reader.members() {
-		kinds := s.memberKinds(s.root, Unquote(name), 0)
+	m := rawjson.MembersOf(arguments)
+	for m.Next() {
+		kinds := s.memberKinds(s.root, string(m.Name), 0)
+		text := jsontext.Value(m.Value)
 		value, kind := valueOf(text)
 		must, may := text, text
 		if kind&kinds != 0 || kind == integerKind && kinds&numberKind != 0 || kind == numberKind && kinds&integerKind != 0 {
@@ -25,10 +28,11 @@ func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) boo
 				must = value
 			}
 		}
+		name := arguments[m.Start : m.End-len(m.Value)] // and the colon
 		appendMember(&out, name, must)
 		appendMember(&all, name, may)
 	}
-	if reader.failed {
+	if m.Err != nil || out.Len() == 0 {
 		return arguments
 	}
 	out.WriteByte('}')
@@ -39,41 +43,14 @@ func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) boo
 	return out.Bytes()
 }
 
-func appendMember(out *bytes.Buffer, name, value jsontext.Value) {
+func appendMember(out *bytes.Buffer, name, value []byte) {
 	if out.Len() == 0 {
 		out.WriteByte('{')
 	} else {
 		out.WriteByte(',')
 	}
 	out.Write(name)
-	out.WriteByte(':')
 	out.Write(value)
-}
-
-// A memberReader yields the members of a checked object, in order, each name and value as JSON.
-type memberReader struct {
-	text   json.RawMessage
-	failed bool
-}
-
-func (r *memberReader) members() func(yield func(name, value jsontext.Value) bool) {
-	return func(yield func(name, value jsontext.Value) bool) {
-		d := jsontext.NewDecoder(bytes.NewBuffer(r.text))
-		_, err := d.ReadToken()
-		none := true
-		for err == nil && d.PeekKind() == '"' {
-			var name, value jsontext.Value
-			if name, err = d.ReadValue(); err == nil {
-				name = bytes.Clone(name)
-				value, err = d.ReadValue()
-			}
-			if err == nil && !yield(name, bytes.Clone(value)) {
-				return
-			}
-			none = false
-		}
-		r.failed = err != nil || none
-	}
 }
 
 // kinds are types of JSON values, as a set.
