@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -144,6 +145,7 @@ type Plugins struct {
 	installed map[string]bool              // by the user, under the lock of that folder
 	unlocked  map[string]error             // notices of plugins that are not locked
 	pins      map[string]map[string]string // see host.Options
+	reported  func() supervise.Options     // superviseOptions, once
 }
 
 // Find looks for the plugins. It runs discovery commands only if the configuration is trusted, and so are the rules of
@@ -186,6 +188,7 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 	p.Specs, p.unlocked = checked, unlocked
 	p.lockInstalled(lock)
 	p.giveStateFolders()
+	p.reported = sync.OnceValue(p.superviseOptions)
 	return p
 }
 

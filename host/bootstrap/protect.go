@@ -350,7 +350,7 @@ func userFolders() (dirs []string) {
 	return dirs
 }
 
-// Confinement returns a plugin's confinement on a machine.
+// Confinement returns a plugin's confinement on a machine, with the protected paths of the first time.
 func (p *Plugins) Confinement(spec supervise.Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
-	return p.superviseOptions().Confine(spec, m)
+	return p.reported().Confine(spec, m)
 }
