@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,23 +41,17 @@ func InProcess(ctx context.Context, p *sdk.Plugin, config json.RawMessage) (Plug
 
 func (p *inProcess) configure(ctx context.Context, config json.RawMessage) error {
 	d, err := p.Describe(ctx)
-	if config = bytes.TrimSpace(config); len(config) == 0 {
-		config = json.RawMessage("{}")
-	}
-	switch {
-	case err != nil:
-		return err
-	case len(d.ConfigSchema) == 0 && string(config) != "{}":
-		return fmt.Errorf("plugin %q takes no configuration", d.Name)
-	case len(d.ConfigSchema) == 0:
-		return nil
-	}
-	compiled, err := schema.Compile(d.ConfigSchema)
 	if err != nil {
-		return fmt.Errorf("plugin %q: the schema of its configuration is invalid: %w", d.Name, err)
+		return err
 	}
-	if wrong := compiled.Validate(config); wrong != nil {
-		return fmt.Errorf("plugin %q: its configuration is wrong: %w", d.Name, wrong)
+	config, err = schema.CheckConfig(d.ConfigSchema, config, nil)
+	switch {
+	case errors.Is(err, schema.ErrNoConfig):
+		return fmt.Errorf("plugin %q takes no configuration", d.Name)
+	case err != nil:
+		return fmt.Errorf("plugin %q: %w", d.Name, err)
+	case config == nil:
+		return nil
 	}
 	workdir, err := filepath.Abs(".")
 	if err != nil {

@@ -1,10 +1,8 @@
 package supervise
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -300,7 +298,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	for i := range d.Notices {
 		d.Notices[i].Text = hide(d.Notices[i].Text)
 	}
-	if d.Missing = hide(d.Missing); d.Missing != "" && !slices.ContainsFunc(d.Notices, isProblem) {
+	if d.Missing = hide(d.Missing); d.Missing != "" && !slices.ContainsFunc(d.Notices, toolcache.IsProblem) {
 		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: d.Missing}) // what lists the tools says why
 	}
 	noticed := len(d.Notices) > 0
@@ -317,28 +315,21 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	return d, nil
 }
 
-func isProblem(n sdk.Notice) bool { return n.Kind == sdk.Problem }
-
 // configure validates the plugin's configuration against the schema that it publishes, and sends it.
 func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string,
 	known *sdk.Description) error {
-	if len(d.ConfigSchema) == 0 {
-		if spec.Config != nil && string(bytes.TrimSpace(spec.Config)) != "{}" {
-			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it; remove that",
-				cmp.Or(spec.Source, "its spec"))}
-		}
-		return nil
-	}
-	config := spec.Config
-	if config == nil {
-		config = json.RawMessage("{}")
-	}
-	compiled, err := schema.Compile(d.ConfigSchema)
-	if err != nil {
-		return &invalidError{fmt.Errorf("the schema of its configuration is invalid: %w", err)}
-	}
-	if wrong := compiled.ValidateShowing(config, spec.References.Config); wrong != nil {
+	config, err := schema.CheckConfig(d.ConfigSchema, spec.Config, spec.References.Config)
+	wrong, isWrong := errors.AsType[*schema.Invalid](err)
+	switch {
+	case errors.Is(err, schema.ErrNoConfig):
+		return &invalidError{fmt.Errorf("%w, but %s has a config block for it; remove that", err,
+			cmp.Or(spec.Source, "its spec"))}
+	case isWrong:
 		return &invalidError{&configError{reason: "its configuration is wrong: ", invalid: wrong}}
+	case err != nil:
+		return &invalidError{err}
+	case config == nil:
+		return nil
 	}
 	err = g.client.Configure(ctx, config, workdir, known)
 	if err == nil {

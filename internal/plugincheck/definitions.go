@@ -243,26 +243,20 @@ func (c *checker) vendors(context.Context) *problem {
 }
 
 func (c *checker) configure(ctx context.Context) *problem {
-	if len(c.description.ConfigSchema) == 0 {
-		if c.Config != nil {
-			return failed("", "a configuration was given, and the plugin takes none")
-		}
-		return nil
-	}
-	s, err := schema.Compile(c.description.ConfigSchema)
-	if err != nil {
-		return failed("", "the schema of its configuration: %v", err)
-	}
-	config := c.Config
-	if config == nil {
-		config = json.RawMessage("{}")
-	}
-	switch err := s.Validate(config); {
-	case err != nil && c.Config != nil:
+	config, err := schema.CheckConfig(c.description.ConfigSchema, c.Config, nil)
+	invalid, isInvalid := errors.AsType[*schema.Invalid](err)
+	switch {
+	case errors.Is(err, schema.ErrNoConfig):
+		return failed("", "a configuration was given, and the plugin takes none")
+	case isInvalid && c.Config != nil:
 		return failed("Give another configuration; the message says what the plugin's schema takes.",
-			"the configuration does not fit: %v", err)
+			"the configuration does not fit: %v", invalid)
+	case isInvalid:
+		return skipped("give its configuration: --config '{…}'; without it: %v", invalid)
 	case err != nil:
-		return skipped("give its configuration: --config '{…}'; without it: %v", err)
+		return failed("", "%v", err)
+	case config == nil:
+		return nil
 	}
 	p, err := start(ctx, c.Options)
 	if err != nil {

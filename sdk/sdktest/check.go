@@ -105,14 +105,9 @@ func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir 
 	if err != nil {
 		return err
 	}
-	config = objectOf(config)
-	if len(d.ConfigSchema) > 0 {
-		invalid, err := p.schemas.validate(d.ConfigSchema, config, false)
-		switch {
-		case err != nil:
-			return fmt.Errorf("the schema of its configuration is broken: %w", err)
-		case invalid != nil:
-			return fmt.Errorf("its configuration is wrong: %w", invalid)
+	if config = objectOf(config); len(d.ConfigSchema) > 0 { // otherwise the plugin says that it takes none
+		if config, err = schema.CheckConfig(d.ConfigSchema, config, nil); err != nil {
+			return err
 		}
 	}
 	return p.client.Configure(ctx, config, workdir, nil)

@@ -109,7 +109,7 @@ func (e Entry) Cacheable() *sdk.Description {
 	if e.content == "" || e.cache.Refresh {
 		return nil
 	}
-	if d := e.load(unsteady); d != nil && d.Cacheable && !slices.ContainsFunc(d.Notices, isProblem) {
+	if d := e.load(unsteady); d != nil && d.Cacheable && !slices.ContainsFunc(d.Notices, IsProblem) {
 		return d
 	}
 	return nil
@@ -149,7 +149,7 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 			return
 		}
 	}
-	failed := !d.Cacheable && slices.ContainsFunc(d.Notices, isProblem)
+	failed := !d.Cacheable && slices.ContainsFunc(d.Notices, IsProblem)
 	if old == nil || !reflect.DeepEqual(old, d) && (!failed || !old.Cacheable) {
 		e.cache.prune.Do(e.cache.folder.prune)
 		e.store(k, d)
@@ -169,14 +169,15 @@ func withoutTools(old, now *sdk.Description) *sdk.Description {
 		return d
 	}
 	d := new(*old)
-	d.Notices = slices.DeleteFunc(slices.Clone(old.Notices), isProblem)
+	d.Notices = slices.DeleteFunc(slices.Clone(old.Notices), IsProblem)
 	why := fmt.Sprintf("its tools are those of an earlier start; the last one did not find them: %s. "+
 		"`toolhost discover --refresh` looks for them again", now.Missing)
 	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: why})
 	return d
 }
 
-func isProblem(n sdk.Notice) bool { return n.Kind == sdk.Problem }
+// IsProblem reports whether a notice is of something that keeps tools from working.
+func IsProblem(n sdk.Notice) bool { return n.Kind == sdk.Problem }
 
 // formatVersion changes whenever the meaning of entries does.
 const formatVersion = 5
