@@ -22,8 +22,8 @@ func PeerCredentials(pid int) credentials.TransportCredentials { return peerCred
 
 type peerCredentials struct{ pid int }
 
-// A peer is the kernel's information about the other end. A pid of zero is unknown.
-type peer struct{ uid, pid int }
+// A Peer is the kernel's information about the other end. A pid of zero is unknown.
+type Peer struct{ UID, PID int }
 
 type peerInfo struct{ credentials.CommonAuthInfo }
 
@@ -42,7 +42,7 @@ func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.A
 }
 
 func (c peerCredentials) check(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	p, err := peerOf(conn)
+	p, err := PeerOf(conn)
 	if err != nil {
 		return nil, nil, fmt.Errorf("asking who is at the other end of the socket: %w", err)
 	}
@@ -52,12 +52,12 @@ func (c peerCredentials) check(conn net.Conn) (net.Conn, credentials.AuthInfo, e
 	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }
 
-func (c peerCredentials) accepts(p peer) error {
+func (c peerCredentials) accepts(p Peer) error {
 	switch {
-	case p.uid != os.Getuid():
-		return fmt.Errorf("the other end of the socket belongs to user %d, not to %d", p.uid, os.Getuid())
-	case c.pid != 0 && p.pid != 0 && p.pid != c.pid:
-		return fmt.Errorf("the other end of the socket is process %d, not %d", p.pid, c.pid)
+	case p.UID != os.Getuid():
+		return fmt.Errorf("the other end of the socket belongs to user %d, not to %d", p.UID, os.Getuid())
+	case c.pid != 0 && p.PID != 0 && p.PID != c.pid:
+		return fmt.Errorf("the other end of the socket is process %d, not %d", p.PID, c.pid)
 	}
 	return nil
 }

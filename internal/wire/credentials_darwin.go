@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf asks LOCAL_PEERCRED (unix(4)) for the user, and LOCAL_PEERPID for the process.
-func peerOf(conn net.Conn) (out peer, err error) {
+// PeerOf asks LOCAL_PEERCRED (unix(4)) for the user, and LOCAL_PEERPID for the process.
+func PeerOf(conn net.Conn) (out Peer, err error) {
 	socket, is := conn.(*net.UnixConn)
 	if !is {
-		return peer{}, noSocket(conn)
+		return Peer{}, noSocket(conn)
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return peer{}, err
+		return Peer{}, err
 	}
 	var failed error
 	err = raw.Control(func(fd uintptr) {
@@ -22,11 +22,11 @@ func peerOf(conn net.Conn) (out peer, err error) {
 		if cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); failed != nil {
 			return
 		}
-		out.uid = int(cred.Uid)
-		out.pid, failed = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+		out.UID = int(cred.Uid)
+		out.PID, failed = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
 	})
 	if err != nil {
-		return peer{}, err
+		return Peer{}, err
 	}
 	return out, failed
 }

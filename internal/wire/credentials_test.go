@@ -131,15 +131,15 @@ func TestAcceptedPeers(t *testing.T) {
 	me := os.Getuid()
 	for name, c := range map[string]struct {
 		meant int
-		peer  peer
+		peer  Peer
 		words string // in the error, "" for accepted
 	}{
-		"the one that is meant":          {7, peer{me, 7}, ""},
-		"any of the user":                {0, peer{me, 7}, ""},
-		"one that the system hides":      {7, peer{me, 0}, ""},
-		"another process":                {7, peer{me, 8}, "is process 8, not 7"},
-		"another user":                   {0, peer{me + 1, 7}, fmt.Sprintf("belongs to user %d", me+1)},
-		"another user, the same process": {7, peer{me + 1, 7}, fmt.Sprintf("belongs to user %d", me+1)},
+		"the one that is meant":          {7, Peer{me, 7}, ""},
+		"any of the user":                {0, Peer{me, 7}, ""},
+		"one that the system hides":      {7, Peer{me, 0}, ""},
+		"another process":                {7, Peer{me, 8}, "is process 8, not 7"},
+		"another user":                   {0, Peer{me + 1, 7}, fmt.Sprintf("belongs to user %d", me+1)},
+		"another user, the same process": {7, Peer{me + 1, 7}, fmt.Sprintf("belongs to user %d", me+1)},
 	} {
 		err := peerCredentials{c.meant}.accepts(c.peer)
 		if (c.words == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.words) {

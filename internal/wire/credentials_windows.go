@@ -13,25 +13,25 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// peerOf finds the process at the other end of a Unix socket, or of a TCP connection within this machine. It fails
+// PeerOf finds the process at the other end of a Unix socket, or of a TCP connection within this machine. It fails
 // unless that process runs, as this user: no process is unknown here, as it is in a Linux namespace.
-func peerOf(conn net.Conn) (out peer, err error) {
+func PeerOf(conn net.Conn) (out Peer, err error) {
 	switch conn := conn.(type) {
 	case *net.UnixConn:
-		out.pid, err = unixPeer(conn)
+		out.PID, err = unixPeer(conn)
 	case *net.TCPConn:
-		out.pid, err = tcpPeer(conn)
+		out.PID, err = tcpPeer(conn)
 	default:
-		return peer{}, noSocket(conn)
+		return Peer{}, noSocket(conn)
 	}
 	switch {
 	case err != nil:
-	case out.pid > 0:
-		err = sameUser(uint32(out.pid))
+	case out.PID > 0:
+		err = sameUser(uint32(out.PID))
 	case !acceptUnknown:
 		err = errors.New("the system does not say which process it is")
 	}
-	out.uid = os.Getuid() // which is -1 for all
+	out.UID = os.Getuid() // which is -1 for all
 	return out, err
 }
 

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package server
 
 import (
@@ -5,36 +7,26 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// checkPeer fails unless the other end is a process of this user that neither this one nor a predecessor has started.
+// checkPeer fails unless the other end is a process of this user and, on Linux, one that neither this one nor a
+// predecessor has started.
 func checkPeer(c *net.UnixConn, predecessors []string) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var peer *unix.Ucred
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
+	peer, err := wire.PeerOf(c)
 	switch {
 	case err != nil:
 		return err
-	case failed != nil:
-		return failed
-	case int(peer.Uid) != os.Geteuid():
-		return fmt.Errorf("a process of user %d", peer.Uid)
-	}
-	if int(peer.Pid) == os.Getpid() {
+	case peer.UID != os.Geteuid():
+		return fmt.Errorf("a process of user %d", peer.UID)
+	case runtime.GOOS != "linux" || peer.PID == os.Getpid():
 		return nil
 	}
-	return notDescendant(int(peer.Pid), predecessors)
+	return notDescendant(peer.PID, predecessors)
 }
 
 // maxAncestors bounds the walk up, in case it meets numbers that are used again meanwhile.
