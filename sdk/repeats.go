@@ -135,18 +135,22 @@ func (h *handlerRun) late(grace time.Duration) (ended, late int) {
 func (o *overdue) release(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	free := func(h *handlerRun) {
+	o.each(func(h *handlerRun) {
 		if h.ctx == ctx {
 			h.freed = true
 		}
-	}
+	})
+}
+
+// each calls f with all handlers. The lock is held.
+func (o *overdue) each(f func(*handlerRun)) {
 	for h := range o.running {
-		free(h)
+		f(h)
 	}
 	for s := range o.sessions {
 		s.mu.Lock()
 		for _, call := range s.running {
-			free(&call.handler)
+			f(&call.handler)
 		}
 		s.mu.Unlock()
 	}
@@ -157,19 +161,9 @@ func (o *overdue) release(ctx context.Context) {
 func (o *overdue) count(grace time.Duration) (handlers, late int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	add := func(h *handlerRun) {
+	o.each(func(h *handlerRun) {
 		ended, isLate := h.late(grace)
 		handlers, late = handlers+ended, late+isLate
-	}
-	for h := range o.running {
-		add(h)
-	}
-	for s := range o.sessions {
-		s.mu.Lock()
-		for _, call := range s.running {
-			add(&call.handler)
-		}
-		s.mu.Unlock()
-	}
+	})
 	return handlers, late
 }
