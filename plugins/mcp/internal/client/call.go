@@ -243,7 +243,7 @@ func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.ID...)
 	b = append(b, `,"method":`...)
-	b = appendString(b, c.method)
+	b = rawjson.AppendText(b, c.method)
 	b = append(b, `,"params":{`...)
 	b = append(b, inner...)
 	b = append(s.appendMeta(b, c, len(inner) > 0), `}}`...)
@@ -291,16 +291,16 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 		}
 	}
 	if o.TraceParent != "" {
-		b = appendString(append(b, `,"traceparent":`...), o.TraceParent)
+		b = rawjson.AppendText(append(b, `,"traceparent":`...), o.TraceParent)
 	}
 	if o.TraceParent != "" && o.TraceState != "" {
-		b = appendString(append(b, `,"tracestate":`...), o.TraceState)
+		b = rawjson.AppendText(append(b, `,"tracestate":`...), o.TraceState)
 	}
 	if o.Progress != nil {
 		b = strconv.AppendInt(append(b, `,"progressToken":`...), c.id, 10)
 	}
 	if c.revision >= Revision20260728 {
-		b = appendString(append(b, `,"`+reserved+`protocolVersion":`...), c.revision)
+		b = rawjson.AppendText(append(b, `,"`+reserved+`protocolVersion":`...), c.revision)
 		b = append(append(b, `,"`+reserved+`clientInfo":`...), s.options.clientInfo()...)
 		capabilities := orEmpty(s.options.Capabilities)
 		if o.Capabilities != nil {
@@ -308,7 +308,7 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 		}
 		b = append(append(b, `,"`+reserved+`clientCapabilities":`...), capabilities...)
 		if o.LogLevel != "" {
-			b = appendString(append(b, `,"`+reserved+`logLevel":`...), o.LogLevel)
+			b = rawjson.AppendText(append(b, `,"`+reserved+`logLevel":`...), o.LogLevel)
 		}
 	}
 	if len(b) == empty {
@@ -320,11 +320,6 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 
 // ofTrace reports whether a member of _meta says which trace a request belongs to.
 func ofTrace(name []byte) bool { return string(name) == "traceparent" || string(name) == "tracestate" }
-
-func appendString(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s)
-	return append(b, quoted...)
-}
 
 func orEmpty(object json.RawMessage) json.RawMessage {
 	if len(object) == 0 {
@@ -351,7 +346,7 @@ func (s *Session) cancelRequest(c *call, cause error) {
 	}
 	id := strconv.FormatInt(c.id, 10)
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id...)
-	b = appendString(append(b, `,"reason":`...), cause.Error())
+	b = rawjson.AppendText(append(b, `,"reason":`...), cause.Error())
 	m := &Message{JSON: append(b, `}}`...), Method: "notifications/cancelled", Version: c.revision, Cancels: id}
 	go func() {
 		ctx, cancel := context.WithTimeout(s.ctx, cancelLimit)

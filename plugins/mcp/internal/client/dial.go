@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // An OpenFunc opens a connection to a server. Its context limits the opening, not the connection.
@@ -173,7 +175,7 @@ func (s *Session) adopt(ctx context.Context, d discovery) error {
 
 // initialize begins a session with a handshake.
 func (s *Session) initialize(ctx context.Context, revision string) error {
-	params := appendString([]byte(`{"protocolVersion":`), revision)
+	params := rawjson.AppendText([]byte(`{"protocolVersion":`), revision)
 	params = append(append(params, `,"capabilities":`...), orEmpty(s.options.Capabilities)...)
 	params = append(append(params, `,"clientInfo":`...), s.options.clientInfo()...)
 	text, err := s.request(ctx, &call{method: "initialize"}, append(params, '}'))

@@ -45,7 +45,7 @@ func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 	for size, cursor := 0, ""; ; {
 		var params json.RawMessage
 		if cursor != "" {
-			params = append(appendString([]byte(`{"cursor":`), cursor), '}')
+			params = append(rawjson.AppendText([]byte(`{"cursor":`), cursor), '}')
 		}
 		text, err := s.request(ctx, &call{method: method, revision: s.Server().Revision}, params)
 		if err != nil {

@@ -32,7 +32,7 @@ func (s *Session) raiseLogLevel(ctx context.Context, level string) {
 	ctx, cancel := context.WithTimeout(ctx, setLevelLimit)
 	defer cancel()
 	_, _ = s.request(ctx, &call{method: "logging/setLevel", revision: s.Server().Revision},
-		append(appendString([]byte(`{"level":`), level), '}')) // a server that refuses sends what it likes
+		append(rawjson.AppendText([]byte(`{"level":`), level), '}')) // a server that refuses sends what it likes
 }
 
 // wants reports whether a call wants a log message of this level. Unknown levels are wanted.

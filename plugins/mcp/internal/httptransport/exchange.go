@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -114,19 +115,13 @@ func originShown(u *url.URL) string { return visible(origin(u), 200) }
 
 // whyNotFollowed words a redirect out of the origin.
 func whyNotFollowed(from, to *url.URL) string {
-	if a, err := netip.ParseAddr(to.Hostname()); err == nil && !isPublic(a) {
+	if a, err := netip.ParseAddr(to.Hostname()); err == nil && !loopback.IsPublic(a) {
 		return "that is a private address, and messages and credentials are for the configured server alone"
 	}
 	if to.Host == from.Host && from.Scheme == "https" {
 		return "it leads from https to " + visible(to.Scheme, 20)
 	}
 	return "messages and credentials are for the configured server alone"
-}
-
-// isPublic says whether an address is one of the Internet.
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !netip.MustParsePrefix("100.64.0.0/10").Contains(a)
 }
 
 func (t *Transport) redirectError(to, why string) error {

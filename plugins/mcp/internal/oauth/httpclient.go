@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // newClient returns the client for authorization servers. Servers name those, so it connects to addresses that are not
@@ -57,21 +59,16 @@ func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawCon
 	if err != nil {
 		return err
 	}
-	if isPublic(to.Addr()) {
+	if loopback.IsPublic(to.Addr()) {
 		return nil
 	}
 	own, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", g.host)
 	for _, a := range own {
-		if !isPublic(a) {
+		if !loopback.IsPublic(a) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s is no public address, and the MCP server is at one; a login there is refused", to.Addr())
-}
-
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !netip.MustParsePrefix("100.64.0.0/10").Contains(a)
 }
 
 // forResource adds the resource that a token is for to its refresh, as RFC 8707 asks.
