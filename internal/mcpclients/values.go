@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/redact"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A value is a text with references to variables in it.
@@ -96,12 +97,7 @@ func variableFrom(name string) string {
 	return text[:min(len(text), 60)]
 }
 
-func brief(text string) string {
-	if r := []rune(text); len(r) > 40 {
-		text = string(r[:40]) + "…"
-	}
-	return text
-}
+func brief(text string) string { return textutil.CutRunes(text, 40, "…") }
 
 // plain is the text of a value without references; ok is false if it has some.
 func (v value) plain() (text string, ok bool) {

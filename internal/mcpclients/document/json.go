@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // parseJSON reads JSON with comments and commas behind last items.
@@ -208,12 +209,7 @@ func (p *jsonParser) word(n *Node) {
 }
 
 // brief makes a text fit for messages.
-func brief(text string) string {
-	if r := []rune(text); len(r) > 40 {
-		return string(r[:40]) + "…"
-	}
-	return text
-}
+func brief(text string) string { return textutil.CutRunes(text, 40, "…") }
 
 // quoteJSON writes a string without escapes that only HTML needs.
 func quoteJSON(text string) string {
