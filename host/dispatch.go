@@ -83,7 +83,9 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	c.request, c.host = r, h.Host
 	r.Services = (*services)(c)
 	c.setStatus(Calling)
-	c.useSlots()
+	if c.slots.plugin != nil {
+		c.slots.plugin.Use() // of the rates
+	}
 	before := c.outcome
 	c.outcome = sdk.OutcomeUnknown // in case the plugin panics
 	if isBuiltIn(c.Definition.plugin) {

@@ -31,13 +31,6 @@ func (c *Call) leave() {
 	c.slots = slots{}
 }
 
-// useSlots counts the call against the rates.
-func (c *Call) useSlots() {
-	if c.slots.plugin != nil {
-		c.slots.plugin.Use()
-	}
-}
-
 func (c *Call) queueCaller() queue.Caller { return queue.Caller{Name: c.Caller, Session: c.SessionID} }
 
 // join adds the call to the queues, unless it is in them. It does not wait.

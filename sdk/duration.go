@@ -25,12 +25,6 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // String is the text of time.Duration, such as "1m30s".
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// durationPattern is the form of a duration, short enough to be read in an error.
+// durationPattern is the form of a duration, by which hosts refuse other texts before the call. It is short enough to be
+// read in an error.
 const durationPattern = `^-?([0-9.]+(ns|us|µs|ms|s|m|h))+$`
-
-// durationSchema has a pattern, by which hosts refuse other texts before the call. Its examples show models what to
-// write.
-func durationSchema() *schema {
-	return typed("string").add(keyword{name: "pattern", json: quote(durationPattern)},
-		keyword{name: "examples", json: `["1m30s","250ms"]`})
-}

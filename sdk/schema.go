@@ -221,7 +221,8 @@ func (i *inferrer) known(t reflect.Type) *schema {
 	case t == durationType:
 		return typed("integer").add(keyword{name: "description", json: `"nanoseconds"`})
 	case t == durationTextType:
-		return durationSchema()
+		return typed("string").add(keyword{name: "pattern", json: quote(durationPattern)},
+			keyword{name: "examples", json: `["1m30s","250ms"]`})
 	case implements(t, i.pick(readsJSON, writesJSON)):
 		return &schema{}
 	case i.of == ofOutput && implements(t, writesText) && !t.Implements(writesText):

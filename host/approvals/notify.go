@@ -261,17 +261,14 @@ func (n *Notifier) notice(q *Question) *Notice {
 			}
 			out.Preview = textutil.Cut(n.options.Redact(strings.Join(texts, "\n")), maxShown)
 		}
-		out.Arguments = textutil.Cut(n.options.Redact(string(redactArguments(r.Arguments))), maxShown)
+		// Whole values of secret members first, also arrays and objects, which have no end for a redactor of text.
+		out.Arguments = textutil.Cut(n.options.Redact(string(redact.New().JSON(r.Arguments))), maxShown)
 	}
 	if o := q.Outcome; o != nil {
 		out.Event, out.Result, out.By, out.Why = "ended", o.Result, o.By, n.options.Redact(o.Reason)
 	}
 	return out
 }
-
-// redactArguments replaces whole values of secret members, also arrays and objects, which have no end for a redactor of
-// text.
-func redactArguments(arguments json.RawMessage) []byte { return redact.New().JSON(arguments) }
 
 // send delivers a notice. A webhook that cannot be reached, or fails by its own fault, is tried again.
 func (n *Notifier) send(ctx context.Context, t Target, body []byte) error {

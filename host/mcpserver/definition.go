@@ -24,7 +24,7 @@ func newDefinition(name string, t *host.Tool) *definition {
 	output := outputSchema(t)
 	d.json = definitionJSON(name, t, output)
 	d.legacy = d.json
-	if output != nil && !describesObject(output) {
+	if output != nil && string(rawjson.ObjectOf(output).Get("type")) != `"object"` { // it may allow other JSON
 		d.legacy = definitionJSON(name, t, nil)
 	}
 	return d
@@ -96,9 +96,4 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 	var out rawjson.Object
 	out.AddText("type", "object")
 	return append(out, all.Without("type")...).JSON()
-}
-
-// describesObject reports whether all that fits a schema is an object, by its root alone.
-func describesObject(schema json.RawMessage) bool {
-	return string(rawjson.ObjectOf(schema).Get("type")) == `"object"`
 }

@@ -143,7 +143,7 @@ func (e *identityEvents) dropOldest() {
 func (e *identityEvents) After(ctx context.Context, session, id string, index int) iter.Seq2[[]byte, error] {
 	rest, ok := e.rest(session, id, index)
 	if !ok {
-		return failedEvents
+		return func(yield func([]byte, error) bool) { yield(nil, errEventsGone) }
 	}
 	if w, resuming := ctx.Value(resumingKey{}).(*streamWriter); resuming {
 		w.resume()
@@ -172,8 +172,6 @@ func (e *identityEvents) rest(session, id string, index int) (rest [][]byte, ok 
 	}
 	return slices.Clone(s.data[index+1-s.first:]), true
 }
-
-func failedEvents(yield func([]byte, error) bool) { yield(nil, errEventsGone) }
 
 // renumber makes what is left of a stream follow an index, which the client that reads it now counts on from. What it
 // says twice it says once.

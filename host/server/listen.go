@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -258,7 +259,7 @@ func (s *Server) httpServer() *http.Server {
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: s.limits.streams, SendPingTimeout: s.limits.idle / 2,
 			PingTimeout: s.limits.header, WriteByteTimeout: s.limits.write},
-		ErrorLog: logOf(s.options.Logger)}
+		ErrorLog: slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelDebug)} // of what clients do wrong
 }
 
 // name notes the listeners, and under which names the server is reached.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
+	consolesession "github.com/toolhost/toolhost/host/server/internal/session"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
@@ -169,7 +170,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { ok(w) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("POST "+sessionPath, s.openSession)
-	mux.HandleFunc("DELETE "+sessionPath, s.closeSession)
+	mux.HandleFunc("DELETE "+sessionPath, consolesession.End)
 	if s.options.MCP != nil {
 		mux.Handle(mcpPath, s.options.MCP)
 	}

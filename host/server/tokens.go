@@ -162,5 +162,3 @@ func (s *Server) openSession(w http.ResponseWriter, r *http.Request) {
 	}
 	consolesession.Start(w, r, value)
 }
-
-func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) { consolesession.End(w, r) }

@@ -204,8 +204,6 @@ func (c *child) closeLifeline() {
 	}
 }
 
-func (c *child) terminate() { c.signal(syscall.SIGTERM, "") }
-
 // kill kills the process and everything it has started. The reason, or "", is reported with its end.
 func (c *child) kill(reason string) {
 	c.signal(syscall.SIGKILL, reason)

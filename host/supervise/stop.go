@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
@@ -114,7 +115,7 @@ func (g *generation) stop() {
 	g.keepLast()
 	g.child.closeLifeline()
 	if !within(stdinTime-time.Since(began), g.done()) {
-		g.child.terminate()
+		g.child.signal(syscall.SIGTERM, "")
 		if !within(termTime, g.done()) {
 			g.child.kill("")
 			if !within(killTime, g.done()) {

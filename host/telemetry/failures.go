@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // quietTime is the least time between two lines of the log about exports that fail.
@@ -30,9 +31,6 @@ func newFailures(log *slog.Logger) *failures {
 	return &failures{log: log}
 }
 
-// handle makes it the receiver of the SDK's errors, of which a process has one.
-func (f *failures) handle() { otel.SetErrorHandler(otel.ErrorHandlerFunc(f.add)) }
-
 func (f *failures) add(err error) {
 	f.mu.Lock()
 	f.total++
@@ -44,14 +42,13 @@ func (f *failures) add(err error) {
 	}
 	f.mu.Unlock()
 	if !quiet {
-		f.log.Warn("traces or metrics are lost, because an export failed", "error", cut(err.Error()), "failures", n)
+		f.log.Warn("traces or metrics are lost, because an export failed", "failures", n,
+			"error", textutil.Cut(err.Error(), maxErrorText))
 	}
 }
 
 // maxErrorText is how many bytes of a collector's answer are logged.
 const maxErrorText = 500
-
-func cut(text string) string { return text[:min(len(text), maxErrorText)] }
 
 // observe reports the count as a metric.
 func (f *failures) observe(p metric.MeterProvider) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/otlptranslator"
+	"go.opentelemetry.io/otel"
 	prometheusexporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -58,13 +59,13 @@ const maxSeries = 10_000
 // variable that cannot be used.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{registry: prometheus.NewRegistry(), failures: newFailures(o.Logger)}
-	if disabled() {
+	if folded("OTEL_SDK_DISABLED") == "true" {
 		return t, nil
 	}
 	if err := checkVariables(o.Settings); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	t.failures.handle()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.failures.add)) // a process has one
 	about, err := describe(ctx, o.Version)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: reading OTEL_RESOURCE_ATTRIBUTES: %w", err)

@@ -16,9 +16,6 @@ import (
 // The SDK takes a value that it does not know for none, with a line in a log of its own, or says nothing of where it
 // stands. So what this program would use is checked before.
 
-// disabled reports whether OTEL_SDK_DISABLED is set: to true, in any case.
-func disabled() bool { return folded("OTEL_SDK_DISABLED") == "true" }
-
 // checkVariables returns an error for the first variable of those in use that cannot be used.
 func checkVariables(s config.Telemetry) error {
 	if name := "OTEL_RESOURCE_ATTRIBUTES"; !hasPairs(name) {

@@ -66,13 +66,11 @@ func (c *Context) Value(key any) any {
 func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.whole == nil && c.parent.Err() == nil && !c.late() {
+	if c.whole == nil && c.parent.Err() == nil && (!c.own || time.Now().Before(c.deadline)) {
 		return nil
 	}
 	return c.make().Err()
 }
-
-func (c *Context) late() bool { return c.own && !time.Now().Before(c.deadline) }
 
 // make returns what the standard library has for the same. The lock is held.
 func (c *Context) make() context.Context {

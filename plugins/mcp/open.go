@@ -15,7 +15,7 @@ import (
 func (s *settings) opener(workdir string) client.OpenFunc {
 	return func(ctx context.Context) (client.Transport, error) {
 		if s.url != nil {
-			return s.openURL()
+			return httptransport.New(s.httpOptions())
 		}
 		return s.openCommand(ctx, workdir)
 	}
@@ -40,16 +40,8 @@ func (s *settings) openCommand(ctx context.Context, workdir string) (client.Tran
 		return nil, fmt.Errorf("%w. Fix: install it, or write its whole path in command", err)
 	}
 	c := &client.Command{Path: program.Path, Args: s.command[1:], Dir: dir, Env: append(env, "PATH="+program.PATH),
-		Stderr: logLine}
+		Stderr: func(line string) { fmt.Fprintln(os.Stderr, line) }} // the host logs it with the plugin's own
 	return c.Open(ctx)
-}
-
-// logLine passes on a line of the standard error of the server's program. The host logs it with the plugin's own.
-func logLine(line string) { fmt.Fprintln(os.Stderr, line) }
-
-// openURL connects to the server's address.
-func (s *settings) openURL() (client.Transport, error) {
-	return httptransport.New(s.httpOptions())
 }
 
 func (s *settings) httpOptions() httptransport.Options {

@@ -318,8 +318,8 @@ func (u *upstream) dial(ctx context.Context, a *attempt) (*client.Session, *cata
 		Name: "toolhost", Version: version, Capabilities: sessionCapabilities, Revision: u.bridge.protocol,
 		Expected:        u.bridge.expected(),
 		DiscoverTimeout: discover,
-		ListChanged:     u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
-		Completed: u.completed.add,
+		ListChanged:     u.listChanged, Request: u.answer, Log: u.log, Completed: u.completed.add,
+		Warn: func(text string) { slog.Warn(u.bridge.who() + ": " + text) },
 	})
 	u.bridge.learn(session)
 	if err != nil {
@@ -335,9 +335,6 @@ func (u *upstream) dial(ctx context.Context, a *attempt) (*client.Session, *cata
 	}
 	return session, c, nil
 }
-
-// warn logs what is wrong with the server but fails no call.
-func (u *upstream) warn(text string) { slog.Warn(u.bridge.who() + ": " + text) }
 
 // log passes on a log message of the server that belongs to no call.
 func (u *upstream) log(m client.LogMessage) {

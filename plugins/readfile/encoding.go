@@ -196,7 +196,7 @@ func (d *decoded) recognize(look []byte) {
 	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
 		d.binary = true
 	case mostlyUTF8(look):
-	case hasControls(d.head):
+	case controls(d.head)*50 > len(d.head): // texts have two in a hundred at the most
 		d.binary = true
 	default:
 		if c, ok := declared(look); ok {
@@ -354,9 +354,6 @@ func mostlyUTF8(text []byte) bool {
 	sound, broken := textutil.CountUTF8(text)
 	return sound > broken
 }
-
-// hasControls reports more control characters than texts have, two in a hundred.
-func hasControls(head []byte) bool { return controls(head)*50 > len(head) }
 
 // controls counts the control characters that texts hardly have.
 func controls(head []byte) (n int) {

@@ -86,7 +86,7 @@ func (r *readCall) file(ctx context.Context, path string) (*fileView, error) {
 	}
 	defer closeWith(ctx, f)()
 	read := r.text
-	if !r.raw && isNotebook(p.Path) {
+	if !r.raw && strings.EqualFold(filepath.Ext(p.Path), ".ipynb") {
 		read = r.notebook
 	}
 	v, err := read(ctx, f, p)

@@ -248,9 +248,6 @@ func (m *fileMatches) add(line scan.Line) bool {
 	return true
 }
 
-// finish shows what is left of the lines behind a match.
-func (m *fileMatches) finish() { m.showUntil(len(m.data)) }
-
 func (m *fileMatches) showUntil(end int) {
 	for m.left > 0 && m.shown < end {
 		m.left--

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 
@@ -24,8 +23,6 @@ const (
 	maxOutputs  = 100 // of a cell
 	maxOutput   = 8 << 10
 )
-
-func isNotebook(name string) bool { return strings.EqualFold(path.Ext(name), ".ipynb") }
 
 // notebook shows the cells of a notebook. What is not one is shown as text, with the reason.
 func (r *readCall) notebook(ctx context.Context, f *os.File, p *workspace.Place) (*fileView, error) {

@@ -172,7 +172,7 @@ func (s *searcher) piece(m *fileMatches, data []byte) (on bool, err error) {
 	for from := s.shown; ; {
 		line, ok := s.scan.Next(from)
 		if !ok {
-			m.finish()
+			m.showUntil(len(m.data)) // the lines behind the last match
 			return true, s.ctx.Err()
 		}
 		if !m.add(line) {

@@ -49,11 +49,9 @@ func (c *Cache) SetChecked(tools []sdk.Tool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.load()
-	k.known[k.name(tools)] = hours()
+	k.known[k.name(tools)] = time.Now().Unix() / 3600
 	k.changed = true
 }
-
-func hours() int64 { return time.Now().Unix() / 3600 }
 
 // name is a hash of all fields of the tools, and of the checker.
 func (k *checks) name(tools []sdk.Tool) string {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 )
 
 const (
@@ -27,9 +26,6 @@ func newLineReader(f *os.File, limit int) *lineReader {
 }
 
 func (l *lineReader) close() { _ = l.file.Close() }
-
-// expire ends reading after some time.
-func (l *lineReader) expire(after time.Duration) { _ = l.file.SetReadDeadline(time.Now().Add(after)) }
 
 // next returns the next line that is not empty. Of a line over the limit it returns why the request that it answers
 // fails, if it can tell which that is, and otherwise what the line begins with, which is no message.

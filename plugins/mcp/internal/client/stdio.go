@@ -65,7 +65,7 @@ func (c *Command) Open(ctx context.Context) (Transport, error) {
 		_, _ = stdin.Close(), toServer.Close()
 		return nil, err
 	}
-	p := &process{command: c, input: newWriter(toServer), stderr: &stderrTail{report: c.Stderr},
+	p := &process{command: c, input: &writer{file: toServer}, stderr: &stderrTail{report: c.Stderr},
 		output: newLineReader(fromServer, cmp.Or(c.MaxMessage, defaultMaxMessage)),
 		gone:   make(chan struct{}), closing: make(chan struct{})}
 	started := make(chan struct{})
@@ -77,7 +77,7 @@ func (c *Command) Open(ctx context.Context) (Transport, error) {
 		defer close(p.gone)
 		p.exit, p.runErr = cmd.Run(running)
 		_, _ = stdin.Close(), stdout.Close()
-		p.output.expire(exitLimit) // where a process can escape, it may hold the output open
+		_ = fromServer.SetReadDeadline(time.Now().Add(exitLimit)) // a process that escaped may hold it open
 		p.stderr.flush()
 	}()
 	select {

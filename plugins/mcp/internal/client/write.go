@@ -31,8 +31,6 @@ type queued struct {
 	failure error // to be read after done
 }
 
-func newWriter(f *os.File) *writer { return &writer{file: f} }
-
 // write writes a line, or returns when ctx ends. Then a line that is not begun is withdrawn. A line of which the
 // process got a part has not been delivered unless all of it follows.
 func (w *writer) write(ctx context.Context, line []byte) error {

@@ -50,7 +50,11 @@ func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 	first.users = 1
 	var workers sync.WaitGroup
 	for range 2 * runtime.NumCPU() {
-		workers.Go(r.work)
+		workers.Go(func() {
+			for n := r.next(); n != nil; n = r.next() {
+				r.do(n)
+			}
+		})
 	}
 	r.collect(&node[T]{in: first, isTop: true, done: make(chan struct{})})
 	r.end()
@@ -120,12 +124,6 @@ func (r *run[T]) leave(p *parent) {
 	r.mu.Unlock()
 	if last {
 		p.Close()
-	}
-}
-
-func (r *run[T]) work() {
-	for n := r.next(); n != nil; n = r.next() {
-		r.do(n)
 	}
 }
 
