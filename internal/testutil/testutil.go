@@ -1,3 +1,4 @@
+// Package testutil has helpers that the tests of several packages share.
 package testutil
 
 import (
@@ -6,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
+	"testing"
 )
 
 // Build builds programs into a folder that exists, or one program into a file, as `make build` does: with the same
@@ -24,4 +28,23 @@ func Build(out string, packages ...string) error {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, text)
 	}
 	return nil
+}
+
+// Long skips a test that sweeps over many cases in `make test`, which runs with -short. `make check` and CI run all.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long: make check runs it")
+	}
+}
+
+// DefaultSignals gives all programs that the tests start the signals that a terminal would. A shell ignores some
+// for what it runs in the background, programs inherit that, and many then rightly continue ignoring them. A signal
+// that is caught is not inherited.
+func DefaultSignals() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGTERM} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }

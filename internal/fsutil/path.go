@@ -1,6 +1,7 @@
 package fsutil
 
 import (
+	"cmp"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -41,4 +42,24 @@ func ProgramName(path string) string {
 // HasFolder reports whether the name of a program is a path, which is not looked up in PATH.
 func HasFolder(name string) bool {
 	return strings.Contains(name, "/") || onWindows && strings.ContainsAny(name, `\:`)
+}
+
+// Resolved is the path without links, as far as it exists.
+func Resolved(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return cmp.Or(to, path)
+	}
+	return filepath.Join(Resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+// Shortened returns path relative to the current folder if it is inside that folder, otherwise path unchanged.
+func Shortened(path string) string {
+	here, err := filepath.Abs(".")
+	if err != nil || !filepath.IsAbs(path) {
+		return path
+	}
+	if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }
