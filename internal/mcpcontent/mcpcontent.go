@@ -322,7 +322,7 @@ func (p Part) standard() json.RawMessage {
 		b = optional(b, `,"name":`, p.Name)
 		b = optional(b, `,"mimeType":`, p.MIMEType)
 	}
-	return closed(b, extra.Without(defined...))
+	return closed(b, extra, defined)
 }
 
 func (p Part) appendResource(b []byte, extra rawjson.Object) []byte {
@@ -333,7 +333,7 @@ func (p Part) appendResource(b []byte, extra rawjson.Object) []byte {
 	} else {
 		b = encoded(append(b, `,"blob":`...), p.Data)
 	}
-	return closed(b, rawjson.ObjectOf(extra.Get("resource")).Without("uri", "mimeType", "text", "blob"))
+	return closed(b, rawjson.ObjectOf(extra.Get("resource")), []string{"uri", "mimeType", "text", "blob"})
 }
 
 func optional(b []byte, name, value string) []byte {
@@ -343,12 +343,14 @@ func optional(b []byte, name, value string) []byte {
 	return rawjson.AppendText(append(b, name...), value)
 }
 
-// closed ends an object that is open and not empty with more members.
-func closed(b []byte, more rawjson.Object) []byte {
-	if len(more) == 0 {
-		return append(b, '}')
+// closed ends an object that is open and not empty with those members that it does not define itself.
+func closed(b []byte, extra rawjson.Object, but []string) []byte {
+	for _, m := range extra {
+		if !slices.Contains(but, m.Name) {
+			b = append(append(rawjson.AppendText(append(b, ','), m.Name), ':'), m.Value...)
+		}
 	}
-	return append(append(b, ','), more.JSON()[1:]...)
+	return append(b, '}')
 }
 
 // usualEscapes reports whether rawjson.AppendText writes the same JSON string.

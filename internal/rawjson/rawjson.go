@@ -288,9 +288,9 @@ func skipName(b []byte, at int) (_ int, err error) {
 	return skipSpace(b, at+1), nil
 }
 
-// skipDeep is skipValue without a limit of nesting: it takes a byte of memory for each level, and no stack.
+// skipDeep is skipValue without a limit of nesting: it takes a byte of memory for each level, and no recursion.
 func skipDeep(b []byte, at, _ int) (_ int, err error) {
-	var closings []byte // of the containers around
+	closings := make([]byte, 0, 64) // of the containers around; on the stack while there are few
 	for {
 		if at < len(b) && (b[at] == '{' || b[at] == '[') {
 			closing := b[at] + 2
