@@ -14,8 +14,8 @@ const Method = "elicitation/create"
 // Limits of a question, in bytes.
 const (
 	MaxMessage = 4 << 10
-	MaxForm    = 32 << 10 // its schema
-	MaxAnswer  = 64 << 10
+	maxForm    = 32 << 10 // its schema
+	maxAnswer  = 64 << 10
 )
 
 // The actions of an answer.
@@ -59,8 +59,8 @@ func (q *Question) Check() error {
 	switch {
 	case len(q.Message) > MaxMessage:
 		return fmt.Errorf("the question has %d bytes; the limit is %d (4 KiB)", len(q.Message), MaxMessage)
-	case len(q.RequestedSchema) > MaxForm:
-		return fmt.Errorf("the form of the question has %d bytes; the limit is %d (32 KiB)", len(q.RequestedSchema), MaxForm)
+	case len(q.RequestedSchema) > maxForm:
+		return fmt.Errorf("the form of the question has %d bytes; the limit is %d (32 KiB)", len(q.RequestedSchema), maxForm)
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ type Answer struct {
 
 // ReadAnswer reads an answer. Whether it fits its form is checked by who made that.
 func ReadAnswer(raw json.RawMessage) (a Answer, err error) {
-	if len(raw) > MaxAnswer {
-		return a, fmt.Errorf("the answer has %d bytes; the limit is %d (64 KiB)", len(raw), MaxAnswer)
+	if len(raw) > maxAnswer {
+		return a, fmt.Errorf("the answer has %d bytes; the limit is %d (64 KiB)", len(raw), maxAnswer)
 	}
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return a, fmt.Errorf("the answer cannot be read: %w", err)

@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		`{"action":"accept","content":{"name":"ab","at":"10:00"}}`:                        "format date-time",
 		`{"action":"accept","content":{"name":"ab","mail":"a b@c"}}`:                      "format email",
 		`{"action":"accept","content":{"name":"ab","link":"/x"}}`:                         "format uri",
-		`{"action":"accept","content":{"name":"` + strings.Repeat("a", MaxAnswer) + `"}}`: "the limit is 65536",
+		`{"action":"accept","content":{"name":"` + strings.Repeat("a", maxAnswer) + `"}}`: "the limit is 65536",
 	} {
 		q := &Question{Message: "?", RequestedSchema: json.RawMessage(form)}
 		a, err := q.ReadAnswer(json.RawMessage(answer))
@@ -94,7 +94,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	properties := map[string]any{}
-	for i := range MaxFields + 1 {
+	for i := range maxFields + 1 {
 		properties[strings.Repeat("x", i+1)] = map[string]string{"type": "string"}
 	}
 	wide, _ := json.Marshal(map[string]any{"type": "object", "properties": properties})
@@ -105,7 +105,7 @@ func TestForms(t *testing.T) {
 
 func TestLimitsOfAQuestion(t *testing.T) {
 	for _, q := range []*Question{{Message: strings.Repeat("x", MaxMessage+1)},
-		{RequestedSchema: json.RawMessage(strings.Repeat(" ", MaxForm+1))}} {
+		{RequestedSchema: json.RawMessage(strings.Repeat(" ", maxForm+1))}} {
 		if q.Check() == nil {
 			t.Error("it is within the limits")
 		}

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFields is how many fields a form may have.
-const MaxFields = 100
+// maxFields is how many fields a form may have.
+const maxFields = 100
 
 // A Form is what a person fills in: the schema of a flat object.
 type Form struct {
@@ -58,8 +58,8 @@ func ParseForm(schema json.RawMessage) (*Form, error) {
 	if err := json.Unmarshal(schema, &in); err != nil || in.Type != "object" {
 		return nil, errForm
 	}
-	if len(in.Properties) > MaxFields {
-		return nil, fmt.Errorf("it has %d fields; the limit is %d", len(in.Properties), MaxFields)
+	if len(in.Properties) > maxFields {
+		return nil, fmt.Errorf("it has %d fields; the limit is %d", len(in.Properties), maxFields)
 	}
 	for name, f := range in.Properties {
 		if f == nil {

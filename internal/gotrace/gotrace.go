@@ -11,8 +11,8 @@ import (
 // marks begin the lines with which a Go program explains its end: a panic, a fatal error of its runtime, or a signal.
 var marks = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG")}
 
-// Begins reports whether a line is the first of a trace.
-func Begins(line []byte) bool {
+// begins reports whether a line is the first of a trace.
+func begins(line []byte) bool {
 	for _, mark := range marks[:2] {
 		if bytes.HasPrefix(line, mark) {
 			return true
@@ -46,7 +46,7 @@ type Finder struct {
 // Add takes the next line.
 func (f *Finder) Add(line []byte) {
 	switch f.since++; {
-	case Begins(line):
+	case begins(line):
 		f.first, f.since, f.place = append(f.first[:0], line[:min(len(line), maxFirst)]...), 0, ""
 	case len(f.first) == 0:
 	case bytes.HasPrefix(line, []byte("goroutine ")):

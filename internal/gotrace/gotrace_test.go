@@ -37,7 +37,7 @@ func TestPlaceOfAPanic(t *testing.T) {
 func TestBegins(t *testing.T) {
 	for line, want := range map[string]bool{"panic: boom": true, "fatal error: stack overflow": true,
 		"SIGSEGV: segmentation violation": true, "SIGNAL lost": false, "Signal: x": false, "a panic: no": false, "": false} {
-		if got := Begins([]byte(line)); got != want {
+		if got := begins([]byte(line)); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
 	}

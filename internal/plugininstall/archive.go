@@ -146,8 +146,8 @@ func (s *Staged) take(ctx context.Context, c *choice, name string, size int64, f
 	switch {
 	case s.Path != "":
 		return c.missing()
-	case size > MaxProgram:
-		return fmt.Errorf("%.100q in it is larger than %d MiB", name, MaxProgram>>20)
+	case size > maxProgram:
+		return fmt.Errorf("%.100q in it is larger than %d MiB", name, maxProgram>>20)
 	}
 	if err := s.named(path.Base(strings.ReplaceAll(name, `\`, "/"))); err != nil {
 		return err

@@ -168,7 +168,7 @@ func TestHostileArchives(t *testing.T) {
 		"a name that plugins do not have": {"a.zip", zipOf(t, entry{name: "toolhost-plugin-$(rm)"}), "gives no name"},
 		"very many files":                 {"a.tar.gz", tarOf(t, many...), "more than 10000 entries"},
 		"very many files, zip":            {"a.zip", zipOf(t, many...), "more than 10000 entries"},
-		"a program that claims too much": {"a.tar.gz", tarOf(t, entry{name: program.name, size: MaxProgram + 1}),
+		"a program that claims too much": {"a.tar.gz", tarOf(t, entry{name: program.name, size: maxProgram + 1}),
 			"larger than 512 MiB"},
 		"a program that ends early":    {"a.tar.gz", tarOf(t, entry{name: program.name, size: 100}), "unexpected EOF"},
 		"not gzip":                     {"a.tar.gz", []byte("x"), "no gzip archive"},

@@ -21,8 +21,8 @@ import (
 	"github.com/toolhost/toolhost/internal/toolname"
 )
 
-// MaxProgram is the limit, in bytes, of a program.
-const MaxProgram = 512 << 20
+// maxProgram is the limit, in bytes, of a program.
+const maxProgram = 512 << 20
 
 // Options say what to stage.
 type Options struct {
@@ -139,9 +139,9 @@ func (s *Staged) copy(ctx context.Context, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(to, io.LimitReader(&untilDone{ctx, from}, MaxProgram+1))
-	if err == nil && n > MaxProgram {
-		err = fmt.Errorf("the program is larger than %d MiB", MaxProgram>>20)
+	n, err := io.Copy(to, io.LimitReader(&untilDone{ctx, from}, maxProgram+1))
+	if err == nil && n > maxProgram {
+		err = fmt.Errorf("the program is larger than %d MiB", maxProgram>>20)
 	}
 	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
 }

@@ -100,7 +100,7 @@ func TestHostileDocuments(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"c":`, n) + `{}` + strings.Repeat(`}`, n) }
 	empties := "[" + strings.Repeat("{},", 50_000) + "{}]"
 	for _, c := range []struct{ name, schema, doc, want string }{
-		{"size", `{}`, strings.Repeat(" ", MaxDocument+1), "the limit is 4194304"},
+		{"size", `{}`, strings.Repeat(" ", maxDocument+1), "the limit is 4194304"},
 		{"depth", `{"type":"array"}`, strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
 			"nested more than 64 levels deep"},
 		{"values", `{"uniqueItems":true}`, "[" + list(100_001, number) + "]", "more than 100000 JSON values"},
@@ -315,7 +315,7 @@ func TestEdges(t *testing.T) {
 		"values of a schema": {maxSchemaValues,
 			compiles(func(n int) string { return `{"enum":[` + list(n-2, number) + `]}` }), "more than 8000 JSON values"},
 		"schemas in each other": {maxChain - 2, compiles(chain), "nests more than 64 schemas"},
-		"size of a document": {MaxDocument,
+		"size of a document": {maxDocument,
 			validates(`{}`, func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }), "is 4194305 bytes long"},
 		"depth of a document": {maxDepth, validates(`{"uniqueItems":true}`, nested), "nested more than 64 levels deep"},
 		"values of a document": {maxValues,

@@ -38,8 +38,8 @@ const (
 
 // Limits on documents.
 const (
-	// MaxDocument is the size in bytes above which a document is refused unread.
-	MaxDocument = 4 << 20
+	// maxDocument is the size in bytes above which a document is refused unread.
+	maxDocument = 4 << 20
 
 	maxDepth  = 64      // nested objects and arrays
 	maxValues = 100_000 // JSON values of any kind; a document that accept takes is not counted
@@ -67,7 +67,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 }
 
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and
-// refuses what it cannot check within its limits (see MaxDocument) with a problem that says so.
+// refuses what it cannot check within its limits (see maxDocument) with a problem that says so.
 func (s *Schema) Validate(doc []byte) *Invalid { return s.ValidateShowing(doc, nil) }
 
 // ErrNoConfig is the error of CheckConfig about a plugin that publishes no schema of a configuration.
@@ -99,8 +99,8 @@ func CheckConfig(published, config json.RawMessage, shown map[string]string) (js
 // ValidateShowing is Validate for a document with values that are not to be shown. In messages each is called by the
 // name that shown has for its JSON pointer, or for that of a value around it.
 func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
-	if len(doc) > MaxDocument {
-		return invalid("is %d bytes long, the limit is %d", len(doc), MaxDocument)
+	if len(doc) > maxDocument {
+		return invalid("is %d bytes long, the limit is %d", len(doc), maxDocument)
 	}
 	if s.fast.accepts(doc) {
 		return nil
@@ -238,7 +238,7 @@ func (l *library) verdict(v any) (valid bool, words func() *Invalid) {
 func ownWords(errors map[string]string) *Invalid {
 	out := &Invalid{}
 	for _, path := range slices.Sorted(maps.Keys(errors)) {
-		if len(out.Problems) == MaxProblems {
+		if len(out.Problems) == maxProblems {
 			out.More++
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// MaxProblems is how many problems of a document are listed; the rest is only counted.
-const MaxProblems = 5
+// maxProblems is how many problems of a document are listed; the rest is only counted.
+const maxProblems = 5
 
 // Problem is one thing wrong with a document, worded for the author of the document.
 type Problem struct {
@@ -32,7 +32,7 @@ func (p Problem) String() string {
 
 // Invalid says why a document is not valid: at least one problem, outer before inner, and by name on one level.
 type Invalid struct {
-	Problems []Problem // at most MaxProblems
+	Problems []Problem // at most maxProblems
 	More     int       // how many others there are
 }
 
@@ -75,7 +75,7 @@ func (c *checker) invalid() *Invalid {
 		problems[i] = Problem{Path: f.at.String(), Message: f.message, Property: f.property}
 	}
 	problems = slices.Compact(problems)
-	kept := min(len(problems), MaxProblems)
+	kept := min(len(problems), maxProblems)
 	return &Invalid{Problems: problems[:kept:kept], More: len(problems) - kept + c.uncounted}
 }
 

@@ -135,7 +135,7 @@ func TestWords(t *testing.T) {
 func TestProblemsAreCapped(t *testing.T) {
 	s := mustCompile(t, `{"items":{"type":"string"}}`)
 	got := s.Validate([]byte("[" + strings.Repeat("1,", 4999) + "1]"))
-	if got == nil || len(got.Problems) != MaxProblems || got.More != 5000-MaxProblems {
+	if got == nil || len(got.Problems) != maxProblems || got.More != 5000-maxProblems {
 		t.Fatalf("got %v", got)
 	}
 	if want := (Problem{Path: "[4]", Message: "must be a string, got number 1"}); got.Problems[4] != want {

@@ -57,8 +57,8 @@ type Frames struct {
 	writeFail error
 }
 
-// NewFrames carries messages over conn, which Close closes.
-func NewFrames(conn net.Conn) *Frames {
+// newFrames carries messages over conn, which Close closes.
+func newFrames(conn net.Conn) *Frames {
 	f := &Frames{conn: conn, in: make([]byte, readBuffer)}
 	if s, ok := conn.(syscall.Conn); ok {
 		f.raw, _ = s.SyscallConn() // of a closed connection there is none

@@ -48,7 +48,7 @@ func TestFramesArriveInOrder(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			const senders, each = 8, 200
 			sizes := []int{0, 1, 100, 20_000, 300, 70_000, 5, 600_000}
-			from, to := NewFrames(ends[0]), NewFrames(ends[1])
+			from, to := newFrames(ends[0]), newFrames(ends[1])
 			for sender := range senders {
 				go func() {
 					for number := range each {
@@ -84,7 +84,7 @@ func TestFramesArriveInOrder(t *testing.T) {
 func TestSmallMessagesOvertakeLargeOnes(t *testing.T) {
 	for kind, ends := range connections(t) {
 		t.Run(kind, func(t *testing.T) {
-			from, to := NewFrames(ends[0]), NewFrames(ends[1])
+			from, to := newFrames(ends[0]), newFrames(ends[1])
 			const pieces, small = 40, 1000
 			var sent sync.WaitGroup
 			sent.Go(func() {
@@ -128,7 +128,7 @@ func TestSmallMessagesOvertakeLargeOnes(t *testing.T) {
 func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 	for kind, ends := range connections(t) {
 		t.Run(kind, func(t *testing.T) {
-			f := NewFrames(ends[0])
+			f := newFrames(ends[0])
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			sent := 0
@@ -152,7 +152,7 @@ func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 			if err := f.Post(numbered(0, sent, 1)); err != nil {
 				t.Error(err)
 			}
-			to := NewFrames(ends[1])
+			to := newFrames(ends[1])
 			for want := range sent + 1 {
 				frame, err := to.Next()
 				var m pluginv1.SessionEvent
@@ -168,7 +168,7 @@ func TestFramesToAnEndThatDoesNotRead(t *testing.T) {
 func TestFramesOfABrokenConnection(t *testing.T) {
 	for kind, ends := range connections(t) {
 		t.Run(kind, func(t *testing.T) {
-			f := NewFrames(ends[0])
+			f := newFrames(ends[0])
 			_ = ends[1].Close()
 			err := f.Send(t.Context(), nil, numbered(0, 0, 10), false)
 			if kind == "unix socket" && !errors.Is(err, syscall.EPIPE) {
@@ -206,7 +206,7 @@ func TestFramesThatBreakRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			here, there := net.Pipe()
 			go func() { _, _ = there.Write(c.sent); _ = there.Close() }()
-			frame, err := NewFrames(here).Next()
+			frame, err := newFrames(here).Next()
 			if err == nil {
 				err = Decode(frame, &pluginv1.SessionEvent{})
 			}
@@ -226,7 +226,7 @@ func crowd() []byte {
 // A length alone takes no memory: the buffer grows as the bytes come, and is small again after them.
 func TestFramesTakeMemoryForWhatHasCome(t *testing.T) {
 	here, there := net.Pipe()
-	f := NewFrames(here)
+	f := newFrames(here)
 	frame := append(binary.LittleEndian.AppendUint32(nil, maxMessage), make([]byte, maxMessage)...)
 	read := make(chan int, 1)
 	go func() {
@@ -275,7 +275,7 @@ func (c countingRaw) Write(f func(uintptr) bool) error { c.writes.Add(1); return
 func TestFramesShareSystemCalls(t *testing.T) {
 	a, b := pair(t, listen(t))
 	from, to := &counting{UnixConn: a.(*net.UnixConn)}, &counting{UnixConn: b.(*net.UnixConn)}
-	f, g := NewFrames(from), NewFrames(to)
+	f, g := newFrames(from), newFrames(to)
 	for i := range 50 {
 		if err := f.Send(t.Context(), nil, numbered(0, i, 100), false); err != nil {
 			t.Fatal(err)
@@ -398,7 +398,7 @@ func BenchmarkFrames(b *testing.B) {
 	lis := try(net.Listen("unix", filepath.Join(b.TempDir(), "s")))
 	go func() {
 		conn, _ := lis.Accept()
-		f := NewFrames(conn)
+		f := newFrames(conn)
 		for {
 			if _, err := f.Next(); err != nil {
 				return
@@ -406,7 +406,7 @@ func BenchmarkFrames(b *testing.B) {
 			_ = f.Post(numbered(0, 0, 200))
 		}
 	}()
-	f := NewFrames(try(net.Dial("unix", lis.Addr().String())))
+	f := newFrames(try(net.Dial("unix", lis.Addr().String())))
 	m := numbered(0, 0, 200)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -443,7 +443,7 @@ func TestSocketHoldsMore(t *testing.T) {
 		return n
 	}
 	a, b := pair(t, listen(t))
-	NewFrames(a)
+	newFrames(a)
 	if with, without := held(a), held(b); with <= without {
 		t.Errorf("it holds %d bytes, and %d as a rule", with, without)
 	}

@@ -109,15 +109,15 @@ func TooLarge(limit int, format string, a ...any) *pluginv1.Error {
 	return e
 }
 
-// PayloadTooLarge is the error of a result of more than MaxResult bytes.
-func PayloadTooLarge(what string, size int) *pluginv1.Error {
+// payloadTooLarge is the error of a result of more than MaxResult bytes.
+func payloadTooLarge(what string, size int) *pluginv1.Error {
 	return TooLarge(MaxResult, "the %s has %d bytes; the limit is %d (4 MiB)", what, size, MaxResult)
 }
 
-// ResultTooLarge is PayloadTooLarge of a result that may have so many bytes more in large parts.
+// ResultTooLarge is payloadTooLarge of a result that may have so many bytes more in large parts.
 func ResultTooLarge(size int, large int64) *pluginv1.Error {
 	if large <= 0 {
-		return PayloadTooLarge("result", size)
+		return payloadTooLarge("result", size)
 	}
 	most := MaxResult + int(large)
 	return TooLarge(most, "the result has %d bytes; the limit is %d, of which %d may be in parts of up to 1 MiB", size,
@@ -199,7 +199,7 @@ func (w *weight) addRest(r *pluginv1.Result) {
 func (w *weight) check(what string) *pluginv1.Error {
 	switch {
 	case w.payload > MaxResult:
-		return PayloadTooLarge(what, w.payload)
+		return payloadTooLarge(what, w.payload)
 	case w.envelope > maxEnvelope:
 		return TooLarge(maxEnvelope, "the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what,
 			w.envelope, maxEnvelope)

@@ -40,7 +40,7 @@ func OpenSession(conn net.Conn, token string) (*Frames, error) {
 	case answer[0] != sessionAnswer:
 		return nil, errWrongAnswer
 	}
-	return NewFrames(conn), conn.SetDeadline(time.Time{})
+	return newFrames(conn), conn.SetDeadline(time.Time{})
 }
 
 var errWrongAnswer = errors.New("beginning a session: the plugin gave another answer than it should")
@@ -92,7 +92,7 @@ func (c sessionCredentials) ServerHandshake(conn net.Conn) (net.Conn, credential
 		return nil, nil, err
 	}
 	_ = conn.SetDeadline(time.Time{})
-	c.serve(NewFrames(conn))
+	c.serve(newFrames(conn))
 	return nil, nil, credentials.ErrConnDispatched
 }
 

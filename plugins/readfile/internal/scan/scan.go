@@ -19,7 +19,7 @@ import (
 
 // Limits of a pattern.
 const (
-	MaxPattern = 1 << 10 // bytes
+	maxPattern = 1 << 10 // bytes
 
 	maxProgram = 10_000 // instructions; what a counted repeat such as x{1000} makes
 )
@@ -57,9 +57,9 @@ func (e *PatternError) Error() string {
 
 // Compile reads a pattern in the syntax of RE2. Its errors are of type *PatternError.
 func Compile(pattern string, o Options) (*Pattern, error) {
-	if len(pattern) > MaxPattern {
+	if len(pattern) > maxPattern {
 		return nil, &PatternError{Offset: -1,
-			Problem: fmt.Sprintf("it has %d bytes, at most %d are allowed", len(pattern), MaxPattern)}
+			Problem: fmt.Sprintf("it has %d bytes, at most %d are allowed", len(pattern), maxPattern)}
 	}
 	flags := syntax.Perl
 	if o.Literal {

@@ -69,7 +69,7 @@ func differ(t testing.TB, pattern, text string, o Options) {
 			t.Fatalf("%q: the error is %#v", pattern, err)
 		}
 		if libraryErr == nil && !strings.Contains(e.Problem, "line break") && !strings.Contains(e.Problem, "instructions") &&
-			len(pattern) <= MaxPattern {
+			len(pattern) <= maxPattern {
 			t.Fatalf("%q is refused: %v", pattern, err)
 		}
 		return
@@ -187,7 +187,7 @@ func TestMistakes(t *testing.T) {
 		{"**", "missing argument to repetition operator: * at offset 0", ""},
 		{`a\nb`, "a line break can never match: lines are searched one by one at offset 1", "lines around"},
 		{"a\nb", "a line break can never match: lines are searched one by one at offset 1", "lines around"},
-		{strings.Repeat("a", MaxPattern+1), "it has 1025 bytes, at most 1024 are allowed", ""},
+		{strings.Repeat("a", maxPattern+1), "it has 1025 bytes, at most 1024 are allowed", ""},
 		{strings.Repeat(`[ab]{1000}`, 20), "it takes 20002 instructions, at most 10000 are allowed", "smaller counts"},
 	}
 	for _, test := range tests {
