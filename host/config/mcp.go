@@ -30,10 +30,7 @@ func (r *reader) identities(top *hclfile.Body) {
 		i := Identity{Name: name, Token: in.Text("token", hclfile.CheckLine), Profile: in.Text("profile", hclfile.CheckLine),
 			Source: in.Where()}
 		in.Require("token", "env.MCP_TOKEN")
-		if e := in.Syntax.Attributes["token"]; e != nil && !refers(e.Expr) {
-			in.Wrong(e.Expr.Range(), "token is written out").WithHint(
-				"keep it in the environment, where this file's readers do not see it: token = env.MCP_TOKEN")
-		}
+		refuseWrittenOut(in, "token", "MCP_TOKEN")
 		if _, ok := r.config.Profiles[i.Profile]; i.Profile != "" && !ok {
 			known := slices.Sorted(maps.Keys(r.config.Profiles))
 			in.Wrong(in.ExprOf("profile").Range(), "there is no profile %q", hclfile.Brief(i.Profile)).Hint =

@@ -29,6 +29,14 @@ func refers(e hclsyntax.Expression) (is bool) {
 	return is
 }
 
+// refuseWrittenOut refuses a secret that does not come from a variable.
+func refuseWrittenOut(in *hclfile.Body, name, variable string) {
+	if e := in.Syntax.Attributes[name]; e != nil && !refers(e.Expr) {
+		in.Wrong(e.Expr.Range(), "%s is written out", name).WithHint(
+			"keep it in the environment, where this file's readers do not see it: %s = env.%s", name, variable)
+	}
+}
+
 func refersToLocal(e hclsyntax.Expression) bool {
 	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "local" })
 }

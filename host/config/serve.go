@@ -85,10 +85,7 @@ func (r *reader) serve(top *hclfile.Body) {
 			Source: t.Where()}
 		t.Require("value", "env.TOOLHOST_TOKEN")
 		t.Require("role", `"viewer"`)
-		if e := t.Syntax.Attributes["value"]; e != nil && !refers(e.Expr) {
-			t.Wrong(e.Expr.Range(), "value is written out").WithHint(
-				"keep it in the environment, where this file's readers do not see it: value = env.TOOLHOST_TOKEN")
-		}
+		refuseWrittenOut(t, "value", "TOOLHOST_TOKEN")
 		t.Done()
 		s.Tokens = append(s.Tokens, one)
 	}
