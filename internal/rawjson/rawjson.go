@@ -1,6 +1,6 @@
 // Package rawjson takes JSON apart without decoding it: what is passed on keeps its bytes, such as the order of
 // members, the digits of numbers and the escapes of strings. Names of members are compared exactly, and each of two
-// members of one name is seen. Encode writes JSON for readers of text.
+// members of one name is seen. Encode writes JSON for readers of text; Object puts members together.
 package rawjson
 
 import (
