@@ -25,6 +25,6 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // String is the text of time.Duration, such as "1m30s".
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// durationPattern is the form of a duration, by which hosts refuse other texts before the call. It is short enough to be
+// durationPattern is the form of a duration, by which hosts refuse other texts before the call, and short enough to be
 // read in an error.
 const durationPattern = `^-?([0-9.]+(ns|us|µs|ms|s|m|h))+$`
