@@ -187,3 +187,45 @@ func (s *Script) Runs(prefix []string) (yes, sure bool) {
 	}
 	return false, sure
 }
+
+// pathLike is a word that is a file rather than a branch: it says so, has a pattern, or has the ending of a file.
+var pathLike = lazy.Regexp(`^\.{1,2}(/|$)|^[:/]|/$|[*?\[]|[^/]\.[A-Za-z][A-Za-z0-9]{0,7}$`)
+
+// checksOutFiles reports that git checkout puts other content into files: after a commit come files, and alone a word
+// may be either.
+func checksOutFiles(args []Word) bool {
+	var operands []Word
+	for _, a := range args {
+		switch {
+		case !strings.HasPrefix(a.Text, "-"):
+			operands = append(operands, a)
+		case !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "bBt"), optionOf(a.Text, "--orphan"),
+			optionOf(a.Text, "--track"):
+			return false // it makes a branch
+		}
+	}
+	return len(operands) > 1 || len(operands) == 1 && pathLike().MatchString(operands[0].Text)
+}
+
+func optionOf(text, option string) bool {
+	_, has := optionValue(text, option)
+	return has
+}
+
+// movesBranch reports a refspec by which a fetch overwrites a branch of one's own.
+func movesBranch(refspec Word) bool {
+	_, to, has := strings.Cut(refspec.Text, ":")
+	return has && refspec.Text[0] == '+' && !strings.HasPrefix(to, "refs/remotes/")
+}
+
+// plainSetting are settings that name no program, and lead to none.
+var plainSetting = lazy.Regexp(`(?i)^(user\.(name|email)|(color|advice|branch|push|pull|fetch|rebase|commit|log)\..*|` +
+	`(status|init|column|help|rerere|tag|feature|index|pack|gc)\..*|core\.(autocrlf|eol|safecrlf|filemode|abbrev)|` +
+	`core\.(ignorecase|quotepath|longpaths|symlinks|precomposeunicode|compression)|merge\.(ff|conflictstyle|renames)|` +
+	`diff\.(algorithm|renames|colormoved|context|mnemonicprefix|noprefix))$`)
+
+// setsProgram reports a git config that sets a setting which may name a program, or a file with more settings.
+func setsProgram(args []Word) bool {
+	at := slices.IndexFunc(args, func(a Word) bool { return settingName().MatchString(a.Text) })
+	return at >= 0 && at+1 < len(args) && !plainSetting().MatchString(args[at].Text)
+}

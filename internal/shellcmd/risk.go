@@ -1,8 +1,10 @@
 package shellcmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
@@ -54,7 +56,7 @@ func add(list []string, s string) []string {
 
 // harmful are programs made to delete, to escalate or to change the machine.
 var harmful = reasons{
-	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash"},
+	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser"},
 	{"it writes to devices or file systems",
 		"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
 	{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
@@ -63,8 +65,9 @@ var harmful = reasons{
 	{"it changes the system",
 		"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
 			"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
-	{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync"},
-	{"it changes running systems", "terraform kubectl helm aws gcloud az"},
+	{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync rclone s3cmd s5cmd"},
+	{"it changes running systems", "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
+		"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
 }.byName()
 
 // reasons are pairs of a reason and the names it is for.
@@ -80,32 +83,107 @@ func (r reasons) byName() map[string]string {
 	return m
 }
 
-// harmfulUses are commands that are harmful with some words only, written like deny rules.
-var harmfulUses = []struct {
+// harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
+// between words that are alike.
+var harmfulUses = sync.OnceValue(func() map[string][]use {
+	m := map[string][]use{}
+	for _, pair := range (reasons{
+		{"it rewrites what others have", `git push --force`},
+		{"it throws changes away", `git reset --hard|--merge, git restore, git checkout --|-f|-p|--ours|--theirs,
+			git checkout --pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f,
+			git submodule deinit|update -f, hg update|up|checkout|co -C, hg revert, svn revert, jj abandon|restore,
+			jj op|operation abandon|restore`},
+		{"it deletes", `git push --delete, git clean|prune, git branch -D, git branch -d -f, git tag -d, git rm|mv -f,
+			git stash drop|clear, git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d,
+			git notes remove|prune, git replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel,
+			hg strip|purge|rollback, hg bookmark|bookmarks -d, svn delete|del|remove|rm,
+			svn cleanup --remove-unversioned|--remove-ignored, jj bookmark|b delete|d|forget|f, jj git push --deleted,
+			docker|podman|nerdctl rm|rmi|kill, docker swarm leave,
+			docker|podman|nerdctl container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill,
+			docker|podman|nerdctl secret|config|context|plugin|service|stack|node|manifest rm|remove,
+			docker|podman|nerdctl compose rm|kill, docker|podman|nerdctl compose down -v|--rmi,
+			docker-compose rm|kill, docker-compose down -v|--rmi,
+			vagrant|virsh|minikube destroy|delete|undefine, kind|multipass|lxc|incus delete, k3d cluster delete,
+			redis-cli|valkey-cli flushall|flushdb|FLUSHALL|FLUSHDB, mysqladmin drop, glab repo|release|issue|mr|ci delete,
+			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
+			gh release delete-asset, gh api -X|--method, rustup self uninstall, pm2 delete, tmux kill-server,
+			journalctl --vacuum-time|--vacuum-size|--vacuum-files, supabase db reset,
+			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm`},
+		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git branch -m|-c -f, git checkout -B,
+			git switch -C, git tag|fetch|pull -f`},
+		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, hg push -f`},
+		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish,
+			yarn npm publish, npm|pnpm unpublish|deprecate|access|owner|dist-tag, cargo yank|owner, gem push|yank|owner,
+			twine upload, mvn deploy, gradle publish, dotnet nuget push|delete, nuget push|delete, mix hex.publish,
+			pod trunk push, dart|flutter pub publish, docker|podman|nerdctl push, goreleaser release, semantic-release,
+			docker|podman|nerdctl image|manifest|compose push, vercel|wrangler|firebase|serverless|sls|netlify deploy,
+			vercel --prod`},
+		{"it can reach all of the machine", `docker|podman|nerdctl run|create,
+			docker|podman|nerdctl container run|create`},
+		{"it changes rights or owners", `chmod -R|777`},
+		{"it removes traces", `history -c|-d|-w`},
+		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths,
+			cpio -i|--extract`},
+		{"its options are in a file that is not looked into", `curl -K, wget --config`},
+		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
+	}) {
+		for commands := range strings.SplitSeq(pair[1], ",") {
+			for _, prefix := range spelledOut(strings.Fields(commands)) {
+				m[prefix[0]] = append(m[prefix[0]], use{prefix, pair[0]})
+			}
+		}
+	}
+	return m
+})
+
+// A use is a command that is written like a deny rule, and what it does.
+type use struct {
 	prefix []string
 	why    string
-}{
-	{[]string{"git", "push", "--force"}, "it rewrites what others have"},
-	{[]string{"git", "push", "--delete"}, "it deletes"},
-	{[]string{"git", "reset", "--hard"}, "it throws changes away"}, {[]string{"git", "clean"}, "it deletes"},
-	{[]string{"git", "checkout", "--"}, "it throws changes away"}, {[]string{"git", "restore"}, "it throws changes away"},
-	{[]string{"git", "checkout", "."}, "it throws changes away"}, {[]string{"git", "checkout",
-		"-f"}, "it throws changes away"},
-	{[]string{"git", "switch", "-f"}, "it throws changes away"}, {[]string{"git", "reflog",
-		"expire"}, "it deletes"},
-	{[]string{"git", "worktree", "remove", "-f"}, "it throws changes away"},
-	{[]string{"git", "branch", "-D"}, "it deletes"}, {[]string{"git", "stash", "drop"}, "it deletes"},
-	{[]string{"git", "stash", "clear"}, "it deletes"},
-	{[]string{"git", "filter-branch"}, "it rewrites history"}, {[]string{"git", "update-ref"}, "it rewrites history"},
-	{[]string{"find", "-delete"}, "it deletes"}, {[]string{"chmod", "-R"}, "it changes rights or owners"},
-	{[]string{"chmod", "777"}, "it changes rights or owners"},
-	{[]string{"npm", "publish"}, "it publishes"}, {[]string{"cargo", "publish"}, "it publishes"},
-	{[]string{"docker", "run"}, "it can reach all of the machine"},
-	{[]string{"docker", "volume", "rm"}, "it deletes"}, {[]string{"docker", "volume", "prune"}, "it deletes"},
-	{[]string{"docker", "rm"}, "it deletes"}, {[]string{"docker", "system", "prune"}, "it deletes"},
-	{[]string{"history", "-c"}, "it removes traces"},
-	{[]string{"tar", "-x", "-P"}, "it may write outside of the workspace"},
-	{[]string{"tar", "--checkpoint-action"}, "it runs programs"}, {[]string{"tar", "--to-command"}, "it runs programs"},
+}
+
+// spelledOut are the lists of words that one with | in its words stands for.
+func spelledOut(words []string) [][]string {
+	if len(words) == 0 {
+		return [][]string{nil}
+	}
+	var out [][]string
+	for first := range strings.SplitSeq(words[0], "|") {
+		for _, rest := range spelledOut(words[1:]) {
+			out = append(out, append([]string{first}, rest...))
+		}
+	}
+	return out
+}
+
+// harmfulUse says why a command with these words could do much harm, "" if it could not.
+func (c *Command) harmfulUse() string {
+	sub, rest := c.gitArgs()
+	if sub != "" { // without the options before it: -C and -c are others there
+		git := *c
+		git.Args = append([]Word{static(sub)}, rest...)
+		c = &git
+	}
+	for _, u := range harmfulUses()[cmp.Or(c.Name, c.Program.Text)] {
+		if denies(u.prefix, c) {
+			return u.why
+		}
+	}
+	switch sub {
+	case "checkout":
+		if checksOutFiles(rest) {
+			return "it throws changes away"
+		}
+	case "fetch", "pull":
+		if slices.ContainsFunc(rest, movesBranch) {
+			return "it moves a branch or tag off its commits"
+		}
+	case "config":
+		if setsProgram(rest) {
+			return "it changes what git runs"
+		}
+	}
+	return ""
 }
 
 // harm says why a command could do much harm, "" if it could not.
@@ -119,10 +197,8 @@ func harm(c *Command, p workdirs) string {
 	if strings.HasPrefix(c.Name, "mkfs") {
 		return harmful["mkfs"]
 	}
-	for _, u := range harmfulUses {
-		if denies(u.prefix, c) {
-			return u.why
-		}
+	if why := c.harmfulUse(); why != "" && onlyReads(c, p) != "" {
+		return why
 	}
 	if slices.Contains(writers, c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
 		if why := p.overwrites(c); why != "" {

@@ -78,7 +78,11 @@ var sameOptions = map[string]string{
 	"git clone":       "u,upload-pack c,config b,branch o,origin l,local s,shared n,no-checkout j,jobs",
 	"git tag":         "d,delete f,force a,annotate s,sign u,local-user m,message F,file v,verify l,list",
 	"git stash":       "u,include-untracked a,all p,patch k,keep-index m,message",
-	"git worktree":    "f,force n,dry-run d,detach", "git submodule": "f,force",
+	"hg update":       "C,clean", "hg up": "C,clean", "hg checkout": "C,clean", "hg co": "C,clean", "hg push": "f,force",
+	"git checkout-index": "f,force a,all", "git symbolic-ref": "d,delete q,quiet", "git replace": "d,delete f,force",
+	"docker-compose down": "v,volumes t,timeout",
+	"hg bookmark":         "d,delete", "hg bookmarks": "d,delete",
+	"git worktree": "f,force n,dry-run d,detach", "git submodule": "f,force",
 	"git config": "e,edit l,list f,file", "git grep": "O,open-files-in-pager",
 }
 

@@ -1,0 +1,81 @@
+package shellcmd_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/internal/shellcmd"
+)
+
+// each gives the texts that a list stands for: they are separated by commas, with | between words that are alike.
+func each(list string) (out []string) {
+	for text := range strings.SplitSeq(list, ",") {
+		texts := []string{""}
+		for _, word := range strings.Fields(text) {
+			var longer []string
+			for _, begin := range texts {
+				for one := range strings.SplitSeq(word, "|") {
+					longer = append(longer, strings.TrimSpace(begin+" "+one))
+				}
+			}
+			texts = longer
+		}
+		out = append(out, texts...)
+	}
+	return out
+}
+
+// Commands that lose work, publish, or reach all of a machine are rated alike, in all their spellings.
+func TestRiskOfFamilies(t *testing.T) {
+	t.Parallel()
+	levels := map[string]string{
+		"high": `git|git\ -C\ sub|git\ --no-pager|git\ -c\ a.b=c checkout .|./a|a.txt|src/|src/a.go|:/|'*.go'|--\ a|-f|-qf,
+			git checkout HEAD|main|HEAD~1|$x a|.|src/|./a, git checkout --force|--ours|--theirs|-p|--patch a,
+			git checkout --pathspec-from-file=a, git checkout HEAD -- a|., git checkout -q HEAD a,
+			git checkout-index -f|-fa|--force -a, git restore a|.|-p, git restore -S|-W|--staged|--worktree -W .,
+			git reset --hard|--har|--merge, git reset -q --hard HEAD~1, git read-tree -u|-q --reset HEAD,
+			git switch -f|--force|--discard-changes|-C|--force-create main, git checkout -B|-qB a b,
+			git branch -D|-f|-M|-C|--force a, git branch -d|--delete|-m|--move|-c|--copy -f|--force a, git branch -df|-mf a,
+			git tag -d|--delete|-f|--force a, git fetch|pull -f|--force, git fetch origin +a:b|+refs/heads/a:refs/heads/b,
+			git push -f|-uf|--force|--force-with-lease|--mirror|--prune|-d|--delete|:a|+a|+a:b, git push origin :a|+a,
+			git stash drop|clear, git reflog expire|delete|drop --all, git update-ref -d|--stdin a, git symbolic-ref -d|--delete a,
+			git worktree remove -f|--force a, git worktree remove a --force, git submodule deinit|update -f|--force a,
+			git clean -f|-fdx|-n, git prune|filter-branch|filter-repo, git gc --prune=now|--prune|--prune=all,
+			git repack -ad|-a\ -d, git rm|mv -f|-rf|--force a, git notes remove|prune, git replace -d|--delete a,
+			git apply --unsafe-paths a,
+			git config|config\ --global|config\ set core.pager|core.hooksPath|alias.a|include.path|filter.a.clean b,
+			hg update|up|checkout|co -C|--clean a, hg revert|strip|purge|rollback|histedit a, hg push -f|--force,
+			hg bookmark|bookmarks -d|--delete a, svn revert|delete|del|remove|rm a,
+			svn cleanup --remove-unversioned|--remove-ignored, jj abandon|restore, jj op|operation abandon|restore a,
+			jj bookmark|b delete|forget a, jj git push --deleted,
+			docker|podman|nerdctl rm|rmi|run|create a, docker|podman|nerdctl container|image|volume|network rm|prune a,
+			docker|podman system|builder|buildx prune -af, docker|podman container run|create a, podman system reset,
+			docker|podman compose down -v|--volumes|--rmi=all, docker-compose down -v|--volumes|--rmi=all,
+			docker compose rm|kill, docker swarm leave, docker stack|service|secret|config|context|plugin|node rm a,
+			kubectl|oc|helm|terraform|tofu|terragrunt|pulumi|cdk|aws|gcloud|az|doctl|heroku|fly delete|destroy|apply|up a,
+			vagrant|minikube|virsh destroy|delete a, kind|multipass|lxc|incus delete a, k3d cluster delete,
+			redis-cli flushall|FLUSHALL|flushdb, dropdb|dropuser a, mysqladmin drop a,
+			gh repo|release|issue|run|secret|cache|gist delete a, glab repo|mr delete a,
+			npm|pnpm|yarn|bun|deno|cargo|poetry|uv|hatch|flit|pdm|vsce|lerna publish, npm unpublish|deprecate|owner a,
+			cargo|gem yank|owner a, gem push a, twine upload a, dotnet nuget push|delete a, docker|podman push a,
+			rimraf|npx\ rimraf|bunx\ rimraf a, zip -m|-rm|-mr a b, tar --remove-files -cf a b, cpio -i|-idmv|--extract`,
+		"medium": `git|git\ -C\ sub checkout|switch main|feature/x|v1.2.3|HEAD~1|"$branch", git checkout|switch -q main,
+			git checkout -b|--orphan a.b, git checkout -b|-t a origin/a, git switch -c a, git -C sub branch a, git branch -d a,
+			git reset HEAD~1|--soft|-q, git commit --amend, git rebase main|--continue, git stash|stash\ pop|stash\ push,
+			git push|push\ -u origin main|main:main, git fetch origin|--prune|main:main|+refs/heads/*:refs/remotes/origin/*,
+			git pull|pull\ --rebase|pull\ --ff-only, git tag a|-a\ a, git rm a|--cached\ a, git mv a b, git worktree add|remove a,
+			git config user.name|color.ui|core.autocrlf|pull.rebase|branch.main.merge a, git gc|init,
+			hg|svn status|commit|update, jj st|log|new, docker|podman build|pull|stop|exec a, docker compose up|down|logs,
+			gh pr create|merge|checkout, npm|pnpm|yarn install|test|run\ build, cargo build|test|clean, zip -r a.zip b,
+			curl -XPUT|-XPOST|-o\ a http://a, tar xf|cf a`,
+	}
+	for level, list := range levels {
+		for _, text := range each(strings.ReplaceAll(list, `\ `, "\x00")) {
+			text = strings.ReplaceAll(text, "\x00", " ")
+			r, _ := shellcmd.Assess(text, here)
+			if r.Level != level {
+				t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+			}
+		}
+	}
+}
