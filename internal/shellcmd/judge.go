@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -155,7 +156,7 @@ func (r Rules) known(c *Command, at Context) (effect, why string) {
 	case r.otherwise() == allow && unseen(c) != "":
 		return ask, unseen(c)
 	case r.ReadOnly:
-		return r.otherwise(), onlyReads(c, p)
+		return r.otherwise(), cmp.Or(c.unpacks(), onlyReads(c, p))
 	}
 	return r.otherwise(), "no rule is about " + c.Name
 }

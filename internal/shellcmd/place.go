@@ -196,9 +196,11 @@ func isProtected(c *Command, prefix []string, p workdirs) string {
 	return ""
 }
 
+const executed = " is run or followed by other programs without being asked"
+
 // overwrites returns the operands of a command that other programs run or read as configuration.
 func (p workdirs) overwrites(c *Command) string {
-	return p.changes(c, filenames.AutoExecuted, " is run or followed by other programs without being asked")
+	return p.changes(c, filenames.AutoExecuted, executed)
 }
 
 func (p workdirs) changes(c *Command, is func(name string) bool, why string) string {

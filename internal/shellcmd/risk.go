@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/sdk/filenames"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -212,11 +213,6 @@ func harm(c *Command, p workdirs) string {
 		if !r.Writes {
 			continue
 		}
-		if r.Target.Static {
-			if why := p.overwrites(&Command{Name: "tee", Args: []Word{r.Target}}); why != "" {
-				return "it writes to a file, and " + why
-			}
-		}
 		if why := p.write(r.Target); why != "" {
 			return "it writes to a file, and " + why
 		}
@@ -236,7 +232,14 @@ var homeFolder = lazy.Regexp(`^"?(~|\$HOME\b|\$\{HOME\b)`)
 
 // write says why a file may not be written to. One that is only known when it runs is a doubt of its own.
 func (p workdirs) write(x Word) string {
+	text := x.Text
+	if x.kind == folder {
+		text = x.file
+	}
 	switch {
+	case (x.Static || x.kind == glob || x.kind == folder) && text != "" &&
+		slices.ContainsFunc(p.names(text), filenames.AutoExecuted):
+		return x.Text + executed
 	case p.any:
 	case !x.Static && homeFolder().MatchString(x.Text):
 		return x.Text + " is outside of the workspace"

@@ -7,15 +7,16 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// each gives the texts that a list stands for: they are separated by commas, with | between words that are alike.
+// each gives the texts that a list stands for: they are separated by commas, with | between words that are alike, and
+// with a backslash before a blank in one.
 func each(list string) (out []string) {
-	for text := range strings.SplitSeq(list, ",") {
+	for text := range strings.SplitSeq(strings.ReplaceAll(list, `\ `, "\x00"), ",") {
 		texts := []string{""}
 		for _, word := range strings.Fields(text) {
 			var longer []string
 			for _, begin := range texts {
 				for one := range strings.SplitSeq(word, "|") {
-					longer = append(longer, strings.TrimSpace(begin+" "+one))
+					longer = append(longer, strings.ReplaceAll(strings.TrimSpace(begin+" "+one), "\x00", " "))
 				}
 			}
 			texts = longer
@@ -70,12 +71,56 @@ func TestRiskOfFamilies(t *testing.T) {
 			curl -XPUT|-XPOST|-o\ a http://a, tar xf|cf a`,
 	}
 	for level, list := range levels {
-		for _, text := range each(strings.ReplaceAll(list, `\ `, "\x00")) {
-			text = strings.ReplaceAll(text, "\x00", " ")
+		for _, text := range each(list) {
 			r, _ := shellcmd.Assess(text, here)
 			if r.Level != level {
 				t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
 			}
+		}
+	}
+}
+
+// What other programs run unasked is protected from each command that can be seen to write there.
+func TestRiskOfWritingWhatIsRun(t *testing.T) {
+	t.Parallel()
+	var high []string
+	for _, to := range []string{".git/hooks/pre-commit", ".bashrc", ".vscode/tasks.json", ".ssh/authorized_keys",
+		"sub/.git/config", "toolhost.lock.hcl", "config.hcl", "./.husky/pre-push", `"$PWD/.git/config"`, ".git/hooks/*"} {
+		for _, text := range each(`cp a %s, cp -t|--target-directory %s a, mv a %s, ln -sf a %s, install -m 755 a %s, tee -a|a %s,
+			echo a >|>> %s, sed -i s/a/b/ %s, sed -i -e s/a/b/ %s, dd if=a of=%s, truncate -s 0 %s, touch|mkdir|chmod %s %s,
+			sort -o %s a, shuf|iconv|zstd|brotli -o %s a, uniq|xxd\ -r|lz4|ffmpeg\ -i|convert a %s, tree|less -o %s,
+			find . -fprintf|-fprint|-fls %s, gcc|clang|ld|rustc a -o %s, go build -o %s ., javac -d %s a.java,
+			curl -o|-sLo|-D %s http://a, wget -O|-qO|-P %s http://a, aria2c -o|-d %s http://a, git diff|log|show --output=%s,
+			git archive|format-patch -o %s a, git bundle create %s a, git clone http://a %s, git worktree add %s, git mv a %s,
+			tar|bsdtar xf a -C %s, tar|bsdtar cf %s a, unzip a -d %s, 7z|7za|7zz x a -o%s, unrar x a %s, cpio -p %s, zip %s a,
+			unsquashfs -d %s a, patch %s a, patch -d|-o %s a, git apply --directory %s a, gzip|gunzip|bunzip2|xz\ -d|dos2unix %s,
+			openssl|gpg -out|-o %s a, ssh-keygen -f %s, yq -i . %s, gofmt|shfmt -w %s, prettier --write %s, docker cp a:/b %s,
+			pip install -t|--target %s a, npm install --prefix %s a, cargo install --root %s a, split a %s, csplit -f %s a 1,
+			git submodule add http://a %s, esbuild a --outfile %s, pandoc|base64 -o %s a`) {
+			text = strings.ReplaceAll(text, "%s", to)
+			if strings.Contains(text, `="$`) || strings.Contains(text, `-o"$`) || strings.Contains(text, "> .git/hooks/*") ||
+				strings.HasPrefix(text, "openssl -o ") || strings.HasPrefix(text, "gpg -out ") {
+				continue // the value is only known when it runs, or it is no option
+			}
+			high = append(high, text)
+		}
+	}
+	unpack := each(`tar xf /a, bsdtar -xf /a, unzip /a, 7z x /a, unrar x /a, unar /a, ar x /a, jar xf /a, patch -p1 -i /a,
+		git clone|am|apply /a, wget|curl\ -O|aria2c http://a/b`)
+	for _, folder := range []string{"/usr/bin", "~", "~/.ssh", `"$HOME"`, "$HOME/bin", "${HOME}/x", ".git", ".git/hooks", ".."} {
+		for _, text := range unpack {
+			high = append(high, "cd "+folder+" && "+text)
+		}
+	}
+	for _, text := range high {
+		if r, _ := shellcmd.Assess(text, here); r.Level != "high" {
+			t.Errorf("%q is %s: %q", text, r.Level, r.Reasons)
+		}
+	}
+	for _, text := range append(unpack, each("cd sub && tar xf a, tar xzf a.tgz -C sub, wget -P sub http://a, unzip -o a -d b")...) {
+		if r, _ := shellcmd.Assess(text, here); r.Level != "medium" ||
+			!strings.Contains(strings.Join(r.Reasons, " "), "does not name") {
+			t.Errorf("%q is %s: %q", text, r.Level, r.Reasons)
 		}
 	}
 }

@@ -182,7 +182,13 @@ func (c *Command) globDoubt(s *spec, at int, x Word) string {
 // changeDir is where the shell may be after a command.
 func (w *walker) changeDir(c Command, at int) folderFlow {
 	same := folderFlow{c.dirs, c.dirs}
-	if c.Name != "cd" || len(c.Doubts) > 0 {
+	switch {
+	case c.Name != "cd":
+		return same
+	case len(c.Doubts) > 0 && len(c.Args) == 1 && homeFolder().MatchString(c.Args[0].Text):
+		to := strings.NewReplacer(`"`, "", "}", "").Replace(c.Args[0].Text)
+		return folderFlow{[]string{homeFolder().ReplaceAllString(to, ownHome)}, c.dirs}
+	case len(c.Doubts) > 0:
 		return same
 	}
 	if why := cdDoubt(c); why != "" || w.loop || len(c.dirs) > 16 {
@@ -195,6 +201,9 @@ func (w *walker) changeDir(c Command, at int) folderFlow {
 	}
 	return folderFlow{out, c.dirs}
 }
+
+// ownHome stands for the user's home folder, which is not the workspace.
+const ownHome = "/home/(own)"
 
 // where is the path that a word is for sure, or "".
 func (x Word) where() string {

@@ -30,11 +30,13 @@ var sameOptions = map[string]string{
 		"U,unlink-first h,dereference " +
 		"I,use-compress-program F,info-script,new-volume-script T,files-from X,exclude-from " +
 		"z,gzip,gunzip,ungzip j,bzip2 J,xz v,verbose",
-	"gzip":  "d,decompress,uncompress f,force k,keep c,stdout,to-stdout r,recursive",
-	"sed":   "i,in-place e,expression f,file n,quiet,silent E,r,regexp-extended s,separate z,null-data",
-	"grep":  "r,recursive R,dereference-recursive f,file e,regexp",
-	"rsync": "a,archive r,recursive e,rsh n,dry-run u,update b,backup R,relative l,links L,copy-links T,temp-dir",
-	"kill":  "s,signal", "date": "s,set", "xargs": "a,arg-file I,replace n,max-args P,max-procs",
+	"bsdtar": "x,extract c,create r,append u,update t,list f,file C,directory,cd P,absolute-paths",
+	"cpio":   "i,extract o,create p,pass-through t,list D,directory",
+	"gzip":   "d,decompress,uncompress f,force k,keep c,stdout,to-stdout r,recursive",
+	"sed":    "i,in-place e,expression f,file n,quiet,silent E,r,regexp-extended s,separate z,null-data",
+	"grep":   "r,recursive R,dereference-recursive f,file e,regexp",
+	"rsync":  "a,archive r,recursive e,rsh n,dry-run u,update b,backup R,relative l,links L,copy-links T,temp-dir",
+	"kill":   "s,signal", "date": "s,set", "xargs": "a,arg-file I,replace n,max-args P,max-procs",
 	"sudo": "u,user g,group i,login s,shell E,preserve-env b,background H,set-home A,askpass S,stdin k,reset-timestamp " +
 		"K,remove-timestamp e,edit",
 	"make":      "f,file,makefile C,directory B,always-make e,environment-overrides i,ignore-errors j,jobs k,keep-going",
@@ -108,7 +110,7 @@ func spellings(prefix []string) (out [][]string) {
 
 // dashed are the arguments, with a dash before the letters that tar accepts without one.
 func (c *Command) dashed() []Word {
-	if c.Name != "tar" || len(c.Args) == 0 || !c.Args[0].Static || c.Args[0].Text == "" || c.Args[0].Text[0] == '-' {
+	if c.Name != "tar" && c.Name != "bsdtar" || len(c.Args) == 0 || !c.Args[0].Static || c.Args[0].Text == "" || c.Args[0].Text[0] == '-' {
 		return c.Args
 	}
 	return append([]Word{static("-" + c.Args[0].Text)}, c.Args[1:]...)

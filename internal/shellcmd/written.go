@@ -1,17 +1,28 @@
 package shellcmd
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 )
 
 // An output says which words of a command name files or folders that it writes to.
 type output struct {
-	command  string // as in a deny rule
-	operands string // which ones: "all", "first", "last", the "rest" after the first, or none
+	command  string // as in a deny rule, with | between words that are alike
+	operands string // which ones: "all", "first", "last", the "rest" after the first, none, or those of unnamed
 	files    string // the options whose value is one
 	values   string // the options with another value
 }
+
+// An outputUse is an output of a command with these words.
+type outputUse struct {
+	prefix []string
+	output
+}
+
+// unnamed are files in the folder of an option, or else in the current one, that a command does not name.
+const unnamed = "unnamed"
 
 var outputs = []output{
 	{"cp", "last", "-t --target-directory", "-S --suffix"},
@@ -26,23 +37,36 @@ var outputs = []output{
 	{"mkdir", "all", "", "-m --mode"}, {"mkfifo", "all", "", "-m --mode"}, {"mknod", "first", "", "-m --mode"},
 	{"chmod", "rest", "", "--reference"},
 	{"sed -i", "rest", "", "-e --expression -f --file -l --line-length"},
+	{"patch", unnamed, "-o --output -d --directory -r --reject-file", "-i --input -p --strip -B -z -D -F"},
 	{"patch", "first", "-o --output -d --directory -r --reject-file", "-i --input -p --strip -B -z -D -F"},
 	{"split", "last", "", "-a -b -C -l -n -t --lines --bytes --number --suffix-length"},
 	{"csplit", "", "-f --prefix", "-b -n"},
 	{"find", "", "-fprint -fprint0 -fprintf -fls", ""},
 	{"sort", "", "-o --output", "-k --key -t --field-separator -S --buffer-size -T --temporary-directory"},
-	{"tar -x", "", "-C --directory", "-f --file -T -X"},
-	{"tar -c", "", "-f --file", "-C --directory -T -X"},
-	{"tar -r", "", "-f --file", "-C --directory -T -X"},
-	{"tar -u", "", "-f --file", "-C --directory -T -X"},
-	{"tar -A", "", "-f --file", "-C --directory -T -X"},
-	{"unzip", "", "-d", "-x -P"}, {"zip", "first", "-O --output-file", "-i -x -P -b"},
+	{"tar|bsdtar -x", unnamed, "-C --directory", "-f --file -T -X"},
+	{"tar|bsdtar -c|-r|-u|-A", "", "-f --file", "-C --directory -T -X"},
+	{"unzip", unnamed, "-d", "-x -P"}, {"unar", unnamed, "-o -output-directory", ""},
+	{"cpio -i", unnamed, "-D --directory", "-F -E -H -R --file"}, {"cpio -p", "last", "-D --directory", "-E -H -R"},
+	{"cpio -o", "", "-O -F --file", "-E -H -R"}, {"7z|7za|7zr|7zz x|e", unnamed, "-o", ""},
+	{"unrar x|e", unnamed, "", ""}, {"unrar x|e", "last", "", ""}, {"ar x|xv", unnamed, "--output", ""},
+	{"jar xf|xvf|-xf|-xvf|x", unnamed, "-C --dir", ""}, {"unsquashfs", "", "-d -dest", ""},
+	{"zip", "first", "-O --output-file", "-i -x -P -b"},
+	{"curl -O|--remote-name-all", unnamed, "--output-dir", "-d -H -X -F -u -A -e -T -b -K -x -w -m -o"},
 	{"curl", "", "-o --output --output-dir -D --dump-header -c --cookie-jar --trace",
 		"-d -H -X -F -u -A -e -T -b -K -x -w -m"},
-	{"wget", "", "-O --output-document -P --directory-prefix -o --output-file -a --append-output",
+	{"wget", unnamed, "-O --output-document -P --directory-prefix -o --output-file -a --append-output",
 		"-U -e -i -t -T -w"},
-	{"gcc", "", "-o", ""}, {"g++", "", "-o", ""}, {"cc", "", "-o", ""}, {"c++", "", "-o", ""},
-	{"clang", "", "-o", ""}, {"clang++", "", "-o", ""}, {"go build", "", "-o", ""}, {"rustc", "", "-o --out-dir", ""},
+	{"aria2c", unnamed, "-o --out -d --dir", ""}, {"git clone|am|apply", unnamed, "--directory", ""},
+	{"gcc|g++|cc|c++|clang|clang++|ld|as|shuf|iconv|zstd|brotli", "", "-o --output", ""},
+	{"go build", "", "-o", ""}, {"rustc", "", "-o --out-dir", ""}, {"javac", "", "-d", ""},
+	{"esbuild", "", "--outfile --outdir", ""},
+	{"prettier --write|-w", "all", "", "--config --parser"}, {"tsc", "", "--outDir --outFile --declarationDir", ""}, {"lz4", "last", "", ""},
+	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd|dos2unix|unix2dos", "all", "", "-S -D -T"},
+	{"pip|pip3 install", "", "-t --target --prefix --root", ""},
+	{"npm|pnpm install|i|ci|add", "", "--prefix -C --dir", ""},
+	{"cmake --install", "", "--prefix", ""}, {"cargo install", "", "--root", ""},
+	{"shfmt -w", "all", "", "-i"}, {"git mv", "all", "", ""},
+	{"git bundle create", "first", "", ""}, {"git submodule add", "last", "", "-b --name --reference --depth"},
 	{"git clone", "last", "--separate-git-dir", "-b --branch -o --origin -c --config -u --upload-pack --depth -j --jobs " +
 		"--reference --template --filter"},
 	{"git init", "all", "--separate-git-dir", "-b --initial-branch --template"},
@@ -57,34 +81,48 @@ var outputs = []output{
 	{"go test", "", "-coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -o", ""},
 	{"gofmt -w", "all", "", "-r"}, {"strip", "all", "-o", ""}, {"objcopy", "last", "", ""},
 	{"ffmpeg", "last", "", ""}, {"convert", "last", "", ""}, {"magick", "last", "", ""},
-	{"docker cp", "last", "", ""}, {"kubectl cp", "last", "", ""}, {"7z x", "", "-o", ""}, {"7z e", "", "-o", ""},
+	{"docker|podman|nerdctl|kubectl cp", "last", "", ""},
 }
 
 // outputsOf are the outputs by program: most commands have none.
-var outputsOf = sync.OnceValue(func() map[string][]output {
-	m := map[string][]output{}
+var outputsOf = sync.OnceValue(func() map[string][]outputUse {
+	m := map[string][]outputUse{}
 	for _, o := range outputs {
-		name, _, _ := strings.Cut(o.command, " ")
-		m[name] = append(m[name], o)
+		for _, prefix := range spelledOut(strings.Fields(o.command)) {
+			m[prefix[0]] = append(m[prefix[0]], outputUse{prefix, o})
+		}
 	}
 	return m
 })
 
-// written returns the words of a command that name what it writes to.
-func (c *Command) written() (out []Word) {
-	name := c.Name
-	if name == "" {
-		name = c.Program.Text
-	}
-	for _, o := range outputsOf()[name] {
-		if prefix := strings.Fields(o.command); denies(prefix, c) {
-			out = append(out, c.writtenAs(o, prefix)...)
+// outputs are those that are about a command.
+func (c *Command) outputs() (out []outputUse) {
+	for _, o := range outputsOf()[cmp.Or(c.Name, c.Program.Text)] {
+		if denies(o.prefix, c) {
+			out = append(out, o)
 		}
 	}
 	return out
 }
 
-func (c *Command) writtenAs(o output, prefix []string) (out []Word) {
+// written returns the words of a command that name what it writes to.
+func (c *Command) written() (out []Word) {
+	for _, o := range c.outputs() {
+		out = append(out, c.writtenAs(o)...)
+	}
+	return out
+}
+
+// unpacks says that a command writes files that others choose: the author of an archive, of a patch, of a server.
+func (c *Command) unpacks() string {
+	named := c.Name == "wget" && hasOption(c.Args, "-O", spellings([]string{"wget"}))
+	if !named && slices.ContainsFunc(c.outputs(), func(o outputUse) bool { return o.operands == unnamed }) {
+		return "it writes files that the command does not name"
+	}
+	return ""
+}
+
+func (c *Command) writtenAs(o outputUse) (out []Word) {
 	args, values := c.dashed(), strings.Fields(o.values+globalValues[c.Name])
 	var operands []Word
 	named := false // what the first operand would be is in an option, such as -e of sed
@@ -115,12 +153,14 @@ func (c *Command) writtenAs(o output, prefix []string) (out []Word) {
 			break
 		}
 	}
-	for _, token := range prefix[1:] {
+	for _, token := range o.prefix[1:] {
 		if token[0] != '-' && len(operands) > 0 {
 			operands = operands[1:]
 		}
 	}
 	switch n := len(operands); {
+	case o.operands == unnamed && len(out) == 0:
+		out = append(out, static("."))
 	case o.operands == "all", o.operands == "rest" && named:
 		out = append(out, operands...)
 	case o.operands == "rest" && n > 0:
