@@ -233,6 +233,11 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	}
 	d.Doubts = append(d.Doubts, "it sets variables for what follows")
 	w.put(at, d)
+	for _, a := range c.Args {
+		if a.Name != nil && a.Value != nil {
+			w.variable(at, a.Name.Value, w.word(a.Value))
+		}
+	}
 	w.guessEvaluated(at, d.Args)
 }
 
@@ -651,6 +656,11 @@ func (w *walker) forget(nodes ...*syntax.Stmt) {
 			case *syntax.CallExpr:
 				for _, a := range n.Args { // of read; other words do no harm
 					w.lose(a.Lit())
+				}
+				for _, a := range n.Assigns {
+					if a.Name != nil && a.Name.Value == "IFS" && len(n.Args) == 0 {
+						w.bind("IFS", late)
+					}
 				}
 			}
 			return true

@@ -184,6 +184,8 @@ func (w *walker) runner(at int) bool {
 		return true
 	case packaged[c.Name]:
 		w.guessAll(at, c.Args)
+	case c.Name == "make" || c.Name == "gmake":
+		w.makefile(at)
 	case c.Name == "sed" || c.Name == "gsed":
 		w.sed(at)
 	case c.Name == "less" || c.Name == "more" || c.Name == "most" || c.Name == "pg":
@@ -204,6 +206,30 @@ func (w *walker) runner(at int) bool {
 	}
 	w.programOptions(at)
 	return false
+}
+
+// makefile adds a doubt about a makefile that is read from the input, and guesses at the variables that are set.
+func (w *walker) makefile(at int) {
+	args := w.all.commands[at].Args
+	for i, a := range args {
+		file, has := optionValue(a.Text, "-f")
+		for _, o := range []string{"--file", "--makefile"} {
+			if v, other := optionValue(a.Text, o); other {
+				file, has = v, true
+			}
+		}
+		if has && file == "" && i+1 < len(args) {
+			file = args[i+1].Text
+		}
+		if has && (file == "-" || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "<(")) ||
+			strings.HasPrefix(a.Text, "SHELL=") {
+			w.severe(at, "it runs what it reads")
+			w.guessHere(at)
+		}
+		if _, value, sets := strings.Cut(a.Text, "="); sets && a.Static && a.Text[0] != '-' {
+			w.guessText(at, value)
+		}
+	}
 }
 
 // loader are the names of the program that starts programs.

@@ -28,6 +28,11 @@ func Assess(text string, c Context) (Risk, []Command) {
 		return Risk{"high", []string{err.Error()}}, nil
 	}
 	var high []string
+	for _, name := range c.Env {
+		if searched().MatchString(name) {
+			high = append(high, "it is given "+name+", which changes what programs run")
+		}
+	}
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		if why := harm(part, c.workdirs(part.dirs)); why != "" {
@@ -126,6 +131,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths,
 			cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
+		{"it changes what programs run", `gh alias set|import, gh extension install`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}) {
 		for commands := range strings.SplitSeq(pair[1], ",") {
@@ -192,14 +198,13 @@ func harm(c *Command, p workdirs) string {
 	if c.severe {
 		return strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
 	}
-	if why := harmful[c.Name]; why != "" && onlyReads(c, p) != "" {
+	unredirected := *c
+	unredirected.Redirects = nil // which are examined by themselves
+	if why := cmp.Or(harmful[c.Name], c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
 		return harmful["mkfs"]
-	}
-	if why := c.harmfulUse(); why != "" && onlyReads(c, p) != "" {
-		return why
 	}
 	if slices.Contains(writers, c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
 		if why := p.overwrites(c); why != "" {
@@ -210,6 +215,9 @@ func harm(c *Command, p workdirs) string {
 		return "it sets " + name + ", which changes what programs run"
 	}
 	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Target.Text, "/dev/tcp/") || strings.HasPrefix(r.Target.Text, "/dev/udp/") {
+			return "it reaches other machines"
+		}
 		if !r.Writes {
 			continue
 		}
@@ -245,33 +253,6 @@ func (p workdirs) write(x Word) string {
 		return x.Text + " is outside of the workspace"
 	case x.Static, x.kind == glob, x.kind == folder:
 		return p.path(x)
-	}
-	return ""
-}
-
-var (
-	// searched are variables in which programs look for what to run or to load.
-	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV)$`)
-	// searchedLater are those that matter where they are set for all that follows.
-	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
-)
-
-// exports are builtins and programs that set variables for what follows.
-var exports = strings.Fields("export declare typeset readonly setx")
-
-// redirectsPrograms returns a variable that a command sets and that makes programs run or load something else.
-func (c *Command) redirectsPrograms() string {
-	names, later := c.Assigns, slices.Contains(exports, c.Name)
-	for _, a := range c.Args {
-		name, _, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
-		if later && (sets || c.Name == "setx") {
-			names = append(slices.Clip(names), strings.TrimSuffix(name, "+"))
-		}
-	}
-	for _, name := range names {
-		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
-			return name
-		}
 	}
 	return ""
 }

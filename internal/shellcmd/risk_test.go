@@ -124,3 +124,15 @@ func TestRiskOfWritingWhatIsRun(t *testing.T) {
 		}
 	}
 }
+
+// A variable that changes what programs run does so too when it is given for the call, and not in the text.
+func TestRiskOfGivenVariables(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"PATH": "high", "PERL5OPT": "high", "GIT_EXEC_PATH": "high", "FOO": "medium"} {
+		at := here
+		at.Env = []string{name}
+		if r, _ := shellcmd.Assess("ls", at); r.Level != want {
+			t.Errorf("with %s it is %s: %q", name, r.Level, r.Reasons)
+		}
+	}
+}

@@ -122,12 +122,20 @@ func (w *walker) string(at int, text Word, via string) {
 
 // script is a shell with a file to run.
 func (w *walker) script(at int) {
-	first := w.all.commands[at].Args[0]
+	first, traced := w.all.commands[at].Args[0], false
+	for _, a := range w.all.commands[at].Args[1:] { // bash -ex file
+		if traced = len(first.Text) > 1 && first.Static && strings.Trim(first.Text, "euvx") == "-"; !traced {
+			break
+		}
+		first = a
+	}
 	switch {
 	case !first.Static, first.Text == "", first.Text[0] == '-', first.Text[0] == '+':
 		w.severe(at, "what it runs is not sure")
 	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
 		w.severe(at, "it runs what it reads")
+	case traced: // or the option would count as what says what runs
+		w.doubt(at, "what it runs is not sure")
 	}
 	if first.Text == "-s" {
 		w.guessHere(at)
@@ -304,6 +312,10 @@ func (w *walker) interpreted(at int) {
 	if runsWords(&c) {
 		w.severe(at, "one of its words names a program to run")
 	}
+	if c.evaluatesText() {
+		w.severe(at, asProgram)
+		w.guessAll(at, c.Args)
+	}
 	r, ok := interpreters[strings.TrimRight(c.Name, ".0123456789")]
 	if !ok {
 		if r, ok = interpreters[c.Name]; !ok {
@@ -342,24 +354,52 @@ func (w *walker) interpreted(at int) {
 	}
 }
 
+// harmlessOption is an option of node or python that makes it run no more than the file behind it.
+var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
+	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-q|-b|-bb)$`)
+
+const asProgram = "it runs a program that is given as text"
+
+// textWords are words by which other programs run text, perhaps with it attached.
+var textWords = map[string][]string{
+	"R": {"-e"}, "julia": {"-e", "-E", "--eval", "--print"}, "octave": {"--eval"}, "ghc": {"-e"}, "groovy": {"-e"},
+	"scala": {"-e"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "clojure": {"-e"}, "clj": {"-e"}, "bb": {"-e"},
+	"racket": {"-e"}, "swift": {"-e"}, "erl": {"-eval"}, "guile": {"-c"}, "sbcl": {"--eval"}, "deno": {"eval"},
+	"bun": {"eval", "-p", "--print"}, "python": {"timeit"}, "python3": {"timeit"},
+}
+
+func (c *Command) evaluatesText() bool {
+	return slices.ContainsFunc(textWords[c.Name], func(word string) bool {
+		return slices.ContainsFunc(c.Args, func(a Word) bool {
+			return a.Text == word || word[0] == '-' && strings.HasPrefix(a.Text, word)
+		})
+	})
+}
+
 // asText says how an interpreter gets a text to run that is not in a file.
 func asText(options string, args []Word) string {
 	if options == "*" {
 		return "it runs or changes more than its words show"
 	}
+	tests := false
 	for _, a := range args {
 		switch {
 		case !a.Static || a.Text == "" || a.Text[0] != '-' || a.Text == "-m":
 			return ""
 		case a.Text == "-":
 			return "it runs what it reads"
-		case a.Text == "-u" || a.Text == "-B" || a.Text == "-w" && options != "":
 		case strings.ContainsAny(a.Text[1:2], options), strings.HasPrefix(a.Text, "--eval"),
 			strings.HasPrefix(a.Text, "--print"):
-			return "it runs a program that is given as text"
+			return asProgram
+		case a.Text == "-u" || a.Text == "-B" || a.Text == "-w" && options != "":
+		case a.Text == "--test" || harmlessOption().MatchString(a.Text):
+			tests = tests || a.Text == "--test"
 		default:
 			return "its option " + a.Text + " is not known to be harmless"
 		}
+	}
+	if tests { // of node: it runs those that it finds
+		return ""
 	}
 	return "it runs what it reads"
 }

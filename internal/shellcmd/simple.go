@@ -41,6 +41,17 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 		w.sets(x.Assigns)
 	}
 	w.put(at, c)
+	for _, a := range x.Assigns {
+		if a.Value != nil {
+			w.variable(at, a.Name.Value, w.word(a.Value))
+		}
+		if a.Name.Value == "IFS" && len(x.Args) == 0 {
+			w.bind("IFS", late)
+		}
+	}
+	if slices.Contains(exports, c.Name) {
+		w.variablesIn(at, c.Args)
+	}
 	from = len(w.all.commands)
 	w.unwrap(at, 0)
 	if slices.ContainsFunc(s.Redirs, readsFrom) {

@@ -179,8 +179,9 @@ func (r *reader) parameter(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	is, bound := r.variables[p.Param.Value]
+	_, fields := r.variables["IFS"] // how values fall apart is not known then
 	switch {
-	case !bound || !plainParam(p):
+	case fields && !quoted, !bound || !plainParam(p):
 		r.late(quoted)
 	case is.kind == known && (quoted || is.Text != "" && !strings.ContainsAny(is.Text, " \t\n*?[\\~")):
 		r.text.WriteString(is.Text)

@@ -181,7 +181,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.all.commands[at].dirs = dirs
 	}
 	for _, a := range c.Args { // strace -o '|command'
-		if a.Static && len(a.Text) > 1 && strings.ContainsAny(a.Text[:1], "|!") {
+		if strings.HasSuffix(c.Name, "trace") && a.Static && len(a.Text) > 1 && strings.ContainsAny(a.Text[:1], "|!") {
 			w.severe(at, "what is after "+a.Text[:1]+" may be run")
 			w.guessText(at, a.Text[1:])
 		}
@@ -213,6 +213,9 @@ func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	name := w.all.commands[at].Name
 	var assigns []string
+	if r.assigns {
+		w.variablesIn(at, rest)
+	}
 	from, shows := len(w.all.commands), true
 	for r.assigns && len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
 		variable, value, _ := strings.Cut(rest[0].Text, "=")

@@ -1,0 +1,77 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// Programs take the values of some variables for commands, for options, or for places to look for what they run.
+
+var (
+	// searched are variables in which programs look for what to run or to load.
+	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|GCONV_PATH|PERL5OPT|PERL5DB|RUBYOPT|` +
+		`PYTHONSTARTUP|PYTHONHOME|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\w+|VALUE_\w+))$`)
+	// searchedLater are those that matter where they are set for all that follows.
+	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
+	// commandVariable is one whose value is a command for a shell, or the name of a program.
+	commandVariable = lazy.Regexp(`(PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|RUNNER|_SSH|_RSH|EXTERNAL_DIFF|` +
+		`LESSOPEN|LESSCLOSE|LINKER)$|^(SHELL|CC|CXX|LD|AR)$`)
+	// optionVariable is one whose value is more options for a program, and loads are those that have it run more.
+	optionVariable = lazy.Regexp(`^(NODE_OPTIONS|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|(JAVA|MAVEN|GRADLE|SBT)_OPTS|` +
+		`LESS|MANOPT|TAR_OPTIONS|MAKEFLAGS|GNUMAKEFLAGS|RUSTFLAGS)$`)
+	loads = lazy.Regexp(`(^|\s)(-r|--require|--import|--loader|--experimental-loader|-javaagent|-agentlib|-agentpath|` +
+		`-XX:On\w+|\+|-P|--pager|--checkpoint|--to-command|--use-compress|-I|--eval|-f|-C\s*linker)`)
+	// prompt is one in which a shell expands substitutions.
+	prompt = lazy.Regexp(`^PS[0-4]$`)
+)
+
+// exports are builtins and programs that set variables for what follows.
+var exports = strings.Fields("export declare typeset readonly setx")
+
+// redirectsPrograms returns a variable that a command sets and that makes programs run or load something else.
+func (c *Command) redirectsPrograms() string {
+	names, later := c.Assigns, slices.Contains(exports, c.Name)
+	for _, a := range c.Args {
+		name, _, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
+		if later && (sets || c.Name == "setx") {
+			names = append(slices.Clip(names), strings.TrimSuffix(name, "+"))
+		}
+	}
+	for _, name := range names {
+		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// variable guesses at the command in the value of a variable that is set.
+func (w *walker) variable(at int, name string, value Word) {
+	if !value.Static || value.Text == "" {
+		return
+	}
+	switch {
+	case commandVariable().MatchString(name):
+		from, via := len(w.all.commands), len(w.all.commands[at].Via)
+		w.guessText(at, strings.TrimLeft(value.Text, "|-!@ "))
+		for i := range w.all.commands[from:] { // it runs here, whatever git does with its other words
+			w.all.commands[from+i].Via[via] = "perhaps " + name
+		}
+	case optionVariable().MatchString(name) && loads().MatchString(value.Text):
+		w.severe(at, name+" has programs run more than the command")
+		w.guessIn(at, value.Text)
+	case prompt().MatchString(name):
+		w.guessEvaluated(at, []Word{value})
+	}
+}
+
+// variablesIn guesses at those in words, as env and export have them.
+func (w *walker) variablesIn(at int, words []Word) {
+	for _, x := range words {
+		if name, value, sets := strings.Cut(x.Text, "="); sets && x.Static {
+			w.variable(at, name, static(value))
+		}
+	}
+}
