@@ -384,8 +384,36 @@ func tooGeneral(prefix []string) string {
 		return name + " has sub-commands that change or run things; name the sub-command"
 	case len(prefix) == 1:
 		return runsOthers[name]
+	case name == prefix[0] && coversAll(prefix):
+		if reads := readingUnder(prefix); len(reads) > 0 {
+			return "this also covers what changes things; those that are known to only read are " +
+				strings.Join(reads[:min(maxNamed, len(reads))], ", ")
+		}
 	}
 	return ""
+}
+
+const maxNamed = 12 // sub-commands that a warning names
+
+// coversAll reports that a rule covers any word behind it.
+func coversAll(prefix []string) bool {
+	s, err := Parse(strings.Join(prefix, " ") + " unknown")
+	return err == nil && len(s.Commands) > 0 && lists(prefix, &s.Commands[0]) &&
+		uncoveredBy(prefix, &s.Commands[0], false, workdirs{any: true, dirs: []string{""}}) == ""
+}
+
+// readingUnder are the sub-commands that begin with some words and are known to only read.
+func readingUnder(prefix []string) (out []string) {
+	begin := strings.Join(prefix, " ") + " "
+	for _, table := range []map[string]*spec{specs(), useSpecs()} {
+		for name, s := range table {
+			if s.read && strings.HasPrefix(name, begin) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // renamed are programs that go by other names, too: grm and gxargs where another rm is the system's own, RM where

@@ -61,6 +61,31 @@ func TestJudgeSaysWhy(t *testing.T) {
 	}
 }
 
+// A prefix under which there is both what reads and what changes is warned of, if it covers both.
+func TestCheckOfGroups(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"gh pr": "gh pr list", "gh issue": "gh issue view", "gh run": "gh run list", "docker volume": "docker volume ls",
+		"docker image": "docker image ls", "docker container": "docker container logs", "podman network": "podman network ls",
+		"kubectl config": "kubectl config current-context", "kubectl rollout": "kubectl rollout status",
+		"helm repo": "helm repo list", "npm config": "npm config get", "git worktree": "git worktree list",
+		"git stash": "git stash list", "git notes": "git notes list", "git bisect": "git bisect log",
+		"gh pr list": "", "gh pr merge": "", "docker volume ls": "", "git status": "", "git log": "", "git push": "",
+		"git remote": "", "npm test": "", "go mod": "", "make build": "", "kubectl get": "", "docker compose": "", "ls -l": "",
+	} {
+		rules := shellcmd.Rules{Allow: tokens(prefix)}
+		warnings, err := rules.Check()
+		if err != nil || (want == "") != (len(warnings) == 0) || want != "" && !strings.Contains(warnings[0], want) {
+			t.Errorf("the warnings for %s are %q, %v", prefix, warnings, err)
+		}
+		if want == "" {
+			continue
+		}
+		if v := rules.Judge(prefix+" unknown", here); v.Effect != "allow" {
+			t.Errorf("%s is warned of, and does not cover all: %v", prefix, v.Reasons)
+		}
+	}
+}
+
 // When the place is unknown, only paths that do not lead up are inside.
 func TestJudgeWithoutAPlace(t *testing.T) {
 	rules := shellcmd.Rules{ReadOnly: true}
