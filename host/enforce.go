@@ -62,7 +62,7 @@ func (h *snapshot) decideIn(m Mode, c *Call, brief bool) policy.Decision {
 	d := validDecision(h.options.Policy.Decide(q))
 	if !h.options.WithoutFloor {
 		// such as rm -rf / or a fork bomb: denied whatever rules and people allow
-		if why := shelltool.Catastrophe(q); why != "" {
+		if why := shelltool.Catastrophe(q, h.options.Plugins[c.Definition.Plugin].Env); why != "" {
 			d = d.Tighten(policy.Step{Layer: policy.Floor, Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
 		}
 	}

@@ -189,12 +189,15 @@ func TestFloor(t *testing.T) {
 		"one that only reads":           {"explain", `{"command":"rm -rf /"}`, false},
 		"everyday":                      {"exec", `{"command":"rm -rf ./build && echo 'rm -rf /'"}`, false},
 		"no command":                    {"run", `{"command":7}`, false},
+		"a variable that is given":      {"exec", `{"command":"rm -rf \"$BUILD\"/*"}`, false},
+		"one that is not":               {"exec", `{"command":"rm -rf \"$OTHER\"/*"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, mode := range []host.Mode{host.ModeAsk, host.ModeAutoEdit} {
 				a := &asked{answers: []host.Answer{host.Yes(), host.Yes()}}
-				r := single(t, tools(), host.Options{Policy: allows, Mode: mode, Approver: a}).Call(t.Context(),
+				given := map[string]host.PluginOptions{"test": {Env: map[string]string{"BUILD": "/tmp/build"}}}
+				r := single(t, tools(), host.Options{Policy: allows, Mode: mode, Approver: a, Plugins: given}).Call(t.Context(),
 					call("test__"+c.tool, c.arguments))
 				if !c.denied {
 					succeeded(t, r)

@@ -149,6 +149,9 @@ type PluginOptions struct {
 	// MayCall are globs of full names of tools that the plugin may call during its own calls, as in Filter.Tools; none by
 	// default. Policy, limits and people decide about such calls as about others; see Via.
 	MayCall []string
+	// Env is what the plugin's environment has besides the usual. The floor takes variables in commands to have these
+	// values: a path after one that nothing sets is denied as if it were empty.
+	Env map[string]string
 	// IgnoreHints drops what the plugin declares of its tools' behavior: their hints, category and cost tier.
 	IgnoreHints bool
 	// TrustForeignHints also trusts hints that the plugin does not vouch for (sdk.Tool.ForeignHints), such as those of

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -239,6 +241,9 @@ func viewOf(c *Config) view {
 	v := view{PluginDirs: portable(c, c.PluginDirs), Tools: map[string]toolView{}, Lock: string(c.LockMode)}
 	for _, p := range c.Plugins {
 		r := p.Restart
+		if floor := c.Host.Plugins[p.Name].Env; !maps.Equal(p.Env, floor) {
+			p.Env = map[string]string{"": fmt.Sprint("the floor has ", floor)}
+		}
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
 			SHA256: p.SHA256, Eager: p.Eager, Standby: p.Standby, StartTimeout: span(p.StartTimeout),

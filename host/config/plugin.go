@@ -60,7 +60,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	if in.IsFalse("pin_tools") {
 		r.config.FreeTools[name] = true
 	}
-	var options host.PluginOptions
+	options := host.PluginOptions{Env: spec.Env}
 	if trust := in.OptionalBool("trust_hints"); trust != nil {
 		options.IgnoreHints, options.TrustForeignHints = !*trust, *trust
 	}

@@ -43,11 +43,14 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 	if s.bomb != "" {
 		return s.bomb
 	}
-	f := floor{at: c, outer: outer, values: s.values, lists: s.lists, commands: s.Commands, bodies: map[string][]int{},
-		left: left}
-	if f.values == nil {
-		f.values = map[string]string{}
+	f := floor{at: c, outer: outer, values: map[string]string{}, lists: s.lists, commands: s.Commands,
+		bodies: map[string][]int{}, left: left}
+	for name, value := range c.Given {
+		if !homeVariable(name) { // which is a home folder, wherever that is
+			f.values[name] = value
+		}
 	}
+	maps.Copy(f.values, s.values)
 	inBody := map[int]bool{}
 	for i := range s.Commands {
 		for _, via := range s.Commands[i].Via {
@@ -430,7 +433,7 @@ func (f *floor) text(w Word) string {
 			switch value, known := f.values[name]; {
 			case known:
 				return printedBy(trimmed(strings.NewReplacer(`"`, "", "'", "").Replace(value), m[2]))
-			case name == "HOME" || name == "USER" || name == "LOGNAME": // of the last two only /home/$USER counts
+			case homeVariable(name):
 				return "~"
 			}
 			if other := fallbacks.FindStringSubmatch(m[2]); other != nil {
@@ -449,6 +452,9 @@ func (f *floor) text(w Word) string {
 	}
 	return text
 }
+
+// homeVariable reports a variable for the user's home folder; of the last two only /home/$USER counts.
+func homeVariable(name string) bool { return name == "HOME" || name == "USER" || name == "LOGNAME" }
 
 // trimmed is a value without what an expansion such as ${x%y} or ${x#y} takes away, if that is no pattern.
 func trimmed(value, expansion string) string {

@@ -226,6 +226,26 @@ func inside(text string) map[string]string {
 	return all
 }
 
+// A variable that the operator gives every command has its value, and those for the home folder are a home folder.
+func TestCatastropheByGivenVariables(t *testing.T) {
+	t.Parallel()
+	at := Context{Dir: "/w/a", Root: "/w/a", Given: map[string]string{"BUILD": "/tmp/build", "EMPTY": "", "SYSTEM": "/usr",
+		"ALL": "/", "HOME": "/tmp/home"}}
+	for _, command := range []string{`rm -rf "$%s"/*`, `rm -rf ${%s}/*`, `sudo find "$%s/" -delete`, `cd sub; rm -rf $%s/*`,
+		`bash -c 'rm -rf "$%s"/*'`, `f() { rm -rf "$%s"/*; }; f`} {
+		for name, want := range map[string]bool{"BUILD": false, "EMPTY": true, "SYSTEM": true, "ALL": true, "HOME": true,
+			"OTHER": true} {
+			text := strings.ReplaceAll(command, "%s", name)
+			if why := Catastrophe(text, at); (why != "") != want {
+				t.Errorf("%s: %q", text, why)
+			}
+			if why := Catastrophe(name+"=build; "+text, at); why != "" && name != "HOME" {
+				t.Errorf("with another value %s: %q", text, why)
+			}
+		}
+	}
+}
+
 // A variable that nothing sets is empty, and what is left of the path counts.
 func TestCatastropheByUnsetVariables(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,8 @@ type Context struct {
 	Dir, Root string
 	// Env holds the names of variables that are set for it.
 	Env []string
+	// Given are the variables that every command gets from the operator. Only Catastrophe uses them.
+	Given map[string]string
 	// Stdin is true when it is given input.
 	Stdin bool
 }

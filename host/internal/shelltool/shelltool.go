@@ -185,9 +185,9 @@ func text(q *policy.Query, name string) (out string, there bool, err error) {
 func brief(s string) string { return textutil.CutRunes(s, 80, "…") }
 
 // Catastrophe says why a call's command would destroy the machine, a home folder or a disk, "" if it would not as far
-// as it can be parsed. It covers shell tools, and the arguments "command", "cmd" and "script" of all tools that may
+// as it can be parsed; given is what the operator adds to the environment of the plugin. It covers shell tools, and the arguments "command", "cmd" and "script" of all tools that may
 // change something.
-func Catastrophe(q *policy.Query) string {
+func Catastrophe(q *policy.Query, given map[string]string) string {
 	if q.Category != Category && q.Hints.ReadOnly != nil && *q.Hints.ReadOnly {
 		return ""
 	}
@@ -195,6 +195,7 @@ func Catastrophe(q *policy.Query) string {
 	if err != nil { // which the rules report
 		where = shellcmd.Context{Dir: q.Workdir, Root: q.Workdir}
 	}
+	where.Given = given
 	program, _ := foreign(q)
 	for _, name := range []string{Command, "cmd", "script"} {
 		line := commandLine(q.Argument(name))
