@@ -85,9 +85,14 @@ func suspicious(text string) bool {
 	return mentions(text, suspects) || strings.Contains(text, "$") && strings.Contains(text, "=")
 }
 
+var (
+	withoutQuotes = strings.NewReplacer("'", "", `"`, "")
+	unquoted      = strings.NewReplacer("'", "", `"`, "", "\\\n", "", "\\", "")
+)
+
 // mentions reports a text with one of some words in it, also in quotes or with a backslash.
 func mentions(text string, words []string) bool {
-	plain := strings.NewReplacer("'", "", `"`, "", "\\\n", "", "\\", "").Replace(text)
+	plain := unquoted.Replace(text)
 	lower := strings.ToLower(plain)
 	return slices.ContainsFunc(words, func(s string) bool {
 		return strings.Contains(plain, s) || strings.Contains(text, s) || strings.Contains(lower, s)
@@ -425,14 +430,14 @@ func (f *floor) text(w Word) string {
 	case w.named && f.line != "":
 		return strings.ReplaceAll(w.Text, "*", f.line)
 	}
-	text := strings.NewReplacer(`"`, "", "'", "").Replace(w.Text)
+	text := withoutQuotes.Replace(w.Text)
 	for range 4 {
 		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
 			m := variable().FindStringSubmatch(found)
 			name := m[1] + m[3]
 			switch value, known := f.values[name]; {
 			case known:
-				return printedBy(trimmed(strings.NewReplacer(`"`, "", "'", "").Replace(value), m[2]))
+				return printedBy(trimmed(withoutQuotes.Replace(value), m[2]))
 			case homeVariable(name):
 				return "~"
 			}

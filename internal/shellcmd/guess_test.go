@@ -428,3 +428,20 @@ func TestCatastrophesThatAreGuessed(t *testing.T) {
 		}
 	}
 }
+
+// What is behind a long text counts, too.
+func TestDenyingBehindLongTexts(t *testing.T) {
+	rules := shellcmd.Rules{Deny: tokens("rm"), Otherwise: "allow"}
+	for _, form := range deniedForms {
+		command := "true " + strings.Repeat("a", 300) + "; rm -rf x"
+		if text := strings.ReplaceAll(form, "QUOTED", "'"+command+"'"); text != form {
+			if v := rules.Judge(text, here); v.Effect != "deny" {
+				t.Errorf("%s is %s: %v", form, v.Effect, v.Reasons)
+			}
+		}
+	}
+	text := "echo true " + strings.Repeat("a", 300) + " ';' rm -rf x | sh"
+	if v := rules.Judge(text, here); v.Effect != "deny" {
+		t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
+	}
+}

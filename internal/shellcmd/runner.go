@@ -2,7 +2,6 @@ package shellcmd
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +37,9 @@ func (w *walker) shell(at int) {
 	}
 }
 
+// background is a single &.
+var background = lazy.Regexp(`(^|[^&])&([^&]|$)`)
+
 // otherShell doubts a text that a shell other than bash may read differently.
 func (w *walker) otherShell(at int, text Word) {
 	name := w.all.commands[at].Name
@@ -45,7 +47,7 @@ func (w *walker) otherShell(at int, text Word) {
 		return
 	}
 	plain := plainText().MatchString(text.Text) && !strings.Contains(text.Text, "&|") &&
-		!regexp.MustCompile(`(^|[^&])&([^&]|$)`).MatchString(text.Text)
+		!background().MatchString(text.Text)
 	if name != "sh" && name != "dash" || !plain {
 		w.severe(at, name+" may read the text in another way than bash")
 	}

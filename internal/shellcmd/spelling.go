@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // sameOptions are options with several spellings, by program, or by program and sub-command: -r, -R and --recursive of
@@ -98,15 +99,23 @@ const (
 // spellings are the options with several spellings of the command that a rule is about.
 func spellings(prefix []string) (out [][]string) {
 	name := strings.Replace(baseName(prefix[0]), "podman", "docker", 1)
-	lists := sameOptions[name]
+	out = slices.Clip(sameLists()[name])
 	for _, word := range prefix[1:] {
-		lists += " " + sameOptions[name+" "+word]
-	}
-	for list := range strings.FieldsSeq(lists) {
-		out = append(out, strings.Split(list, ","))
+		out = append(out, sameLists()[name+" "+word]...)
 	}
 	return out
 }
+
+// sameLists are sameOptions, taken apart.
+var sameLists = sync.OnceValue(func() map[string][][]string {
+	m := map[string][][]string{}
+	for command, lists := range sameOptions {
+		for list := range strings.FieldsSeq(lists) {
+			m[command] = append(m[command], strings.Split(list, ","))
+		}
+	}
+	return m
+})
 
 // dashed are the arguments, with a dash before the letters that tar accepts without one.
 func (c *Command) dashed() []Word {

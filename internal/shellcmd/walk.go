@@ -231,7 +231,7 @@ func (w *walker) piped(from, to int) {
 			w.guessLiterals(to, a.Text)
 		}
 	}
-	w.guessText(to, joinWords(x.Args))
+	w.guessText(to, textOf(x.Args))
 }
 
 func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f folderFlow) {

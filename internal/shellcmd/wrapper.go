@@ -131,6 +131,16 @@ func (w *walker) inner(at int, via string, words []Word, doubt string, depth int
 	w.unwrap(len(w.all.commands)-1, depth+1)
 }
 
+// textOf is the text that a program makes of several words.
+func textOf(words []Word) string {
+	texts := make([]string, len(words))
+	for i, x := range words {
+		texts[i] = x.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+// joinWords shows words on one line.
 func joinWords(words []Word) string {
 	var b strings.Builder
 	for _, x := range words {
@@ -203,7 +213,7 @@ func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 	case name == "flock" && len(rest) > 1 && (rest[0].Text == "-c" || rest[0].Text == "--command"):
 		w.string(at, rest[1], "flock -c")
 	case name == "watch" && len(rest) > 0:
-		w.string(at, static(joinWords(rest)), "watch")
+		w.string(at, static(textOf(rest)), "watch")
 		fallthrough
 	default:
 		w.rest(at, r, rest, depth)
