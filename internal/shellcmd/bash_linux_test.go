@@ -119,6 +119,7 @@ func isListed(s *shellcmd.Script, call []string) bool {
 // Quotes, expansions and substitutions around each other: where bash ends one elsewhere than the parser, a command in
 // it would run that was not listed.
 func TestBashEndsWhatTheParserEnds(t *testing.T) {
+	t.Parallel()
 	around := []string{`echo "%s"`, `echo %s`, "echo `echo %s`", `echo $(echo %s)`, "cat <<E\n%s\nE", `[[ a == %s ]]`, `x=%s`,
 		`echo "$(echo "%s")"`}
 	expansions := []string{`%s`, `${x:-%s}`, `${x#%s}`, `${x+%s}`, `${x:-"%s"}`, "`echo %s`", `$(echo %s)`, `$$(%s)`,

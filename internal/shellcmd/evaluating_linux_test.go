@@ -15,6 +15,7 @@ import (
 // something, and runs nothing that is in its words.
 func TestAllowedBuiltinsSetAndRunNothing(t *testing.T) {
 	testutil.Long(t)
+	t.Parallel()
 	root, bin, marks := newTraps(t, nil)
 	list, err := exec.Command("/bin/bash", "--noprofile", "--norc", "-c", "compgen -b; echo '[['").Output()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // Whatever is allowed as reading beside a git command, the settings of the repository are turned off for that one.
 func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
 	testutil.Long(t)
+	t.Parallel()
 	rules := Rules{ReadOnly: true}
 	var texts []string
 	for name, options := range versioned {

@@ -86,6 +86,7 @@ func TestReadingsOfWhatIsPrinted(t *testing.T) {
 // No text takes long.
 func TestReadingsAreBounded(t *testing.T) {
 	testutil.Long(t)
+	t.Parallel()
 	rules := Rules{Deny: [][]string{{"touch"}}}
 	for _, unit := range []string{"(", "$(", "{ ", "a[", "`", "rm x;", "rm;\u200b", "$x ", "if ", "x\n", "'\n", "\"$(",
 		"sh -c '", "tmux rm x;", "rm a\\\n"} {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,10 +180,17 @@ func readingKeys(t testing.TB) (keys, programs []string) {
 }
 
 // readingSpecs are the specs of programs, and of those uses of other programs that read.
-func readingSpecs() map[string]*spec {
+var readingSpecs = sync.OnceValue(func() map[string]*spec {
 	m := maps.Clone(specs())
 	maps.Copy(m, useSpecs())
 	return m
+})
+
+// trapEnviron is the environment of commands among traps. A registry that pip asks for newer packages is not there, so
+// that it does not wait for one.
+func trapEnviron(root, bin, marks string) []string {
+	return []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" + filepath.Dir(root),
+		"PIP_INDEX_URL=http://127.0.0.1:9", "PIP_RETRIES=0", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 }
 
 // tryReading runs commands of each program until some of them were judged as reading, and checks their effects.
@@ -206,8 +214,7 @@ func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 			ran++
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
-			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
-				filepath.Dir(root)}
+			c.Dir, c.Env = root, trapEnviron(root, bin, marks)
 			c.WaitDelay = time.Second    // a process that it started may live on, such as one that waits for a server
 			out, _ := c.CombinedOutput() // many of them are invalid; that does not matter
 			cancel()
@@ -226,6 +233,7 @@ func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 
 func TestReadingProgramsOnlyRead(t *testing.T) {
 	testutil.Long(t)
+	t.Parallel()
 	if ran := tryReading(t, 1, 4); ran < 100 {
 		t.Errorf("only %d commands were run", ran)
 	}
@@ -242,6 +250,7 @@ func FuzzReadingPrograms(f *testing.F) {
 // Names of files are given to programs that only read; a folder of third parties may hold any names.
 func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
 	testutil.Long(t)
+	t.Parallel()
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, append(programs, "find", "xargs", "ls"))
 	for _, name := range []string{"x -o out", "x -i y", "x --output=out", "-i", "-exec mark", "x;mark", "$(mark)",
@@ -266,8 +275,7 @@ func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
 			ran++
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
-			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
-				filepath.Dir(root)}
+			c.Dir, c.Env = root, trapEnviron(root, bin, marks)
 			c.WaitDelay = time.Second // a process that it started may live on, such as one that waits for a server
 			out, _ := c.CombinedOutput()
 			cancel()

@@ -406,7 +406,7 @@ func asText(options string, args []Word) string {
 	return "it runs what it reads"
 }
 
-// programWords are options and sub-commands that take a program to run.
+// programWords are options and sub-commands that take a program to run, by program.
 var programWords = tokenLists("tar --checkpoint-action", "tar --to-command", "tar --use-compress-program", "tar -I",
 	"tar -F", "tar --rsh-command",
 	"sort --compress-program", "rg --pre", "rg --hostname-bin", "rsync -e", "rsync --rsh", "zip -TT", "man -P",
@@ -417,15 +417,17 @@ var programWords = tokenLists("tar --checkpoint-action", "tar --to-command", "ta
 	"git clone --config",
 	"go test -exec", "go -toolexec", "go vet -vettool", "fd -x", "fd -X", "fd --exec", "fd --exec-batch")
 
-func tokenLists(list ...string) (out [][]string) {
+func tokenLists(list ...string) map[string][][]string {
+	m := map[string][][]string{}
 	for _, s := range list {
-		out = append(out, strings.Fields(s))
+		prefix := strings.Fields(s)
+		m[prefix[0]] = append(m[prefix[0]], prefix)
 	}
-	return out
+	return m
 }
 
 func runsWords(c *Command) bool {
-	return slices.ContainsFunc(programWords, func(prefix []string) bool { return denies(prefix, c) }) || c.Name == "git" &&
+	return slices.ContainsFunc(programWords[c.Name], func(prefix []string) bool { return denies(prefix, c) }) || c.Name == "git" &&
 		setsGit(c.Args)
 }
 
