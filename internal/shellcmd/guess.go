@@ -33,8 +33,21 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	w.all.err = had
 	for i := from; i < len(w.all.commands); i++ {
 		c := &w.all.commands[i]
+		w.all.unclear = w.all.unclear || c.severe
 		c.maybe, c.severe, c.Doubts = true, false, nil
 	}
+}
+
+// guessAs makes guesses that are found in another name, and reports that one of them cannot be determined.
+func (w *walker) guessAs(at int, name string, guess func()) (unclear bool) {
+	from, via, had := len(w.all.commands), len(w.all.commands[at].Via), w.all.unclear
+	w.all.unclear = false
+	guess()
+	for i := range w.all.commands[from:] {
+		w.all.commands[from+i].Via[via] = "perhaps " + name
+	}
+	unclear, w.all.unclear = w.all.unclear, w.all.unclear || had
+	return unclear
 }
 
 // otherSystems are programs whose words run in another system, or may not be commands at all.
@@ -183,7 +196,7 @@ func (w *walker) runner(at int) bool {
 		w.guessAll(at, c.Args)
 		return true
 	case packaged[c.Name]:
-		w.guessAll(at, c.Args)
+		w.packageRunner(at)
 	case c.Name == "make" || c.Name == "gmake":
 		w.makefile(at)
 	case c.Name == "sed" || c.Name == "gsed":
@@ -208,6 +221,23 @@ func (w *walker) runner(at int) bool {
 	return false
 }
 
+// packageRunner guesses at the command of a program that runs one of a package, perhaps as a text for a shell. The words
+// behind npm exec are commands of this system.
+func (w *walker) packageRunner(at int) {
+	c, name := w.all.commands[at], w.all.commands[at].Name
+	if name == "npm" && len(c.Args) > 0 && (c.Args[0].Text == "exec" || c.Args[0].Text == "x") {
+		name = "npm exec"
+	}
+	w.guessAs(at, name, func() { w.guessAll(at, c.Args) })
+	for i, a := range c.Args[:max(0, len(c.Args)-1)] {
+		text := c.Args[i+1]
+		if slices.Contains([]string{"-c", "--call", "--run", "--command"}, a.Text) && text.Static &&
+			!otherSystems[name] && w.guessAs(at, name, func() { w.guessText(at, text.Text) }) {
+			w.severe(at, "the text it runs cannot be determined")
+		}
+	}
+}
+
 // makefile adds a doubt about a makefile that is read from the input, and guesses at the variables that are set.
 func (w *walker) makefile(at int) {
 	args := w.all.commands[at].Args
@@ -226,8 +256,8 @@ func (w *walker) makefile(at int) {
 			w.severe(at, "it runs what it reads")
 			w.guessHere(at)
 		}
-		if _, value, sets := strings.Cut(a.Text, "="); sets && a.Static && a.Text[0] != '-' {
-			w.guessText(at, value)
+		if name, value, sets := strings.Cut(a.Text, "="); sets && a.Static && a.Text[0] != '-' {
+			w.guessValue(at, name, value)
 		}
 	}
 }

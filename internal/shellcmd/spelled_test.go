@@ -2,7 +2,9 @@ package shellcmd_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,6 +224,37 @@ func TestSpellingsAreNeverLooser(t *testing.T) {
 				t.Errorf("%q is %s: %q", text, r.Level, r.Reasons)
 			}
 			rules := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Allow: tokens("ls"), Deny: tokens(command)}
+			if v := rules.Judge(text, here); v.Effect == "allow" {
+				t.Errorf("%q is allowed where %q is denied: %v", text, command, v.Reasons)
+			}
+		}
+	}
+}
+
+// That holds too for a spelling that is the text of another.
+func TestNestedSpellingsAreNeverLooser(t *testing.T) {
+	t.Parallel()
+	var inner, outer []string
+	for _, form := range slices.Concat(spelledForms, deniedForms) {
+		switch {
+		case strings.HasPrefix(form, `\time`), strings.HasPrefix(form, `echo a \\`), strings.HasPrefix(form, "docker exec"):
+			continue // spell writes a tab, bash takes it for a mistake, and it runs in another system
+		case strings.Contains(form, "QUOTED") && !strings.Contains(form, "'QUOTED") && !strings.Contains(form, `"sh -c `):
+			outer = append(outer, form)
+		}
+		inner = append(inner, form)
+	}
+	commands := []string{"rm -rf build", "git push --force", "tee .git/hooks/a", "cp a /usr/bin/b", "git checkout HEAD ."}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i, form := range outer {
+		for range 20 {
+			command := commands[i%len(commands)]
+			quoted := "'" + strings.ReplaceAll(spell(inner[r.IntN(len(inner))], command), "'", `'\''`) + "'"
+			text := strings.NewReplacer("QUOTED", quoted, `\n`, "\n", `\t`, "\t").Replace(form)
+			if r, _ := shellcmd.Assess(text, here); r.Level != "high" {
+				t.Errorf("%q is %s: %q", text, r.Level, r.Reasons)
+			}
+			rules := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Deny: tokens(command)}
 			if v := rules.Judge(text, here); v.Effect == "allow" {
 				t.Errorf("%q is allowed where %q is denied: %v", text, command, v.Reasons)
 			}

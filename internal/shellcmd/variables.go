@@ -54,16 +54,21 @@ func (w *walker) variable(at int, name string, value Word) {
 	}
 	switch {
 	case commandVariable().MatchString(name):
-		from, via := len(w.all.commands), len(w.all.commands[at].Via)
-		w.guessText(at, strings.TrimLeft(value.Text, "|-!@ "))
-		for i := range w.all.commands[from:] { // it runs here, whatever git does with its other words
-			w.all.commands[from+i].Via[via] = "perhaps " + name
-		}
+		w.guessValue(at, name, value.Text)
 	case optionVariable().MatchString(name) && loads().MatchString(value.Text):
 		w.severe(at, name+" has programs run more than the command")
 		w.guessIn(at, value.Text)
 	case prompt().MatchString(name):
 		w.guessEvaluated(at, []Word{value})
+	}
+}
+
+// guessValue guesses at a text that a program runs, because it is the value of a variable. It runs here, whatever that
+// program does with its other words.
+func (w *walker) guessValue(at int, name, value string) {
+	unclear := w.guessAs(at, name, func() { w.guessText(at, strings.TrimLeft(value, "|-!@ ")) })
+	if unclear && strings.ContainsAny(value, " \t\n$`;|&<>(") { // or it only names a program
+		w.severe(at, "what is in "+name+" cannot be determined")
 	}
 }
 

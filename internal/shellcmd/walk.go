@@ -19,6 +19,7 @@ type sharedState struct {
 	commands []Command
 	depth    int
 	guesses  int
+	unclear  bool // a guess cannot be determined either
 	err      error
 	bomb     string            // starts processes without end
 	values   map[string]string // known values of variables

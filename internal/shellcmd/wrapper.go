@@ -197,7 +197,10 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		}
 	}
 	if slices.Contains([]string{"parallel", "systemd-run", "entr", "unbuffer", "time"}, c.Name) {
-		w.guessAll(at, c.Args)
+		unclear := w.guessAs(at, c.Name, func() { w.guessAll(at, c.Args) })
+		if unclear && c.Name == "parallel" {
+			w.severe(at, "what it runs cannot be determined")
+		}
 	}
 	w.afterOptions(at, r, s.rest, depth)
 }
