@@ -330,7 +330,7 @@ func stopsMachine(name string, args []string) bool {
 }
 
 // runsOne are calls in other languages that run the text in them.
-var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
+var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)'|qq?\s*[{(|/]([^})|]*))`)
 
 // forks start processes without end, in other languages.
 var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
@@ -352,7 +352,7 @@ func (f *floor) program(name string, args []string) string {
 			return wholeSystem
 		}
 		for _, found := range runsOne().FindAllStringSubmatch(a, 10) {
-			if why := f.nested(found[1] + found[2]); why != "" {
+			if why := f.nested(found[1] + found[2] + found[3]); why != "" {
 				return why
 			}
 		}
@@ -402,7 +402,7 @@ func (f *floor) texts(words []Word) (out []string) {
 
 var (
 	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
-	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )

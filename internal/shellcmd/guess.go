@@ -282,17 +282,19 @@ func (w *walker) programOptions(at int) {
 				continue
 			}
 			w.severe(at, a.Text+" names a program to run")
-			switch {
-			case value != "":
-				w.guessText(at, value)
-				w.guessIn(at, value)
-			case i+1 < len(args):
-				w.guessWords(at, args[i+1:])
-				if args[i+1].Static {
-					w.guessText(at, args[i+1].Text)
-					w.guessIn(at, args[i+1].Text)
+			w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() { // it runs here, whatever git does with other words
+				switch {
+				case value != "":
+					w.guessText(at, value)
+					w.guessIn(at, value)
+				case i+1 < len(args):
+					w.guessWords(at, args[i+1:])
+					if args[i+1].Static {
+						w.guessText(at, args[i+1].Text)
+						w.guessIn(at, args[i+1].Text)
+					}
 				}
-			}
+			})
 		}
 	}
 }
@@ -319,11 +321,13 @@ func (w *walker) gitPrograms(at int) {
 	for i, a := range c.Args {
 		if transport := strings.Index(a.Text, "ext::"); transport >= 0 {
 			w.severe(at, a.Text+" names a program to run")
-			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", `\ `))
-			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", " "))
+			w.guessAs(at, "git ext::", func() {
+				w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", `\ `))
+				w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", " "))
+			})
 		}
 		if a.Text == "-c" && i+1 < len(c.Args) || a.Text == "--config-env" {
-			w.guessIn(at, c.Args[min(i+1, len(c.Args)-1)].Text)
+			w.guessAs(at, "git -c", func() { w.guessIn(at, c.Args[min(i+1, len(c.Args)-1)].Text) })
 		}
 	}
 	if sub, rest := c.gitArgs(); sub == "config" || sub == "hook" || sub == "for-each-repo" {

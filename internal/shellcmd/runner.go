@@ -147,7 +147,9 @@ func (w *walker) script(at int) {
 
 // printedText guesses at what the commands in <(...) print for one that runs it.
 func (w *walker) printedText(at int) {
-	if args := w.all.commands[at].Args; len(args) > 0 && args[0].kind == source {
+	c := w.all.commands[at]
+	read := func(r Redirect) bool { return r.Op == "<" && r.Target.kind == source }
+	if len(c.Args) > 0 && c.Args[0].kind == source || slices.ContainsFunc(c.Redirects, read) {
 		for from := range w.all.commands[at+1:] {
 			w.piped(at+1+from, at)
 		}
@@ -177,6 +179,7 @@ func (w *walker) input(at int) {
 		w.severe(at, "it runs what it reads")
 	}
 	w.guessHere(at)
+	w.printedText(at)
 }
 
 // guessHere guesses at the here-documents of a shell that runs its input.

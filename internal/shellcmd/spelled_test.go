@@ -231,6 +231,27 @@ func TestSpellingsAreNeverLooser(t *testing.T) {
 	}
 }
 
+// What destroys a machine is denied in each spelling that runs it here and now.
+func TestCatastropheInEverySpelling(t *testing.T) {
+	t.Parallel()
+	for _, form := range slices.Concat(spelledForms, deniedForms) {
+		if strings.HasPrefix(form, `\time`) || strings.HasPrefix(form, "sed 's/") || strings.HasPrefix(form, "git config") ||
+			strings.HasPrefix(form, "git --config-env") || strings.HasPrefix(form, "coproc CMD") {
+			continue // spell writes a tab, a slash ends its text, it runs later, = is read as an assignment
+		}
+		program, _, _ := strings.Cut(form, " ")
+		elsewhere := slices.Contains([]string{"docker", "podman", "kubectl"}, program)
+		for _, command := range []string{"rm -rf /", "rm -rf ~", "rm -rf /*", "dd if=/dev/zero of=/dev/sda",
+			"mkfs.ext4 /dev/sda1", "find / -delete", "chmod -R 777 /", "mv /etc /tmp", "git -C / clean -fdx", "kill -9 -1",
+			"shred /dev/sda", "tee /dev/sda"} {
+			text := spell(form, command)
+			if why := shellcmd.Catastrophe(text, here); (why == "") != elsewhere {
+				t.Errorf("%q is denied: %q", text, why)
+			}
+		}
+	}
+}
+
 // That holds too for a spelling that is the text of another.
 func TestNestedSpellingsAreNeverLooser(t *testing.T) {
 	t.Parallel()
