@@ -221,8 +221,8 @@ func (w *walker) runner(at int) bool {
 	return false
 }
 
-// packageRunner guesses at the command of a program that runs one of a package, perhaps as a text for a shell. The words
-// behind npm exec are commands of this system.
+// packageRunner guesses at the command of a program that runs one of a package, perhaps as a text for a shell. The
+// words behind npm exec are commands of this system.
 func (w *walker) packageRunner(at int) {
 	c, name := w.all.commands[at], w.all.commands[at].Name
 	if name == "npm" && len(c.Args) > 0 && (c.Args[0].Text == "exec" || c.Args[0].Text == "x") {

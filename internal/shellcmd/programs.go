@@ -424,7 +424,8 @@ var runners = words("setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 
 		"dumb-init tini su-exec catatonit rush cpulimit trickle",
 	"proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool watchexec nodemon xterm gnome-terminal "+
 		"konsole alacritty kitty foot urxvt rxvt uxterm",
-	"expect gdb gdbserver lldb cgdb ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql mariadb mongosh mongo vim vi nvim view ex "+
+	"expect gdb gdbserver lldb cgdb ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql mariadb mongosh mongo "+
+		"vim vi nvim view ex "+
 		"rvim rview vimdiff gvim emacs emacsclient ed red mail mailx mutt lftp ftp",
 	"compgen complete mapfile readarray alias bind fc dialog whiptail inotifywait entr reptyr unbuffer run-parts runc "+
 		"crun ctr nerdctl pkexec gksudo kdesu sudoedit",

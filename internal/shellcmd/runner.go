@@ -430,8 +430,8 @@ func tokenLists(list ...string) map[string][][]string {
 }
 
 func runsWords(c *Command) bool {
-	return slices.ContainsFunc(programWords[c.Name], func(prefix []string) bool { return denies(prefix, c) }) || c.Name == "git" &&
-		setsGit(c.Args)
+	return slices.ContainsFunc(programWords[c.Name], func(prefix []string) bool { return denies(prefix, c) }) ||
+		c.Name == "git" && setsGit(c.Args)
 }
 
 // setsGit reports settings before the sub-command: they can name programs, and new sub-commands.

@@ -119,7 +119,8 @@ var sameLists = sync.OnceValue(func() map[string][][]string {
 
 // dashed are the arguments, with a dash before the letters that tar accepts without one.
 func (c *Command) dashed() []Word {
-	if c.Name != "tar" && c.Name != "bsdtar" || len(c.Args) == 0 || !c.Args[0].Static || c.Args[0].Text == "" || c.Args[0].Text[0] == '-' {
+	if c.Name != "tar" && c.Name != "bsdtar" || len(c.Args) == 0 || !c.Args[0].Static || c.Args[0].Text == "" ||
+		c.Args[0].Text[0] == '-' {
 		return c.Args
 	}
 	return append([]Word{static("-" + c.Args[0].Text)}, c.Args[1:]...)

@@ -185,8 +185,8 @@ func text(q *policy.Query, name string) (out string, there bool, err error) {
 func brief(s string) string { return textutil.CutRunes(s, 80, "…") }
 
 // Catastrophe says why a call's command would destroy the machine, a home folder or a disk, "" if it would not as far
-// as it can be parsed; given is what the operator adds to the environment of the plugin. It covers shell tools, and the arguments "command", "cmd" and "script" of all tools that may
-// change something.
+// as it can be parsed; given is what the operator adds to the environment of the plugin. It covers shell tools, and the
+// arguments "command", "cmd" and "script" of all tools that may change something.
 func Catastrophe(q *policy.Query, given map[string]string) string {
 	if q.Category != Category && q.Hints.ReadOnly != nil && *q.Hints.ReadOnly {
 		return ""
