@@ -62,8 +62,10 @@ func BenchmarkNested(b *testing.B) {
 
 // Commands in commands do not multiply: each is examined a few times, whatever adds words to it.
 func TestNestedCommandsAreBounded(t *testing.T) {
-	text := nested("find", 16000)
-	if allocs := testing.AllocsPerRun(1, func() { shellcmd.Catastrophe(text, here) }); allocs > 1_000_000 {
-		t.Errorf("%.0f allocations for %d bytes", allocs, len(text))
+	for _, text := range []string{nested("find", 16000), strings.Repeat("watch ", 2500) + "rm",
+		strings.Repeat("nice watch -x ", 1000) + "rm"} {
+		if allocs := testing.AllocsPerRun(1, func() { shellcmd.Catastrophe(text, here) }); allocs > 1_000_000 {
+			t.Errorf("%.0f allocations for %d bytes of %s", allocs, len(text), text[:20])
+		}
 	}
 }

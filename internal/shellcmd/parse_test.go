@@ -56,7 +56,7 @@ func TestParseListsEveryCommand(t *testing.T) {
 		"[[ -f a && b == c ]]":              {"[[ <-f> <a> <b> <c>"},
 		"export A=$(b)":                     {"export", "$(...): b"},
 		"$x a b":                            {" <a> <b>", "$x being empty: a <b>"},
-		"watch 'a | b'":                     {"watch <a | b>", "watch: a", "watch: b", "watch: a | b"},
+		"watch 'a | b'":                     {"watch <a | b>", "watch: a", "watch: b"},
 		"\\e\"ch\"'o' $'\\x41\\102\\u0043'": {"echo <ABC>"},
 		"# nothing":                         nil,
 	} {

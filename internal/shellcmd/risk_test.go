@@ -57,8 +57,8 @@ func TestRiskOfFamilies(t *testing.T) {
 			vagrant|minikube|virsh destroy|delete a, kind|multipass|lxc|incus delete a, k3d cluster delete,
 			redis-cli flushall|FLUSHALL|flushdb, dropdb|dropuser a, mysqladmin drop a,
 			gh repo|release|issue|run|secret|cache|gist delete a, glab repo|mr delete a,
-			npm|pnpm|yarn|bun|deno|cargo|poetry|uv|hatch|flit|pdm|vsce|lerna publish, npm unpublish|deprecate|owner a,
-			cargo|gem yank|owner a, gem push a, twine upload a, dotnet nuget push|delete a, docker|podman push a,
+			npm|pnpm|yarn|bun|deno|cargo|poetry|uv|hatch|flit|pdm|vsce|lerna publish, npm unpublish|deprecate|owner\ add a,
+			cargo|gem yank a, cargo|gem owner --add|--remove a, npm dist-tag add|rm a b, gem push a, twine upload a, dotnet nuget push|delete a, docker|podman push a,
 			rimraf|npx\ rimraf|bunx\ rimraf a, zip -m|-rm|-mr a b, tar --remove-files -cf a b, cpio -i|-idmv|--extract`,
 		"medium": `git|git\ -C\ sub checkout|switch main|feature/x|v1.2.3|HEAD~1|"$branch", git checkout|switch -q main,
 			git checkout -b|--orphan a.b, git checkout -b|-t a origin/a, git switch -c a, git -C sub branch a, git branch -d a,
@@ -67,7 +67,7 @@ func TestRiskOfFamilies(t *testing.T) {
 			git pull|pull\ --rebase|pull\ --ff-only, git tag a|-a\ a, git rm a|--cached\ a, git mv a b, git worktree add|remove a,
 			git config user.name|color.ui|core.autocrlf|pull.rebase|branch.main.merge a, git gc|init,
 			hg|svn status|commit|update, jj st|log|new, docker|podman build|pull|stop|exec a, docker compose up|down|logs,
-			gh pr create|merge|checkout, npm|pnpm|yarn install|test|run\ build, cargo build|test|clean, zip -r a.zip b,
+			gh pr create|merge|checkout, npm owner|dist-tag ls, cargo owner --list, npm|pnpm|yarn install|test|run\ build, cargo build|test|clean, zip -r a.zip b,
 			curl -XPUT|-XPOST|-o\ a http://a, tar xf|cf a`,
 	}
 	for level, list := range levels {

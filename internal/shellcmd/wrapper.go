@@ -215,9 +215,8 @@ func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 	switch {
 	case name == "flock" && len(rest) > 1 && (rest[0].Text == "-c" || rest[0].Text == "--command"):
 		w.string(at, rest[1], "flock -c")
-	case name == "watch" && len(rest) > 0:
+	case name == "watch" && len(rest) > 0: // as words they would be looked at twice for each watch in a watch
 		w.string(at, static(textOf(rest)), "watch")
-		fallthrough
 	default:
 		w.rest(at, r, rest, depth)
 	}
