@@ -61,11 +61,22 @@ func BenchmarkNested(b *testing.B) {
 }
 
 // Commands in commands do not multiply: each is examined a few times, whatever adds words to it.
+func assessed(text string) []shellcmd.Command {
+	_, commands := shellcmd.Assess(text, here)
+	return commands
+}
+
 func TestNestedCommandsAreBounded(t *testing.T) {
 	for _, text := range []string{nested("find", 16000), strings.Repeat("watch ", 2500) + "rm",
-		strings.Repeat("nice watch -x ", 1000) + "rm"} {
+		strings.Repeat("nice watch -x ", 1000) + "rm", "x=rm;" + strings.Repeat("x=$x$x;", 25) + "$x",
+		"x=rm; " + strings.Repeat("for x in $x$x; do ", 20) + "$x; " + strings.Repeat("done; ", 20)} {
 		if allocs := testing.AllocsPerRun(1, func() { shellcmd.Catastrophe(text, here) }); allocs > 1_000_000 {
 			t.Errorf("%.0f allocations for %d bytes of %s", allocs, len(text), text[:20])
+		}
+		for _, c := range assessed(text) {
+			if len(c.Name) > len(text) {
+				t.Errorf("%d bytes of %s have a name of %d", len(text), text[:20], len(c.Name))
+			}
 		}
 	}
 }

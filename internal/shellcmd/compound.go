@@ -168,6 +168,9 @@ func (w *walker) loopVariable(name string, is Word) {
 	if w.variables == nil {
 		w.variables = map[string]Word{}
 	}
+	if len(is.Text) > maxValue {
+		is = late
+	}
 	w.variables[name] = is
 }
 
@@ -606,12 +609,15 @@ func (w *walker) maybeRuns(walk func(*walker) folderFlow) folderFlow {
 	return walk(&inner)
 }
 
+// maxValue is the longest value of a variable that is followed, in bytes: x=$x$x doubles it each time.
+const maxValue = 1 << 10
+
 // bind records the value of a variable from here on.
 func (w *walker) bind(name string, is Word) {
 	if w.variables == nil {
 		w.variables = map[string]Word{}
 	}
-	if w.unsure || w.loop {
+	if w.unsure || w.loop || len(is.Text) > maxValue {
 		is = late
 	}
 	w.variables[name] = is
