@@ -246,7 +246,7 @@ func withKnownTools(before, now *sdk.Description) *sdk.Description {
 	}
 	d := new(*now)
 	d.Tools = tools
-	d.Notices = slices.DeleteFunc(slices.Clone(now.Notices), isProblem)
+	d.Notices = slices.DeleteFunc(slices.Clone(now.Notices), toolcache.IsProblem)
 	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: "its tools are those of before: " + now.Missing})
 	return d
 }
