@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -105,14 +105,14 @@ func bareWord(tool, word string) error {
 }
 
 // unquotedKeys is a JSON object without the quotes of its keys, with its key and value if it has one of each.
-var unquotedKeys = regexp.MustCompile(`^\s*\{\s*([A-Za-z_][\w-]*)\s*:(?:\s*([^,:{}\[\]"]*)\}\s*$)?`)
+var unquotedKeys = lazy.Regexp(`^\s*\{\s*([A-Za-z_][\w-]*)\s*:(?:\s*([^,:{}\[\]"]*)\}\s*$)?`)
 
 // quotingAdvice says what a shell may have done to the arguments of a call that were no JSON; "" if nothing.
 func quotingAdvice(e *sdk.Error, words []string) string {
 	if e == nil || e.Code != sdk.CodeInvalidArgs || len(words) != 1 {
 		return ""
 	}
-	m := unquotedKeys.FindStringSubmatch(words[0])
+	m := unquotedKeys().FindStringSubmatch(words[0])
 	if m == nil {
 		return ""
 	}
@@ -126,7 +126,7 @@ func quotingAdvice(e *sdk.Error, words []string) string {
 
 // toolFlagMistake is flagMistake for a command whose tool has arguments, which may be given like flags.
 func toolFlagMistake(cmd *cobra.Command, err error) error {
-	m := unknownFlag.FindStringSubmatch(err.Error())
+	m := unknownFlag().FindStringSubmatch(err.Error())
 	if m == nil || textutil.DidYouMean(m[1], flagsOf(cmd)) != "" {
 		return flagMistake(cmd, err)
 	}

@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // argWord is KEY=VALUE or KEY:=JSON; a key is names with dots between them.
-var argWord = regexp.MustCompile(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
+var argWord = lazy.Regexp(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
 
 // isArgWord reports whether an argument is KEY=VALUE rather than JSON.
-func isArgWord(text string) bool { return argWord.MatchString(text) }
+func isArgWord(text string) bool { return argWord().MatchString(text) }
 
 // A wordReader converts words to arguments by the schema of a tool.
 type wordReader struct {
@@ -61,7 +61,7 @@ func readArgument(path string) ([]byte, error) {
 }
 
 func (r *wordReader) word(word string) error {
-	m := argWord.FindStringSubmatch(word)
+	m := argWord().FindStringSubmatch(word)
 	if m == nil {
 		return fmt.Errorf("%q is not an argument; write KEY=VALUE, KEY:=JSON, or one JSON object alone", word)
 	}

@@ -9,13 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -259,9 +259,9 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 }
 
 var (
-	wrongDuration = regexp.MustCompile(`^invalid argument "(.*)" for "--([\w-]+)" flag: time: `)
-	unknownFlag   = regexp.MustCompile(`^unknown flag: --([^\s=]+)`)
-	flagInUsage   = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+	wrongDuration = lazy.Regexp(`^invalid argument "(.*)" for "--([\w-]+)" flag: time: `)
+	unknownFlag   = lazy.Regexp(`^unknown flag: --([^\s=]+)`)
+	flagInUsage   = lazy.Regexp(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 )
 
 // flagMistake suggests the nearest flag, or where all are listed.
@@ -270,10 +270,10 @@ func flagMistake(cmd *cobra.Command, err error) error {
 		return wrong
 	}
 	text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the name of a Go function
-	if m := wrongDuration.FindStringSubmatch(text); m != nil {
+	if m := wrongDuration().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("--%s must be a duration such as 30s, not %q", m[2], m[1])
 	}
-	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+	if m := unknownFlag().FindStringSubmatch(text); m != nil {
 		if m[1] == "version" {
 			return errors.New(text + "; `toolhost version` shows the versions")
 		}
@@ -285,7 +285,7 @@ func flagMistake(cmd *cobra.Command, err error) error {
 }
 
 func flagsOf(cmd *cobra.Command) (names []string) {
-	for _, m := range flagInUsage.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+	for _, m := range flagInUsage().FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
 		names = append(names, m[1])
 	}
 	return names

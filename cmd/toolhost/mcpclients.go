@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/mcpclients"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 )
@@ -158,7 +158,7 @@ func addressURL(address string) string {
 	return "http://" + address + "/mcp"
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (f reachFlags) check() error {
 	switch {
@@ -166,7 +166,7 @@ func (f reachFlags) check() error {
 		return errors.New("--token-env goes with --url")
 	case f.url == "":
 		return nil
-	case f.tokenVar != "" && !variableName.MatchString(f.tokenVar):
+	case f.tokenVar != "" && !variableName().MatchString(f.tokenVar):
 		return errors.New("--token-env must be the name of a variable, not the token itself")
 	}
 	u, err := url.Parse(f.url)
@@ -293,7 +293,7 @@ func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil && mcp.Flags().Lookup(m[1]) != nil {
+		if m := unknownFlag().FindStringSubmatch(err.Error()); m != nil && mcp.Flags().Lookup(m[1]) != nil {
 			return fmt.Errorf("--%s is a flag of the server that the client starts: such flags come after --, as in `%s CLIENT "+
 				"-- --%s …`", m[1], cmd.CommandPath(), m[1])
 		}

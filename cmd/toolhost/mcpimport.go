@@ -9,13 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/mcpclients"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -183,11 +183,11 @@ func (g *globals) importInto(f importFlags) (settings, error) {
 	return into, err
 }
 
-var pluginBlock = regexp.MustCompile(`(?m)^[ \t]*plugin[ \t]+"?([a-z][a-z0-9-]*)"?[ \t]*\{`)
+var pluginBlock = lazy.Regexp(`(?m)^[ \t]*plugin[ \t]+"?([a-z][a-z0-9-]*)"?[ \t]*\{`)
 
 // pluginsIn are the names of the plugins in a configuration, which may have mistakes.
 func pluginsIn(configuration []byte) (names []string) {
-	for _, m := range pluginBlock.FindAllSubmatch(configuration, -1) {
+	for _, m := range pluginBlock().FindAllSubmatch(configuration, -1) {
 		names = append(names, string(m[1]))
 	}
 	return names

@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/pluginnew"
 )
 
@@ -112,11 +112,11 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	}
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/+-]+$`)
+var plainWord = lazy.Regexp(`^[A-Za-z0-9._/+-]+$`)
 
 // commandWord quotes a word for a shell where it needs that.
 func commandWord(word string) string {
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(visible(word), "'", `'\''`) + "'"

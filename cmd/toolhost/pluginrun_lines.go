@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -190,11 +190,11 @@ func (r *pluginRun) isAlias(word string) bool {
 }
 
 // lineWord is a word without blanks, or KEY="a value with blanks".
-var lineWord = regexp.MustCompile(`([^=:\s{}"'\[\]]+:?=)("[^"]*"|'[^']*')(\s|$)|\S+`)
+var lineWord = lazy.Regexp(`([^=:\s{}"'\[\]]+:?=)("[^"]*"|'[^']*')(\s|$)|\S+`)
 
 // lineWords splits a line at its blanks. Quotes around a whole value are removed.
 func lineWords(line string) (out []string) {
-	for _, m := range lineWord.FindAllStringSubmatch(line, -1) {
+	for _, m := range lineWord().FindAllStringSubmatch(line, -1) {
 		if m[1] != "" {
 			out = append(out, m[1]+m[2][1:len(m[2])-1])
 		} else {

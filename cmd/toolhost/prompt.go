@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -318,7 +318,7 @@ func (p *prompter) preview(c sdk.Content) {
 	fmt.Fprintf(p.out, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 }
 
-var hunkHeader = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+var hunkHeader = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
 // paintDiff returns the lines with those of diffs coloured. A hunk has as many lines as its header says: a removed
 // line of it may begin with "--", and a line after it with "+".
@@ -326,7 +326,7 @@ func (t *terminal) paintDiff(lines []string) []string {
 	out := make([]string, len(lines))
 	before, after := 0, 0 // remaining lines of the hunk, of the old text and of the new
 	for i, line := range lines {
-		header := hunkHeader.FindStringSubmatch(line)
+		header := hunkHeader().FindStringSubmatch(line)
 		switch {
 		case before+after > 0 && strings.HasPrefix(line, "+"):
 			after--

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A serviceUnit is a host for the user's own service manager.
@@ -54,11 +54,11 @@ func (g *globals) printUnit(manager, profile, program string, args []string) err
 	return nil
 }
 
-var notInUnitName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+var notInUnitName = lazy.Regexp(`[^A-Za-z0-9_]+`)
 
 // unitName has the name of the work folder, as far as it fits a unit's name, for people, and the ID of the place.
 func unitName(workdir string, place local.Place) string {
-	folder := notInUnitName.ReplaceAllString(filepath.Base(workdir), "-")
+	folder := notInUnitName().ReplaceAllString(filepath.Base(workdir), "-")
 	folder = strings.Trim(folder[:min(len(folder), maxFolderName)], "-")
 	return strings.ReplaceAll("toolhost-"+folder+"-"+place.ID(), "--", "-")
 }

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Name is the name of a lock file, which is in the folder of its configuration.
@@ -69,10 +69,10 @@ type Plugin struct {
 // Platform is this machine's key in Plugin.SHA256.
 func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
-var platformPattern = regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`)
+var platformPattern = lazy.Regexp(`^[a-z0-9]+_[a-z0-9]+$`)
 
 // IsPlatform reports whether a word has the form of a platform.
-func IsPlatform(word string) bool { return platformPattern.MatchString(word) }
+func IsPlatform(word string) bool { return platformPattern().MatchString(word) }
 
 // Load reads a lock file. It returns nil when there is none, and an *Error when the file has mistakes.
 func Load(path string) (*File, error) {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"unicode"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -155,19 +155,19 @@ func (s Spec) written(word int) string {
 
 // placeholders are what shells, editors and templates replace in a path: ${workspaceFolder}, $HOME, %USERPROFILE%,
 // {root}, {{ .Dir }}, <path>, ~.
-var placeholders = regexp.MustCompile(`\$\{[^{}]*\}|\$\([^()]*\)|\$\w+|%\{[^{}]*\}|%\w+%|\{\{[^{}]*\}\}|\{\w[^{}]*\}|` +
+var placeholders = lazy.Regexp(`\$\{[^{}]*\}|\$\([^()]*\)|\$\w+|%\{[^{}]*\}|%\w+%|\{\{[^{}]*\}\}|\{\w[^{}]*\}|` +
 	`<\w[^<>]*>|^~\w*`)
 
 // variableName is the name in a placeholder that is a variable of the environment.
-var variableName = regexp.MustCompile(`^[$%]\{?(?:env[:.])?([A-Z][A-Z0-9_]*)[}%]?$`)
+var variableName = lazy.Regexp(`^[$%]\{?(?:env[:.])?([A-Z][A-Z0-9_]*)[}%]?$`)
 
 // unreplaced is advice about a path with a placeholder, which is taken as it is written.
 func unreplaced(path string) string {
-	found := placeholders.FindString(path)
+	found := placeholders().FindString(path)
 	if at := strings.LastIndex(path, "/~"); found == "" && at >= 0 { // of a relative path, which was made absolute
-		found = placeholders.FindString(path[at+1:])
+		found = placeholders().FindString(path[at+1:])
 	}
-	name := variableName.FindStringSubmatch(found)
+	name := variableName().FindStringSubmatch(found)
 	switch {
 	case found == "":
 		return ""
@@ -260,7 +260,7 @@ func (e withText) Error() string { return e.text }
 func (e withText) Unwrap() error { return e.error }
 
 // notPermitted matches messages of programs that a sandbox has refused something.
-var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not ` +
+var notPermitted = lazy.Regexp(`(?i)permission denied|operation not ` +
 	`permitted|\bEACCES\b|\bEPERM\b|PermissionError|` +
 	`read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
 
@@ -273,7 +273,7 @@ func (g *generation) withSandboxHint(err error) error {
 	if g.child != nil {
 		text += strings.Join(g.child.tail.last(tailLines), "\n")
 	}
-	if !notPermitted.MatchString(text) {
+	if !notPermitted().MatchString(text) {
 		return err
 	}
 	return fmt.Errorf("%w (%s)", err, g.sandboxHint)
@@ -281,7 +281,7 @@ func (g *generation) withSandboxHint(err error) error {
 
 // sandboxAdvice returns, for a tool that failed with the message, what its sandbox may have refused, or "".
 func (g *generation) sandboxAdvice(message string) string {
-	if g.sandboxHint == "" || !notPermitted.MatchString(message) {
+	if g.sandboxHint == "" || !notPermitted().MatchString(message) {
 		return ""
 	}
 	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)

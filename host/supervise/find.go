@@ -260,7 +260,7 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 		if said := printable(string(stderr.kept[:min(len(stderr.kept), tailWidth)])); said != "" {
 			err = fmt.Errorf("%w; it printed: %s", err, said)
 		}
-		if how.Hint != "" && notPermitted.Match(stderr.kept) {
+		if how.Hint != "" && notPermitted().Match(stderr.kept) {
 			err = fmt.Errorf("%w (%s)", err, how.Hint)
 		}
 		return nil, err

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/gotrace"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -258,7 +258,7 @@ func (t *tail) summary() []string {
 
 // stackFrame matches the lines of a stack trace in JavaScript, Java, C# and Ruby, which print the error before it.
 // Ruby's have a place; Python quotes code, such as "from a import b".
-var stackFrame = regexp.MustCompile(`^\s+(at \S|from \S+:[0-9])`)
+var stackFrame = lazy.Regexp(`^\s+(at \S|from \S+:[0-9])`)
 
 // beforeTrace returns the line before the stack trace that is at the end, or "".
 func (t *tail) beforeTrace() string {
@@ -267,7 +267,7 @@ func (t *tail) beforeTrace() string {
 	for n := range t.lines {
 		line := t.lines[(t.next+len(t.lines)-1-n)%len(t.lines)]
 		switch {
-		case stackFrame.Match(line.text):
+		case stackFrame().Match(line.text):
 			inTrace = true
 		case inTrace:
 			return line.String()
@@ -280,9 +280,9 @@ func (t *tail) beforeTrace() string {
 
 var (
 	// pythonFrame matches the lines of a traceback of Python that have a place.
-	pythonFrame = regexp.MustCompile(`^\s+File "(?:[^"]*/)?([^"/]+)", line ([0-9]+)`)
+	pythonFrame = lazy.Regexp(`^\s+File "(?:[^"]*/)?([^"/]+)", line ([0-9]+)`)
 	// notAuthors matches those in the kit and in libraries.
-	notAuthors = regexp.MustCompile(`/toolhost/[a-z_]+\.py"|/(site|dist)-packages/|/lib/python[0-9.]+/|"<frozen `)
+	notAuthors = lazy.Regexp(`/toolhost/[a-z_]+\.py"|/(site|dist)-packages/|/lib/python[0-9.]+/|"<frozen `)
 )
 
 // afterTraceback returns the exception at the end of Python's traceback, and the innermost line that the author wrote,
@@ -299,12 +299,12 @@ func (t *tail) afterTraceback() string {
 			raised = line.String() // of several lines the first counts, which comes last here
 			continue
 		}
-		frame := pythonFrame.FindSubmatch(line.text)
+		frame := pythonFrame().FindSubmatch(line.text)
 		switch {
 		case raised == "":
 			return ""
 		case frame == nil:
-		case !notAuthors.Match(line.text):
+		case !notAuthors().Match(line.text):
 			place = cmp.Or(place, fmt.Sprintf("%s:%s", frame[1], frame[2]))
 		default:
 			library = cmp.Or(library, fmt.Sprintf("%s:%s", frame[1], frame[2]))

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -120,7 +120,7 @@ func (c *Client) Places() []string {
 	var out []string
 	for _, system := range [][2]string{{"linux", "Linux"}, {"darwin", "macOS"}, {"windows", "Windows"}} {
 		if paths := c.places[system[0]]; len(paths) > 0 {
-			path := placeVariable.ReplaceAllString(paths[0], "$2")
+			path := placeVariable().ReplaceAllString(paths[0], "$2")
 			if system[0] == "windows" {
 				path = strings.ReplaceAll(paths[0], "/", `\`)
 			}
@@ -154,11 +154,11 @@ func (c *Client) File(getenv func(string) string) (string, error) {
 	return out, nil
 }
 
-var placeVariable = regexp.MustCompile(`^(?:\$\{?(\w+)(?::-([^}]*)\})?|%(\w+)%)`)
+var placeVariable = lazy.Regexp(`^(?:\$\{?(\w+)(?::-([^}]*)\})?|%(\w+)%)`)
 
 // expand replaces the variable or ~ that a path begins with.
 func expand(template string, getenv func(string) string) (string, error) {
-	m := placeVariable.FindStringSubmatch(template)
+	m := placeVariable().FindStringSubmatch(template)
 	if m != nil {
 		value := getenv(m[1] + m[3])
 		if value == "" && m[2] == "" {

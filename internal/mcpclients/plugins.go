@@ -3,12 +3,12 @@ package mcpclients
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 )
@@ -70,7 +70,7 @@ func (o *Import) Plugins(servers []Server) (out []Plugin, variables []Variable) 
 		if p.Server.Disabled {
 			continue
 		}
-		for _, m := range usedVariable.FindAllStringSubmatch(p.HCL, -1) {
+		for _, m := range usedVariable().FindAllStringSubmatch(p.HCL, -1) {
 			used[m[1]] = true
 		}
 	}
@@ -83,7 +83,7 @@ func (o *Import) Plugins(servers []Server) (out []Plugin, variables []Variable) 
 	return out, variables
 }
 
-var usedVariable = regexp.MustCompile(`\benv\.(\w+)`)
+var usedVariable = lazy.Regexp(`\benv\.(\w+)`)
 
 // variables are those that a server's values refer to, without those that have another value when they are not set.
 func (s Server) variables() (out []string) {
@@ -174,7 +174,7 @@ func (o *Import) refer(plugin, wanted, secret, held string) string {
 
 // secret replaces a secret by a reference, but for a word such as Bearer before it.
 func (o *Import) secret(plugin, wanted, text, held string) value {
-	if m := prefixed.FindStringSubmatch(text); m != nil {
+	if m := prefixed().FindStringSubmatch(text); m != nil {
 		return value{{text: m[1]}, {variable: o.refer(plugin, wanted, m[2], held)}}
 	}
 	return value{{variable: o.refer(plugin, wanted, text, held)}}
@@ -183,7 +183,7 @@ func (o *Import) secret(plugin, wanted, text, held string) value {
 // pair makes the value of a variable or a header.
 func (o *Import) pair(p *Plugin, pair Pair, kind string) (value, error) {
 	if pair.Variable != "" {
-		if !variablePattern.MatchString(pair.Variable) || looksSecret(pair.Variable) {
+		if !variablePattern().MatchString(pair.Variable) || looksSecret(pair.Variable) {
 			return nil, fmt.Errorf("%s %s should be the name of a variable, and looks like a value", kind, pair.Name)
 		}
 		return value{{text: pair.Value}, {variable: pair.Variable}}.filled(), nil
@@ -210,11 +210,11 @@ func (o *Import) pair(p *Plugin, pair Pair, kind string) (value, error) {
 	return v, nil
 }
 
-var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variablePattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var (
-	argumentHeader = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)(:\s*)(.+)$`)
-	argumentOption = regexp.MustCompile(`^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*=)(.+)$`)
+	argumentHeader = lazy.Regexp(`^([A-Za-z][A-Za-z0-9-]*)(:\s*)(.+)$`)
+	argumentOption = lazy.Regexp(`^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*=)(.+)$`)
 )
 
 // words makes the arguments of a command; secrets among them become references.
@@ -241,7 +241,7 @@ func (o *Import) argument(p *Plugin, v value, text, previous, held string) value
 	if option && !strings.HasPrefix(text, "-") && !ordinary(text) && secretName(strings.TrimLeft(previous, "-")) {
 		return o.secret(p.Name, p.Name+"_"+previous, text, held)
 	}
-	if m := argumentOption.FindStringSubmatch(text); m != nil && !ordinary(m[2]) {
+	if m := argumentOption().FindStringSubmatch(text); m != nil && !ordinary(m[2]) {
 		name := strings.TrimSuffix(m[1], "=")
 		if wanted := strings.TrimLeft(name, "-"); secretName(wanted) || looksSecret(m[2]) {
 			if wanted != name {
@@ -251,7 +251,7 @@ func (o *Import) argument(p *Plugin, v value, text, previous, held string) value
 		}
 		return v
 	}
-	if m := argumentHeader.FindStringSubmatch(text); m != nil && !strings.HasPrefix(m[3], "//") &&
+	if m := argumentHeader().FindStringSubmatch(text); m != nil && !strings.HasPrefix(m[3], "//") &&
 		(secretName(m[1]) || looksSecret(m[3])) {
 		wanted := map[bool]string{true: "TOKEN", false: m[1]}[strings.EqualFold(m[1], "Authorization")]
 		return append(value{{text: m[1] + m[2]}}, o.secret(p.Name, p.Name+"_"+wanted, m[3], held)...).joined()
@@ -375,7 +375,7 @@ func (o *Import) pairs(p *Plugin, kind string, list []Pair) (lines []string, err
 			return nil, fmt.Errorf("%s %s is there twice", kind, brief(name))
 		}
 		seen[name] = true
-		if !variablePattern.MatchString(name) {
+		if !variablePattern().MatchString(name) {
 			name = quoteHCL(name)
 		}
 		widest = max(widest, len(name))
@@ -443,7 +443,7 @@ func aligned(lines []string) []string {
 	out := slices.Clone(lines)
 	for i := 0; i < len(out); {
 		n, widest := i, 0
-		for n < len(out) && plainAttribute.MatchString(out[n]) {
+		for n < len(out) && plainAttribute().MatchString(out[n]) {
 			name, _, _ := strings.Cut(out[n], " = ")
 			widest = max(widest, len(name))
 			n++
@@ -457,7 +457,7 @@ func aligned(lines []string) []string {
 	return out
 }
 
-var plainAttribute = regexp.MustCompile(`^[a-z_]+ = [^{]`)
+var plainAttribute = lazy.Regexp(`^[a-z_]+ = [^{]`)
 
 func quotedList(list []string) string {
 	var out []string

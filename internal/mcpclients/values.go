@@ -3,10 +3,10 @@ package mcpclients
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/redact"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -22,25 +22,25 @@ type part struct {
 }
 
 // references are all ways in which clients refer to variables.
-var references = regexp.MustCompile(`\$\{\{ *(?:secrets|env)\.(\w+) *\}\}` + // Continue
+var references = lazy.Regexp(`\$\{\{ *(?:secrets|env)\.(\w+) *\}\}` + // Continue
 	`|\$\{(workspaceFolder|workspaceRoot|userHome|pathSeparator|/)(?::[^}]*)?\}` + // editors
 	`|\$\{(?:env:)?([A-Za-z_]\w*)(?::?-([^}]*))?\}` +
 	`|\{env:([A-Za-z_]\w*)\}` + // opencode
 	`|\$\{input:([^}]+)\}`) // VS Code
 
 // others are references for which there is nothing.
-var others = regexp.MustCompile(`\$\{[^}]*\}|\{file:[^}]*\}`)
+var others = lazy.Regexp(`\$\{[^}]*\}|\{file:[^}]*\}`)
 
 // bare are references without braces, in values that are no arguments.
-var bare = regexp.MustCompile(`\$([A-Z][A-Z0-9_]{2,})\b`)
+var bare = lazy.Regexp(`\$([A-Z][A-Z0-9_]{2,})\b`)
 
 // readValue finds the references in a text.
 func readValue(text string, withBare bool) (out value, err error) {
 	if withBare {
-		text = bare.ReplaceAllString(text, "$${$1}")
+		text = bare().ReplaceAllString(text, "$${$1}")
 	}
 	add := func(literal string) error {
-		if other := others.FindString(literal); other != "" {
+		if other := others().FindString(literal); other != "" {
 			return fmt.Errorf("it uses %s, and toolhost has nothing for that", brief(other))
 		}
 		if literal != "" {
@@ -49,7 +49,7 @@ func readValue(text string, withBare bool) (out value, err error) {
 		return nil
 	}
 	at := 0
-	for _, m := range references.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range references().FindAllStringSubmatchIndex(text, -1) {
 		group := func(i int) string {
 			if m[2*i] < 0 {
 				return ""
@@ -165,17 +165,17 @@ func escapeHCL(text string, after bool) string {
 }
 
 var (
-	prefixed = regexp.MustCompile(`^((?i:bearer|basic|token|bot|apikey)\s+)(\S.*)$`)
+	prefixed = lazy.Regexp(`^((?i:bearer|basic|token|bot|apikey)\s+)(\S.*)$`)
 	// random is a run as keys have them and words do not; digits and letters are counted apart.
-	random      = regexp.MustCompile(`[A-Za-z0-9]{16,}`)
-	secretParts = regexp.MustCompile(`(?i)(^|[_-])(key|token|secret|pat|auth|bearer|pass|pwd|credentials?|cookie|session)` +
+	random      = lazy.Regexp(`[A-Za-z0-9]{16,}`)
+	secretParts = lazy.Regexp(`(?i)(^|[_-])(key|token|secret|pat|auth|bearer|pass|pwd|credentials?|cookie|session)` +
 		`($|[_-])|apikey|password|passwd`)
 	redactor = redact.New()
 )
 
 // secretName reports whether the value of a variable, a header, an option or a parameter of that name is a secret.
 func secretName(name string) bool {
-	return redact.Name(name) || secretParts.MatchString(name)
+	return redact.Name(name) || secretParts().MatchString(name)
 }
 
 // looksSecret reports whether a text is a key by its look.
@@ -183,7 +183,7 @@ func looksSecret(text string) bool {
 	if redactor.Text(text) != text || strings.ContainsAny(text, "{[") && string(redactor.JSON([]byte(text))) != text {
 		return true
 	}
-	for _, run := range random.FindAllString(text, -1) {
+	for _, run := range random().FindAllString(text, -1) {
 		digits := len(strings.Map(func(r rune) rune {
 			if r <= '9' {
 				return r
@@ -197,16 +197,16 @@ func looksSecret(text string) bool {
 	return false
 }
 
-var assignment = regexp.MustCompile(`^([+ -]?\s*(?:- )?["']?([\w.-]+)["']?\s*[:=]\s*)(\S.*)$`)
+var assignment = lazy.Regexp(`^([+ -]?\s*(?:- )?["']?([\w.-]+)["']?\s*[:=]\s*)(\S.*)$`)
 
 // HideSecrets replaces the secrets in a line of settings by [redacted].
 func HideSecrets(line string) string {
-	if m := assignment.FindStringSubmatch(line); m != nil && secretName(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
+	if m := assignment().FindStringSubmatch(line); m != nil && secretName(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
 		!strings.HasPrefix(m[3], "{") && !strings.HasPrefix(m[3], "[") {
 		return m[1] + "[redacted]"
 	}
 	line = redactor.Text(line)
-	for _, run := range random.FindAllString(line, -1) {
+	for _, run := range random().FindAllString(line, -1) {
 		if looksSecret(run) {
 			line = strings.ReplaceAll(line, run, "[redacted]")
 		}

@@ -12,12 +12,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/toolname"
 )
 
@@ -45,13 +45,13 @@ type Staged struct {
 func (s *Staged) Discard() { _ = os.RemoveAll(s.dir) }
 
 var (
-	moduleAt = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	major    = regexp.MustCompile(`^v[0-9]+$`)
+	moduleAt = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._~/-]*@[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	major    = lazy.Regexp(`^v[0-9]+$`)
 )
 
 // IsModule reports whether a source is MODULE@VERSION, unless a file has that name. A path of Windows is none.
 func IsModule(source string) bool {
-	return moduleAt.MatchString(source) && strings.Contains(source, ".")
+	return moduleAt().MatchString(source) && strings.Contains(source, ".")
 }
 
 const otherFolder = "set XDG_DATA_HOME to another folder"
@@ -204,7 +204,7 @@ func (s *Staged) build(ctx context.Context, o Options) error {
 
 // programOf is the name that the go command gives the program of a package.
 func programOf(pkg string) string {
-	if base := path.Base(pkg); !major.MatchString(base) || path.Dir(pkg) == "." {
+	if base := path.Base(pkg); !major().MatchString(base) || path.Dir(pkg) == "." {
 		return base
 	}
 	return path.Base(path.Dir(pkg))

@@ -11,10 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/node"
 	"github.com/toolhost/toolhost/sdk/python"
@@ -85,7 +85,7 @@ func Create(o Options) (r Repository, err error) {
 }
 
 // module has at least one path element; each begins and ends with a letter or digit.
-var module = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/` +
+var module = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?(/` +
 	`[A-Za-z0-9]([A-Za-z0-9._~-]*[A-Za-z0-9])?)*$`)
 
 func (o Options) check() error {
@@ -105,7 +105,7 @@ func (o Options) check() error {
 		return fmt.Errorf("%q is none of the languages %s", o.Lang, strings.Join(Languages, ", "))
 	case o.Module != "" && o.Lang != "go":
 		return errors.New("--module is the path of a Go module; it goes with --lang go only")
-	case o.Module != "" && !module.MatchString(o.Module):
+	case o.Module != "" && !module().MatchString(o.Module):
 		return fmt.Errorf("%.80q is not the path of a Go module, such as example.com/toolhost-plugin-%s", o.Module, o.Name)
 	}
 	return nil

@@ -5,11 +5,12 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A format is a rule of the keyword format.
@@ -38,11 +39,11 @@ var formats = formatsByName(
 	format{"uri-reference", "a URI or a part of one such as ../x", isURIReference},
 	format{"uri-template", "a URI template such as /users/{id}", isURITemplate},
 	format{"url", "a URL such as https://example.org/x", isURL},
-	format{"uuid", "a UUID", uuid.MatchString},
-	format{"json-pointer", "a JSON pointer such as /a/0", jsonPointer.MatchString},
+	format{"uuid", "a UUID", uuid().MatchString},
+	format{"json-pointer", "a JSON pointer such as /a/0", jsonPointer().MatchString},
 	format{"json-pointer-uri-fragment", "a JSON pointer such as #/a/0",
-		func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer.MatchString(s[1:]) }},
-	format{"relative-json-pointer", "a relative JSON pointer such as 1/a", relativePointer.MatchString},
+		func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer().MatchString(s[1:]) }},
+	format{"relative-json-pointer", "a relative JSON pointer such as 1/a", relativePointer().MatchString},
 	format{"byte", "base64", isBase64},
 )
 
@@ -55,15 +56,15 @@ func formatsByName(all ...format) map[string]*format {
 }
 
 var (
-	timeText        = regexp.MustCompile(`^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:([zZ])|([+-])(\d\d)(?::?(\d\d))?)?$`)
-	durationText    = regexp.MustCompile(`^P(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$`)
-	label           = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
-	uuid            = regexp.MustCompile(`^(?i:urn:uuid:)?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$`)
-	jsonPointer     = regexp.MustCompile(`^(?:/(?:[^~/]|~[01])*)*$`)
-	relativePointer = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
-	uriChars        = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
-	percents        = regexp.MustCompile(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
-	templateVar     = regexp.MustCompile(`^[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?(?:,` +
+	timeText        = lazy.Regexp(`^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:([zZ])|([+-])(\d\d)(?::?(\d\d))?)?$`)
+	durationText    = lazy.Regexp(`^P(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$`)
+	label           = lazy.Regexp(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+	uuid            = lazy.Regexp(`^(?i:urn:uuid:)?[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$`)
+	jsonPointer     = lazy.Regexp(`^(?:/(?:[^~/]|~[01])*)*$`)
+	relativePointer = lazy.Regexp(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
+	uriChars        = lazy.Regexp(`^(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
+	percents        = lazy.Regexp(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
+	templateVar     = lazy.Regexp(`^[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?(?:,` +
 		`(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?)*$`)
 )
 
@@ -77,7 +78,7 @@ func isDate(s string) bool {
 
 // isTime takes a leap second where the time is one in UTC.
 func isTime(s string, zoned bool) bool {
-	m := timeText.FindStringSubmatch(s)
+	m := timeText().FindStringSubmatch(s)
 	if m == nil || zoned && m[4] == "" && m[5] == "" {
 		return false
 	}
@@ -102,7 +103,7 @@ func isDateTime(s string, zoned bool) bool {
 }
 
 func isDuration(s string) bool {
-	return durationText.MatchString(s) && !strings.HasSuffix(s, "T") && s != "P"
+	return durationText().MatchString(s) && !strings.HasSuffix(s, "T") && s != "P"
 }
 
 func isEmail(s string) bool {
@@ -124,7 +125,7 @@ func isHostname(s string) bool {
 		return false
 	}
 	for part := range strings.SplitSeq(s, ".") {
-		if !label.MatchString(part) {
+		if !label().MatchString(part) {
 			return false
 		}
 	}
@@ -136,7 +137,7 @@ func isURI(s string) bool {
 	return err == nil && isURIReference(s) && u.Scheme != "" && len(s) > len(u.Scheme)+len(":")
 }
 
-func isURIReference(s string) bool { return uriChars.MatchString(s) && strings.Count(s, "#") <= 1 }
+func isURIReference(s string) bool { return uriChars().MatchString(s) && strings.Count(s, "#") <= 1 }
 
 // isURL takes what is on the public network only, as clients that check this format do.
 func isURL(s string) bool {
@@ -153,14 +154,14 @@ func isURL(s string) bool {
 func isURITemplate(s string) bool {
 	for s != "" {
 		before, rest, open := strings.Cut(s, "{")
-		if strings.ContainsAny(before, "} \t\r\n\"'<>\\^`|") || !percents.MatchString(before) {
+		if strings.ContainsAny(before, "} \t\r\n\"'<>\\^`|") || !percents().MatchString(before) {
 			return false
 		}
 		if !open {
 			return true
 		}
 		var inside string
-		if inside, s, open = strings.Cut(rest, "}"); !open || !templateVar.MatchString(inside) {
+		if inside, s, open = strings.Cut(rest, "}"); !open || !templateVar().MatchString(inside) {
 			return false
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // pattern is a regular expression of the schema. RE2 matches in linear time, times the size of its program.
@@ -151,8 +153,8 @@ func parseError(s string, err error) error {
 	if !ok {
 		return err
 	}
-	plain := backReference.ReplaceAllString(lookarounds.Replace(fromECMA(s)), "x")
-	plain = largeCounts.ReplaceAllStringFunc(plain, func(count string) string {
+	plain := backReference().ReplaceAllString(lookarounds.Replace(fromECMA(s)), "x")
+	plain = largeCounts().ReplaceAllStringFunc(plain, func(count string) string {
 		if validRepeat(count) {
 			return "+"
 		}
@@ -169,7 +171,7 @@ func parseError(s string, err error) error {
 		}
 	}
 	switch {
-	case e.Code == syntax.ErrInvalidEscape && backReference.MatchString(s):
+	case e.Code == syntax.ErrInvalidEscape && backReference().MatchString(s):
 		return unsupportedError("the back reference " + e.Expr + " is not available in RE2")
 	case e.Code == syntax.ErrInvalidRepeatSize && validRepeat(e.Expr):
 		return unsupportedError("the repeat count " + e.Expr + " is more than 1000, the limit of RE2")
@@ -179,14 +181,14 @@ func parseError(s string, err error) error {
 
 var (
 	lookarounds   = strings.NewReplacer("(?=", "(?:", "(?!", "(?:", "(?<=", "(?:", "(?<!", "(?:")
-	backReference = regexp.MustCompile(`\\(?:[1-9][0-9]*|k<\w+>)`)
-	repeatCounts  = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}$`)
-	largeCounts   = regexp.MustCompile(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
+	backReference = lazy.Regexp(`\\(?:[1-9][0-9]*|k<\w+>)`)
+	repeatCounts  = lazy.Regexp(`^\{(\d+)(?:,(\d*))?\}$`)
+	largeCounts   = lazy.Regexp(`\{(?:\d{4,}(?:,\d*)?|\d+,\d{4,})\}`)
 )
 
 // validRepeat reports counts in rising order.
 func validRepeat(s string) bool {
-	m := repeatCounts.FindStringSubmatch(s)
+	m := repeatCounts().FindStringSubmatch(s)
 	if m == nil || m[2] == "" {
 		return m != nil
 	}

@@ -3,12 +3,12 @@ package hclfile
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 )
@@ -239,7 +239,7 @@ type Naming struct {
 }
 
 var (
-	toolPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	toolPattern = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 	// PluginNaming is for plugins, profiles and roots.
 	PluginNaming = Naming{
@@ -248,7 +248,7 @@ var (
 	}
 	// ToolNaming is for a tool's own name, without the plugin.
 	ToolNaming = Naming{
-		func(s string) bool { return toolPattern.MatchString(s) && !strings.Contains(s, "__") },
+		func(s string) bool { return toolPattern().MatchString(s) && !strings.Contains(s, "__") },
 		`a tool's name starts with a letter or a digit and has letters, digits, "-" and single "_"`,
 	}
 )
@@ -296,12 +296,12 @@ func Brief(name string) string {
 	return strings.ToValidUTF8(name[:maxWord], "") + "…"
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var notInName = lazy.Regexp(`[^A-Za-z0-9]+`)
 
 // instead suggests a similar name that is allowed, if there is one.
 func instead(name string, n Naming) string {
 	for _, s := range []string{name, strings.ToLower(name)} {
-		if s = strings.Trim(notInName.ReplaceAllString(s, "-"), "-"); n.OK(s) {
+		if s = strings.Trim(notInName().ReplaceAllString(s, "-"), "-"); n.OK(s) {
 			return `; "` + s + `" would do`
 		}
 	}

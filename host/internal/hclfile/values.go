@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A Kind is a type as users see it: HCL has two types each for lists and objects.
@@ -345,7 +346,7 @@ func Short(d time.Duration) string {
 	return d.String()
 }
 
-var bytesPattern = regexp.MustCompile(`^([1-9][0-9]{0,6})(KiB|MiB|GiB|TiB)$`)
+var bytesPattern = lazy.Regexp(`^([1-9][0-9]{0,6})(KiB|MiB|GiB|TiB)$`)
 
 // Bytes reads a size such as "512MiB", 0 when there is none.
 func (b *Body) Bytes(name string) int64 {
@@ -355,7 +356,7 @@ func (b *Body) Bytes(name string) int64 {
 	if e == nil {
 		return 0
 	}
-	m := bytesPattern.FindStringSubmatch(v.AsString())
+	m := bytesPattern().FindStringSubmatch(v.AsString())
 	if m == nil {
 		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
 			WithHint(`write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`)
@@ -365,7 +366,7 @@ func (b *Body) Bytes(name string) int64 {
 	return n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
 }
 
-var ratePattern = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,9})?)/(s|m|h)$`)
+var ratePattern = lazy.Regexp(`^([0-9]{1,9}(?:\.[0-9]{1,9})?)/(s|m|h)$`)
 
 // Rate reads a number per second, such as "10/s" or "60/m"; 0 when there is none.
 func (b *Body) Rate(name string) float64 {
@@ -379,7 +380,7 @@ func (b *Body) Rate(name string) float64 {
 	if e == nil {
 		return 0
 	}
-	m := ratePattern.FindStringSubmatch(v.AsString())
+	m := ratePattern().FindStringSubmatch(v.AsString())
 	if m == nil {
 		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
 			WithHint(`write a number and /s, /m or /h, such as "10/s" or "60/m"`)

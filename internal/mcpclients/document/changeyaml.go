@@ -2,8 +2,9 @@ package document
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // addYAML adds the entry behind the last one of the holder, or the holder at the end of the file.
@@ -27,7 +28,7 @@ func (w writer) addYAML(root, holder *Node, c Change) (edit, error) {
 	}
 	if len(holder.Members)+len(holder.Items) == 0 {
 		from, to := w.lineStart(at.Start), w.lineEnd(at.Start)
-		m := emptyYAML.FindSubmatch(w.data[from:to])
+		m := emptyYAML().FindSubmatch(w.data[from:to])
 		if m == nil {
 			return edit{}, &ByHandError{at.Line, key + " is empty, and written in a way that is not changed here"}
 		}
@@ -45,7 +46,7 @@ func (w writer) addYAML(root, holder *Node, c Change) (edit, error) {
 	return edit{last, last, w.entryYAML(c, indent)}, nil
 }
 
-var emptyYAML = regexp.MustCompile(`^([^#]*?:)([ \t]*(?:\{[ \t]*\}|\[[ \t]*\]|~|null|NULL|Null)?)([ \t]*|[ \t]+#.*)$`)
+var emptyYAML = lazy.Regexp(`^([^#]*?:)([ \t]*(?:\{[ \t]*\}|\[[ \t]*\]|~|null|NULL|Null)?)([ \t]*|[ \t]+#.*)$`)
 
 // entryYAML is the entry on lines of its own.
 func (w writer) entryYAML(c Change, indent string) string {

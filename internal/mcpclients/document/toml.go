@@ -3,9 +3,10 @@ package document
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // parseTOML reads TOML 1.0.
@@ -182,7 +183,7 @@ func (p *tomlParser) assign(table *Node, depth int) {
 	p.add(over, Member{last, value, start, line})
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
+var bareKey = lazy.Regexp(`^[A-Za-z0-9_-]+`)
 
 // key reads a key with dots, and the blanks after it.
 func (p *tomlParser) key() (path []string) {
@@ -195,7 +196,7 @@ func (p *tomlParser) key() (path []string) {
 			p.tomlText(n, false)
 			path = append(path, n.Text)
 		default:
-			word := bareKey.Find(rest[:min(len(rest), 1000)])
+			word := bareKey().Find(rest[:min(len(rest), 1000)])
 			if len(word) == 0 {
 				p.fail("a key is expected")
 				break
@@ -328,7 +329,7 @@ func (p *tomlParser) longText(n *Node, long []byte) {
 	p.fail("this string is not closed")
 }
 
-var tomlContinued = regexp.MustCompile(`^[ \t]*\r?\n[ \t\r\n]*`)
+var tomlContinued = lazy.Regexp(`^[ \t]*\r?\n[ \t\r\n]*`)
 
 // unescape replaces the escapes of a string in double quotes.
 func (p *tomlParser) unescape(text string) string {
@@ -339,7 +340,7 @@ func (p *tomlParser) unescape(text string) string {
 		if !found {
 			return out.String()
 		}
-		if blank := tomlContinued.FindString(rest); blank != "" {
+		if blank := tomlContinued().FindString(rest); blank != "" {
 			text = rest[len(blank):]
 			continue
 		}
@@ -368,22 +369,22 @@ func (p *tomlParser) unescape(text string) string {
 }
 
 var (
-	tomlWordEnd = regexp.MustCompile(`^[^\s,\]\}#=]+( \d[\d:.]*(Z|[+-][\d:]+)?)?`) // a date and a time may have a blank between
-	tomlNumber  = regexp.MustCompile(`^([+-]?(\d+(_\d+)*)(\.\d+(_\d+)*)?([eE][+-]?\d+)?|0x[0-9A-Fa-f_]+|0o[0-7_]+|` +
+	tomlWordEnd = lazy.Regexp(`^[^\s,\]\}#=]+( \d[\d:.]*(Z|[+-][\d:]+)?)?`) // a date and a time may have a blank between
+	tomlNumber  = lazy.Regexp(`^([+-]?(\d+(_\d+)*)(\.\d+(_\d+)*)?([eE][+-]?\d+)?|0x[0-9A-Fa-f_]+|0o[0-7_]+|` +
 		`0b[01_]+|[+-]?(inf|nan))$`)
-	tomlDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?)?|` +
+	tomlDate = lazy.Regexp(`^(\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?)?|` +
 		`\d\d:\d\d(:\d\d(\.\d+)?)?)$`)
 )
 
 func (p *tomlParser) tomlWord(n *Node) {
-	word := tomlWordEnd.FindString(string(p.data[p.at:min(p.at+200, len(p.data))]))
+	word := tomlWordEnd().FindString(string(p.data[p.at:min(p.at+200, len(p.data))]))
 	n.Text = word
 	switch {
 	case word == "true" || word == "false":
 		n.Kind = Bool
-	case tomlNumber.MatchString(word):
+	case tomlNumber().MatchString(word):
 		n.Kind = Number
-	case tomlDate.MatchString(word):
+	case tomlDate().MatchString(word):
 		n.Kind = Other
 	default:
 		p.fail("this is no value of TOML; text needs quotes")
@@ -413,7 +414,7 @@ func quoteTOML(text string) string {
 }
 
 func tomlKey(name string) string {
-	if bareKey.FindString(name) == name && name != "" {
+	if bareKey().FindString(name) == name && name != "" {
 		return name
 	}
 	return quoteTOML(name)

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // parseYAML reads the one document of a YAML file.
@@ -37,11 +38,11 @@ func parseYAML(data []byte) (*Node, error) {
 	return n, nil
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): `)
+var yamlLine = lazy.Regexp(`line (\d+): `)
 
 func yamlError(err error) error {
 	out := &SyntaxError{Syntax: YAML, Line: 1, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
-	if m := yamlLine.FindStringSubmatch(out.Message); m != nil {
+	if m := yamlLine().FindStringSubmatch(out.Message); m != nil {
 		out.Line, _ = strconv.Atoi(m[1])
 		out.Message = strings.Replace(out.Message, m[0], "", 1)
 	}
@@ -145,7 +146,7 @@ func (c *yamlConverter) members(n *Node, from *yaml.Node, depth int) {
 	}
 }
 
-var plainYAML = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
+var plainYAML = lazy.Regexp(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
 
 // yamlText writes a string, without quotes where it cannot be anything else.
 func yamlText(text string) string {
@@ -153,7 +154,7 @@ func yamlText(text string) string {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return quoteJSON(text)
 	}
-	if plainYAML.MatchString(text) {
+	if plainYAML().MatchString(text) {
 		return text
 	}
 	return quoteJSON(text)
