@@ -72,7 +72,7 @@ func TestStandbyTakesOverFromAProcessThatTheHostKills(t *testing.T) {
 	t.Parallel()
 	p, _ := withStandby(t)
 	second, g := p.Status().Standby, p.running()
-	_ = syscall.Kill(g.child.pid, syscall.SIGSTOP)
+	stop(t, g.child.pid)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Call(ctx, request("echo", "")); sdk.CodeOf(err) != sdk.CodeCanceled {
