@@ -170,8 +170,8 @@ func (b *bridge) discover(tried func()) {
 			if e, ok := errors.AsType[*notConnectedError](err); ok {
 				err = e.err
 			}
-			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most%s", err, lastRetry,
-				advice(err)), err.Error()+advice(err))
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again within a minute%s", err, advice(err)),
+				err.Error()+advice(err))
 		}
 		tried()
 		if err == nil || !pause(b.ctx, wait) {
