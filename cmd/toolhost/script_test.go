@@ -149,6 +149,9 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("SHIPPED", shipped)
 			e.Setenv("NO_COLOR", "1")
+			for _, name := range []string{"GOCACHE", "GOFLAGS"} { // or Go's own packages were compiled once more
+				e.Setenv(name, os.Getenv(name))
+			}
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each command would end a second later
 			home := e.WorkDir + "-home"             // these are beside the work folder: in it, no plugin would be confined
 			e.Defer(func() { _ = os.RemoveAll(home) })
