@@ -28,6 +28,7 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 		w.function(c, dirs)
 	case *syntax.CoprocClause:
 		w.construct("coproc", c, nil, dirs, "a coprocess")
+		orderCoproc(c)
 		w.within("coproc", func(w *walker) { w.stmt(c.Stmt, dirs) })
 	case *syntax.DeclClause:
 		w.declare(c, dirs)
@@ -39,6 +40,57 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 		w.refuse(s, "a construct that is not known")
 	}
 	return same
+}
+
+// orderCoproc corrects what the parser makes of a coprocess without a name: it takes the first word for one, and the
+// next ones for a command, so that its arguments are assignments (dd of=x), an assignment its program (a=b dd), or the
+// name remains (dd x | cat).
+func orderCoproc(c *syntax.CoprocClause) {
+	stmt := c.Stmt
+	for pipe, ok := stmt.Cmd.(*syntax.BinaryCmd); ok; pipe, ok = stmt.Cmd.(*syntax.BinaryCmd) {
+		stmt = pipe.X
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return
+	}
+	if c.Name != nil {
+		call.Args, c.Name = append([]*syntax.Word{c.Name}, call.Args...), nil
+	}
+	if len(call.Args) == 0 {
+		return
+	}
+	first := call.Args[0]
+	if lit, ok := first.Parts[0].(*syntax.Lit); ok {
+		if name, value, found := strings.Cut(lit.Value, "="); found && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+			rest := *lit
+			rest.Value = value
+			parts := append([]syntax.WordPart{&rest}, first.Parts[1:]...)
+			call.Assigns = append([]*syntax.Assign{{Name: &syntax.Lit{ValuePos: lit.ValuePos, ValueEnd: lit.ValueEnd,
+				Value: strings.TrimSuffix(name, "+")}, Value: &syntax.Word{Parts: parts}}}, call.Assigns...)
+			call.Args = call.Args[1:]
+			return
+		}
+	}
+	args := []*syntax.Word{first}
+	for _, a := range call.Assigns {
+		if a.Pos().After(first.Pos()) && a.Name != nil && a.Index == nil && a.Array == nil {
+			sign := "="
+			if a.Append {
+				sign = "+="
+			}
+			name := *a.Name
+			name.Value += sign
+			parts := []syntax.WordPart{&name}
+			if a.Value != nil {
+				parts = append(parts, a.Value.Parts...)
+			}
+			args = append(args, &syntax.Word{Parts: parts})
+		}
+	}
+	if len(args) > 1 {
+		call.Args, call.Assigns = append(args, call.Args[1:]...), nil
+	}
 }
 
 func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
