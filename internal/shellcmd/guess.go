@@ -386,13 +386,27 @@ func (w *walker) sedScript(at int, s Word) {
 	case sedWrites().MatchString(s.Text):
 		w.severe(at, "the script of sed may run commands or write files")
 	}
-	for _, piece := range append(sedPieces().Split(s.Text, 40), s.Text) {
+	pieces := append(sedPieces().Split(s.Text, 40), s.Text)
+	if hidden := hideEscaped.Replace(s.Text); hidden != s.Text {
+		for _, piece := range sedPieces().Split(hidden, 40) {
+			pieces = append(pieces, showEscaped.Replace(piece))
+		}
+	}
+	for _, piece := range pieces {
 		w.guessText(at, piece)
 		w.guessText(at, sedRuns().ReplaceAllString(piece, ""))
 	}
 }
 
 var sedPieces = lazy.Regexp(`[/|,;#@:\n{}]`)
+
+// In a text between the separators of a command of sed, one with a backslash is a plain character: s/x/rm -rf \//e.
+var (
+	hideEscaped = strings.NewReplacer(`\/`, "\ue000", `\|`, "\ue001", `\,`, "\ue002", `\;`, "\ue003", `\#`, "\ue004",
+		`\@`, "\ue005", `\:`, "\ue006")
+	showEscaped = strings.NewReplacer("\ue000", "/", "\ue001", "|", "\ue002", ",", "\ue003", ";", "\ue004", "#",
+		"\ue005", "@", "\ue006", ":")
+)
 
 // sedWrites finds letters that may be the commands e, w and W, or the flags e and w.
 var sedWrites = lazy.Regexp(`[eEwW]`)

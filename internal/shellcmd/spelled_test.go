@@ -206,6 +206,9 @@ sh -c "sh -c QUOTED"
 
 // spell writes a command in a form.
 func spell(form, command string) string {
+	if strings.HasPrefix(form, "sed 's/") {
+		command = strings.ReplaceAll(command, "/", `\/`)
+	}
 	program, rest, _ := strings.Cut(command, " ")
 	hex := ""
 	for i := range len(program) {
@@ -238,9 +241,8 @@ func TestSpellingsAreNeverLooser(t *testing.T) {
 func TestCatastropheInEverySpelling(t *testing.T) {
 	t.Parallel()
 	for _, form := range slices.Concat(spelledForms, deniedForms) {
-		if strings.HasPrefix(form, `\time`) || strings.HasPrefix(form, "sed 's/") || strings.HasPrefix(form, "git config") ||
-			strings.HasPrefix(form, "git --config-env") {
-			continue // spell writes a tab, a slash ends its text, it runs later
+		if strings.HasPrefix(form, `\time`) || strings.HasPrefix(form, "git config") || strings.HasPrefix(form, "git --config-env") {
+			continue // spell writes a tab, it runs later
 		}
 		program, _, _ := strings.Cut(form, " ")
 		elsewhere := slices.Contains([]string{"docker", "podman", "kubectl"}, program)
