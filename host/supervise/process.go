@@ -244,10 +244,8 @@ func withKnownTools(before, now *sdk.Description) *sdk.Description {
 	if len(tools) == len(now.Tools) {
 		return now
 	}
-	d := new(*now)
+	d := toolcache.WithProblem(now, "its tools are those of before: "+now.Missing)
 	d.Tools = tools
-	d.Notices = slices.DeleteFunc(slices.Clone(now.Notices), toolcache.IsProblem)
-	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: "its tools are those of before: " + now.Missing})
 	return d
 }
 

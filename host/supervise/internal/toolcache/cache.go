@@ -168,12 +168,15 @@ func withoutTools(old, now *sdk.Description) *sdk.Description {
 		d.Cacheable = false
 		return d
 	}
-	d := new(*old)
-	d.Notices = slices.DeleteFunc(slices.Clone(old.Notices), IsProblem)
-	why := fmt.Sprintf("its tools are those of an earlier start; the last one did not find them: %s. "+
-		"`toolhost discover --refresh` looks for them again", now.Missing)
-	d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Problem, Text: why})
-	return d
+	return WithProblem(old, fmt.Sprintf("its tools are those of an earlier start; the last one did not find them: %s. "+
+		"`toolhost discover --refresh` looks for them again", now.Missing))
+}
+
+// WithProblem returns a copy of the description with one problem in place of those that it has.
+func WithProblem(d *sdk.Description, text string) *sdk.Description {
+	out := new(*d)
+	out.Notices = append(slices.DeleteFunc(slices.Clone(d.Notices), IsProblem), sdk.Notice{Kind: sdk.Problem, Text: text})
+	return out
 }
 
 // IsProblem reports whether a notice is of something that keeps tools from working.
