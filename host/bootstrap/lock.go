@@ -193,10 +193,7 @@ func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPl
 		}
 	}
 	for i, arg := range spec.LockedCommand()[1:] {
-		path := spec.Command[i+1]
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(cmp.Or(spec.Dir, p.options.Workdir), path)
-		}
+		path := absolute(cmp.Or(spec.Dir, p.options.Workdir), spec.Command[i+1])
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			l.Unpinned = append(l.Unpinned, arg)
 		}

@@ -171,8 +171,8 @@ func executedBy(dir string, commands ...[]string) (files []string) {
 			files = append(files, resolved[script])
 		}
 		program := words[0]
-		if fsutil.HasFolder(program) && !filepath.IsAbs(program) {
-			program = filepath.Join(dir, program)
+		if fsutil.HasFolder(program) {
+			program = absolute(dir, program)
 		}
 		if filepath.IsAbs(program) {
 			files = append(files, program)
@@ -216,6 +216,7 @@ func scriptsIn(dir string, arguments []string) (files []string) {
 	return files
 }
 
+// absolute is a path, which may be relative to a folder.
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

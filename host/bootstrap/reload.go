@@ -237,24 +237,21 @@ func (s *snapshot) programs() map[string]map[string]string {
 // filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs, with the
 // files beside the script that it may import. Other arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
-	absolute := func(path string) string {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(cmp.Or(spec.Dir, workdir, "."), path)
-		}
-		path, _ = filepath.Abs(path) // fails only where there is no current folder
+	full := func(path string) string {
+		path, _ = filepath.Abs(absolute(cmp.Or(spec.Dir, workdir, "."), path)) // fails only where there is no current folder
 		return path
 	}
 	program := spec.Command[0]
 	if fsutil.HasFolder(program) {
-		return append([]watchedFile{{absolute(program), !spec.Attach}}, siblings(absolute(program))...)
+		return append([]watchedFile{{full(program), !spec.Attach}}, siblings(full(program))...)
 	}
 	var files []watchedFile
 	if found, err := exec.LookPath(program); err == nil {
-		files = append(files, watchedFile{absolute(found), true})
+		files = append(files, watchedFile{full(found), true})
 	}
 	for _, word := range spec.Command[1:] {
-		if info, err := os.Stat(absolute(word)); err == nil && info.Mode().IsRegular() {
-			return slices.Concat(files, []watchedFile{{path: absolute(word)}}, siblings(absolute(word)))
+		if info, err := os.Stat(full(word)); err == nil && info.Mode().IsRegular() {
+			return slices.Concat(files, []watchedFile{{path: full(word)}}, siblings(full(word)))
 		}
 	}
 	return files

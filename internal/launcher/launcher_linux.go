@@ -1,8 +1,8 @@
 // Package launcher is the process between a program and the one that runs it with package proctree: a program of its
 // own (cmd/toolhost-launcher), or the same one that runs it. It is separate from proctree because of its imports:
 // packages are initialized in the order of their paths as soon as their imports are, and with so few imports this one
-// precedes most of a large executable. A single import whose path sorts late,
-// such as strings, would undo that: bytes does the same, and sorts early.
+// precedes most of a large executable. A single import whose path sorts late, such as strings, would undo that: bytes
+// does the same, and sorts early.
 package launcher
 
 import (
@@ -59,8 +59,8 @@ type launcher struct {
 // launch runs one program. It returns the launcher's exit code, which matters only
 // if it was started by hand.
 func launch() int {
-	if !startedByUs(Name) {
-		return usage
+	if !startedByUs() {
+		return ByHand(Name)
 	}
 	keepFiles()
 	l := &launcher{control: os.NewFile(controlFile, "control"), status: os.NewFile(statusFile, "status")}
@@ -83,20 +83,17 @@ func launch() int {
 	return 0
 }
 
-// usage is the exit code of a launcher, or confiner, that was not started by this package, and ByHand what it says
-// behind its name.
-const (
-	usage  = 2
-	ByHand = " is an internal process of toolhost; do not run it by hand\n"
-)
+// startedByUs reports whether this package has started the process.
+func startedByUs() bool { return isPipe(controlFile) && isPipe(statusFile) }
 
-// startedByUs reports whether this package has started the process, and says on standard error if it has not.
-func startedByUs(name string) bool {
-	ours := isPipe(controlFile) && isPipe(statusFile)
-	if !ours {
-		_, _ = os.Stderr.WriteString(name + ByHand)
-	}
-	return ours
+// usage is the exit code of a launcher, or confiner, that was not started by this package.
+const usage = 2
+
+// ByHand says on standard error that a launcher, or confiner, was not started by this package, and returns its exit
+// code.
+func ByHand(name string) int {
+	_, _ = os.Stderr.WriteString(name + " is an internal process of toolhost; do not run it by hand\n")
+	return usage
 }
 
 func isPipe(fd int) bool {

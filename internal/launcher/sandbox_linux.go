@@ -25,8 +25,8 @@ func init() {
 
 // confine becomes the program. It returns only after a failure, which it has reported.
 func confine() int {
-	if !startedByUs(ConfinerName) {
-		return usage
+	if !startedByUs() {
+		return ByHand(ConfinerName)
 	}
 	keepFiles()
 	control, status := os.NewFile(controlFile, "control"), os.NewFile(statusFile, "status")

@@ -61,36 +61,50 @@ func orderCoproc(c *syntax.CoprocClause) {
 		return
 	}
 	first := call.Args[0]
-	if lit, ok := first.Parts[0].(*syntax.Lit); ok {
-		if name, value, found := strings.Cut(lit.Value, "="); found && syntax.ValidName(strings.TrimSuffix(name, "+")) {
-			rest := *lit
-			rest.Value = value
-			parts := append([]syntax.WordPart{&rest}, first.Parts[1:]...)
-			call.Assigns = append([]*syntax.Assign{{Name: &syntax.Lit{ValuePos: lit.ValuePos, ValueEnd: lit.ValueEnd,
-				Value: strings.TrimSuffix(name, "+")}, Value: &syntax.Word{Parts: parts}}}, call.Assigns...)
-			call.Args = call.Args[1:]
-			return
+	if a := asAssignment(first); a != nil {
+		call.Assigns, call.Args = slices.Insert(call.Assigns, 0, a), call.Args[1:]
+		return
+	}
+	var arguments []*syntax.Word
+	call.Assigns = slices.DeleteFunc(call.Assigns, func(a *syntax.Assign) bool {
+		is := a.Pos().After(first.Pos()) && a.Name != nil && a.Index == nil && a.Array == nil
+		if is {
+			arguments = append(arguments, asArgument(a))
 		}
+		return is
+	})
+	call.Args = slices.Insert(call.Args, 1, arguments...)
+}
+
+// asAssignment is a word as the assignment that it is written as; nil if it is none.
+func asAssignment(x *syntax.Word) *syntax.Assign {
+	lit, ok := x.Parts[0].(*syntax.Lit)
+	if !ok {
+		return nil
 	}
-	args := []*syntax.Word{first}
-	for _, a := range call.Assigns {
-		if a.Pos().After(first.Pos()) && a.Name != nil && a.Index == nil && a.Array == nil {
-			sign := "="
-			if a.Append {
-				sign = "+="
-			}
-			name := *a.Name
-			name.Value += sign
-			parts := []syntax.WordPart{&name}
-			if a.Value != nil {
-				parts = append(parts, a.Value.Parts...)
-			}
-			args = append(args, &syntax.Word{Parts: parts})
-		}
+	before, value, found := strings.Cut(lit.Value, "=")
+	before = strings.TrimSuffix(before, "+")
+	if !found || !syntax.ValidName(before) {
+		return nil
 	}
-	if len(args) > 1 {
-		call.Args, call.Assigns = append(args, call.Args[1:]...), nil
+	name, rest := *lit, *lit
+	name.Value, rest.Value = before, value
+	parts := append([]syntax.WordPart{&rest}, x.Parts[1:]...)
+	return &syntax.Assign{Name: &name, Value: &syntax.Word{Parts: parts}}
+}
+
+// asArgument is the assignment of a text as the word that it is written as.
+func asArgument(a *syntax.Assign) *syntax.Word {
+	name := *a.Name
+	if a.Append {
+		name.Value += "+"
 	}
+	name.Value += "="
+	parts := []syntax.WordPart{&name}
+	if a.Value != nil {
+		parts = append(parts, a.Value.Parts...)
+	}
+	return &syntax.Word{Parts: parts}
 }
 
 func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {

@@ -60,11 +60,7 @@ func TestEmptyListIsNotCacheable(t *testing.T) {
 func TestServerWhoseToolsComeLate(t *testing.T) {
 	f := newFake(t, "echo")
 	f.file("empty", "")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of which a part is for the answer
-	defer cancel()
-	if err := f.tryStartIn(ctx, ""); err != nil {
-		t.Fatal(err)
-	}
+	f.startBriefly()
 	eventually(t, "its tools are missing", func() bool {
 		d, err := f.Describe(t.Context())
 		return err == nil && d.Pending && strings.Contains(d.Missing, "lists no tools yet")
@@ -244,11 +240,7 @@ func TestRevisionIsRemembered(t *testing.T) {
 func TestPluginSaysWhyToolsAreMissing(t *testing.T) {
 	f := newFake(t, "echo")
 	f.file("wait", "")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of which a part is for the answer
-	defer cancel()
-	if err := f.tryStartIn(ctx, ""); err != nil {
-		t.Fatal(err)
-	}
+	f.startBriefly()
 	describe := func() *sdk.Description {
 		d, err := f.Describe(t.Context())
 		if err != nil {

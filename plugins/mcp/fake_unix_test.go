@@ -386,6 +386,16 @@ func (f *fake) tryStartIn(ctx context.Context, settings string, known ...sdk.Too
 	return f.configure(ctx, &sdk.Request{Workdir: f.dir, KnownTools: known, Remembered: f.remembered}, c)
 }
 
+// startBriefly starts it for a host that waits a second, of which a part is for the answer.
+func (f *fake) startBriefly() {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
+	defer cancel()
+	if err := f.tryStartIn(ctx, ""); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // lines are those that the server noted.
 func (f *fake) lines(name string) []string {
 	text, _ := os.ReadFile(filepath.Join(f.dir, name))

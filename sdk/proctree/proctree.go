@@ -6,10 +6,9 @@
 // of packages with few imports may, so they should have no effect outside. An executable that imports the package
 // needs no other hook, but must be an ordinary Go program, not a Go library loaded by another one. An executable that
 // was linked with the SHA-256 of a toolhost-launcher runs that instead, where it lies beside it, see docs/embedding.md:
-// it comes up in half the time. The launcher
-// adopts the orphans of the tree, and kills all of it when its pipe from this process closes. Parts of a [Sandbox]
-// that it cannot take upon itself are set up by this executable once more, under the name "toolhost-confine", which
-// then becomes the program.
+// it comes up in half the time. The launcher adopts the orphans of the tree, and kills all of it when its pipe from
+// this process closes. Parts of a [Sandbox] that it cannot take upon itself are set up by this executable once more,
+// under the name "toolhost-confine", which then becomes the program.
 // The promise has limits. A program that another user owns, such as sudo, can only be killed by root. Work handed to
 // a service (docker, systemd-run, at) was never in the tree. A SIGKILL aimed at the launcher takes the program and
 // its process group along; what left the group is found by a random mark in its environment, the variable

@@ -21,13 +21,11 @@ const launcherVar = "PROCTREE_LAUNCHER"
 
 func init() {
 	if path := os.Getenv(launcherVar); path != "" {
-		smallLauncher = func() *os.File { return testLauncher }
-		testLauncher, _ = os.Open(path)
+		program, _ := os.Open(path)
+		smallLauncher = func() *os.File { return program }
 		started.Store(true)
 	}
 }
-
-var testLauncher *os.File
 
 // buildLauncher returns the launcher's program, and its sum.
 func buildLauncher(t *testing.T) (path, sum string) {
