@@ -333,6 +333,8 @@ func TestWhatIsListedAgain(t *testing.T) {
 		"environment":            {change: func(_ *testing.T, s *Spec) { s.Env["X"] = "1" }, starts: 1},
 		"the host's environment": {change: func(t *testing.T, _ *Spec) { t.Setenv("LC_TEST", "1") }, starts: 1},
 		"the terminal":           {change: func(t *testing.T, _ *Spec) { t.Setenv("TERM", "other") }},
+		"the shell": {make: func(_ *testing.T, s Spec) Spec { s.InheritEnv = new(true); return s },
+			change: func(t *testing.T, _ *Spec) { t.Setenv("_", "/other"); t.Setenv("SHLVL", "7") }},
 		"configuration": {role: "dynamic",
 			change: func(_ *testing.T, s *Spec) { s.Config = json.RawMessage(`{"tools":["a"]}`) }, starts: 1},
 		"dynamic": {role: "dynamic", change: func(*testing.T, *Spec) {}, starts: 1},

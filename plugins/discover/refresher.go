@@ -29,6 +29,7 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.unwatch()
+	k.plugin.Cacheable(s.discovery.none())
 	if s.discovery.none() { // nothing to find: tools of the configuration, or found in a plugin folder and not configured
 		own := s.ownTools()
 		return k.plugin.SetTools(own.tools, sdk.Remarks(own.notices()...)...)

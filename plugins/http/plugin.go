@@ -60,7 +60,7 @@ const postDescription = `Sends an HTTP POST to a URL (http or https) and returns
 // plugin makes the plugin. Its tools are get and post and, when it has been configured, those of the configuration.
 func (w *webPlugin) plugin() *sdk.Plugin {
 	p := sdk.New("http", version)
-	p.Dynamic()
+	p.Cacheable(true) // its tools depend on its configuration alone
 	sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c config) error { return w.configure(p, c) })
 	sdk.AddTool(p, sdk.Tool{
 		Name: "get", Title: "Fetch a URL", Description: getDescription, Category: "web", CostTier: sdk.Cheap,

@@ -58,6 +58,7 @@ func (b *bridge) close() {
 // without them if that takes too long for the host: they come later.
 func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err error) {
 	if reflect.DeepEqual(c, config{}) { // found in a folder of plugins, and not configured
+		b.plugin.Cacheable(true)
 		return b.plugin.SetTools(nil)
 	}
 	if b.settings, err = c.settings(r.Workdir); err != nil {

@@ -193,12 +193,15 @@ const (
 	unsteady kind = "unsteady" // is dynamic, or made by a program that runs other files
 )
 
+// ofTheMoment are variables that change from one command of a terminal to the next, and change no tools.
+var ofTheMoment = []string{"_", "OLDPWD", "SHLVL", "TERM", "TMPDIR"}
+
 // hash is the name of the entry's file.
 func (e Entry) hash(kind kind) string {
 	k := e.key
-	// TERM and TMPDIR are of the moment, and change no tools.
 	inherited := slices.DeleteFunc(slices.Sorted(slices.Values(k.Inherited)), func(kv string) bool {
-		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "TMPDIR=")
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(ofTheMoment, name)
 	})
 	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.ProtocolVersion,
 		runtime.GOOS,
