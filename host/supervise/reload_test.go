@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -94,7 +95,8 @@ func mustReload(t testing.TB, p *Process, spec Spec) {
 // During a hundred reloads under load every call is answered, by one process, and run once. The calls take a while,
 // so that each new process starts while calls run in the old one.
 func TestReloadsUnderLoad(t *testing.T) {
-	const callers, reloads, takes = 8, 100, "TAKES=20ms"
+	const callers, takes = 8, "TAKES=20ms"
+	reloads := testutil.Rounds(100)
 	dir := t.TempDir()
 	p := add(t, supervisor(t), counting("0", "DIR="+dir, takes))
 	mustCall(t, p, "count", "")

@@ -133,7 +133,10 @@ func TestBashEndsWhatTheParserEnds(t *testing.T) {
 	for _, a := range around {
 		for _, e := range expansions {
 			for _, q := range quotes {
-				for _, h := range hidden {
+				for i, h := range hidden {
+					if testing.Short() && i%3 != 0 {
+						continue
+					}
 					text := fill(a, fill(e, fill(q, h)))
 					if (shellcmd.Rules{ReadOnly: true}).Judge(text, shellcmd.Context{Dir: root, Root: root}).Effect != "allow" {
 						continue

@@ -241,6 +241,7 @@ func TestReadingProgramsOnlyRead(t *testing.T) {
 
 // FuzzReadingPrograms tries more of them than there is time for in each test run.
 func FuzzReadingPrograms(f *testing.F) {
+	testutil.Long(f)
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		tryReading(t, seed, 1)

@@ -38,6 +38,14 @@ func Long(t testing.TB) {
 	}
 }
 
+// Rounds is how often a test repeats something: n times, and a quarter of that in `make test`.
+func Rounds(n int) int {
+	if testing.Short() {
+		return max(n/4, 1)
+	}
+	return n
+}
+
 // DefaultSignals gives all programs that the tests start the signals that a terminal would. A shell ignores some
 // for what it runs in the background, programs inherit that, and many then rightly continue ignoring them. A signal
 // that is caught is not inherited.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // A program with a checksum is run from a copy, which is made once; a change of the copy or of the program is noticed.
@@ -384,7 +385,7 @@ func TestOnlyVerifiedBytesRun(t *testing.T) {
 			r := newRace(t)
 			defer r.against(t, swap(r))()
 			ran, refused := 0, 0
-			for end := time.Now().Add(time.Minute); (ran+refused < 200 || ran == 0 || refused == 0) && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); (ran+refused < testutil.Rounds(200) || ran == 0 || refused == 0) && time.Now().Before(end); {
 				if r.round(t, filepath.Join(t.TempDir(), "bin")) {
 					ran++
 				} else {
@@ -431,7 +432,7 @@ func TestCopiesRunImmediately(t *testing.T) {
 			}
 		})
 	}
-	for range 60 {
+	for range testutil.Rounds(60) {
 		if !r.round(t, filepath.Join(t.TempDir(), "bin")) {
 			t.Fatal("the program is refused")
 		}

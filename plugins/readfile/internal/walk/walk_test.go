@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -118,7 +119,7 @@ func wide(t testing.TB) (dir string, want []string) {
 	t.Helper()
 	var files []string
 	for i := range 12 {
-		for j := range 12 {
+		for j := range testutil.Rounds(12) {
 			for k := range 20 {
 				files = append(files, fmt.Sprintf("d%d/e%d/f%d", i, j, k), "")
 			}
