@@ -50,7 +50,28 @@ func (p *projection) hunk(h hunk) *Refusal {
 		}
 		from, at, anchor = pair[0]+1, j+1, u.f1-1
 	}
-	return p.between(units[from:], at, h.nb, &anchor)
+	if refusal := p.between(units[from:], at, h.nb, &anchor); refusal != nil || h.na < h.nb {
+		return refusal
+	}
+	p.closeGap(units)
+	return nil
+}
+
+// closeGap removes the blank lines above lines that go, if old_string leaves them out and others follow, or nothing:
+// one gap stays of two.
+func (p *projection) closeGap(units []block) {
+	units = slices.DeleteFunc(slices.Clone(units), block.onlyOld)
+	if len(units) == 0 {
+		return
+	}
+	first, end := units[0].f0, units[len(units)-1].f1
+	from := first
+	for from > 0 && isBlank(p.t.text(from-1)) && p.unquoted(from-1) {
+		from--
+	}
+	if from < first && (end == len(p.t.lines) || isBlank(p.t.text(end))) {
+		p.edit(p.t.lines[from].start, p.t.lines[first].start, nil)
+	}
 }
 
 // resemblance is how similar an old line and a new one are; 0 when one cannot have become the other.
@@ -192,6 +213,11 @@ func (p *projection) insert(from, to, anchor int) *Refusal {
 	for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor)) && isBlank(p.t.text(anchor+1)) &&
 		p.unquoted(anchor+1) {
 		anchor++ // how many blank lines there are does not change
+	}
+	if isBlank(p.new.text(to-1)) && !isBlank(p.new.text(from)) {
+		for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor+1)) && p.unquoted(anchor+1) {
+			anchor++ // new_string sets them apart from what follows, the file's blank lines from what is before
+		}
 	}
 	f := anchor
 	if f < 0 {

@@ -51,6 +51,9 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	if t := bytes.TrimRight(old, blanks); len(t) < len(old) {
 		old, fresh = t, bytes.TrimRight(fresh, blanks)
 	}
+	if bytes.Equal(old, file) && despaced(string(old)) == despaced(string(fresh)) {
+		return fresh, true // old_string has the blanks of the file, so that those of new_string are the change
+	}
 	a, b := p.normalize(old), p.normalize(file)
 	if bytes.Equal(p.normalize(fresh).text, b.text) {
 		return file, true

@@ -29,6 +29,7 @@ type projection struct {
 func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) {
 	head, _ := outerSpace(string(r.old.data))
 	p := &projection{t: t, number: number, old: r.old, new: newSource([]byte(withHead(head, r.new)), t.syntax), at: a}
+	p.dropExtraBlanks()
 	p.quoteRepeated()
 	p.adoptForms()
 	p.keepOuterBlanks()
@@ -135,6 +136,41 @@ func (p *projection) newComment(key string) bool {
 		}
 	}
 	return false
+}
+
+// dropExtraBlanks leaves out blank lines at the ends of both strings that the file does not have there: what comes
+// before them would not be set apart from what the file has next, or twice.
+func (p *projection) dropExtraBlanks() {
+	trailing := func(s *source) (n int) {
+		for n < len(s.lines) && isBlank(s.text(len(s.lines)-1-n)) {
+			n++
+		}
+		return n
+	}
+	blocks, n := p.at.blocks, 0
+	for n < len(blocks) && blocks[len(blocks)-1-n].onlyOld() {
+		n++
+	}
+	n = min(n, trailing(p.old))
+	end := blocks[len(blocks)-1].f1
+	have := 0
+	for have < n && end+have < len(p.t.lines) && isBlank(p.t.text(end+have)) {
+		have++
+	}
+	if have == n || trailing(p.new) < n-have || p.at.tailCut {
+		return
+	}
+	cut := func(s *source) *source {
+		return newSource(s.data[:s.lines[len(s.lines)-1-(n-have)].next], p.t.syntax)
+	}
+	a := *p.at
+	a.blocks = slices.Clone(blocks[:len(blocks)-n])
+	for k := range have {
+		o := len(p.old.lines) - n + k
+		a.blocks = append(a.blocks, block{o, o + 1, end + k, end + k + 1, same})
+		a.End = p.t.lines[end+k].next
+	}
+	p.old, p.new, p.at = cut(p.old), cut(p.new), &a
 }
 
 // quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines

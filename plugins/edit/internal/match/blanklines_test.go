@@ -1,0 +1,47 @@
+package match
+
+import "testing"
+
+// Blank lines that old_string leaves out set apart what new_string does not: each gap is there once.
+func TestGapsAreThereOnce(t *testing.T) {
+	const data = "func a() {}\n\nfunc b() {}\n\nfunc c() {}\n"
+	const added = "func a() {}\n\n// New.\nfunc n() {}\n\nfunc b() {}\n\nfunc c() {}\n"
+	for _, c := range []struct{ name, data, old, fresh, want string }{
+		{"new lines with a gap behind them", data, "func a() {}\nfunc b() {}\n",
+			"func a() {}\n// New.\nfunc n() {}\n\nfunc b() {}\n", added},
+		{"new lines with a gap before them", data, "func a() {}\nfunc b() {}\n",
+			"func a() {}\n\n// New.\nfunc n() {}\nfunc b() {}\n", added},
+		{"lines that go, and a gap behind them", data, "func a() {}\nfunc b() {}\n\nfunc c() {}\n",
+			"func a() {}\n\nfunc c() {}\n", "func a() {}\n\nfunc c() {}\n"},
+		{"lines that go, without any gap", data, "func a() {}\nfunc b() {}\nfunc c() {}\n",
+			"func a() {}\nfunc c() {}\n", "func a() {}\n\nfunc c() {}\n"},
+		{"the last lines go", data, "func b() {}\nfunc c() {}\n", "func b() {}\n", "func a() {}\n\nfunc b() {}\n"},
+		{"a blank line more at the end of both", data, "func c() {}\n\n", "func c() {}\n\nfunc d() {}\n\n",
+			data + "\nfunc d() {}\n"},
+		{"two blank lines more at the end of both", data,
+			" func a() {}\n\n\n", " func a() {}\n\n// New.\nfunc n() {}\n\n\n",
+			added},
+		{"a blank line more, and lines that go", data, "func b() {}\n\nfunc c() {}\n\n", "func b() {}\n\n",
+			"func a() {}\n\nfunc b() {}\n"},
+	} {
+		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+			t.Errorf("%s: pass %d gives\n%swant\n%s", c.name, p.Pass, got, c.want)
+		}
+	}
+}
+
+// Blanks that change in a line which old_string has as the file has it are the change, though a line beside it is found
+// by a pass that ignores them.
+func TestBlanksOfALineThatFits(t *testing.T) {
+	const data = "type t struct {\n\tname string // Descriptive.\n\tsize int\n\tcount int\n}\n"
+	for _, c := range []struct{ old, fresh, want string }{
+		{"\tname  string // Descriptive.\n\tsize int\n\tcount int\n", "\tname  string // Descriptive.\n\tsize  int\n\tcount int\n",
+			"type t struct {\n\tname string // Descriptive.\n\tsize  int\n\tcount int\n}\n"},
+		{"\tname string // Descirptive.\n\tsize int\n\tcount int\n", "\tname string // Descriptive.\n\tsize  int\n\tn     int\n",
+			"type t struct {\n\tname string // Descriptive.\n\tsize  int\n\tn     int\n}\n"},
+	} {
+		if p, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh}); got != c.want {
+			t.Errorf("pass %d gives\n%swant\n%s", p.Pass, got, c.want)
+		}
+	}
+}
