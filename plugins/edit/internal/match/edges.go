@@ -85,6 +85,92 @@ func (t *Text) fitEdges(r *reading, at Range) (fresh, note string) {
 		"lost that indentation."
 }
 
+var (
+	// startsDefinition is a line that may well end the block above it, continues one that goes on with it.
+	startsDefinition = lazy.Regexp(`^(@|#|(export|pub|public|private|static|async|abstract|default|def|class|func|function|` +
+		`fn|type|interface|enum|struct|impl|trait|mod|module|namespace|import|from|package|var|const)\b|if __name__)`)
+	continues = lazy.Regexp(`^(else|elif|elsif|except|finally|rescue|ensure|end|fi|done|esac|then|catch)\b`)
+)
+
+// indentRest gives the lines of new_string behind its first one the indentation of the one line that an exact match of
+// old_string is, where old_string begins behind that indentation and new_string is indented from there, too: taken
+// literally, they would stand farther to the left, and in some languages end the block. The note says so.
+func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
+	before, after := t.around(at)
+	if at.End > at.Start && t.data[at.End-1] == '\n' {
+		after = ""
+	}
+	lines := strings.Split(r.new, "\n")
+	if c.Strictness == Exact || before == "" || !isBlankString(before+after) || t.unknown() ||
+		leading([]byte(lines[0])) != "" || strings.TrimSpace(string(r.old.data)) != firstLine(string(r.old.data)) {
+		return r.new, ""
+	}
+	lowest, first, again, flush := len(before), -1, false, false // of the lines behind the first one, the first of them
+	for i, l := range lines[1:] {
+		if isBlankString(l) {
+			continue
+		}
+		own := leading([]byte(l))
+		flush = flush || own == "" && (flushLeft().MatchString(l) ||
+			(t.syntax == cLike || t.syntax == goLike) && label().MatchString(l) ||
+			t.syntax == yaml && l[0] == '-' && !strings.HasPrefix(lines[0], "-"))
+		if lowest = min(lowest, len(own)); first < 0 {
+			first = i + 1
+		}
+		again = again || own == "" && squeeze([]byte(l)) == squeeze(r.old.data) && alnums(r.old.data) >= minBeside
+	}
+	if first < 0 {
+		return r.new, ""
+	}
+	text := t.prose() || t.syntax != nil && t.syntax.within(t.data, at.Start)
+	deeper, asFile := strings.CutPrefix(leading([]byte(lines[first])), before)
+	start := strings.TrimRight(lines[0], blanks)
+	opens := !text && opener().MatchString(start)
+	switch {
+	case again, opens && lowest > 0 && !(asFile && deeper != ""): // a block that is not deeper than its first line
+	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), endsBlock(lines):
+		return r.new, ""
+	default:
+		next := t.lineAt(max(at.Start, at.End-1)) + 1
+		for next < len(t.lines) && isBlank(t.text(next)) {
+			next++
+		}
+		inside := next < len(t.lines) && leading(t.text(next)) != ""
+		closed := next < len(t.lines) && strings.ContainsAny(t.key(next)[:1], ")]}")
+		apart := isBlankString(lines[first-1]) && lines[0] != "" || startsDefinition().MatchString(lines[first])
+		if !inside && (text || !closed && apart) {
+			return r.new, ""
+		}
+	}
+	for i, l := range lines {
+		if i > 0 && !isBlankString(l) {
+			lines[i] = before + l
+		}
+	}
+	return strings.Join(lines, "\n"), "The lines of new_string are indented as the line is in the file; both strings " +
+		"lost that indentation."
+}
+
+// endsBlock reports whether a line at the left edge ends or continues a block that none of the lines before it begins.
+func endsBlock(lines []string) bool {
+	depth, opened := 0, false
+	for _, l := range lines {
+		if l != "" && (strings.ContainsAny(l[:1], ")]}") && depth <= 0 || continues().MatchString(l) && !opened) {
+			return true
+		}
+		for _, c := range l {
+			switch c {
+			case '(', '[', '{':
+				depth++
+			case ')', ']', '}':
+				depth--
+			}
+		}
+		opened = opened || leading([]byte(l)) == "" && opener().MatchString(strings.TrimRight(l, blanks))
+	}
+	return false
+}
+
 // sameDepth reports whether a line is indented as the file is, or with as many blanks for each of its tabs.
 func sameDepth(own, full string) bool {
 	n := strings.Count(full, "\t")

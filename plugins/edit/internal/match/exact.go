@@ -31,13 +31,14 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 			return refusal
 		}
 		r := *f.reading
-		var shared string
-		r.new, shared = t.fitEdges(f.reading, h.Range)
+		var shared, rest string
+		r.new, rest = t.indentRest(c, f.reading, h.Range)
+		r.new, shared = t.fitEdges(&r, h.Range)
 		fresh, note, refusal := t.keepLineBreaks(&r, h.Range)
 		if refusal != nil {
 			return refusal
 		}
-		for _, note := range []string{shared, note} {
+		for _, note := range []string{rest, shared, note} {
 			if note != "" && !warned[note] {
 				warned[note] = true
 				p.Warnings = append(p.Warnings, note)
@@ -123,8 +124,8 @@ func (t *Text) around(at Range) (before, after string) {
 }
 
 // widenToLine widens a range to the start of its line when nothing but indentation is before it and the next line
-// would be indented by it: all of the range is deleted and it ends with the line, or the first line goes and a later
-// one stays.
+// would be indented by it: all of the range is deleted and it ends with the line, the first line goes and a later
+// one stays, or a blank line comes.
 func (t *Text) widenToLine(r *reading, at Range) Range {
 	before, _ := t.around(at)
 	if before == "" || !isBlankString(before) || at.End == at.Start {
@@ -132,7 +133,7 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 	}
 	first, lines := firstLine(r.new), strings.Split(string(r.old.data), "\n")
 	kept := leading([]byte(first)) != "" && leading(r.old.data) == "" && slices.Contains(lines[1:], first)
-	if kept || r.new == "" && t.data[at.End-1] == '\n' {
+	if kept || strings.HasPrefix(r.new, "\n") || r.new == "" && t.data[at.End-1] == '\n' {
 		at.Start -= len(before)
 	}
 	return at

@@ -1,0 +1,58 @@
+package match
+
+import "testing"
+
+// An old_string that is one line without its indentation is the model's left edge: the lines of new_string are indented
+// from there, unless something in them shows that they have the file's own indentation.
+func TestLinesAreIndentedAsOldStringIs(t *testing.T) {
+	const py = "class A:\n    def f(self):\n        x = 1\n\n        if x:\n            y = 2\n        return x\n"
+	const code = "func f() {\n\tx := 1\n\tif x > 0 {\n\t\tg(x)\n\t}\n}\n"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"a line more", "a.py", py, "x = 1\n", "x = 1\nz = 2\n", "        x = 1\n        z = 2\n"},
+		{"without a line break", "a.py", py, "x = 1", "x = 1\nz = 2", "        x = 1\n        z = 2"},
+		{"a line before it", "a.py", py, "x = 1\n", "z = 2\nx = 1\n", "        z = 2\n        x = 1\n"},
+		{"a blank line before it", "a.py", py, "return x", "\nreturn x", "\n        return x"},
+		{"the last line of a block", "a.py", py, "y = 2\n", "y = 2\nz = 3\n", "            y = 2\n            z = 3\n"},
+		{"the last line of the file", "a.py", py, "return x\n", "z(x)\nreturn x\n", "        z(x)\n        return x\n"},
+		{"a block around it", "a.py", py, "x = 1", "if a:\n    x = 1\nelse:\n    x = 2",
+			"        if a:\n            x = 1\n        else:\n            x = 2"},
+		{"the first lines of its block", "a.py", py, "if x:\n", "if x:\n    z = 3\n", "        if x:\n            z = 3\n"},
+		{"a line that goes on", "a.py", py, "x = 1", "x = f(1,\n      2)\nz = 2", "        x = f(1,\n              2)\n        z = 2"},
+		{"tabs", "a.go", code, "x := 1\n", "x := 1\ny := 2\n", "\tx := 1\n\ty := 2\n"},
+		{"before a bracket", "a.go", code, "g(x)\n", "g(x)\n\nh(x)\n", "\t\tg(x)\n\n\t\th(x)\n"},
+		{"a block as deep as the file's", "a.go", code, "if x > 0 {\n", "if x > 0 {\n\tk()\n", "\tif x > 0 {\n\t\tk()\n"},
+	} {
+		p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
+		if want := replaced(c.data, trimmedLine(c.data, c.old), c.want); got != want || len(p.Warnings) == 0 {
+			t.Errorf("%s: pass %d gives\n%swant\n%s%q", c.name, p.Pass, got, want, p.Warnings)
+		}
+	}
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"lines that are indented", "a.py", py, "x = 1\n", "x = 1\n        z = 2\n"},
+		{"a block that is indented", "a.py", py, "if x:\n", "if x:\n            z = 3\n"},
+		{"a definition behind the block", "a.py", py, "return x\n", "return x\n\n\ndef g():\n    pass\n"},
+		{"the end of a block", "a.go", code, "g(x)\n", "g(x)\n}\n\nfunc h() {\n"},
+		{"another branch", "a.py", py, "y = 2\n", "y = 2\n        else:\n            y = 3\n"},
+		{"a directive", "a.c", "int f() {\n  a();\n}\n", "a();\n", "a();\n#ifdef X\n"},
+		{"a label", "a.go", code, "x := 1\n", "x := 1\nagain:\n"},
+		{"a list behind a mapping", "a.yaml", "- a: 1\n  b: 2\n", "b: 2\n", "b: 2\n- a: 3\n"},
+		{"text", "a.md", "* a\n  * b\n\nEnd.\n", "* b\n", "* b\n* c\n"},
+		{"a string", "a.py", "s = \"\"\"\n  a\nb\n\"\"\"\n", "a\n", "a\nc\n"},
+	} {
+		written(t, c.file, c.data, c.old, c.fresh)
+	}
+}
+
+// trimmedLine is old with the blanks that are before it in its line.
+func trimmedLine(data, old string) string {
+	for at := len(data) - len(old); at >= 0; at-- {
+		if data[at:at+len(old)] == old {
+			start := at
+			for start > 0 && blankByte(data[start-1]) {
+				start--
+			}
+			return data[start : at+len(old)]
+		}
+	}
+	return old
+}
