@@ -22,7 +22,6 @@ const (
 	minShared     = 0.05     // how much of a line of old_string a line of the file must share to be shown at all
 	fewShared     = 0.3      // with less than that in common it is more likely that the file is another one
 	maxOneLine    = 2000     // bytes of a line that is shown whole
-	maxWordUse    = 60       // how often a word may be in the file and still say where something is
 
 	copyHint = "If that is the place, use the text of these lines as old_string, exactly as they are; " +
 		"else read the file again."
@@ -82,9 +81,10 @@ func (t *Text) showClosest(c Change, read *reading, r *Refusal) {
 	if t.showStretch(c, read.old, r) {
 		return
 	}
-	all := t.windows(read)
-	if len(all) == 0 && read.index != nil { // no line is equal: where most words are
-		all = t.windowsAt(read, t.wordVotes(read))
+	all, lines := t.windows(read), read.old.filledLines(2)
+	if len(all) == 0 && read.index != nil && len(lines) > 1 { // no line is equal
+		from, _, _ := t.nearestBlock(c, read.old)
+		all = t.windowsAt(read, map[int]float64{from - lines[0]: 1})
 	}
 	var candidates []Candidate
 	for _, w := range all[:min(len(all), maxCandidates)] {
@@ -320,40 +320,6 @@ func (t *Text) noCandidateHint(c Change) string {
 		"old_string must be copied from it."
 }
 
-// wordVotes finds where words of old_string are in the file, the rare ones counting for more.
-func (t *Text) wordVotes(r *reading) map[int]float64 {
-	old, file := map[string][]int{}, map[string][]int{} // lines that have a word; of words that are everywhere only some
-	for i, key := range r.index.keys {
-		for w := range strings.FieldsFuncSeq(key, notWordRune) {
-			if alnums([]byte(w)) >= 3 {
-				old[w] = append(old[w], i)
-			}
-		}
-	}
-	for j, key := range t.lineIndex().keys {
-		for w := range strings.FieldsFuncSeq(key, notWordRune) {
-			if old[w] != nil && len(file[w]) <= maxWordUse {
-				file[w] = append(file[w], j)
-			}
-		}
-	}
-	votes := map[int]float64{}
-	for _, w := range slices.Sorted(maps.Keys(file)) { // in order: sums of fractions depend on it
-		lines := file[w]
-		if len(lines) > maxWordUse || len(old[w]) > maxCommon {
-			continue
-		}
-		for _, j := range lines {
-			for _, i := range old[w] {
-				votes[j-i] += 1 / math.Sqrt(float64(len(lines)))
-			}
-		}
-	}
-	return votes
-}
-
-func notWordRune(r rune) bool { return !wordRune(r) }
-
 // bytePairs have a value for each pair of neighboring bytes, ignoring white space: they distinguish lines with few
 // whole words in common.
 type bytePairs [1 << 16]float32
@@ -402,10 +368,6 @@ func (t *Text) showNearest(c Change, read *reading, r *Refusal) bool {
 	asked := read.old.filledLines(len(read.old.lines))
 	oneLine := len(asked) == 1 && to-from == 1
 	r.Message = closestMessage(from, to, score)
-	if oneLine && len(t.text(from)) > maxOneLine {
-		t.showPart(r, from, read.old.text(asked[0]))
-		return true
-	}
 	t.showLines(r, from, to)
 	r.Candidates[0].Similarity = math.Round(score*100) / 100
 	if r.Hint = copyHint; score < fewShared {
@@ -540,22 +502,21 @@ func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pair
 }
 
 // showStretch shows the part of a line that is most similar to an old_string of one line, when that is more similar
-// than the line as a whole.
+// than the line as a whole, or the line is too long to be shown.
 func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	asked := old.filledLines(2)
 	if len(asked) != 1 {
 		return false
 	}
 	text := bytes.TrimSpace(old.text(asked[0]))
-	if alnums(text) < 4 {
+	i, _, score := t.nearestBlock(c, old)
+	if alnums(text) < 4 || score == 0 {
 		return false
 	}
-	i, _, _ := t.nearestBlock(c, old)
-	if i >= len(t.lines) || len(t.text(i)) > maxOneLine {
-		return false
-	}
-	part, alike := t.stretch(text, t.text(i))
-	if alike < minStretch || alike < similarity(squeeze(text), t.key(i))+0.05 {
+	line := t.text(i)
+	part, alike := t.stretch(text, line)
+	long := len(line) > maxOneLine
+	if len(part) == 0 || !long && (alike < minStretch || alike < similarity(squeeze(text), t.key(i))+0.05) {
 		return false
 	}
 	r.Message = fmt.Sprintf("old_string is not in the file. Closest: line %d has %s (%.0f %% alike).", i+1,
@@ -563,6 +524,18 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	r.Hint = "If that is the place, copy old_string from this line, exactly; else read the file again."
 	t.showLines(r, i, i+1)
 	r.Candidates[0].Similarity, r.Candidates[0].Why = math.Round(alike*100)/100, "a part of the line"
+	if long {
+		at := bytes.Index(line, part)
+		for end := at + len(part); bytes.Count(t.data, part) > 1 && len(part) < maxOneLine; part = line[at:end] {
+			at, end = max(0, at-20), min(len(line), end+20)
+			for ; at > 0 && !utf8.RuneStart(line[at]); at-- {
+			}
+			for ; end < len(line) && !utf8.RuneStart(line[end]); end++ {
+			}
+		}
+		r.Message += fmt.Sprintf(" It is %d bytes long; the part shown is what is most like old_string.", len(line))
+		r.Excerpt = fmt.Sprintf("%6d\t%s\n", i+1, part)
+	}
 	if r.Exact = ""; bytes.Count(t.data, part) == 1 {
 		r.Exact = string(part)
 	}
@@ -633,42 +606,4 @@ func (t *Text) stretch(text, line []byte) (part []byte, alike float64) {
 		to++
 	}
 	return bytes.TrimSpace([]byte(string(y[from:to]))), 1 - float64(least)/float64(len(x))
-}
-
-// showPart shows the part of a very long line that is most similar to old_string.
-func (t *Text) showPart(r *Refusal, i int, old []byte) {
-	line := t.text(i)
-	weight := new(bytePairs)
-	new(pairSet).each(old, func(p uint16) { weight[p] = 1 })
-	n := min(len(line), len(old)+len(old)/4)
-	best, most, sum := 0, float32(-1), float32(0)
-	for k := 0; k+1 < len(line); k++ {
-		sum += weight[pairOf(line[k], line[k+1])]
-		if k >= n {
-			sum -= weight[pairOf(line[k-n], line[k-n+1])]
-		}
-		if sum > most {
-			best, most = max(0, k+2-n), sum
-		}
-	}
-	from, to := best, min(len(line), best+n)
-	for len(line) > to-from && to-from < maxOneLine {
-		for from > 0 && (!utf8.RuneStart(line[from]) || insideWord(line, from)) {
-			from--
-		}
-		for to < len(line) && (!utf8.RuneStart(line[to]) || insideWord(line, to)) {
-			to++
-		}
-		if bytes.Count(t.data, line[from:to]) <= 1 {
-			break
-		}
-		from, to = max(0, from-20), min(len(line), to+20)
-	}
-	part := string(line[from:to])
-	r.Message += fmt.Sprintf(" It is %d bytes long; the part shown is what is most like old_string.", len(line))
-	r.Candidates = []Candidate{{StartLine: i + 1, EndLine: i + 1, Similarity: 0.5, Why: "a part of a long line"}}
-	r.Excerpt, r.Exact = fmt.Sprintf("%6d\t%s\n", i+1, part), part
-	r.Diff = "-" + cutAround(old, []byte(part)) + "\n+" + cutAround([]byte(part), old) + "\n"
-	r.Hint = "If that is the place, use the part of the line that is shown as old_string, exactly as it is; " +
-		"else read the file again."
 }
