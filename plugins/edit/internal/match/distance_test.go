@@ -61,7 +61,7 @@ func TestStretch(t *testing.T) {
 			}
 		}
 		part, _ := NewText("", nil).stretch([]byte(string(text)), []byte(string(line)))
-		if got := edits(text, []rune(string(part)), true); to == len(line) && got[len(got)-1] < least {
+		if got := edits(text, []rune(string(part)), false); to == len(line) && got[len(got)-1] < least {
 			t.Fatalf("%q takes %d edits, less than %d", string(part), got[len(got)-1], least)
 		}
 	})
