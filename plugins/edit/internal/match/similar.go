@@ -356,22 +356,27 @@ func (t *Text) contradicts(r *reading, w *window) bool {
 }
 
 // dominates reports that nothing speaks for the rival: no line of old_string is more similar to one of its lines than
-// to one of the winner's, and it lacks two lines that the winner has. A typo counts for both when both have what it
-// misspells.
+// to one of the winner's, and it lacks two lines that the winner has. One is enough where it is code that the winner
+// has to the letter, and all others are there but for typos. A typo counts for both when both have what it misspells.
 func (x *lineIndex) dominates(w, rival *window) bool {
-	fewer := 0
+	fewer, complete := 0, true
 	for i := range x.keys {
-		if !x.informative(i) || x.comment[i] && !w.has(i) {
+		if !x.informative(i) {
 			continue
 		}
 		switch has, other := w.has(i), rival.has(i); {
+		case x.comment[i] && !has:
+			complete = false
 		case other && (!has || w.relations[i] != same && rival.relations[i] == same):
 			return false
 		case has && !other:
 			fewer++
+			complete = complete && w.relations[i] == same && !x.comment[i]
+		default:
+			complete = complete && has
 		}
 	}
-	return fewer >= 2
+	return fewer >= 2 || fewer == 1 && complete
 }
 
 // alignWindow makes the alignment of a window.

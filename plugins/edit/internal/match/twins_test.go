@@ -68,6 +68,30 @@ func TestSimilarBlocksWithTypos(t *testing.T) {
 	}
 }
 
+// One line tells two blocks apart when old_string has it to the letter, and has all others but for typos.
+func TestOneLineTellsBlocksApart(t *testing.T) {
+	last := len(twinLines) - 2
+	for line := 1; line <= last; line++ {
+		other := slices.Clone(twinLines)
+		other[line] = "  another(balance, 7);"
+		data := strings.Join(slices.Concat(other, []string{"", "between();"}, twinLines, []string{"tail();"}), "\n") + "\n"
+		for typo := 1; typo <= last; typo++ {
+			old := slices.Clone(twinLines)
+			old[typo] = misspelt(twinLines, last)[typo]
+			fresh := slices.Insert(slices.Clone(old), len(old)-1, "  audit(account);")
+			c := Change{Old: strings.Join(old, "\n"), New: strings.Join(fresh, "\n")}
+			if line == typo {
+				refused(t, "a.js", data, c)
+				continue
+			}
+			at := strings.LastIndex(data, "}\ntail")
+			if _, got := planned(t, "a.js", data, c); got != data[:at]+"  audit(account);\n"+data[at:] {
+				t.Errorf("line %d, typo in %d:\n%s", line, typo, got)
+			}
+		}
+	}
+}
+
 // A copy is one also where it stands in a comment, or where only one of the two comments has its end.
 func TestTwinsInComments(t *testing.T) {
 	block := strings.Join(twinLines, "\n") + "\n"
