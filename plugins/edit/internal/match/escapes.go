@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // An escaping is a way to escape characters that models apply once too often: backslashes before the characters of a
@@ -32,6 +34,9 @@ var (
 	entity      = regexp.MustCompile(`&(?:lt|gt|quot|apos|amp|nbsp|#\d{1,6}|#[xX][0-9a-fA-F]{1,5});`)
 	escaped     = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\'': "'", '\\': `\`, '/': "/"}
 )
+
+// escape is a backslash in a string with what it may be before, in any language.
+var escape = lazy.Regexp(`\\[abefnrstvxuUN0-9\\'"/$#{}\[\]().*+?^|-]`)
 
 // quoting are the signs of which a line of code has no escaped one without a bare one.
 const quoting = `"'<>&`
@@ -231,7 +236,35 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	if e.entities && !entity.MatchString(old) && entity.MatchString(fresh) {
 		return old, fresh, false // it may mean either
 	}
-	return old, fresh, ok && t.suspicious(fresh, m.plain) == nil
+	return old, fresh, ok && !t.garbled(fresh, c.New, m.plain) && t.suspicious(fresh, m.plain) == nil
+}
+
+// garbled reports whether a line that comes is one that escapes were taken from and that no program has: a string in it
+// has a tab, a backslash that escapes nothing, or no end. Then those escapes were meant. Where strings are not known
+// no such line may have a backslash, or a tab behind its indentation.
+func (t *Text) garbled(fresh, raw string, known []string) bool {
+	have := setOf(append(strings.Split(raw, "\n"), known...))
+	for l := range strings.SplitSeq(fresh, "\n") {
+		text := strings.TrimLeft(l, blanks)
+		switch {
+		case have[l]:
+		case !slices.Contains(unescapedOutside, t.syntax):
+			if strings.ContainsAny(text, "\t\\") || strings.Count(text, `"`)%2 == 1 {
+				return true
+			}
+		case t.syntax.open(text):
+			return true
+		default:
+			for r, comment := range t.syntax.tokens([]byte(text)) {
+				s := text[r.Start:r.End]
+				plain := !comment && s[0] != '`' && !wordRune(lastRune([]byte(text[:r.Start])))
+				if plain && r.End > r.Start+1 && strings.ContainsAny(escape().ReplaceAllString(s, ""), "\t\\") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // meant are the signs that new_string has escapes for when old_string has used some: all of the set where those show
@@ -271,9 +304,10 @@ func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, b
 		for sign := range strings.SplitSeq(without(used, "nrtu\\/"), "") {
 			own = own || sign != "" && m.bare(s, sign)
 		}
-		if !own {
-			s = breaks.decode(s)
+		if own && breaks.signs(s) != "" {
+			return "", false
 		}
+		s = breaks.decode(s)
 	}
 	for sign := range strings.SplitSeq(m.set, "") {
 		if m.bare(s, sign) {
@@ -444,28 +478,10 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 	switch {
 	case strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
 		return "", false, nil // to escape is the change
-	case !ok || best.wraps(text) || t.opensStrings(r.new, fresh, old):
+	case !ok || best.wraps(text) || t.garbled(fresh, r.new, old):
 		return "", false, escapedInPart()
 	}
 	return fresh, true, nil
-}
-
-// opensStrings reports that the line breaks of new_string were escaped, and that it also has some that are meant: one
-// of its strings does not end on its line, or a line of old_string with such an escape is no more.
-func (t *Text) opensStrings(escaped, fresh string, old []string) bool {
-	if strings.Count(fresh, "\n") == strings.Count(escaped, "\n") {
-		return false
-	}
-	known := setOf(old)
-	for l := range strings.SplitSeq(fresh, "\n") {
-		if !known[l] && slices.Contains(unescapedOutside, t.syntax) && t.syntax.open(l) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(old, func(o string) bool {
-		return strings.Contains(o, `\n`) && strings.Contains(escaped, strings.TrimSpace(o)) &&
-			!strings.Contains(fresh, o)
-	})
 }
 
 // unclearEscapes refuses a change whose old_string has escapes once too often, when it is unclear which of those of
