@@ -24,6 +24,7 @@ type Case struct {
 	Old, New string // old_string and new_string
 	All      bool   // replace_all
 	Want     []byte // the file after the edit; nil when the edit must be refused
+	Doubtful bool   // to refuse it is right as well
 
 	start, end int       // the part of Data that the edit is about
 	after      []outcome // the lines of that part after the edit; nil when there is no telling
@@ -251,9 +252,16 @@ var recipes = []recipe{
 	family("elided_both", 7, 20, finished(func(d *draft) bool { return d.elided(true) })),
 	family("separators", 2, 8, finished((*draft).unseparated)),
 	family("dashes", 1, 8, finished((*draft).dashed)),
+	family("escapes_unshown", 2, 8, doubtful((*draft).unshownEscapes)),
+	family("signs_new", 2, 10, finished((*draft).signsOfNewLines)),
+	{"twins_near", (*maker).nearDuplicate},
+	family("layout_off", 5, 15, doubtful((*draft).layoutOff)),
+	family("mixed_eol", 2, 12, finished((*draft).mixedEndings)),
+	family("last_comma", 4, 12, doubtful((*draft).lastComma)),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
 var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
 	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant first_indent other_indent " +
-	"beside_twice marked comments_slurred diff_signs diff_lines elided_old elided_both separators dashes")
+	"beside_twice marked comments_slurred diff_signs diff_lines elided_old elided_both separators dashes " +
+	"escapes_unshown signs_new twins_near layout_off mixed_eol last_comma")

@@ -20,7 +20,8 @@ var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trail
 	neardup_unique ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig sibling_absent
 	guards blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost
 	placeholders fences inserted_twice stale_line meant first_indent other_indent beside_twice marked
-	comments_slurred diff_signs diff_lines elided_old elided_both separators dashes`)
+	comments_slurred diff_signs diff_lines elided_old elided_both separators dashes escapes_unshown
+	signs_new twins_near layout_off mixed_eol last_comma`)
 
 func generate(t testing.TB, o editbench.Options) []editbench.Case {
 	t.Helper()

@@ -80,7 +80,7 @@ func TestEveryCaseAsksForSomething(t *testing.T) {
 
 // What an exact replacement would do is the truth where there is no noise, and impossible where there is.
 func TestNoiseIsInOldString(t *testing.T) {
-	exact := []string{"exact", "replace_all", "eof", "trim_blank", "meant"}
+	exact := []string{"exact", "replace_all", "eof", "trim_blank", "meant", "signs_new", "mixed_eol"}
 	truths(t, func(c *editbench.Case) string {
 		found := strings.Count(string(c.Data), c.Old)
 		literal := strings.ReplaceAll(string(c.Data), c.Old, c.New)
