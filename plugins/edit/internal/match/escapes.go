@@ -239,9 +239,9 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	return old, fresh, ok && !t.garbled(fresh, c.New, m.plain) && t.suspicious(fresh, m.plain) == nil
 }
 
-// garbled reports whether a line that comes is one that escapes were taken from and that no program has: a string in it
-// has a tab, a backslash that escapes nothing, or no end. Then those escapes were meant. Where strings are not known
-// no such line may have a backslash, or a tab behind its indentation.
+// garbled reports whether a line that comes is one that escapes were taken from and that no program has: it starts
+// with a backslash, or a string in it has a tab, a backslash that escapes nothing, or no end. Then those escapes were
+// meant. Where strings are not known no such line may have a backslash, or a tab behind its indentation.
 func (t *Text) garbled(fresh, raw string, known []string) bool {
 	have := setOf(append(strings.Split(raw, "\n"), known...))
 	for l := range strings.SplitSeq(fresh, "\n") {
@@ -252,7 +252,7 @@ func (t *Text) garbled(fresh, raw string, known []string) bool {
 			if strings.ContainsAny(text, "\t\\") || strings.Count(text, `"`)%2 == 1 {
 				return true
 			}
-		case t.syntax.open(text):
+		case t.syntax.open(text), strings.HasPrefix(text, `\`):
 			return true
 		default:
 			for r, comment := range t.syntax.tokens([]byte(text)) {

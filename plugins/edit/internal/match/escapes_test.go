@@ -164,6 +164,8 @@ func TestEscapesInDoubt(t *testing.T) {
 			`x \"a\"\nx \"b\n\"\n  y\n`},
 		{"a tab within a string", "a.go", "\tx(\"a\")\n\ty()\n", `\tx(\"a\")\n\ty()\n`,
 			`\tx(\"a\")\n\tx(\"b\tc\")\n\ty()\n`},
+		{"a tab before a line and one within a string", "a.go", "\tx(\"a\")\n", `x(\"a\")\n`,
+			`x(\"a\")\n\tx(\"b\tc\")\n`},
 		{"a backslash before a letter that is no escape", "a.go", "\tx(\"a\")\n\ty()\n", `\tx(\"a\")\n\ty()\n`,
 			`\tx(\"a\")\n\tx(\"C:\\dir\")\n\ty()\n`},
 		{"a backslash in a text", "a.txt", "x(\"a\")\n  y()\n", `x(\"a\")\n  y()\n`, `x(\"a\")\nx C:\\dir\n  y()\n`},
