@@ -570,38 +570,13 @@ func (m *unescaper) wraps(s string) bool {
 // suspicious refuses new lines with escapes outside of strings, in languages that have none there, if the file has
 // nothing like it either.
 func (t *Text) suspicious(fresh string, old []string) *Refusal {
-	usual := func(f line) bool {
-		l := string(t.data[f.start:f.end])
-		return t.strayEscape(l) || quotesEscaped(l)
-	}
-	known, lines := setOf(old), strings.Split(fresh, "\n")
-	few := len(lines)*len(old) <= maxPairs
-	for _, l := range lines {
-		if !known[l] && (t.strayEscape(l) || few && escapedFrom(l, old)) {
-			if slices.ContainsFunc(t.lines, usual) {
-				return nil
-			}
-			return escapedInPart()
-		}
+	known := setOf(old)
+	stray := func(l string) bool { return !known[l] && t.strayEscape(l) }
+	usual := func(f line) bool { return t.strayEscape(string(t.data[f.start:f.end])) }
+	if slices.ContainsFunc(strings.Split(fresh, "\n"), stray) && !slices.ContainsFunc(t.lines, usual) {
+		return escapedInPart()
 	}
 	return nil
-}
-
-// quotesEscaped reports whether a line has quotes, all of them escaped.
-func quotesEscaped(l string) bool {
-	n := strings.Count(l, `\"`)
-	return n > 0 && strings.Count(l, `"`) == n
-}
-
-// escapedFrom reports whether a new line with escaped quotes only is similar to an old one without escapes.
-func escapedFrom(l string, old []string) bool {
-	if !quotesEscaped(l) {
-		return false
-	}
-	d := strings.ReplaceAll(l, `\"`, `"`)
-	return slices.ContainsFunc(old, func(o string) bool {
-		return !strings.Contains(o, `\`) && strings.Contains(o, `"`) && o != d && similarity(o, d) >= minSameLine
-	})
 }
 
 // In a program of these languages no quote is escaped outside of a string, in one of those no entity is there.

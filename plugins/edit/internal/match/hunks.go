@@ -103,7 +103,7 @@ func (p *projection) between(units []block, from, to int, anchor *int) *Refusal 
 		var refusal *Refusal
 		switch {
 		case u.onlyOld():
-			if p.says(u) && (from < to || p.outermost(u)) {
+			if p.says(u) {
 				refusal = p.conflict(u, missingLine)
 			}
 		case from < to && u.single() && !isBlank(p.old.text(u.o0)):
@@ -125,13 +125,6 @@ func (p *projection) between(units []block, from, to int, anchor *int) *Refusal 
 // says reports whether the old lines of a block are more than blank.
 func (p *projection) says(b block) bool {
 	return b.o0 < b.o1 && !isBlank(p.old.data[p.old.lines[b.o0].start:p.old.lines[b.o1-1].end])
-}
-
-// outermost reports that old_string has no line before a block, or none after it, that the file has as well.
-func (p *projection) outermost(b block) bool {
-	shared := func(b block) bool { return !b.oneSided() }
-	i := p.blockOf[b.o0]
-	return !slices.ContainsFunc(p.at.blocks[:i], shared) || !slices.ContainsFunc(p.at.blocks[i:], shared)
 }
 
 // blockOfFile is the block of a line of the file, if the place has it.

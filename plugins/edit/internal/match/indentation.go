@@ -17,7 +17,6 @@ type indentation struct {
 	flat          bool     // no line of the file is
 	samples       []sample // in the order of lines
 	lost          bool     // the first line has lost its indentation, and says nothing of the others
-	tabsOfFile    bool     // new lines with tabs are indented as in the file already, though old_string has blanks
 	inFile        bool     // all of new_string is indented as in the file already, and old_string is not
 	unit
 }
@@ -61,7 +60,6 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 		m.learn(*first)
 		m.findUnit(t, old, fresh, cut)
 	}
-	m.tabsOfFile = m.hasTabsOfFile(t, old, fresh, a)
 	m.inFile = t.indentedAsFile(old, fresh, a)
 	return m
 }
@@ -115,35 +113,6 @@ func commonIndent(s *source, from, to int) (common string) {
 	return common
 }
 
-// hasTabsOfFile reports whether the tabs in new_string are those of the file, where old_string has blanks.
-func (m *indentation) hasTabsOfFile(t *Text, old, fresh *source, a *alignment) bool {
-	width := 0
-	for _, s := range m.samples {
-		switch {
-		case strings.Trim(s.file, "\t") != "" || strings.Trim(s.old, "\t") == "" && s.old != s.file:
-			return false
-		case strings.Trim(s.old, " ") == "" && s.old != "":
-			if width = blanksPerTab(s.old, s.file); width == 0 {
-				return false
-			}
-		}
-	}
-	file := map[string][]string{} // the indentations of lines of old_string in the file
-	for _, b := range a.blocks {
-		if b.single() {
-			file[old.key(b.o0)] = append(file[old.key(b.o0)], leading(t.text(b.f0)))
-		}
-	}
-	delete(file, "")
-	for j := range fresh.lines {
-		is, has := leading(fresh.text(j)), file[fresh.key(j)]
-		if len(has) > 0 && strings.HasPrefix(is, "\t") && !slices.Contains(has, is) {
-			return false
-		}
-	}
-	return width > 0
-}
-
 func (m *indentation) learn(s sample) {
 	m.samples = append(m.samples, s)
 	if have, ok := m.known[s.old]; ok && have != s.file {
@@ -180,17 +149,11 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 	}
 	known, isKnown := m.known[ind]
 	switch {
-	case m.tabsOfFile && ind != "" && strings.Trim(ind, "\t") == "":
-		return ind, true
 	case m.identity && (ind == "" || m.shown || m.flat):
 		return ind, true
 	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
 		return ind, !m.mixed && len(ind)%m.to == 0
 	case m.contradictory:
-		file, ok = m.nearest(ind, near)                                  // what the lines around have is all that is known
-		ok = ok && !slices.ContainsFunc(m.samples, func(s sample) bool { // it is deeper than what is less deep
-			return s.old != ind && strings.HasPrefix(ind, s.old) && (s.file == file || !strings.HasPrefix(file, s.file))
-		})
 	case isKnown:
 		file, ok = known, true
 	default:
@@ -200,26 +163,6 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 		ok = slices.ContainsFunc(m.samples, func(s sample) bool { return s.file == file })
 	}
 	return file, ok
-}
-
-// nearest is the file's indentation for the lines with the same one in old_string that are closest, above and below.
-// It is false where these disagree.
-func (m *indentation) nearest(ind string, near int) (file string, ok bool) {
-	above, below := "", ""
-	hasAbove, hasBelow := false, false
-	for _, s := range m.samples {
-		switch {
-		case s.old != ind:
-		case s.line < near:
-			above, hasAbove = s.file, true
-		case !hasBelow:
-			below, hasBelow = s.file, true
-		}
-	}
-	if hasAbove && hasBelow {
-		return above, above == below
-	}
-	return above + below, hasAbove || hasBelow
 }
 
 // derive computes an indentation that no line of the match has. Where two of the model's stand for the same in the

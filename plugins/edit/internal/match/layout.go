@@ -69,21 +69,10 @@ func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
 	if first == len(after.lines) {
 		return nil
 	}
-	out := guard("With this edit the line "+quoteShort(after.key(first))+" would be indented with "+
-		blankNames(leading(after.text(first)))+" where the lines around are not, and in this language that changes what it "+
-		"means.", "Indent new_string as the lines around are in the file: with tabs, or with spaces.")
+	out := guard("With this edit the line "+quoteShort(after.key(first))+" would be indented with tabs and the lines around "+
+		"with spaces, or the other way round, and in this language that changes what it means.", "Indent new_string as the lines around are in the file: with tabs, or with spaces.")
 	t.show(out, p.Places[0])
 	return out
-}
-
-func blankNames(ind string) string {
-	switch {
-	case strings.Trim(ind, "\t") == "":
-		return "tabs"
-	case strings.Trim(ind, " ") == "":
-		return "spaces"
-	}
-	return "tabs and spaces"
 }
 
 // An indentPair is how a line is indented, and the one before it that is not blank.

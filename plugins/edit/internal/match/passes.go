@@ -151,14 +151,6 @@ func (t *Text) wholeCharacters(r Range) bool {
 	return !startsMark(t.data[r.Start:]) && !startsMark(t.data[r.End:])
 }
 
-// wholeDashes reports that a place neither starts nor ends within hyphens.
-func (t *Text) wholeDashes(r Range) bool {
-	within := func(at int) bool {
-		return at > 0 && at < len(t.data) && t.data[at-1] == '-' && t.data[at] == '-'
-	}
-	return !within(r.Start) && !within(r.End)
-}
-
 // earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
 func earliest(all []*finding) (best *finding) {
 	for _, f := range all {
@@ -197,7 +189,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 		h := hit{i: i, j: i + len(old.text)}
 		h.Range = Range{int(file.start[h.i]), int(file.end[h.j-1])}
 		if all && i < last || !file.border(h.i) || !file.border(h.j) || p.number > 1 && !t.fits(f, h) ||
-			!t.wholeCharacters(h.Range) || r.name == "dashes" && !t.wholeDashes(h.Range) ||
+			!t.wholeCharacters(h.Range) || r.name == "dashes" && (insideRun(t.data, h.Start) || insideRun(t.data, h.End)) ||
 			r.numbers != nil && !t.numbersFit(f, h) {
 			continue
 		}

@@ -332,8 +332,8 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false // the variadic parameter of C
 	case kind == dotsOnly && t.kind() == "yaml" && s.fresh[s.at] == "...":
 		return false // the end of a document
-	case isPrompt(before), commentLike(before) && strings.HasSuffix(before, "..."):
-		return false // an interactive session or the sentence of a comment continues
+	case commentLike(before) && strings.HasSuffix(before, "..."):
+		return false // the sentence of a comment continues
 	}
 	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
 }
@@ -361,12 +361,6 @@ func (t *Text) shownAsCode(s newLine) bool {
 		}
 	}
 	return n%2 == 1 || indentLen([]byte(s.fresh[s.at])) > 0
-}
-
-// isPrompt reports whether a line is one of an interactive session, which continues with dots.
-func isPrompt(l string) bool {
-	prompts := []string{">>>", "... ", "$ ", "In ["}
-	return slices.ContainsFunc(prompts, func(p string) bool { return strings.HasPrefix(l, p) })
 }
 
 // commentLike reports whether a line is a comment, or a part of one.

@@ -109,7 +109,7 @@ func (p *projection) doubled(edits []Edit) *Refusal {
 			return p.conflict(b, "the file has a line there that old_string does not have, and new_string has it, too")
 		}
 		for l, n := range more {
-			if n > 0 && p.t.commentOnly(b.f0) && p.old.count(l) == 0 && p.newComment(l) && p.comesLike(l, key, more) {
+			if n > 0 && p.t.commentOnly(b.f0) && p.old.count(l) == 0 && p.comesLike(l, key, more) {
 				return p.conflict(b, "the file has a comment there that old_string does not have, and new_string has one like it")
 			}
 		}
@@ -126,16 +126,6 @@ func (p *projection) comesLike(l, comment string, more map[string]int) bool {
 		}
 	}
 	return like >= minCommentAlike
-}
-
-// newComment reports whether new_string has a comment on a line of its own.
-func (p *projection) newComment(key string) bool {
-	for j := range p.new.lines {
-		if p.new.key(j) == key && p.new.commentOnly(j) {
-			return true
-		}
-	}
-	return false
 }
 
 // dropExtraBlanks leaves out blank lines at the ends of both strings that the file does not have there: what comes

@@ -129,6 +129,10 @@ func TestDoubtsAreRefused(t *testing.T) {
 			"nine() \nif x {\n  more()\n}\nten()\n"},
 		{"lines above and below disagree", "a.txt", "zero\n  first line\n\tsecond line\n",
 			"zero\n first line\n second line\n", "zero\n first line\n new line\n second line\n"},
+		{"a line that the file has once, old_string twice", "a.js", "prepare(account, 1)\njournal(account, rest)\n" +
+			"notify(listeners)\nfinish(account)\n", "prepare(account, 1)\njournal(account, rest)\n\n" +
+			"journal(account, rest)\nnotify(listeners)\nfinish(account)\n", "prepare(account, 1)\n" +
+			"journal(account, other)\n\njournal(account, rest)\nnotify(listeners)\nfinish(account)\n"},
 		{"quotation marks around a part of a line", "a.yaml", "timeout: 30\nretries: 2\n", `"timeout"`, `"delay"`},
 		{"quotation marks around old_string only", "a.txt", "timeout\nretries\n", `"timeout"`, `delay`},
 		{"a string of JSON, or not", "a.c", "f(1);\n", `"f(1);"`, `"f('\n');"`},
