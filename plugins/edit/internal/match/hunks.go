@@ -399,10 +399,6 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 		if b.onlyFile() && alnums(p.t.text(b.f0)) >= 1 && !p.t.commentOnly(b.f0) {
 			return p.conflict(b, "next to what changes the file has a line that old_string does not have")
 		}
-		if b.onlyFile() && p.t.commentOnly(b.f0) && p.hasLike(h, p.t.key(b.f0)) {
-			return p.conflict(b, "next to what changes the file has a comment that old_string does not have, and new_string "+
-				"has one like it")
-		}
 		if b.o0 >= h.a && b.o1 <= h.b && (b.relation == altered ||
 			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) {
 			return p.conflict(b, "a line that changes is another one in the file")
@@ -422,16 +418,6 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 		return refusal
 	}
 	return p.checkInsertion(h)
-}
-
-// hasLike reports whether one of the new lines of a hunk is a comment like another.
-func (p *projection) hasLike(h hunk, comment string) bool {
-	for j := h.na; j < h.nb; j++ {
-		if p.new.commentOnly(j) && similarity(p.new.key(j), comment) >= minCommentAlike {
-			return true
-		}
-	}
-	return false
 }
 
 // contested reports whether a line of old_string next to a unit is not in the file and could as well be aligned with

@@ -165,11 +165,11 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 	return file, ok
 }
 
-// derive computes an indentation that no line of the match has. Where two of the model's stand for the same in the
-// file, one of them is a slip: then all lines must lead to the same result, or those that are whole steps away.
+// derive computes an indentation that no line of the match has. It is false where two of the model's stand for the
+// same in the file.
 func (m *indentation) derive(ind string) (string, bool) {
 	if !m.ordered() {
-		return m.agreed(ind)
+		return "", false
 	}
 	base, found := "", false
 	for k := range m.known {
@@ -197,30 +197,6 @@ func (m *indentation) derive(ind string) (string, bool) {
 		return "", ok // farther out than the file goes
 	}
 	return f, ok && fits
-}
-
-func (m *indentation) agreed(ind string) (file string, ok bool) {
-	var whole, all []string
-	for old, is := range m.known {
-		one := &indentation{known: map[string]string{old: is}, layout: m.layout, unit: m.unit}
-		got, ok := one.derive(ind)
-		if !ok {
-			continue
-		}
-		all = append(all, got)
-		if m.from > 0 && abs(len(ind)-len(old))%m.from == 0 {
-			whole = append(whole, got)
-		}
-	}
-	if len(whole) > 0 {
-		all = whole
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) != 1 {
-		return "", false
-	}
-	return all[0], true
 }
 
 // ordered reports whether the mapping keeps the order of indentations: deeper stays deeper, equal stays equal.

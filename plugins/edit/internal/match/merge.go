@@ -86,19 +86,14 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 			bytes.Equal(a.text[i:j], b.text[at[i]:max(at[i], at[j])])
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
-	if !certain && (glued || !m.keepsGaps()) {
-		text := blanksFromNew(old, fresh, file, head, tail)
-		return text, text != nil && !glued
+	if !certain && glued {
+		return nil, false
 	}
 	start, end, middle := m.middle()
 	if end < start {
 		return nil, false
 	}
-	rest := file[end:]
-	if n := len(middle); n > 0 && len(rest) > 0 && middle[n-1] == rest[0] && (rest[0] == ';' || rest[0] == ',') {
-		middle = middle[:n-1] // the file continues with the separator
-	}
-	return slices.Concat(file[:start], middle, rest), true
+	return slices.Concat(file[:start], middle, file[end:]), true
 }
 
 // correctTypos returns an old line and a new one with the words that the old one misspells as the file spells them.
@@ -113,18 +108,6 @@ func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
 		return word
 	}
 	return tokens.ReplaceAllFunc(old, right), tokens.ReplaceAllFunc(fresh, right)
-}
-
-// blanksFromNew returns the changed line when the file has the bytes of the old one before and behind the changed
-// part, and only blanks beside or in that part differ: then those of the new line are written. It is nil when more
-// differs.
-func blanksFromNew(old, fresh, file []byte, head, tail int) []byte {
-	before, behind := bytes.TrimRight(old[:head], blanks), bytes.TrimLeft(old[len(old)-tail:], blanks)
-	if len(before)+len(behind) > min(len(file), len(fresh)) || !bytes.HasPrefix(file, before) ||
-		!bytes.HasSuffix(file, behind) || despaced(string(old)) != despaced(string(file)) {
-		return nil
-	}
-	return bytes.Clone(fresh)
 }
 
 // gluedWords reports that between units from and to two words stand together in one text and apart in the other: it
@@ -232,14 +215,6 @@ func (m *merge) middle() (start, end int, with []byte) {
 		}
 	}
 	return start, end, slices.Concat(left, fresh, right)
-}
-
-// keepsGaps reports that text replaces text, and that new_string has the blanks beside it that old_string has.
-func (m *merge) keepsGaps() bool {
-	lo, hi := m.changed()
-	wasLeft, was, wasRight := cutSpace(m.old[lo:hi])
-	left, fresh, right := cutSpace(m.fresh[lo : len(m.fresh)-(len(m.old)-hi)])
-	return len(was) > 0 && len(fresh) > 0 && bytes.Equal(wasLeft, left) && bytes.Equal(wasRight, right)
 }
 
 // changed is the part of the old line that changes, with the blanks beside it.

@@ -486,16 +486,11 @@ func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pair
 	slices.SortStableFunc(all, func(a, b nearLine) int { return cmp.Compare(b.score, a.score) })
 	all = all[:min(len(all), maxNear)]
 	x := squeeze(old)
-	part := bytes.TrimSpace(old)
 	for i := range all { // of two that have all of it, the one that has little else is nearer
 		y := t.key(all[i].line)
 		all[i].score = (all[i].score + t.compare(x, y)) / 2
 		if len(x) > 3 && strings.Contains(y, x) {
 			all[i].score = max(all[i].score, 0.95)
-		} else if line := t.text(all[i].line); len(line) <= maxOneLine && alnums(part) >= 4 {
-			if alike := t.stretchAlike(part, line); alike >= minStretch {
-				all[i].score = max(all[i].score, alike*0.9)
-			}
 		}
 	}
 	return all
@@ -555,16 +550,6 @@ func stretchEnd(text, line []rune) (to, edits int) {
 		}
 	}
 	return to, least
-}
-
-// stretchAlike is how similar the part of a line is that is most similar to a text.
-func (t *Text) stretchAlike(text, line []byte) float64 {
-	x, y := clipRunes(string(text)), []rune(string(line))
-	if t.work += len(x) * len(y) / 64; t.work > maxWork || len(x) == 0 {
-		return 0
-	}
-	_, least := stretchEnd(x, y)
-	return 1 - float64(least)/float64(len(x))
 }
 
 // stretch finds the part of a line that takes the fewest edits to become a text, and how similar it is. It does not

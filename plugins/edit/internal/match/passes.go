@@ -248,7 +248,7 @@ func (p pass) allows(r *reading, old *stream) bool {
 		return letters >= 3
 	}
 	return letters >= 12 && (p.ignores&comments == 0 ||
-		r.old.syntax != nil && r.codeLines() >= 2 && !r.old.syntax.unbalanced(r.old.data))
+		r.old.syntax != nil && r.codeLines() >= 2)
 }
 
 // fits reports whether a place starts and ends where words do, and where lines do when it must.

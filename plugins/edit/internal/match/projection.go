@@ -57,10 +57,6 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 		}
 		return p.finish()
 	}
-	if a.headCut && p.unlike(0, 0) || a.tailCut && p.unlike(len(p.old.lines)-1, len(p.new.lines)-1) {
-		return nil, p.conflict(a.blocks[0], "it starts or ends within a line there, "+
-			"and new_string has another line in that place")
-	}
 	for _, h := range p.hunks() {
 		h, refusal := p.widen(h)
 		if i := slices.IndexFunc(p.quoted, func(o int) bool { return o >= h.a && o < h.b }); refusal == nil && i >= 0 {
@@ -367,11 +363,6 @@ func (p *projection) keepOuterBlanks() {
 	}
 	data = slices.Concat(bytes.Repeat(newline, max(0, head-newHead)), data, bytes.Repeat(newline, max(0, tail-newTail)))
 	p.new = newSource(data, p.t.syntax)
-}
-
-// unlike reports that an old and a new line have little in common, in a change that adds or removes lines.
-func (p *projection) unlike(o, n int) bool {
-	return len(p.old.lines) != len(p.new.lines) && similarity(p.old.key(o), p.new.key(n)) < minAlike
 }
 
 // hunks are the differences between the old and the new lines. Where the place starts or ends within a line, the

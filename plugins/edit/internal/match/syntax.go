@@ -199,31 +199,6 @@ func (x *syntax) within(data []byte, offset int) bool {
 	return false
 }
 
-// unbalanced reports whether a comment of a text starts before it or ends after it.
-func (x *syntax) unbalanced(data []byte) bool {
-	starts := x.starters()
-	for at := 0; at < len(data); {
-		for _, b := range x.block {
-			if bytes.HasPrefix(data[at:], []byte(b[1])) && b[1] != "]]" { // which ends other things as well
-				return true
-			}
-		}
-		if !starts[data[at]] {
-			at++
-			continue
-		}
-		end, comment := x.token(data, at)
-		if comment && end == len(data) && slices.ContainsFunc(x.block, func(m [2]string) bool {
-			open, ok := bytes.CutPrefix(data[at:], []byte(m[0]))
-			return ok && !bytes.Contains(open, []byte(m[1]))
-		}) {
-			return true
-		}
-		at = end
-	}
-	return false
-}
-
 // comments returns the comments that are so for certain, without directives. The text may start within a string, and
 // a quote in a regular expression or a here-document may look like a string: so a comment must be one also when its
 // line is read alone.
