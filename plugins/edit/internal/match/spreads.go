@@ -18,7 +18,7 @@ var (
 	anyDots = lazy.Regexp(`\.{3,}|…`)
 	// operandName is what a spread operand starts with, with the $ of PHP, and operandTail how a member of it is named.
 	operandName = lazy.Regexp(`^((await|new|yield)\s+)?\\?[$@#]?[\p{L}_$][\p{L}\p{N}_$]*`)
-	operandTail = lazy.Regexp(`^(!?\??\.|::\$?|\??->)#?[\p{L}_$][\p{L}\p{N}_$]*|^(\?\.|!)`)
+	operandTail = lazy.Regexp(`^((!?\??\.|::\$?|\??->)#?[\p{L}_$][\p{L}\p{N}_$]*|\?\.|!)*`)
 	// behindOperand is what may come behind a spread operand: the end, another element, an operator or a type.
 	behindOperand = lazy.Regexp(`^\s*($|[,)\]}]|\|\||&&|\?\?|\?.*\s:\s|=>|` +
 		`:\s*(readonly )?(\w+\[\]|[A-Z]\w*[<\[,).]|(any|unknown|never)\b))`)
@@ -94,21 +94,10 @@ func isSpread(before, after, ext string) bool {
 		called = false
 	}
 	if after = after[len(name):]; name == "" {
-		end := groupEnd(after)
-		if end == 0 || !computed().MatchString(strings.Trim(after[1:end], ")")) {
-			return false
-		}
-		called, after = true, after[end:]
+		return strings.IndexAny(after, "([{") == 0 && computed().MatchString(after[1:])
 	}
-	for {
-		if tail := operandTail().FindString(after); tail != "" {
-			after = after[len(tail):]
-		} else if end := groupEnd(after); end > 0 {
-			called, after = called || after[0] == '(', after[end:]
-		} else {
-			return called && behindOperand().MatchString(after)
-		}
-	}
+	after = after[len(operandTail().FindString(after)):]
+	return strings.IndexAny(after, "([{") == 0 || called && behindOperand().MatchString(after)
 }
 
 // isPack reports whether dots between two parts of a line spread the operand before them over the arguments of a call.
@@ -165,24 +154,4 @@ func groupStart(s string) int {
 		}
 	}
 	return -1
-}
-
-// groupEnd is the length of a group in brackets at the start of a text, of all the text if they do not end on the
-// line; 0 when there is none.
-func groupEnd(s string) int {
-	if s == "" || !strings.ContainsRune("([{", rune(s[0])) {
-		return 0
-	}
-	depth := 0
-	for i, c := range s {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
 }
