@@ -448,12 +448,9 @@ func (t *Text) hasLine(l string) bool {
 		return false
 	}
 	if t.lineSet == nil {
-		t.lineSet = map[string]bool{}
-		for i := range t.lines {
-			t.lineSet[t.key(i)] = true
-		}
+		t.lineSet = t.counts(0, len(t.lines))
 	}
-	return t.lineSet[squeeze([]byte(l))]
+	return t.lineSet[squeeze([]byte(l))] > 0
 }
 
 // escapesAlone returns new_string without escapes that it has and old_string has not. Lines that old_string has as

@@ -123,16 +123,13 @@ func mostlySame(text string, inner []string, old *source) bool {
 	if similarity(text, squeeze(old.data)) >= minSameBlock {
 		return true
 	}
-	have := map[string]bool{}
-	for i := range old.lines {
-		have[old.key(i)] = true
-	}
+	have := old.counts(0, len(old.lines))
 	delete(have, "")
 	n, said := 0, 0
 	for _, l := range inner {
 		if l = squeeze([]byte(l)); l != "" {
 			said++
-			if have[l] {
+			if have[l] > 0 {
 				n++
 			}
 		}

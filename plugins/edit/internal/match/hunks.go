@@ -186,16 +186,7 @@ func (p *projection) movesComment(u block) bool {
 		p.old.commentStart(u.o0) < p.old.lines[u.o0].end {
 		return false
 	}
-	if p.surplus == nil {
-		p.surplus = map[string]int{}
-		for i := range p.new.lines {
-			p.surplus[p.new.key(i)]++
-		}
-		for i := range p.old.lines {
-			p.surplus[p.old.key(i)]--
-		}
-	}
-	return p.surplus[p.old.key(u.o0)] >= 0
+	return p.new.more(p.old)[p.old.key(u.o0)] >= 0
 }
 
 // insert puts new lines after the anchor, or before the place when there is none.

@@ -15,7 +15,7 @@ type Text struct {
 	streams map[equivalence]*stream
 	index   *lineIndex
 	words   map[string]bool // answers of hasWord
-	lineSet map[string]bool // lines of the file, squeezed; made when needed
+	lineSet map[string]int  // lines of the file, squeezed; made when needed
 	telling map[string]bool // lines of the file that say something; made when needed
 	work    int             // spent on distances in this plan
 }

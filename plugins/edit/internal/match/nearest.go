@@ -378,12 +378,9 @@ func (t *Text) showNearest(c Change, read *reading, r *Refusal) bool {
 		r.Message += " " + t.lineCause(read.old, asked[0], from)
 	}
 	var lines []string
-	have := map[string]bool{}
-	for i := from; i < to; i++ {
-		have[t.key(i)] = true
-	}
+	have := t.counts(from, to)
 	for n, i := range asked {
-		if !have[read.old.key(i)] {
+		if have[read.old.key(i)] == 0 {
 			lines = append(lines, "-"+cutAround(read.old.text(i), t.text(min(from+n, to-1))))
 		}
 	}

@@ -247,8 +247,8 @@ func (p pass) allows(r *reading, old *stream) bool {
 	if p.number <= lastComment {
 		return letters >= 3
 	}
-	return letters >= 12 && (p.ignores&comments == 0 ||
-		r.old.syntax != nil && r.codeLines() >= 2)
+	first, last := r.code()
+	return letters >= 12 && (p.ignores&comments == 0 || r.old.syntax != nil && first < last)
 }
 
 // fits reports whether a place starts and ends where words do, and where lines do when it must.

@@ -202,11 +202,7 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 	}
 	have := map[string]int{} // how often a line is in old_string or at a place, whichever is more
 	count := func(s *source, from, to int) {
-		there := map[string]int{}
-		for i := from; i < to; i++ {
-			there[s.key(i)]++
-		}
-		for l, n := range there {
+		for l, n := range s.counts(from, to) {
 			have[l] = max(have[l], n)
 		}
 	}

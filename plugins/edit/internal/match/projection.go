@@ -19,10 +19,9 @@ type projection struct {
 	indents     *indentation
 	blockOf     []int // index of the block of each old line
 	edits       []Edit
-	surplus     map[string]int // how often new_string has a line more than old_string; made when needed
-	quoted      []int          // old lines that old_string left out
-	near        int            // the old line that the current hunk starts with
-	trimsBlanks bool           // blanks at the ends of the model's lines are its own
+	quoted      []int // old lines that old_string left out
+	near        int   // the old line that the current hunk starts with
+	trimsBlanks bool  // blanks at the ends of the model's lines are its own
 }
 
 // project makes the edits for one alignment.
@@ -162,17 +161,11 @@ func (p *projection) dropExtraBlanks() {
 // quoteRepeated gives old_string the comments of the file that it leaves out and new_string has, with blank lines
 // beside them: a change must not write them for a second time.
 func (p *projection) quoteRepeated() {
-	more, at := map[string]int{}, map[string]int{} // how often new_string has a line more, and where it is first
-	for j := range p.new.lines {
-		key := p.new.key(j)
-		if _, ok := at[key]; !ok && key != "" {
-			at[key] = j
-		}
-		more[key]++
+	more, at := p.new.more(p.old), map[string]int{} // where a line is first
+	for j := range slices.Backward(p.new.lines) {
+		at[p.new.key(j)] = j
 	}
-	for o := range p.old.lines {
-		more[p.old.key(o)]--
-	}
+	delete(at, "")
 	blankAt := func(j int) bool { return j >= 0 && j < len(p.new.lines) && isBlank(p.new.text(j)) }
 	var data []byte
 	var blocks []block
@@ -341,17 +334,14 @@ func (p *projection) keepOuterBlanks() {
 		}
 		return s.key(i)
 	}
-	quoted := map[string]bool{}
-	for i := range p.old.lines {
-		quoted[p.old.key(i)] = true
-	}
+	quoted := p.old.counts(0, len(p.old.lines))
 	delete(quoted, "")
 	head, tail := outer(p.old)
 	newHead, newTail := outer(p.new)
-	if first := edge(p.new, newHead); edge(p.old, head) != first && quoted[first] {
+	if first := edge(p.new, newHead); edge(p.old, head) != first && quoted[first] > 0 {
 		head = newHead // the first line goes, and the blank lines before it may as well
 	}
-	if last := edge(p.new, -1-newTail); edge(p.old, -1-tail) != last && quoted[last] {
+	if last := edge(p.new, -1-newTail); edge(p.old, -1-tail) != last && quoted[last] > 0 {
 		tail = newTail
 	}
 	if newHead == len(p.new.lines) || head <= newHead && tail <= newTail {

@@ -44,16 +44,7 @@ func (r *reading) with(fresh, note string) *reading {
 	return &out
 }
 
-// codeLines counts the lines that are neither blank nor comments, and code gives the first and the last of them or -1.
-func (r *reading) codeLines() (n int) {
-	for i := range r.old.lines {
-		if !r.old.blankOrComment(i) {
-			n++
-		}
-	}
-	return n
-}
-
+// code gives the first and the last line that is neither blank nor a comment, or -1.
 func (r *reading) code() (first, last int) {
 	first = -1
 	for i := range r.old.lines {

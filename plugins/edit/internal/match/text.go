@@ -45,14 +45,24 @@ var newline = []byte("\n")
 func (s *source) text(i int) []byte { return s.data[s.lines[i].start:s.lines[i].end] }
 func (s *source) key(i int) string  { return squeeze(s.text(i)) }
 
-// count is the number of lines that have a key.
-func (s *source) count(key string) (n int) {
-	for i := range s.lines {
-		if s.key(i) == key {
-			n++
-		}
+// counts says how many of some lines have a key, count how many of all lines have one.
+func (s *source) counts(from, to int) map[string]int {
+	out := map[string]int{}
+	for i := from; i < to; i++ {
+		out[s.key(i)]++
 	}
-	return n
+	return out
+}
+
+func (s *source) count(key string) int { return s.counts(0, len(s.lines))[key] }
+
+// more says how often a text has a line more than another one.
+func (s *source) more(than *source) map[string]int {
+	out := s.counts(0, len(s.lines))
+	for key, n := range than.counts(0, len(than.lines)) {
+		out[key] -= n
+	}
+	return out
 }
 
 // lineAt is the index of the line that holds the byte at an offset, lineFrom the same when it is line i or a later one.
