@@ -69,8 +69,9 @@ func (t *Text) checkTabs(c Change, p *Plan) *Refusal {
 	if first == len(after.lines) {
 		return nil
 	}
-	out := guard("With this edit the line "+quoteShort(after.key(first))+" would be indented with tabs and the lines around "+
-		"with spaces, or the other way round, and in this language that changes what it means.", "Indent new_string as the lines around are in the file: with tabs, or with spaces.")
+	out := guard("With this edit the line "+quoteShort(after.key(first))+" would be indented with tabs and the lines "+
+		"around with spaces, or the other way round, and in this language that changes what it means.",
+		"Indent new_string as the lines around are in the file: with tabs, or with spaces.")
 	t.show(out, p.Places[0])
 	return out
 }
