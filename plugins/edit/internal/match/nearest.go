@@ -502,12 +502,15 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	}
 	text := bytes.TrimSpace(old.text(asked[0]))
 	i, _, score := t.nearestBlock(c, old)
-	if alnums(text) < 4 || score == 0 {
+	if score == 0 {
 		return false
 	}
 	line := t.text(i)
-	part, alike := t.stretch(text, line)
 	long := len(line) > maxOneLine
+	if !long && alnums(text) < 4 {
+		return false
+	}
+	part, alike := t.stretch(text, line)
 	if len(part) == 0 || !long && (alike < minStretch || alike < similarity(squeeze(text), t.key(i))+0.05) {
 		return false
 	}
@@ -518,7 +521,8 @@ func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
 	r.Candidates[0].Similarity, r.Candidates[0].Why = math.Round(alike*100)/100, "a part of the line"
 	if long {
 		at := bytes.Index(line, part)
-		for end := at + len(part); bytes.Count(t.data, part) > 1 && len(part) < maxOneLine; part = line[at:end] {
+		again := func() bool { return bytes.Contains(t.data[bytes.Index(t.data, part)+1:], part) }
+		for end := at + len(part); len(part) < maxOneLine && again(); part = line[at:end] {
 			at, end = max(0, at-20), min(len(line), end+20)
 			for ; at > 0 && !utf8.RuneStart(line[at]); at-- {
 			}

@@ -35,6 +35,7 @@ func TestNearestLines(t *testing.T) {
 			"\tlog(x, 60)", "func a() {\n\tlog(x, 30)", "line 2", ""},
 		{"a part of a very long line", "a.js", minified + "\nlast\n", "server.listen(9090,'localhost');",
 			"server.listen(8080,'localhost');", "the part shown", "-server.listen(9090"},
+		{"few letters of a very long line", "a.js", minified + "\nlast\n", "(808;'", "(8080", "the part shown", "-(808;'"},
 		{"with near_line", "a.yaml", "a:\n  timeout: 10\nb:\n  timeout: 20\nc:\n  timeout: 30\n", "  timeout: 60",
 			"  timeout: 20", "line 4", ""},
 		{"in quotation marks", "a.go", "a()\nb(\"x\", 1)\nc(2)\nd(3)\n", "\"b(\"x\", 1)\nc(5)\nd(3)\"",
