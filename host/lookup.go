@@ -154,10 +154,15 @@ func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList,
 	return own, err
 }
 
+// longestWait is how long AwaitTools waits: as long as plugins/mcp lets a server start.
+const longestWait = time.Minute
+
 // AwaitTools waits for the tools that plugins which are listed expect soon, such as those of servers that are still
-// starting, until ctx ends. It calls waiting, from several goroutines, for each plugin that it waits for. It reports
-// whether tools are to be listed again: plugins have others than those that were listed.
+// starting, until ctx ends, a minute at most. It calls waiting, from several goroutines, for each plugin that it waits
+// for. It reports whether tools are to be listed again: plugins have others than those that were listed.
 func (h *Host) AwaitTools(ctx context.Context, waiting func(plugin, why string)) bool {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
 	var changed atomic.Bool
 	var plugins sync.WaitGroup
 	for name, l := range h.now.Load().registry.plugins {

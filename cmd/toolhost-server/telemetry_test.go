@@ -24,6 +24,9 @@ import (
 // servePlugin is the main function of the test binary as a plugin, whose tool returns the trace of its call.
 func servePlugin() {
 	p := sdk.New("tracer", "1.0.0")
+	if len(os.Args) > 1 {
+		serveLate(p)
+	}
 	p.AddRawTool(sdk.Tool{Name: "trace", Description: "Returns its trace.",
 		InputSchema: json.RawMessage(`{"type":"object"}`), Hints: sdk.Hints{ReadOnly: sdk.Yes}},
 		func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -143,7 +142,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer g.close(s)
 	tools, problems := listTools(ctx, s, f)
-	if !f.offline && !forGemini && g.awaitTools(ctx, s) { // Gemini CLI shows nothing while it waits
+	if !f.offline && g.awaitTools(ctx, s) { // also for Gemini CLI, which would be without them until its next start
 		tools, problems = listTools(ctx, s, f)
 	}
 	var alone []*host.Tool
@@ -234,14 +233,9 @@ func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*
 	return tools, problems
 }
 
-// longestWait is how long discover waits for tools that come late: as long as plugins/mcp lets a server start.
-const longestWait = time.Minute
-
 // awaitTools waits for the tools that plugins expect, such as those of servers that are still starting, and reports
 // whether there are others now: what is not there when the command ends would have to start again next time.
 func (g *globals) awaitTools(ctx context.Context, s *bootstrap.Instance) bool {
-	ctx, cancel := context.WithTimeout(ctx, longestWait)
-	defer cancel()
 	var said sync.Map
 	return s.Host().AwaitTools(ctx, func(plugin, _ string) { // what is missing at the end is listed as a notice
 		if _, before := said.LoadOrStore(plugin, true); !before {

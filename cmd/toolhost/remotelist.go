@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
@@ -50,9 +52,16 @@ func (f discoverFlags) plain() bool {
 func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlags) error {
 	var tools []*host.Tool
 	var problems []error
+	waiting := time.AfterFunc(time.Second, func() {
+		fmt.Fprintln(g.err, "waiting for tools of the running host's plugins")
+	})
+	defer waiting.Stop()
 	for token := ""; ; {
-		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token})
-		if err != nil {
+		reply, err := r.host.ListTools(ctx, &apiv1.ListToolsRequest{Schemas: true, PageToken: token, Await: token == ""})
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
 			return remoteError(err)
 		}
 		for _, t := range reply.Tools {
@@ -71,6 +80,7 @@ func (g *globals) discoverOn(ctx context.Context, r *runningHost, f discoverFlag
 			break
 		}
 	}
+	waiting.Stop()
 	g.printErrors(problems...)
 	plugins, err := apiv1.NewPluginServiceClient(r.conn).List(ctx, &apiv1.ListPluginsRequest{})
 	if err != nil {

@@ -49,6 +49,14 @@ const (
 type fake struct {
 	tools  map[string]func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	starts func(ctx context.Context) error // before it lists its tools; nil does nothing
+	awaits func(ctx context.Context)       // tools that it expects; nil does nothing
+}
+
+func (f *fake) AwaitTools(ctx context.Context, _ func(string)) error {
+	if f.awaits != nil {
+		f.awaits(ctx)
+	}
+	return nil
 }
 
 func (f *fake) Tools(ctx context.Context) (out []sdk.Tool, _ error) {
@@ -400,6 +408,31 @@ func TestToolsAreListedInPages(t *testing.T) {
 		if err != nil || len(r.Msg.Hits) != want {
 			t.Errorf("a search for at most %d finds %v, %v", limit, r, err)
 		}
+	}
+}
+
+// A list waits for tools that a plugin expects, if it is asked to, and no longer than the server serves.
+func TestListAwaitsTools(t *testing.T) {
+	for name, await := range map[string]func(s *setup){
+		"they come":       func(*setup) {},
+		"the server ends": func(s *setup) { s.stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &setup{}
+			s.plugin.awaits = func(ctx context.Context) {
+				if await(s); name != "they come" {
+					<-ctx.Done()
+				}
+				s.plugin.tools["late"] = nil
+			}
+			s.start(t)
+			for _, awaits := range []bool{false, true} {
+				r, err := s.client(viewerToken).ListTools(t.Context(), connect.NewRequest(&apiv1.ListToolsRequest{Await: awaits}))
+				if err != nil || r.Msg.Total != map[bool]int32{false: 1, true: 2}[awaits] {
+					t.Errorf("asked to wait: %t: %v, %v", awaits, r, err)
+				}
+			}
+		})
 	}
 }
 

@@ -61,7 +61,11 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 		return nil, fail(connect.CodeInvalidArgument, "", "invalid page token",
 			"Use next_page_token of the last ListTools response.")
 	}
-	tools, problems := s.options.Backend.Catalog().Tools(ctx)
+	catalog := s.options.Backend.Catalog()
+	tools, problems := catalog.Tools(ctx)
+	if in.Await && s.awaitTools(ctx) {
+		tools, problems = catalog.Tools(ctx)
+	}
 	if ctx.Err() != nil {
 		return nil, connect.NewError(connect.CodeCanceled, ctx.Err())
 	}
@@ -93,6 +97,14 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 		out.NextPageToken = base64.RawURLEncoding.EncodeToString([]byte(tools[from+size-1].Name))
 	}
 	return connect.NewResponse(out), nil
+}
+
+// awaitTools waits for tools that plugins expect soon, and reports whether there are others now.
+func (s *hostService) awaitTools(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	return s.options.Backend.Host().AwaitTools(ctx, func(string, string) {})
 }
 
 // DescribeTool returns one tool.

@@ -697,8 +697,11 @@ type ListToolsRequest struct {
 	// Whether to fill the schemas and definitions.
 	Schemas bool `protobuf:"varint,3,opt,name=schemas,proto3" json:"schemas,omitempty"`
 	// At most 1000; 0 is 1000.
-	PageSize      int32  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  int32  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Whether to wait, a minute at most, for tools that plugins expect soon, such as those of an MCP server that is still
+	// starting.
+	Await         bool `protobuf:"varint,6,opt,name=await,proto3" json:"await,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -766,6 +769,13 @@ func (x *ListToolsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListToolsRequest) GetAwait() bool {
+	if x != nil {
+		return x.Await
+	}
+	return false
 }
 
 type ListToolsResponse struct {
@@ -7572,14 +7582,15 @@ const file_toolhost_api_v1_api_proto_rawDesc = "" +
 	"_read_onlyB\x0e\n" +
 	"\f_destructiveB\r\n" +
 	"\v_idempotentB\r\n" +
-	"\v_open_world\"\x9a\x01\n" +
+	"\v_open_world\"\xb0\x01\n" +
 	"\x10ListToolsRequest\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x12\x16\n" +
 	"\x06plugin\x18\x02 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aschemas\x18\x03 \x01(\bR\aschemas\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"\x9a\x01\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05await\x18\x06 \x01(\bR\x05await\"\x9a\x01\n" +
 	"\x11ListToolsResponse\x12+\n" +
 	"\x05tools\x18\x01 \x03(\v2\x15.toolhost.api.v1.ToolR\x05tools\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +
