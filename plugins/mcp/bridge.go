@@ -27,6 +27,7 @@ type bridge struct {
 	upstreams upstreams
 	suspended suspendedCalls
 	leastTTL  time.Duration
+	emptyTime time.Duration
 
 	mu      sync.Mutex
 	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
@@ -39,7 +40,7 @@ type bridge struct {
 }
 
 func newBridge() *bridge {
-	b := &bridge{plugin: sdk.New("mcp", version), leastTTL: leastTTL}
+	b := &bridge{plugin: sdk.New("mcp", version), leastTTL: leastTTL, emptyTime: emptyTime}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.upstreams.bridge, b.suspended.ctx = b, b.ctx
 	b.plugin.Dynamic()
@@ -100,7 +101,7 @@ func (b *bridge) setEmpty() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expect(fmt.Sprintf("%s lists no tools yet, and says that its list may change; it is waited for, %s at most",
-		b.who(), min(b.connectTimeout, emptyTime)))
+		b.who(), min(b.connectTimeout, b.emptyTime)))
 }
 
 // expect says why there are no tools that may come soon, unless some are known. It is called with mu held.

@@ -115,7 +115,7 @@ func (s *fakeServer) handle(r *fakeRequest) {
 			return
 		}
 		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],`+
-			`"capabilities":{"tools":{}}}}`, r.ID)
+			`"capabilities":{"tools":{"listChanged":%t}}}}`, r.ID, !s.has("static"))
 	case "initialize":
 		note(s.dir, "capabilities", string(r.Params.Capabilities))
 		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":`+

@@ -16,7 +16,7 @@ const (
 	leastTTL = 30 * time.Second
 	mostTTL  = 24 * time.Hour
 
-	// emptyTime is how long tools are expected of a server that has none and announces changes: it may never have any.
+	// emptyTime is how long tools are expected of a server that has none and can announce changes: it may never have any.
 	emptyTime = 10 * time.Second
 
 	announced = "it announced a change, but "
@@ -43,10 +43,10 @@ func (u *upstream) listChanged(list string) {
 	}
 }
 
-// awaitTools lists again whenever the server announces a change, until it has tools, or its time is over: then it has
-// none.
+// awaitTools lists again whenever the server announces a change, until it has tools, or its time is over, or it can
+// announce none: then it has none.
 func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *attempt, c *catalog) (*catalog, error) {
-	ctx, cancel := context.WithTimeout(ctx, emptyTime)
+	ctx, cancel := context.WithTimeout(ctx, u.bridge.emptyTime)
 	defer cancel()
 	if u.primary() {
 		u.bridge.setEmpty()
@@ -56,6 +56,8 @@ func (u *upstream) awaitTools(ctx context.Context, session *client.Session, a *a
 		case <-a.changed:
 		case <-session.Done():
 			return nil, session.Err()
+		case <-session.Deaf():
+			return c, nil
 		case <-ctx.Done():
 			return c, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -89,6 +90,7 @@ func (s *Session) listen(ctx context.Context) {
 // there was none is announced.
 func (s *Session) subscribe(wanted map[string]bool, ready chan<- struct{}) {
 	params, _ := json.Marshal(map[string]any{"notifications": wanted})
+	deaf := sync.OnceFunc(func() { close(s.deaf) })
 	opened := time.Now()
 	for wait := firstResubscribe; ; wait = min(2*wait, lastResubscribe) {
 		began := time.Now()
@@ -110,6 +112,9 @@ func (s *Session) subscribe(wanted map[string]bool, ready chan<- struct{}) {
 			signal(ready)
 			err = <-done
 		case err = <-done:
+			if _, exited := errors.AsType[*ExitError](err); !exited && s.Err() == nil {
+				deaf()
+			}
 			signal(ready)
 		}
 		if _, refused := errors.AsType[*RPCError](err); refused {
@@ -132,8 +137,21 @@ func signal(c chan<- struct{}) {
 	}
 }
 
+// Deaf is closed when the server offers nothing that its announcements could come by.
+func (s *Session) Deaf() <-chan struct{} {
+	if t, ok := s.transport.(interface{ Deaf() <-chan struct{} }); ok && !s.modern() {
+		return t.Deaf()
+	}
+	return s.deaf
+}
+
 // Announces reports whether the server says of one of its lists, such as Tools, that it announces changes.
 func (s *Session) Announces(list string) bool {
+	select {
+	case <-s.Deaf():
+		return false
+	default:
+	}
 	var capabilities map[string]struct {
 		ListChanged bool `json:"listChanged"`
 	}

@@ -88,6 +88,7 @@ type Session struct {
 
 	changed      map[string]chan struct{} // lists that have changed; each has room for one
 	acknowledged chan struct{}            // a subscription; has room for one
+	deaf         chan struct{}            // closed when the server has not acknowledged one
 }
 
 // ServerInfo is a server's description of itself.
@@ -143,7 +144,7 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 	}
 	s := &Session{transport: t, options: *o, ended: make(chan struct{}),
 		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels),
-		acknowledged: make(chan struct{}, 1)}
+		acknowledged: make(chan struct{}, 1), deaf: make(chan struct{})}
 	s.server.Store(&ServerInfo{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.startAnnouncing()

@@ -127,7 +127,7 @@ func (t *Transport) listen(ctx context.Context, answered func()) {
 			if isPassing(a.StatusCode) {
 				continue
 			}
-			return // 405, or any other way to say that there is none
+			break // 405, or any other way to say that there is none
 		}
 		_, err = s.read(ctx, a)
 		_ = a.Body.Close()
@@ -140,5 +140,8 @@ func (t *Transport) listen(ctx context.Context, answered func()) {
 		if short = min(short+1, maxShort); s.retry >= 0 || s.empty == 0 || time.Since(began) >= defaultRetry {
 			short = 0
 		}
+	}
+	if ctx.Err() == nil {
+		close(t.deaf)
 	}
 }

@@ -82,6 +82,7 @@ type Transport struct {
 
 	ctx     context.Context // of everything that runs
 	end     context.CancelCauseFunc
+	deaf    chan struct{} // closed when there is no stream beside requests, or no more
 	tasks   sync.WaitGroup
 	inbox   chan client.Received
 	closing sync.Once
@@ -122,6 +123,7 @@ func New(o Options) (*Transport, error) {
 		pending:  map[string]context.CancelCauseFunc{},
 		redactor: redact.New(secrets(o)...), http: newHTTPClient(o)}
 	t.ctx, t.end = context.WithCancelCause(context.Background())
+	t.deaf = make(chan struct{})
 	return t, nil
 }
 
@@ -193,6 +195,9 @@ func (t *Transport) Receive() (client.Received, error) {
 		return client.Received{}, context.Cause(t.ctx)
 	}
 }
+
+// Deaf is closed when nothing comes but answers: the server offers no stream for the rest, or has ended it for good.
+func (t *Transport) Deaf() <-chan struct{} { return t.deaf }
 
 // deliver hands something to Receive; it waits while the queue is full.
 func (t *Transport) deliver(ctx context.Context, r client.Received) error {
