@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -98,6 +100,46 @@ func TestDefinitionKeepsBytes(t *testing.T) {
 		want := `{"tools":[` + strings.Replace(common, "%", output, 1) + `]`
 		if got := string(w.request("tools/list", params).Result); !strings.HasPrefix(got, want) {
 			t.Errorf("modern %v:\n got %s\nwant %s", modern, got, want)
+		}
+	}
+}
+
+// A tool whose definition clients refuse, and the whole list with it, is listed without what they refuse.
+func TestDefinitionIsOneThatClientsAccept(t *testing.T) {
+	const icon = `{"src":"data:,x","mimeType":"image/png","sizes":["any"],"theme":"dark"}`
+	for _, c := range []struct{ schema, listed string }{
+		{`{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"}}}`},
+		{`{"type":"object","properties":{"a":"string","b":null,"c":[],"d":55}}`,
+			`{"type":"object","properties":{"a":{},"b":{},"c":{},"d":{}}}`},
+		{`{"type":"object","properties":["a"],"x":1}`, `{"type":"object","x":1}`},
+		{`{"type":"object","properties":null,"required":null}`, `{"type":"object"}`},
+		{`{"type":"object","required":"a"}`, `{"type":"object"}`},
+		{`{"type":"object","required":["a",5]}`, `{"type":"object"}`},
+		{`{"type":"object", "properties":{ "a":{} }, "required":["a"]}`, `{"type":"object", "properties":{ "a":{} }, "required":["a"]}`},
+	} {
+		tool := readOnly("t")
+		tool.InputSchema, tool.ForeignSchema = []byte(c.schema), true
+		tool.OutputSchema = tool.InputSchema
+		d := newDefinition("p__t", &host.Tool{Tool: tool})
+		o := rawjson.ObjectOf(d.json)
+		if in, out := string(o.Get("inputSchema")), string(o.Get("outputSchema")); in != c.listed || out != c.listed {
+			t.Errorf("%s is listed as %s and %s", c.schema, in, out)
+		}
+	}
+	for extra, want := range map[string]string{
+		`{"icons":[` + icon + `]}`: `[` + icon + `]`, `{"icons":null}`: "", `{"icons":"x"}`: "", `{"icons":[{}]}`: "",
+		`{"icons":["x"]}`: "", `{"icons":[{"src":"x","sizes":"any"}]}`: "", `{"icons":[{"src":"x","sizes":null}]}`: "",
+		`{"icons":[{"src":"x","theme":"blue"}]}`: "", `{"icons":[{"src":"x","mimeType":5}]}`: "", `{"_meta":null}`: "",
+		`{"_meta":[1]}`: "", `{"_meta":{"a":1}}`: `{"a":1}`, `{"annotations":{"title":5,"x":1}}`: `{"x":1}`,
+		`{"annotations":{"title":null}}`: "", `{"annotations":{"title":"x"}}`: `{"title":"x"}`,
+	} {
+		tool := readOnly("t")
+		tool.Hints, tool.Extra = sdk.Hints{}, []byte(extra)
+		name := rawjson.ObjectOf(tool.Extra)[0].Name
+		got := string(rawjson.ObjectOf(newDefinition("p__t", &host.Tool{Tool: tool}).json).Get(name))
+		if got != want {
+			t.Errorf("%s is listed as %s", extra, got)
 		}
 	}
 }

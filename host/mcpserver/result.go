@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,8 +18,8 @@ import (
 // errorKey is the member of _meta with the error of a call that failed.
 const errorKey = "toolhost/error"
 
-// upstreamError is the name of the error of a result that an MCP server marks as one: its content says all that there
-// is to say.
+// upstreamError is the name of the error of a result that an MCP server marks as one: its content, if it has any, says
+// all that there is to say.
 const upstreamError = "MCPToolError"
 
 // callResult writes the result of a call of a tool.
@@ -28,7 +29,10 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	addMeta(to, extra)
 	content, structured, failed := append([]sdk.Content{}, out.Content...), out.Structured, out.Error != nil
 	switch {
-	case failed && out.Error.Code == sdk.CodeTool && out.Error.Name == upstreamError: // it stays unchanged
+	case failed && out.Error.Code == sdk.CodeTool && out.Error.Name == upstreamError: // what it has stays unchanged
+		if len(content) == 0 {
+			content = append(content, sdk.TextContent(cmp.Or(string(structured), out.Error.Message)))
+		}
 	case failed:
 		content = append(content, sdk.TextContent(errorText(out.Error)))
 		to.meta.Add(errorKey, sdk.Encode(out.Error))
@@ -50,11 +54,17 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	if !t.ForeignSchema && (failed || !t.TextIsJSON) && !isJSONOf(structured, content) {
 		structured = nil // Claude Code, Codex and others would give a model this, and nothing of the content
 	}
-	if out.Truncated && structured == nil && outputSchema(t) != nil {
-		if !failed { // clients refuse a result without what its schema promises
-			content = append(content, sdk.TextContent("[The call has succeeded. Its structured result is over the limit and "+
-				"left out, so that the result is marked as an error.]"))
+	promised := outputSchema(t)
+	if !r.isModern() && !isOfObjects(promised) {
+		promised = nil // it is not listed
+	}
+	if !failed && structured == nil && promised != nil { // clients refuse a result without what its schema promises
+		why := "The tool returned no structured result, which it promises"
+		if out.Truncated {
+			why = "Its structured result is over the limit and left out"
 		}
+		content = append(content, sdk.TextContent("[The call has succeeded. "+why+", so that the result is marked as an "+
+			"error.]"))
 		failed = true
 	}
 	to.arrange(extra, rawjson.Object{{Name: "content", Value: contentJSON(r.known(content))},

@@ -29,7 +29,8 @@ func TestTypeScriptClient(t *testing.T) {
 		{"v2 http modern", "v2", "modern", "http"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBed(t, fixtureConfig(t))
+			b := newBed(t, hostileConfig(t, "list refused"))
+			b.run("discover") // so that all tools are listed at once
 			target := append([]string{bin(t, "toolhost")}, b.args("mcp", "--plain-names")...)
 			if c.transport == "http" {
 				target = []string{b.serve("--plain-names").url}
@@ -37,7 +38,7 @@ func TestTypeScriptClient(t *testing.T) {
 			out := b.node(npm, append([]string{"testdata/npm/client.mjs", npm.Dir, c.generation, c.era}, target...)...)
 			var o struct {
 				Version, Canceled                       string
-				Tools, Changed, Asked                   []string
+				Tools, Changed, Asked, Wrong            []string
 				Text, Failure, Elicited, Sampled, Added json.RawMessage
 				Odd, Refused                            json.RawMessage
 				Progress                                []float64
@@ -49,12 +50,14 @@ func TestTypeScriptClient(t *testing.T) {
 				t.Errorf("the client and toolhost speak %s", o.Version)
 			}
 			for what, holds := range map[string]bool{
-				"the tools":      slices.Contains(o.Tools, "test_simple_text") && !slices.Contains(o.Tools, "added_1"),
-				"the text":       strings.Contains(firstText(o.Text), "simple text response"),
-				"the odd result": bytes.Contains(o.Odd, []byte("structuredContent")) || bytes.Contains(o.Odd, []byte("nvalid")),
-				"the failure":    strings.Contains(firstText(o.Failure), "intentionally returns an error"),
-				"bad arguments":  bytes.Contains(o.Refused, []byte("E_TOOL_INVALID_ARGS")),
-				"progress":       slices.Equal(o.Progress, []float64{0, 50, 100}),
+				"the tools":                  slices.Contains(o.Tools, "test_simple_text") && !slices.Contains(o.Tools, "added_1"),
+				"definitions that are wrong": slices.Contains(o.Tools, "refused_0") && slices.Contains(o.Tools, "refused_12"),
+				"results that are wrong":     len(o.Wrong) == len(refusedResults) && !slices.ContainsFunc(o.Wrong, isThrown),
+				"the text":                   strings.Contains(firstText(o.Text), "simple text response"),
+				"the odd result":             bytes.Contains(o.Odd, []byte("structuredContent")) || bytes.Contains(o.Odd, []byte("nvalid")),
+				"the failure":                strings.Contains(firstText(o.Failure), "intentionally returns an error"),
+				"bad arguments":              bytes.Contains(o.Refused, []byte("E_TOOL_INVALID_ARGS")),
+				"progress":                   slices.Equal(o.Progress, []float64{0, 50, 100}),
 				"the questions": slices.Equal(o.Asked,
 					[]string{"The tool fixture__test_elicitation asks: Who are you?", "sampling"}),
 				"elicitation":    strings.Contains(firstText(o.Elicited), "ada@example.org"),
@@ -73,6 +76,8 @@ func TestTypeScriptClient(t *testing.T) {
 		})
 	}
 }
+
+func isThrown(outcome string) bool { return strings.HasPrefix(outcome, "throws") }
 
 // node runs a script, and returns what it prints.
 func (b *bed) node(npm testutil.NPM, args ...string) []byte {

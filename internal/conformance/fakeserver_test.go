@@ -148,6 +148,21 @@ var lists = map[string]func(cursor string) (tools, next string){
 		n, _ := strconv.Atoi(cursor)
 		return plainTool("echo") + "," + plainTool("tool_"+cursor), strconv.Itoa(n + 1)
 	},
+	"refused": func(string) (string, string) { // definitions for which clients refuse a whole list
+		list := ""
+		for i, more := range []string{`"inputSchema":{"type":"object","properties":{"a":true,"b":"string","c":null}}`,
+			`"inputSchema":{"type":"object","properties":["a"]}`, `"inputSchema":{"type":"object","properties":null,"required":null}`,
+			`"inputSchema":{"type":"object","required":[1]}`, `"outputSchema":{"type":"object","properties":{"a":true}}`,
+			`"icons":null`, `"icons":[{"src":"data:,x","sizes":"any"}]`, `"_meta":null`, `"annotations":{"title":5}`, `"title":5`,
+			`"annotations":{"readOnlyHint":"yes"}`, `"execution":{"taskSupport":"never"}`, `"description":null`} {
+			list += fmt.Sprintf(`{"name":"refused_%d",%s},`, i, more)
+		}
+		for i := range refusedResults {
+			list += fmt.Sprintf(`{"name":"refused_result_%d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},`+
+				`"annotations":{"readOnlyHint":true}},`, i)
+		}
+		return list + plainTool("echo"), ""
+	},
 	"deep": func(string) (string, string) {
 		return plainTool("echo") + `,{"name":"deep","inputSchema":` + deepSchema(50_000) + `}`, ""
 	},
@@ -206,6 +221,13 @@ func (s *fakeServer) list(r fakeRequest) {
 	}
 	s.result(r, result+"}")
 }
+
+// refusedResults are results that clients refuse, and with them what else is in there.
+var refusedResults = []string{`{"content":[{"type":"text","text":"promised nothing"}]}`,
+	`{"structuredContent":{},"content":[{"type":"text"},{"type":"text","text":5},{"text":"x"},{"type":"image","data":"AAEC"},` +
+		`{"type":"image","data":"@","mimeType":"image/png"},{"type":"resource"},{"type":"resource_link","uri":"u"}]}`,
+	`{"structuredContent":{},"content":[{"type":"text","text":"x","annotations":{"priority":5,"audience":["model"]},"_meta":null}]}`,
+	`{"structuredContent":{},"_meta":null}`, `{"isError":true,"content":null}`}
 
 const saysOK = `{"content":[{"type":"text","text":"ok"}]}`
 
@@ -284,6 +306,11 @@ func orNull(v json.RawMessage) json.RawMessage {
 }
 
 func (s *fakeServer) call(r fakeRequest) {
+	if n, is := strings.CutPrefix(r.Params.Name, "refused_result_"); is {
+		i, _ := strconv.Atoi(n)
+		s.result(r, refusedResults[i])
+		return
+	}
 	switch f := fakeCalls[r.Params.Name]; {
 	case f != nil:
 		f(s, r)

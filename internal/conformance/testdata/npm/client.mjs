@@ -67,6 +67,10 @@ await client.connect(
 )
 outcome.version = client.getNegotiatedProtocolVersion?.() ?? era
 outcome.tools = (await client.listTools()).tools.map((t) => t.name)
+outcome.wrong = []
+for (const name of outcome.tools.filter((n) => n.startsWith('refused_result_'))) {
+  outcome.wrong.push(await call(name, {}).then((r) => JSON.stringify(r), (e) => `throws ${e}`))
+}
 outcome.text = await call('test_simple_text', {})
 outcome.odd = await call('odd_result', {}).catch((e) => String(e)) // clients may refuse kinds that they do not know
 outcome.failure = await call('test_error_handling', {})
