@@ -169,24 +169,8 @@ func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
 			if err != nil {
 				return nil, err
 			}
-			go g.reloadOnChange(ctx, i, hooks)
+			go i.Watch(ctx)
 			return i, nil
 		},
-	}
-}
-
-// reloadOnChange reloads when files have changed, until ctx ends.
-func (g *globals) reloadOnChange(ctx context.Context, i *bootstrap.Instance, hooks mcpserver.Hooks) {
-	for changes := i.Changes(ctx); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-changes:
-		}
-		done, err := i.Reload(ctx)
-		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
-			g.logger().Error("not reloaded", "error", err)
-		}
-		hooks.ToolsChanged("") // by the current profile
 	}
 }

@@ -83,7 +83,8 @@ type Options struct {
 	OnConfig func(*config.Config)
 	// OnState receives the states of plugins, as supervise.Options.OnState.
 	OnState func(supervise.Status)
-	// OnToolsChanged is called when the tools of a plugin may have changed, as host.Options.OnToolsChanged.
+	// OnToolsChanged is called when the tools of a plugin may have changed, as host.Options.OnToolsChanged, and by Watch
+	// with "" for all plugins.
 	OnToolsChanged func(plugin string)
 	// Telemetry returns the providers of traces and metrics for a trusted configuration, as host.Options has them; nil
 	// makes none. It is called once: changes of the telemetry block take effect when the program starts again.

@@ -170,7 +170,8 @@ func (c *Configuration) Changes(ctx context.Context) <-chan struct{} {
 	return w.changed
 }
 
-// Watch reloads after each report of Changes until ctx ends. Failures are logged, and everything continues unchanged.
+// Watch reloads after each report of Changes until ctx ends, and calls OnToolsChanged for all plugins then. Failures
+// are logged, and everything continues unchanged.
 func (i *Instance) Watch(ctx context.Context) {
 	changes := i.Changes(ctx)
 	for {
@@ -182,6 +183,9 @@ func (i *Instance) Watch(ctx context.Context) {
 		done, err := i.Reload(ctx)
 		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
 			i.options.Logger.Error("not reloaded", "error", err)
+		}
+		if i.options.OnToolsChanged != nil {
+			i.options.OnToolsChanged("")
 		}
 	}
 }
