@@ -166,9 +166,8 @@ func executedBy(dir string, commands ...[]string) (files []string) {
 		if len(words) == 0 {
 			continue
 		}
-		resolved, script := commandline.ResolvePaths(words, dir)
-		if script > 0 {
-			files = append(files, resolved[script])
+		if script := commandline.ScriptAt(words); script > 0 {
+			files = append(files, absolute(dir, words[script]))
 		}
 		program := words[0]
 		if fsutil.HasFolder(program) {

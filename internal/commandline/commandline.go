@@ -11,9 +11,9 @@ import (
 
 // ResolvePaths makes the arguments of a command that are paths absolute, relative to dir. These are paths: a word that
 // begins with ./ or ../, the script of an interpreter, and a word with a slash or an extension that names a file in
-// dir; also behind an option's equals sign. The script is the index of the word that an interpreter runs, 0 for none.
+// dir; also behind an option's equals sign. The script is that of ScriptAt.
 func ResolvePaths(command []string, dir string) (resolved []string, script int) {
-	script = scriptAt(command)
+	script = ScriptAt(command)
 	for i, word := range command {
 		if path := pathFrom(dir, word, i == script); i > 0 && path != "" {
 			word = path
@@ -115,8 +115,8 @@ func programName(word string) string {
 	return name
 }
 
-// scriptAt finds the word of a command that names the script of an interpreter; 0 for none.
-func scriptAt(words []string) int {
+// ScriptAt returns the index of the word of a command that names the script of an interpreter; 0 for none.
+func ScriptAt(words []string) int {
 	for i, word := range words {
 		name := programName(word)
 		if known, ok := interpreters[name]; ok {
@@ -138,7 +138,7 @@ func scriptOf(known interpreter, name string, words []string, at int) int {
 		case word == "-" || word == "" || slices.Contains(inline, option) || bundled(inline, word):
 			return 0
 		case name == "java" && word == "-jar", name == "php" && word == "-f", word == "--":
-			if i+1 < len(words) {
+			if i+1 < len(words) && words[i+1] != "" {
 				return i + 1
 			}
 			return 0

@@ -25,7 +25,7 @@ func TestScriptAt(t *testing.T) {
 	} {
 		words := strings.Fields(command)
 		got := ""
-		if i := scriptAt(words); i > 0 {
+		if i := ScriptAt(words); i > 0 {
 			got = words[i]
 		}
 		if got != want {
