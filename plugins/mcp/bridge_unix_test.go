@@ -510,6 +510,13 @@ func TestErrorsOfTheServer(t *testing.T) {
 	if r.Error == nil || r.Error.Code != sdk.CodeTool || r.Error.Name != "MCPError" {
 		t.Errorf("%+v", r.Error)
 	}
+	for failure, want := range map[string]string{`{"code":-32000}`: "it does not say why",
+		`{"code":-32000,"message":" ","data":{"why":"no key"}}`: `{"why":"no key"}`} {
+		r = f.ask(sdk.Request{Tool: "raw", Arguments: json.RawMessage(`{"error":` + failure + `}`)})
+		if r.Error == nil || !strings.HasSuffix(r.Error.Message, "error -32000: "+want) {
+			t.Errorf("%s: %+v", failure, r.Error)
+		}
+	}
 	r = f.ask(sdk.Request{Tool: "raw", Arguments: json.RawMessage(`{"result":{"content":"x"}}`)})
 	if r.Error == nil || r.Error.Name != "BadResult" || r.Error.Outcome != sdk.OutcomeUnknown {
 		t.Errorf("%+v", r.Error)

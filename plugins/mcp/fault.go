@@ -132,9 +132,10 @@ func (q *toolRequest) refusal(e *client.RPCError) (*sdk.Result, error) {
 	if e.Data != nil && json.Valid(e.Data) {
 		details["data"] = e.Data
 	}
+	why := cmp.Or(strings.TrimSpace(e.Message), string(e.Data), "it does not say why")
 	out := &sdk.Error{Name: "MCPError", Details: sdk.Details(details),
 		Message: fmt.Sprintf("%s refused the request with JSON-RPC error %d: %s", q.bridge.who(), e.Code,
-			textutil.Cut(e.Message, maxFault))}
+			textutil.Cut(why, maxFault))}
 	if e.Code == client.CodeInvalidParams {
 		out.Code, out.Name = sdk.CodeInvalidArgs, "MCPInvalidParams"
 	}
