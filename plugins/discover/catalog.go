@@ -79,7 +79,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 		if !c.count() {
 			break
 		}
-		c.addItem(fmt.Sprintf("item %d", i), item, s)
+		c.addItem(fmt.Sprintf("item %d", i+1), item, s)
 	}
 	c.finish()
 	if len(c.tools)+len(c.notes) == 0 {
@@ -101,7 +101,7 @@ func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 				if !c.count() {
 					return
 				}
-				c.addMember(fmt.Sprintf("%s, %s %d", where, key, i), member, s)
+				c.addMember(fmt.Sprintf("%s, %s %d", where, key, i+1), member, s)
 			}
 			return
 		}

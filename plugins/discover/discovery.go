@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"math"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -108,18 +108,10 @@ func otherOutput(text []byte, err error) string {
 	return ""
 }
 
-// items returns the items of a valid JSON array, one at a time, with their places from 1.
-func items(array json.RawMessage) iter.Seq2[int, json.RawMessage] {
-	return func(yield func(int, json.RawMessage) bool) {
-		d := json.NewDecoder(bytes.NewReader(array))
-		_, err := d.Token()
-		for i := 1; err == nil && d.More(); i++ {
-			var item json.RawMessage
-			if err = d.Decode(&item); err == nil && !yield(i, item) {
-				return
-			}
-		}
-	}
+// items are the elements of a JSON array; none of other JSON.
+func items(array json.RawMessage) []json.RawMessage {
+	list, _, _ := rawjson.Elements(array, math.MaxInt)
+	return list
 }
 
 // object returns the fields of a JSON object, nil for anything else.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,63 +162,41 @@ func normalizeCount(value json.RawMessage) json.RawMessage {
 // Other JSON, and an unchanged object, is returned unchanged.
 func eachMember(raw json.RawMessage,
 	f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	if rawjson.Kind(raw) != "an object" {
-		return raw, nil
+	var out rawjson.Object
+	changed := false
+	for _, m := range rawjson.ObjectOf(raw) {
+		is, err := f(m.Name, m.Value)
+		if err != nil {
+			return nil, err
+		}
+		changed = changed || !bytes.Equal(m.Value, is)
+		out.Add(m.Name, is)
 	}
-	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {
-		token, err := d.Token()
-		key, ok := token.(string)
-		if err != nil || !ok {
-			return nil, nil, nil, errors.Join(errors.New("its schema cannot be read"), err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, nil, nil, err
-		}
-		changed, err := f(key, value)
-		return append(sdk.Encode(key), ':'), value, changed, err
-	})
+	switch {
+	case !changed:
+		return raw, nil
+	case out == nil:
+		return json.RawMessage("{}"), nil
+	}
+	return out.JSON(), nil
 }
 
 // eachItem is eachMember for arrays.
 func eachItem(raw json.RawMessage, f func(item json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
-	if rawjson.Kind(raw) != "an array" {
-		return raw, nil
-	}
-	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {
-		var item json.RawMessage
-		if err := d.Decode(&item); err != nil {
-			return nil, nil, nil, err
-		}
-		changed, err := f(item)
-		return nil, item, changed, err
-	})
-}
-
-// each reads an object or array part by part and puts together what next makes of the parts.
-func each(raw json.RawMessage,
-	next func(*json.Decoder) (lead []byte, was, is json.RawMessage, err error)) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	out, changed := []byte{raw[0]}, false
-	for d.More() {
-		lead, was, is, err := next(d)
+	var out []json.RawMessage
+	changed := false
+	for _, item := range items(raw) {
+		is, err := f(item)
 		if err != nil {
 			return nil, err
 		}
-		changed = changed || !bytes.Equal(was, is)
-		if is == nil {
-			continue
+		changed = changed || !bytes.Equal(item, is)
+		if is != nil {
+			out = append(out, is)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, lead...), is...)
 	}
 	if !changed {
 		return raw, nil
 	}
-	return append(out, raw[len(raw)-1]), nil
+	return rawjson.Array(out), nil
 }

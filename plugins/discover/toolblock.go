@@ -43,10 +43,7 @@ func (s *settings) readTools(c *config) error {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil
 	case raw[0] == '[':
-		raws = nil
-		for _, item := range items(raw) {
-			raws = append(raws, item)
-		}
+		raws = items(raw)
 	}
 	if len(raws) > maxBlocks {
 		return invalidConfig("there are %d tool blocks, at most %d are allowed; print so many tools with a discovery_command",
