@@ -194,6 +194,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// wake leaves a message in a channel with room for one, if there is none yet.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // setCatalog offers what the server listed.
 func (b *bridge) setCatalog(c *catalog) {
 	b.mu.Lock()

@@ -30,7 +30,7 @@ func (u *upstream) listChanged(list string) {
 	u.mu.Lock()
 	session := u.session
 	if session == nil && u.attempt != nil { // the change came before the session was in use
-		u.attempt.noteChange()
+		wake(u.attempt.changed)
 	}
 	u.mu.Unlock()
 	if session == nil {

@@ -134,7 +134,7 @@ func (o *serverCall) add(q *question) (key string) {
 	o.asked++
 	key = fmt.Sprintf("question-%d", o.asked)
 	o.open[key] = q
-	o.notify()
+	wake(o.news)
 	return key
 }
 
@@ -144,7 +144,7 @@ func (o *serverCall) remove(key string) {
 	defer o.mu.Unlock()
 	if o.open[key] != nil {
 		delete(o.open, key)
-		o.notify()
+		wake(o.news)
 	}
 }
 
@@ -153,13 +153,6 @@ func (o *serverCall) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.openKeys()) > 0
-}
-
-func (o *serverCall) notify() {
-	select {
-	case o.news <- struct{}{}:
-	default:
-	}
 }
 
 // suspend returns the open questions as a result. It is nil if there are none, unless the call is to be suspended all
@@ -243,7 +236,7 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 	for key, question := range o.open {
 		answer, there := q.request.InputResponses[key]
 		if !there || !json.Valid(answer) {
-			o.notify() // is asked again
+			wake(o.news) // is asked again
 			continue
 		}
 		delete(o.open, key)
@@ -276,11 +269,11 @@ func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 			o.mu.Lock()
 			same := slices.Equal(s.keys, o.openKeys())
 			o.mu.Unlock()
-			if same && !s.isOver() {
+			if same && all.get(s.id) == s {
 				continue
 			}
 			if !all.take(s) {
-				o.notify() // those who have made the call again wait for it
+				wake(o.news) // those who have made the call again wait for it
 				return nil, expiredQuestion()
 			}
 			if r := o.suspend(true); r != nil {
@@ -298,15 +291,6 @@ func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 		case <-s.over:
 			return nil, expiredQuestion()
 		}
-	}
-}
-
-func (s *suspension) isOver() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -51,14 +51,6 @@ type attempt struct {
 	changed chan struct{} // the list of tools has changed since it was asked for; has room for one
 }
 
-// noteChange notes that the list of tools has changed.
-func (a *attempt) noteChange() {
-	select {
-	case a.changed <- struct{}{}:
-	default:
-	}
-}
-
 // upstreams are those of a bridge.
 type upstreams struct {
 	bridge *bridge
