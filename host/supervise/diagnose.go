@@ -30,9 +30,10 @@ func (m *stateMachine) startError(err error) error {
 	if err == nil {
 		return nil
 	}
+	const advice = "Do without its tools, or ask the user to fix it."
 	if isInvalid(err) {
 		e := m.unavailable("Invalid", 0, "plugin %q cannot be used: %v", m.p.name, err)
-		e.Suggestion = "Do without its tools, or ask the user to fix it."
+		e.Suggestion = advice
 		if c, ok := errors.AsType[*configError](err); ok {
 			problems, more := c.problems(m.p.spec.Load().References.Hider())
 			e.Details = sdk.Details(map[string]any{"plugin": m.p.name, "state": m.state, "problems": problems, "more": more})
@@ -41,7 +42,7 @@ func (m *stateMachine) startError(err error) error {
 	}
 	e := m.unavailable("StartFailed", 0, "plugin %q could not be started: %v", m.p.name, err)
 	if _, unusable := errors.AsType[*unusableError](err); unusable {
-		e.Suggestion = "Do without its tools, or ask the user to fix it."
+		e.Suggestion = advice
 		return e
 	}
 	e.Retryable, e.Suggestion = true, "Try again once; then do without its tools, or ask the user to fix it."

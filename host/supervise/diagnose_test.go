@@ -2,8 +2,11 @@ package supervise
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,23 +105,40 @@ func TestProgramsThatCannotRun(t *testing.T) {
 		"a blank line first": {write("blank", "\n#!/bin/sh\n", 0o755), "its #! line is not its first line"},
 		"no interpreter": {write("lost", "#!/proc/no/such/python3 -u\n", 0o755),
 			"the interpreter of its #! line, /proc/no/such/python3, does not exist"},
+		"a folder as interpreter": {write("infolder", "#!"+dir+"/folder\n", 0o755),
+			"the interpreter of its #! line, " + dir + "/folder, is not executable"},
 		"nothing after #!": {write("none1", "#!\n", 0o755), "its #! line names no interpreter"},
 		"Windows line ends": {write("crlf", "#!/bin/sh\r\necho\r\n", 0o755),
 			"its lines end with CR LF, as on Windows"},
 	} {
-		t.Run(name, func(t *testing.T) { checkCannotRun(t, c.program, c.words) })
+		t.Run(name, func(t *testing.T) { checkCannotRun(t, c.words, c.program) })
 	}
+	script := filepath.Join(dir, "none.py")
+	t.Run("missing script", func(t *testing.T) {
+		checkCannotRun(t, script+", the script of sh, does not exist; relative paths", "/bin/sh", script)
+	})
 }
 
-func checkCannotRun(t *testing.T, program, words string) {
+// checkCannotRun also locks the program as it is: its checksum is then checked first.
+func checkCannotRun(t *testing.T, words string, command ...string) {
 	t.Helper()
-	p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{program}})
-	_, err := call(t, p, "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, words)
-	if err != nil && strings.Count(err.Error(), "cannot be run")+strings.Count(err.Error(), "is a folder") == 0 {
-		t.Errorf("it is not said that it cannot be run: %v", err)
+	content, _ := os.ReadFile(command[0])
+	for _, sum := range []string{"", fmt.Sprintf("%x", sha256.Sum256(content))} {
+		spec := Spec{Name: "bad", Command: command, Lock: Lock{SHA256: sum}}
+		if len(command) > 1 {
+			spec.Script = command[1]
+		}
+		p := add(t, supervisor(t), spec)
+		_, err := call(t, p, "echo", "")
+		checkError(t, err, sdk.CodePluginUnavailable, words)
+		if e, ok := errors.AsType[*sdk.Error](err); ok && (e.Retryable || strings.Contains(e.Suggestion, "again")) {
+			t.Errorf("to call again is advised, which cannot help: %s %s", e.Message, e.Suggestion)
+		}
+		if err != nil && spec.Script == "" && !strings.Contains(err.Error(), "cannot be run") {
+			t.Errorf("it is not said that it cannot be run: %v", err)
+		}
+		t.Log(err)
 	}
-	t.Log(err)
 }
 
 // A program that Go has built for another system is recognized. It takes long as Go builds its runtime for each.
@@ -133,8 +153,8 @@ func TestProgramsBuiltForOtherSystems(t *testing.T) {
 		}
 		os, arch, _ := strings.Cut(system, "/")
 		t.Run(system, func(t *testing.T) {
-			checkCannotRun(t, builtFor(t, t.TempDir(), os, arch),
-				"cannot be run: it was built for "+system+", this machine is linux/"+runtime.GOARCH)
+			checkCannotRun(t, "cannot be run: it was built for "+system+", this machine is linux/"+runtime.GOARCH,
+				builtFor(t, t.TempDir(), os, arch))
 		})
 	}
 }

@@ -179,7 +179,8 @@ func (s Spec) checkScript() error {
 	case errors.Is(err, os.ErrNotExist):
 		advice := cmp.Or(s.written(slices.Index(s.Command, s.Script)), unreplaced(s.Script),
 			"; relative paths in command start from the folder of the configuration, or from dir")
-		return fmt.Errorf("%s, the script of %s, does not exist%s", s.Script, filepath.Base(s.Command[0]), advice)
+		return &unusableError{fmt.Errorf("%s, the script of %s, does not exist%s", s.Script, filepath.Base(s.Command[0]),
+			advice)}
 	case err != nil:
 		return fmt.Errorf("%s, the script of %s, cannot be read: %w", s.Script, filepath.Base(s.Command[0]), err)
 	}
@@ -412,6 +413,9 @@ func interpreterError(path string, err error) error {
 	wrapped := fmt.Errorf("the interpreter of %s: %w", path, err)
 	if isInvalid(err) || errors.Is(err, errUnclear) {
 		return &invalidError{wrapped}
+	}
+	if why := diagnose(path); why != "" { // it knows the #! line, which err does not name
+		return &unusableError{fmt.Errorf("%s cannot be run: %s", quoted(path), why)}
 	}
 	return wrapped
 }
