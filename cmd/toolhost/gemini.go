@@ -91,12 +91,13 @@ func (s geminiSource) script(program string) string {
 }
 
 // save writes the script into the user's own folder and returns its path, which is the same for the same words.
-func (s geminiSource) save() (string, error) {
+func (s geminiSource) save() (path string, err error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.discovery(), "\x00"), "\x00")))
 	dir, err := bootstrap.StateFolder(filepath.Join("gemini", hex.EncodeToString(sum[:6])))
 	if err != nil {
 		return "", err
 	}
+	defer func() { err = fsutil.FolderError(err, dir, "set XDG_STATE_HOME to another folder") }()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -107,7 +108,8 @@ func (s geminiSource) save() (string, error) {
 			return "", err
 		}
 	}
-	path, text := filepath.Join(dir, callProgram), s.script(program)
+	path = filepath.Join(dir, callProgram)
+	text := s.script(program)
 	if now, err := os.ReadFile(path); err == nil && string(now) == text {
 		return path, os.Chmod(path, 0o700) //nolint:gosec // it is a program of the user's own
 	}

@@ -423,17 +423,10 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 	if now.there != s.there || !bytes.Equal(now.data, s.data) {
 		return fmt.Errorf("%s has changed in the meantime; nothing was written. Run the command again", s.path)
 	}
-	if !s.there {
-		if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-			return err
-		}
-	}
-	backup, err := s.backUp()
+	backup, err := s.replace(after)
 	if err != nil {
-		return fmt.Errorf("nothing was written, since the file cannot be backed up: %w", err)
-	}
-	if err := errors.Join(fsutil.WriteFile(s.path, after, s.mode), os.Chmod(s.path, s.mode)); err != nil {
-		return err
+		err = fsutil.FolderError(err, filepath.Dir(s.path), "make the change by hand")
+		return fmt.Errorf("%s cannot be written: %w", visible(s.path), err)
 	}
 	fmt.Fprintf(g.out, "%s is written\n", visible(s.path))
 	if backup != "" {
@@ -463,11 +456,27 @@ func (g *globals) showDiff(s settings, after []byte, added string) {
 	}
 }
 
-// backUp copies the file to a new one beside it; "" if there is no file.
-func (s settings) backUp() (path string, err error) {
+// replace backs up the file, and replaces it. After an error it is as before, without a backup.
+func (s settings) replace(after []byte) (backup string, err error) {
 	if !s.there {
-		return "", nil
+		err = os.MkdirAll(filepath.Dir(s.path), 0o700)
+	} else {
+		backup, err = s.backUp()
 	}
+	if err == nil {
+		err = fsutil.WriteFile(s.path, after, s.mode)
+	}
+	if err != nil {
+		if backup != "" {
+			_ = os.Remove(backup)
+		}
+		return "", err
+	}
+	return backup, os.Chmod(s.path, s.mode)
+}
+
+// backUp copies the file to a new one beside it. With an error it returns the path of one that is incomplete.
+func (s settings) backUp() (path string, err error) {
 	for i := range 1000 {
 		path = s.path + ".before-toolhost"
 		if i > 0 {

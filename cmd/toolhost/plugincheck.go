@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -105,19 +106,19 @@ func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format,
 	if err != nil {
 		return err
 	}
-	if junit != "" {
-		var b bytes.Buffer
-		if err := report.JUnit(&b); err != nil {
-			return err
-		}
-		if err := fsutil.WriteFile(junit, b.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("the report: %w", err)
-		}
-	}
 	if format == "json" {
 		err = g.printJSON(report)
 	} else {
 		err = report.Text(g.out)
+	}
+	if err == nil && junit != "" {
+		var b bytes.Buffer
+		if err = report.JUnit(&b); err == nil {
+			err = fsutil.WriteFile(junit, b.Bytes(), 0o644)
+		}
+		if err = fsutil.FolderError(err, filepath.Dir(junit), "name another file"); err != nil {
+			return fmt.Errorf("the report %s cannot be written: %w", junit, err)
+		}
 	}
 	if err == nil && report.Failed() {
 		return &exitError{exitDiffers, ""}

@@ -34,22 +34,15 @@ func MCPStateKey() (_ []byte, err error) {
 		return nil, err
 	}
 	made := fmt.Sprintf("%s.%s", path, rand.Text())
-	if err := os.WriteFile(made, key, 0o600); err != nil {
-		return nil, err
+	err = os.WriteFile(made, key, 0o600)
+	if err == nil { // a link appears atomically, and never replaces a key that another process has made
+		err = os.Link(made, path)
 	}
-	// a link appears atomically, and never replaces a key that another process has made
-	err = errors.Join(ignore(os.Link(made, path), fs.ErrExist), os.Remove(made))
-	if err != nil {
+	_ = os.Remove(made)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return readKey(path)
-}
-
-func ignore(err, expected error) error {
-	if errors.Is(err, expected) {
-		return nil
-	}
-	return err
 }
 
 func readKey(path string) ([]byte, error) {

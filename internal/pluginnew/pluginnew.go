@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/node"
@@ -79,9 +80,14 @@ func Create(o Options) (r Repository, err error) {
 	}
 	r.Files = len(files)
 	if err := write(dir, files); err != nil {
-		return r, fmt.Errorf("%s cannot be written: %w", r.Dir, err)
+		return r, notWritten(r.Dir, err)
 	}
 	return r, nil
+}
+
+func notWritten(dir string, err error) error {
+	err = fsutil.FolderError(err, filepath.Dir(dir), "name another one with --dir")
+	return fmt.Errorf("%s cannot be written: %w", dir, err)
 }
 
 // module has at least one path element; each begins and ends with a letter or digit.
@@ -166,7 +172,7 @@ func checkEmpty(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		return notWritten(dir, err)
 	}
 	for _, e := range entries {
 		if e.Name() != ".git" {
