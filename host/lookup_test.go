@@ -108,7 +108,7 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 	c.Timeout = 10 * time.Millisecond
 	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
 		Message:    `plugin "test" did not list its tools within the time limit; nothing was run`,
-		Suggestion: "Try again: the plugin may still be starting. If it stays slow, raise default_timeout.", Retryable: true, Outcome: sdk.OutcomeNotSent},
+		Suggestion: "Try again: the plugin may still be starting. If it stays slow, give the call more time, or raise default_timeout.", Retryable: true, Outcome: sdk.OutcomeNotSent},
 		failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -254,7 +254,8 @@ func (l *listing) ended(ctx context.Context) error {
 		return e
 	}
 	e.Message = fmt.Sprintf("plugin %q did not list its tools within the time limit; nothing was run", l.name)
-	e.Suggestion = "Try again: the plugin may still be starting. If it stays slow, raise default_timeout."
+	e.Suggestion = "Try again: the plugin may still be starting. If it stays slow, give the call more time, or raise " +
+		"default_timeout."
 	e.Retryable = true
 	return e
 }

@@ -65,8 +65,12 @@ func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) 
 		return err
 	}
 	if c.Path == "" { // a lock file would be written here, where nothing reads it
-		fmt.Fprintln(g.err, "there is no configuration whose plugins could be locked; those that are installed are locked")
-		return nil
+		_, err := c.Find(ctx).PlanLock(names, platforms)
+		if err == nil {
+			fmt.Fprintln(g.err,
+				"there is no configuration whose plugins could be locked; those that are installed are locked")
+		}
+		return err
 	}
 	if err := c.Admit(ctx); err != nil {
 		return err

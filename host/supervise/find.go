@@ -133,11 +133,11 @@ func (f *finder) programsIn(dirs []string, source string) map[string]string {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			fix := ""
+			fix := "name a folder that this user can read in plugin_dirs"
 			if errors.Is(err, fs.ErrNotExist) {
-				fix = ". Fix: build the plugins into it, or correct plugin_dirs"
+				fix = "build the plugins into it, or correct plugin_dirs"
 			}
-			f.problem("%splugin folder %s cannot be read: %w%s", where, dir, withoutPath(err), fix)
+			f.problem("%splugin folder %s cannot be read: %w. Fix: %s", where, dir, withoutPath(err), fix)
 			continue
 		}
 		if err := fsutil.CheckOwnership(dir); err != nil {

@@ -31,7 +31,7 @@ func TestFind(t *testing.T) {
 		`echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad",`+
 			`"command":["x"]},{"nme":"y"}]'`)
 	specs, problems := Find(t.Context(), Sources{
-		Dirs: []string{dir, second, filepath.Join(dir, "gone")},
+		Dirs: []string{dir, second, filepath.Join(dir, "gone"), list},
 		Plugins: []Spec{
 			{Name: "two", Env: map[string]string{"X": "y"}, Source: "config.hcl:1"},
 			{Name: "mine", Command: []string{"./mine"}, Source: "config.hcl:5"},
@@ -53,6 +53,7 @@ func TestFind(t *testing.T) {
 	}
 	checkProblems(t, problems, "BAD", "not executable. Fix: chmod +x ", "not a program", "toolhost-plugin-link is skipped",
 		"config.hcl:3: plugin folder "+filepath.Join(dir, "gone")+" cannot be read: no such file or directory. Fix: build",
+		list+" cannot be read: not a directory. Fix: name a folder that this user can read in plugin_dirs",
 		`toolhost-plugin-onee in the plugin folders; did you mean "one"?`, `; the name of that plugin is "one"`,
 		`plugin "two" is defined twice`,
 		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is defined twice`, "element 3: plugin name \"Bad\"",
