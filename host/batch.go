@@ -204,7 +204,7 @@ func (i *batchItem) run(ctx context.Context) {
 		result, err := refuse(ctx, c)
 		i.result = now.finish(c, result, err)
 	} else {
-		i.result = b.host.call(ctx, i.call, i)
+		i.result = b.host.call(ctx, i.call, i, nil)
 	}
 	b.budget.settle(i.share, i.result)
 	i.end()

@@ -106,21 +106,14 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 // Call runs one tool and always returns a result: failures are in its Error. It returns soon after ctx ends.
 func (h *Host) Call(ctx context.Context, c Call) *Result {
 	c.copyArguments()
-	return h.call(ctx, c, nil)
+	return h.call(ctx, c, nil, nil)
 }
 
-// call runs a call, with or without a batch, whose arguments are not shared.
-func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
+// call runs a call whose arguments are not shared. It may be one of a batch, or part of another call.
+func (h *Host) call(ctx context.Context, c Call, item *batchItem, n *nesting) *Result {
 	now := h.now.Load()
-	now.prepare(&c).item = item
-	result, err := now.chain(ctx, &c)
-	return now.finish(&c, result, err)
-}
-
-// callNested runs a call that is part of another one, whose arguments are not shared.
-func (h *Host) callNested(ctx context.Context, c Call, n *nesting) *Result {
-	now := h.now.Load()
-	now.prepare(&c).nested = n
+	now.prepare(&c)
+	c.item, c.nested = item, n
 	result, err := now.chain(ctx, &c)
 	return now.finish(&c, result, err)
 }

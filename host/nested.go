@@ -66,7 +66,7 @@ func (s *services) CallTool(ctx context.Context, tool string, arguments json.Raw
 	if c.ReturnInput { // the caller answers questions of the first call alone, by making it again
 		nested.Capabilities = json.RawMessage("{}")
 	}
-	r := c.host.callNested(ctx, nested, n)
+	r := c.host.call(ctx, nested, nil, n)
 	return &sdk.Result{Content: r.Content, Structured: r.Structured, Error: r.Error, Truncated: r.Truncated,
 		Extra: r.Extra}, nil
 }

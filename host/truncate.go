@@ -172,14 +172,7 @@ func middleCut(text string, limit int, note string) string {
 
 // joinEnds joins the ends of a text of so many bytes, without the characters that are cut in two.
 func joinEnds(head, tail string, size int64, note string) string {
-	for i := 1; i <= utf8.UTFMax && i <= len(head); i++ {
-		if last := head[len(head)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRuneInString(last) {
-				head = head[:len(head)-i]
-			}
-			break
-		}
-	}
+	head = head[:len(textutil.TrimPartialEnd(textutil.ReadOnlyBytes(head)))]
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}

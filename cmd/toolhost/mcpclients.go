@@ -183,16 +183,10 @@ func ownPath() (string, error) {
 		return "", fmt.Errorf("the path of this program is not known: %w", err)
 	}
 	named, _ := exec.LookPath(os.Args[0])
-	if abs, err := filepath.Abs(named); named != "" && err == nil && isSameFile(own, abs) {
+	if abs, err := filepath.Abs(named); named != "" && err == nil && fsutil.SameFile(own, abs) {
 		return abs, nil
 	}
 	return own, nil
-}
-
-func isSameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // serveArgs are the arguments to serve what the flags of the command mcp select. A configuration that was found, and

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -362,7 +362,7 @@ func changesOf(before, after []sdk.Tool) (out []string) {
 		switch {
 		case i < 0:
 			out = append(out, "+"+t.Name)
-		case !sameDefinition(before[i], t):
+		case !reflect.DeepEqual(before[i], t):
 			out = append(out, "~"+t.Name)
 		}
 	}
@@ -373,10 +373,4 @@ func changesOf(before, after []sdk.Tool) (out []string) {
 	}
 	slices.SortFunc(out, func(a, b string) int { return strings.Compare(a[1:], b[1:]) })
 	return out
-}
-
-func sameDefinition(a, b sdk.Tool) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
 }

@@ -117,10 +117,7 @@ func ownPrograms(writable []string) (files []string) {
 	}
 	program = fsutil.Resolved(program)
 	folder := filepath.Dir(program)
-	if !slices.ContainsFunc(writable, func(dir string) bool {
-		below, err := filepath.Rel(fsutil.Resolved(dir), folder)
-		return err == nil && filepath.IsLocal(below)
-	}) {
+	if !slices.ContainsFunc(writable, func(dir string) bool { return fsutil.Within(folder, fsutil.Resolved(dir)) }) {
 		return nil
 	}
 	files = []string{program}

@@ -248,7 +248,7 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 			wrapped(box.Wrapper, d.Command)))
 	}
 	for _, dir := range c.PluginDirs {
-		if below, err := filepath.Rel(c.Dir, dir); err == nil && filepath.IsLocal(below) {
+		if fsutil.Within(dir, c.Dir) {
 			lines = append(lines, fmt.Sprintf("plugin folder %s: every toolhost-plugin-NAME in it, also one that is added later",
 				c.withTarget(fsutil.Shortened(dir), dir)))
 		}

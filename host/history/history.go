@@ -11,12 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Options say what is indexed.
@@ -66,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 			return nil, err
 		}
 	}
-	if sameFile(o.Record, o.Index) {
+	if o.Record == o.Index || fsutil.SameFile(o.Record, o.Index) {
 		return nil, fmt.Errorf("%s is the record, so it cannot be the index; name another place", o.Index)
 	}
 	if o.Log == nil {
@@ -79,12 +79,6 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, err
 	}
 	return i, nil
-}
-
-func sameFile(a, b string) bool {
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return a == b || errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // Close closes the index. Searches that run end first.

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // plainText is text with fenced blocks.
@@ -166,7 +166,7 @@ func (a *Assembler) blockCall(b *textBlock) *partialCall {
 // follow adds what is new in the text of the arguments, up to the end of their object.
 func (c *partialCall) follow(text []byte) {
 	joined := &c.text.joined
-	for _, b := range wholeRunes(text[min(len(joined.text), len(text)):]) {
+	for _, b := range textutil.TrimPartialEnd(text[min(len(joined.text), len(text)):]) {
 		if joined.isClosed() || joined.tooLong {
 			break
 		}
@@ -174,17 +174,4 @@ func (c *partialCall) follow(text []byte) {
 		c.changed = true
 	}
 	c.checkSize()
-}
-
-// wholeRunes leaves out an incomplete UTF-8 sequence at the end.
-func wholeRunes(text []byte) []byte {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return text[:len(text)-n]
-			}
-			break
-		}
-	}
-	return text
 }

@@ -3,6 +3,7 @@ package fsutil
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -50,6 +51,19 @@ func Resolved(path string) string {
 		return cmp.Or(to, path)
 	}
 	return filepath.Join(Resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+// SameFile reports whether two paths lead to one file.
+func SameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// Within reports whether a path is a folder or below it, comparing letters only.
+func Within(path, folder string) bool {
+	below, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // Shortened returns path relative to the current folder if it is inside that folder, otherwise path unchanged.

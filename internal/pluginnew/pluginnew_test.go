@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 func create(t *testing.T, o Options) map[string]string {
@@ -116,7 +118,7 @@ func TestReplace(t *testing.T) {
 }
 
 func TestFindSDK(t *testing.T) {
-	source, other := resolved(t.TempDir()), t.TempDir()
+	source, other := fsutil.Resolved(t.TempDir()), t.TempDir()
 	for dir, text := range map[string]string{source: "// x\nmodule " + toolhost + "\n", other: "module example.com/x\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func FindSDK(named, released, program string) (SDK, error) {
 	case released != "":
 		return SDK{Version: released}, nil
 	}
-	beside := filepath.Dir(resolved(program))
+	beside := filepath.Dir(fsutil.Resolved(program))
 	for _, dir := range []string{beside, filepath.Dir(beside)} { // make build puts it into bin
 		if isSource(dir) && fsutil.CheckOwnership(filepath.Join(dir, "go.mod")) == nil {
 			return SDK{Dir: dir}, nil
@@ -73,7 +73,7 @@ func (s SDK) replace(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	to, err := filepath.Rel(resolved(dir), resolved(source))
+	to, err := filepath.Rel(fsutil.Resolved(dir), fsutil.Resolved(source))
 	if err != nil { // on another drive
 		to = source
 	}
@@ -86,16 +86,4 @@ func (s SDK) replace(dir string) (string, error) {
 	return "\n// The toolhost that wrote this is not a release: the sdk comes from its source code.\n" +
 		"// Before others use this module, remove these lines and run: go get " + toolhost + "@latest\n" +
 		"replace " + toolhost + " => " + to + "\n", nil
-}
-
-// resolved follows the symbolic links in a path, as far as it exists.
-func resolved(path string) string {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to
-	}
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	return filepath.Join(resolved(parent), filepath.Base(path))
 }

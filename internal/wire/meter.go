@@ -3,10 +3,10 @@ package wire
 import (
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
@@ -106,11 +106,7 @@ func (m *meter) shorten(e *pluginv1.CallEvent) int {
 
 func (m *meter) shortenText(text *string) int {
 	if n := len(*text) - maxEventText; n > 0 {
-		end := maxEventText
-		for end > 0 && !utf8.RuneStart((*text)[end]) {
-			end--
-		}
-		*text = (*text)[:end] + "... (cut)"
+		*text = textutil.Cut(*text, maxEventText) + "... (cut)"
 		m.droppedBytes += n
 	}
 	return len(*text)

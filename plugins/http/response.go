@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gogs/chardet"
 	"golang.org/x/net/html/charset"
@@ -157,17 +156,10 @@ func known(e encoding.Encoding, name string) (encoding.Encoding, string) {
 
 // whole is the body without a last UTF-8 character that was cut off with the rest.
 func (a *response) whole() []byte {
-	b := a.body
-	for i := len(b) - 1; a.cut && i >= max(0, len(b)-utf8.UTFMax); i-- {
-		if !utf8.RuneStart(b[i]) {
-			continue
-		}
-		if !utf8.FullRune(b[i:]) {
-			return b[:i]
-		}
-		break
+	if a.cut {
+		return textutil.TrimPartialEnd(a.body)
 	}
-	return b
+	return a.body
 }
 
 // guess determines an encoding by how often its characters occur. Windows-1252 is the last resort: every byte is a

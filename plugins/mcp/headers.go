@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/plugins/mcp/internal/httptransport"
 )
 
 // A paramHeader is an argument that a request over HTTP repeats as a header, so that what stands between can route by
@@ -128,7 +128,7 @@ func headersOf(declared []paramHeader, arguments json.RawMessage) map[string]str
 		if out == nil {
 			out = map[string]string{}
 		}
-		out["Mcp-Param-"+h.name] = encodeHeader(shown)
+		out["Mcp-Param-"+h.name] = httptransport.EncodeHeader(shown)
 	}
 	return out
 }
@@ -141,14 +141,4 @@ func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
 		}
 	}
 	return value
-}
-
-// encodeHeader writes a value as MCP does: in base64 if it is not plain ASCII, has blanks around it, or looks encoded.
-func encodeHeader(value string) string {
-	plain := !strings.ContainsFunc(value, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') })
-	encoded := strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=")
-	if plain && !encoded && strings.Trim(value, " \t") == value {
-		return value
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -288,14 +289,14 @@ func findWorkdir(workspace, workdir string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(workspace, path)
 	}
-	if !inside(workspace, path) && !inside(root, path) {
+	if !fsutil.Within(path, workspace) && !fsutil.Within(path, root) {
 		return "", outside(workdir, workspace)
 	}
 	dir, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", noWorkdir(workdir, err)
 	}
-	if !inside(root, dir) {
+	if !fsutil.Within(dir, root) {
 		return "", outside(workdir, workspace)
 	}
 	return dir, checkDir(workdir, dir)
@@ -310,11 +311,6 @@ func checkDir(workdir, dir string) error {
 		return noWorkdir(workdir, err)
 	}
 	return nil
-}
-
-func inside(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 func outside(workdir, workspace string) error {

@@ -174,7 +174,7 @@ func through(path string, folders, ends []string) string {
 		}
 		at = resolvedBelow(at, path[:max(i, 1)])
 		for n, f := range folders {
-			if f != path && within(at, ends[n]) {
+			if f != path && fsutil.Within(at, ends[n]) {
 				return f
 			}
 		}
@@ -190,7 +190,7 @@ func LinkError(prefix, path string, folders []string) error {
 
 func linkError(prefix, path, to string, folders []string) error {
 	for _, f := range folders {
-		if end := fsutil.Resolved(f); !within(to, end) && through(path, []string{f}, []string{end}) != "" {
+		if end := fsutil.Resolved(f); !fsutil.Within(to, end) && through(path, []string{f}, []string{end}) != "" {
 			return fmt.Errorf("%s %s, which leads to %s by a link in %s, where others can change links; name %s itself",
 				prefix, path, to, f, to)
 		}
@@ -216,12 +216,6 @@ func allResolved(paths []string) (ends []string) {
 		ends = append(ends, fsutil.Resolved(path))
 	}
 	return ends
-}
-
-// within reports whether a path is the folder or in it.
-func within(path, folder string) bool {
-	inside, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(inside)
 }
 
 // linksOn returns the path without links, and the symbolic links on the way.

@@ -233,7 +233,7 @@ func isShared(folder string) bool {
 		shared = append(shared, own.HomeDir)
 	}
 	return slices.ContainsFunc(shared, func(path string) bool {
-		return path != "" && within(fsutil.Resolved(path), folder)
+		return path != "" && fsutil.Within(fsutil.Resolved(path), folder)
 	})
 }
 
@@ -294,7 +294,7 @@ func (r request) checkFolders() error {
 		return err
 	}
 	for _, path := range r.writable() {
-		if path = fsutil.Resolved(path); path != SharedMemory && within(path, SharedMemory) {
+		if path = fsutil.Resolved(path); path != SharedMemory && fsutil.Within(path, SharedMemory) {
 			return fmt.Errorf("it would not find %s: in its sandbox it has a %s of its own; work in a folder elsewhere",
 				path, SharedMemory)
 		}

@@ -158,7 +158,7 @@ func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMo
 
 // covers reports whether a path is in a folder that is read-only as a whole.
 func (p *protection) covers(path string) bool {
-	return slices.ContainsFunc(p.readOnly, func(above string) bool { return within(path, above) })
+	return slices.ContainsFunc(p.readOnly, func(above string) bool { return fsutil.Within(path, above) })
 }
 
 // isVacant reports whether nothing but a placeholder exists there.
@@ -169,13 +169,13 @@ func isVacant(path string) bool {
 
 // allows reports whether the user lets the plugin change the path, or something in it.
 func allows(named []string, path string) bool {
-	return slices.ContainsFunc(named, func(n string) bool { return within(n, path) })
+	return slices.ContainsFunc(named, func(n string) bool { return fsutil.Within(n, path) })
 }
 
 // rootOf returns the uppermost folder that a path is in, or "".
 func rootOf(path string, roots []string) (root string) {
 	for _, r := range roots {
-		if within(path, r) && (root == "" || within(root, r)) {
+		if fsutil.Within(path, r) && (root == "" || fsutil.Within(root, r)) {
 			root = r
 		}
 	}
@@ -249,7 +249,7 @@ func (p *protection) simplify(roots []string) {
 	p.fixed = slices.DeleteFunc(slices.Compact(p.fixed), p.covers)
 	for _, path := range slices.Concat(p.readOnly, p.fixed) {
 		root := rootOf(path, roots)
-		for dir := filepath.Dir(path); dir != root && within(dir, root); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); dir != root && fsutil.Within(dir, root); dir = filepath.Dir(dir) {
 			p.pinned = append(p.pinned, dir)
 		}
 	}

@@ -113,7 +113,7 @@ func (t *Transport) outgoing(m *client.Message) outgoing {
 		h.Del(headerSession)
 		h.Set("Mcp-Method", m.Method)
 		if m.Name != "" {
-			h.Set("Mcp-Name", encodeHeader(m.Name))
+			h.Set("Mcp-Name", EncodeHeader(m.Name))
 		}
 		for name, value := range m.Headers {
 			h.Set(name, value)
@@ -122,10 +122,10 @@ func (t *Transport) outgoing(m *client.Message) outgoing {
 	return outgoing{method: http.MethodPost, url: t.base, header: h, body: m.JSON}
 }
 
-// encodeHeader writes a value as MCP does: in base64 if a header cannot have it as it stands, or if it looks encoded.
-func encodeHeader(value string) string {
+// EncodeHeader writes a value as MCP does: in base64 if a header cannot have it as it stands, or if it looks encoded.
+func EncodeHeader(value string) string {
 	encoded := strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=")
-	if isHeaderText(value) && !encoded && strings.TrimSpace(value) == value {
+	if isHeaderText(strings.ReplaceAll(value, "\t", " ")) && !encoded && strings.TrimSpace(value) == value {
 		return value
 	}
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
