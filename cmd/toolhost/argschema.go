@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -25,16 +25,9 @@ func readSchema(raw json.RawMessage, root *argSchema) *argSchema {
 	if s.root == nil {
 		s.root = s
 	}
-	d := json.NewDecoder(bytes.NewReader(s.raw["properties"]))
-	if t, err := d.Token(); err == nil && t == json.Delim('{') {
-		for d.More() {
-			name, err := d.Token()
-			var value json.RawMessage
-			if text, ok := name.(string); err != nil || !ok || d.Decode(&value) != nil {
-				break
-			} else if !slices.Contains(s.names, text) {
-				s.names = append(s.names, text)
-			}
+	for _, m := range rawjson.ObjectOf(s.raw["properties"]) {
+		if !slices.Contains(s.names, m.Name) {
+			s.names = append(s.names, m.Name)
 		}
 	}
 	return s

@@ -268,14 +268,19 @@ func auditRows(records []audit.Record) [][]string {
 		if r.DurationMS > 0 {
 			took = fmt.Sprintf("%.1f ms", r.DurationMS)
 		}
-		row := []string{r.Time.UTC().Format(time.DateTime) + "Z"}
-		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code,
-			r.Outcome, took} {
-			row = append(row, cmp.Or(fit(cell, 64), "-"))
-		}
-		rows = append(rows, row)
+		rows = append(rows, recordRow(r.Time, string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status,
+			r.Code, r.Outcome, took))
 	}
 	return rows
+}
+
+// recordRow is a row of a table about what was recorded at a time.
+func recordRow(at time.Time, cells ...string) []string {
+	row := []string{at.UTC().Format(time.DateTime) + "Z"}
+	for _, cell := range cells {
+		row = append(row, cmp.Or(fit(cell, 64), "-"))
+	}
+	return row
 }
 
 // printRecord prints a record as JSON, on one line unless it is indented.

@@ -200,29 +200,24 @@ func (r *wordReader) once(old any, path string, v any) (any, error) {
 // typed converts a text to the type in the schema.
 func typed(s *argSchema, path, text string) (any, error) {
 	trimmed := strings.TrimSpace(text)
-	switch v, err := parseJSON(trimmed); v := v.(type) {
+	v, err := parseJSON(trimmed)
+	fits := false
+	switch v := v.(type) {
 	case json.Number:
-		if s.takes("number") || s.takes("integer") && !strings.ContainsAny(v.String(), ".eE") {
-			return v, nil
-		}
+		fits = s.takes("number") || s.takes("integer") && !strings.ContainsAny(v.String(), ".eE")
 	case bool:
-		if s.takes("boolean") {
-			return v, nil
-		}
+		fits = s.takes("boolean")
 	case map[string]any:
-		if s.takes("object") {
-			return v, nil
-		}
+		fits = s.takes("object")
 	case []any:
-		if s.takes("array") {
-			return v, nil
-		}
+		fits = s.takes("array")
 	case nil:
-		if err == nil && s.takes("null") && (s.types() != nil || trimmed == "null") {
-			return nil, nil
-		}
+		fits = err == nil && s.takes("null") && (s.types() != nil || trimmed == "null")
 	}
-	if s.takes("string") {
+	switch {
+	case fits:
+		return v, nil
+	case s.takes("string"):
 		return text, nil
 	}
 	return nil, fmt.Errorf("%s must be %s, not %s", path, s.describe(), strconv.Quote(fit(text, 60)))

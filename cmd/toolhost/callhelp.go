@@ -118,7 +118,7 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 	if !strings.Contains(words, "\n") {
 		fmt.Fprintf(w, "  toolhost call %s%s\n", t.Name, words)
 	}
-	fmt.Fprintf(w, "  toolhost call %s '%s'\n", t.Name, strings.ReplaceAll(object, "'", `'\''`))
+	fmt.Fprintf(w, "  toolhost call %s %s\n", t.Name, shellQuoted(object))
 }
 
 func usageOf(schema *argSchema) (out string) {
@@ -197,16 +197,19 @@ func exampleOf(schema *argSchema) (words, object string) {
 	if len(names) == 0 && len(schema.properties()) > 0 {
 		names = schema.properties()[:1]
 	}
+	return samplesOf(schema, names, 0)
+}
+
+// samplesOf are values of members of an object, as words and as JSON.
+func samplesOf(schema *argSchema, names []string, depth int) (words, object string) {
 	var members []string
 	for _, name := range names {
-		s := schema.property(name)
-		if s == nil {
-			continue
+		if s := schema.property(name); s != nil {
+			word, value := sampleOf(s, name, depth)
+			words += " " + clean(name) + word
+			key, _ := json.Marshal(name)
+			members = append(members, string(key)+":"+value)
 		}
-		word, value := sampleOf(s, name, 0)
-		words += " " + clean(name) + word
-		key, _ := json.Marshal(name)
-		members = append(members, string(key)+":"+value)
 	}
 	return words, "{" + strings.Join(members, ",") + "}"
 }
@@ -236,27 +239,19 @@ func sampleOf(s *argSchema, name string, depth int) (word, value string) {
 		_, item := sampleOf(one.items(), name, depth+1)
 		value = "[" + item + "]"
 	case slices.Contains(types, "object") && depth < 3:
-		var members []string
-		for _, inner := range one.required() {
-			if member := one.property(inner); member != nil {
-				key, _ := json.Marshal(inner)
-				_, v := sampleOf(member, inner, depth+1)
-				members = append(members, string(key)+":"+v)
-			}
-		}
-		value = "{" + strings.Join(members, ",") + "}"
+		_, value = samplesOf(one, one.required(), depth+1)
 	default:
 		value = "null"
 	}
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil && value[0] == '"' {
 		if strings.ContainsAny(text, " '\"\\$&|;<>()*?[]#~!`\n\t") {
-			text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+			text = shellQuoted(text)
 		}
 		return "=" + text, value
 	}
 	if strings.ContainsAny(value, "{[\" ") {
-		return ":='" + strings.ReplaceAll(value, "'", `'\''`) + "'", value
+		return ":=" + shellQuoted(value), value
 	}
 	return "=" + value, value
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/schema"
 )
 
@@ -146,27 +146,14 @@ const maxFields = 100
 
 // readFields returns the properties of the form in the order of the schema.
 func readFields(e *elicitation) (out []field, err error) {
-	d := json.NewDecoder(bytes.NewReader(e.RequestedSchema.Properties))
-	if start, _ := d.Token(); start != json.Delim('{') {
-		return nil, nil // a question without a form
-	}
-	for d.More() {
-		name, err := d.Token()
-		f := field{}
-		if err == nil {
-			err = d.Decode(&f.schema)
-		}
-		if err == nil {
-			err = json.Unmarshal(f.schema, &f.fieldSchema)
-		}
-		if err != nil {
+	for _, m := range rawjson.ObjectOf(e.RequestedSchema.Properties) { // none: a question without a form
+		f := field{name: m.Name, required: slices.Contains(e.RequestedSchema.Required, m.Name), schema: m.Value}
+		if err := json.Unmarshal(f.schema, &f.fieldSchema); err != nil {
 			return nil, fmt.Errorf("its form cannot be read: %w", err)
 		}
 		if len(out) == maxFields {
 			return nil, fmt.Errorf("its form has more than %d fields", maxFields)
 		}
-		f.name, _ = name.(string)
-		f.required = slices.Contains(e.RequestedSchema.Required, f.name)
 		out = append(out, f)
 	}
 	return out, nil

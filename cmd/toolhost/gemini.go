@@ -153,8 +153,10 @@ func shellWords(words []string) string {
 	for i, w := range words {
 		out[i] = w
 		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-") != "" {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			out[i] = shellQuoted(w)
 		}
 	}
 	return strings.Join(out, " ")
 }
+
+func shellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -182,12 +183,7 @@ func dropWaitForPrevious(next host.CallFunc) host.CallFunc {
 }
 
 func describes(schema json.RawMessage, name string) bool {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	_ = json.Unmarshal(schema, &s) // an accepted schema is an object
-	_, ok := s.Properties[name]
-	return ok
+	return rawjson.ObjectOf(rawjson.ObjectOf(schema).Get("properties")).Get(name) != nil
 }
 
 // without returns a JSON object without a member; an object without such a member is returned unchanged.

@@ -322,7 +322,11 @@ func (g *globals) readHistory(ctx context.Context, f *historyFlags, r historyReq
 	if f.index != "" && f.record == "" {
 		return errors.New("--index is for the record that --record names; name that too")
 	}
-	return g.onLog(nonEmpty(f.record), func(path string) error {
+	var named []string
+	if f.record != "" {
+		named = []string{f.record}
+	}
+	return g.onLog(named, func(path string) error {
 		if err := checkRecord(path, f.record != ""); err != nil {
 			return err
 		}
@@ -391,13 +395,6 @@ func explained(code int, said string) error {
 		e.Code = sdk.CodePluginUnavailable
 	}
 	return &refusal{&exitError{code: code}, e}
-}
-
-func nonEmpty(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return []string{text}
 }
 
 func (r historyRequest) readAnswers(in *bufio.Reader) error {
@@ -475,12 +472,11 @@ func historyRow(c *apiv1.RecordedCall) []string {
 	if c.Duration != nil {
 		took = fmt.Sprintf("%.1f ms", float64(c.Duration.AsDuration().Microseconds())/1000)
 	}
-	row := []string{at.AsTime().UTC().Format(time.DateTime) + "Z"}
-	for _, cell := range []string{c.CallId, c.Tool, c.Caller, c.Effect, c.Status, c.Code, took,
-		cmp.Or(c.ErrorReason, c.Reason)} {
-		row = append(row, cmp.Or(fit(firstLine(cell), 64), "-"))
+	cells := []string{c.CallId, c.Tool, c.Caller, c.Effect, c.Status, c.Code, took, cmp.Or(c.ErrorReason, c.Reason)}
+	for i, cell := range cells {
+		cells[i] = firstLine(cell)
 	}
-	return row
+	return recordRow(at.AsTime(), cells...)
 }
 
 // printMessage prints a message of the API as JSON.
@@ -542,9 +538,9 @@ func (g *globals) historyStats(ctx context.Context, f *historyFlags, r *apiv1.St
 		for step, at := range answer.Times {
 			for _, s := range answer.Series {
 				if s.Calls[step] > 0 {
-					rows = append(rows, []string{at.AsTime().UTC().Format(time.DateTime) + "Z", cmp.Or(fit(s.Name, 64), "-"),
-						strconv.FormatInt(s.Calls[step], 10), strconv.FormatInt(s.Errors[step], 10), roundMS(s.P50Ms[step]),
-						roundMS(s.P95Ms[step]), roundMS(s.P99Ms[step])})
+					rows = append(rows, recordRow(at.AsTime(), s.Name, strconv.FormatInt(s.Calls[step], 10),
+						strconv.FormatInt(s.Errors[step], 10), roundMS(s.P50Ms[step]), roundMS(s.P95Ms[step]),
+						roundMS(s.P99Ms[step])))
 				}
 			}
 		}

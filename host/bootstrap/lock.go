@@ -319,9 +319,7 @@ func (l *LockedPlugin) Differences() []Difference {
 		all = append(all, Difference{"sha256 of " + platform, old.SHA256[platform], now.SHA256[platform]})
 	}
 	before, after := old.InterpretersHere(), now.InterpretersHere()
-	both := maps.Clone(before)
-	maps.Copy(both, after)
-	for _, path := range slices.Sorted(maps.Keys(both)) {
+	for _, path := range keysOf(before, after) {
 		all = append(all, Difference{"interpreter " + path, before[path], after[path]})
 	}
 	return slices.DeleteFunc(all, func(d Difference) bool { return d.Old == d.Now })
@@ -330,6 +328,11 @@ func (l *LockedPlugin) Differences() []Difference {
 // OtherProgram reports whether the program of this platform has another checksum than was locked.
 func (l *LockedPlugin) OtherProgram() bool {
 	return l.old == nil || l.old.SHA256[lockfile.Platform()] != l.now.SHA256[lockfile.Platform()]
+}
+
+// keysOf are the keys of two maps, sorted.
+func keysOf(a, b map[string]string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)))))
 }
 
 func quoted(words []string) string {
@@ -358,12 +361,7 @@ func (l *LockedPlugin) ToolDifferences() (out []ToolDifference) {
 	if l.old != nil {
 		old = l.old.Tools
 	}
-	both := maps.Clone(old)
-	if both == nil {
-		both = map[string]string{}
-	}
-	maps.Copy(both, l.now.Tools)
-	for _, name := range slices.Sorted(maps.Keys(both)) {
+	for _, name := range keysOf(old, l.now.Tools) {
 		if before, now := old[name], l.now.Tools[name]; before != now {
 			d := ToolDifference{Name: name, Old: before}
 			if now != "" {

@@ -1,10 +1,8 @@
 package supervise
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -316,9 +314,7 @@ func (p *Process) callWatchers() {
 }
 
 func sameTools(a, b []sdk.Tool) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+	return slices.EqualFunc(a, b, func(a, b sdk.Tool) bool { return sameDefinition(&a, &b) })
 }
 
 // describedProgram is the program that the description is from, if known: the last one that ran, otherwise the one of
