@@ -114,10 +114,11 @@ func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
 // count counts one call against the allowances of its session. If one is used up, it returns an error and counts
 // nothing.
 func (h *snapshot) count(ctx context.Context, session string, of []allowance) (giveBack func(), e *sdk.Error) {
-	if h.options.Counter == nil {
-		return h.sessions.count(session, of)
+	counter := h.options.Counter
+	if counter == nil {
+		counter = &h.sessions
 	}
-	failed := h.options.Counter.Change(ctx, session, func(c *Counted) error {
+	failed := counter.Change(ctx, session, func(c *Counted) error {
 		for _, a := range of {
 			if c.Calls[a.of] >= a.most {
 				return a.spent()
@@ -135,7 +136,7 @@ func (h *snapshot) count(ctx context.Context, session string, of []allowance) (g
 		return nil, notCounted(ctx, failed)
 	}
 	return func() {
-		err := h.options.Counter.Change(context.WithoutCancel(ctx), session, func(c *Counted) error {
+		err := counter.Change(context.WithoutCancel(ctx), session, func(c *Counted) error {
 			for _, a := range of {
 				if c.Calls[a.of] > 0 {
 					c.Calls[a.of]--
@@ -167,25 +168,11 @@ type session struct {
 	calls map[string]int // by allowance
 }
 
-func (s *sessions) count(id string, of []allowance) (giveBack func(), e *sdk.Error) {
+// Change is that of a Counter for the time of the host, without rates: the queues have them.
+func (s *sessions) Change(_ context.Context, id string, change func(*Counted) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	caller := s.find(sha256.Sum256([]byte(id)))
-	for _, a := range of {
-		if caller.calls[a.of] >= a.most {
-			return nil, a.spent()
-		}
-	}
-	for _, a := range of {
-		caller.calls[a.of]++
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, a := range of {
-			caller.calls[a.of]--
-		}
-	}, nil
+	return change(&Counted{Calls: s.find(sha256.Sum256([]byte(id))).calls})
 }
 
 // find returns the session and marks it as the most recent one.
