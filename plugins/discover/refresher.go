@@ -72,12 +72,6 @@ func (k *refresher) unwatch() {
 	}
 }
 
-func (k *refresher) close() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.unwatch()
-}
-
 // A discoveryState has the findings of one configuration's discovery so far.
 type discoveryState struct {
 	*settings

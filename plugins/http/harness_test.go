@@ -179,3 +179,11 @@ func (s *nameService) reply(m dnsmessage.Message) *dnsmessage.Message {
 	}
 	return out
 }
+
+// close gives back the connections that are kept for later calls.
+func (w *webPlugin) close() {
+	w.settings.Load().client.close()
+	for _, c := range w.clients {
+		c.close()
+	}
+}

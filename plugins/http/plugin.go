@@ -97,14 +97,6 @@ func (w *webPlugin) configure(p *sdk.Plugin, c config) error {
 	return nil
 }
 
-// close gives back the connections that are kept for later calls.
-func (w *webPlugin) close() {
-	w.settings.Load().client.close()
-	for _, c := range w.clients {
-		c.close()
-	}
-}
-
 // config is the plugin's config block.
 type config struct {
 	AllowPrivate    []string   `json:"allow_private,omitempty" jsonschema:"Addresses and hosts that may be used though they are not public: an address, a block such as 10.0.0.0/8, or a host; address and host with a port or for all ports. *.example.org is every host below example.org."`
