@@ -195,6 +195,18 @@ func (s *argSchema) describe() string {
 	return strings.Join(words, " or ")
 }
 
+// noun is describe for a sentence, such as "an integer, at least 1".
+func (s *argSchema) noun() string {
+	words := s.describe()
+	switch {
+	case len(s.alternatives()[0].values()) > 0, words == "", words == "anything", words == "null":
+		return words
+	case strings.ContainsAny(words[:1], "aio"):
+		return "an " + words
+	}
+	return "a " + words
+}
+
 func (s *argSchema) describeOne() string {
 	if values := s.values(); len(values) > 0 {
 		var words []string

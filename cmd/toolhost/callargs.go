@@ -104,7 +104,7 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
 		}
 	}
 	if path != "" && !s.takes("object") {
-		return nil, fmt.Errorf("%s: %s is %s, and has no members", below, path, s.describe())
+		return nil, fmt.Errorf("%s: %s is %s, and has no members", below, path, s.noun())
 	}
 	member := s.property(step)
 	if member == nil {
@@ -220,7 +220,7 @@ func typed(s *argSchema, path, text string) (any, error) {
 	case s.takes("string"):
 		return text, nil
 	}
-	return nil, fmt.Errorf("%s must be %s, not %s", path, s.describe(), strconv.Quote(fit(text, 60)))
+	return nil, fmt.Errorf("%s must be %s, not %s", path, s.noun(), strconv.Quote(fit(text, 60)))
 }
 
 func parseJSON(text string) (v any, err error) {
