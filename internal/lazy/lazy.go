@@ -1,5 +1,5 @@
-// Package lazy compiles regular expressions at their first use, so that a program that does not need them starts
-// without them.
+// Package lazy makes regular expressions and sets of names at their first use, so that a program that does not need
+// them starts without them.
 package lazy
 
 import (

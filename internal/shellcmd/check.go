@@ -169,7 +169,7 @@ func checkSet(u *invocation) string {
 		case !args[i].Static || len(a) < 2 || a[0] != '-' && a[0] != '+' || strings.Trim(a[1:], "euxo") != "":
 			return "it changes how the shell works"
 		case strings.HasSuffix(a, "o"):
-			if i++; i == len(args) || !setOption[args[i].Text] {
+			if i++; i == len(args) || !setOption.Has(args[i].Text) {
 				return "it changes how the shell works"
 			}
 		}
@@ -200,9 +200,9 @@ func checkJobs(u *invocation) string {
 }
 
 var (
-	testWords = strings.Fields("! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b -c " +
-		"-k -u -g -O -G -N -t")
-	testNumbers = strings.Fields("-eq -ne -lt -le -gt -ge")
+	testWords lazy.Words = `! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b
+		-c -k -u -g -O -G -N -t`
+	testNumbers lazy.Words = `-eq -ne -lt -le -gt -ge`
 )
 
 // checkTest refuses tests of variables, as in [ -v 'a[$(command)]' ], which run the command in the index.
@@ -212,13 +212,13 @@ func checkTest(u *invocation) string {
 		switch {
 		case a.kind == glob:
 			return a.Text + " is only known when it runs"
-		case slices.Contains(testNumbers, a.Text):
+		case testNumbers.Has(a.Text):
 			if i == 0 || i+1 >= len(args) || !numeric(args[i-1]) || !numeric(args[i+1]) {
 				return "a comparison of what may be no number"
 			}
-		case strings.HasPrefix(a.Text, "-") && !digits(a.Text[1:]) && !slices.Contains(testWords, a.Text):
+		case strings.HasPrefix(a.Text, "-") && !digits(a.Text[1:]) && !testWords.Has(a.Text):
 			return "the test " + a.Text + " is not known to be harmless"
-		case slices.Contains(testWords, a.Text):
+		case testWords.Has(a.Text):
 		case u.command.Name != "[[" || !strings.ContainsAny(a.Text, "*?[^|("):
 			if why := u.workdirs.path(a); why != "" && strings.ContainsAny(a.Text, "/.") {
 				return why
@@ -228,7 +228,7 @@ func checkTest(u *invocation) string {
 	return ""
 }
 
-var testProgram = map[string]bool{"test": true, "[": true, "[[": true}
+const testProgram lazy.Words = `test [ [[`
 
 // testedText reports that a word of a test may be any text: it is in quotes, and the words before and after it rule
 // out that it is an operator.
@@ -246,7 +246,7 @@ func (c *Command) testedText(i int) bool {
 	if len(args) > 0 && args[0].Text == "!" {
 		args, i = args[1:], i-1
 	}
-	harmless := func(x Word) bool { return x.Static && slices.Contains(textTests, x.Text) }
+	harmless := func(x Word) bool { return x.Static && textTests.Has(x.Text) }
 	switch len(args) {
 	case 1:
 		return true
@@ -259,7 +259,7 @@ func (c *Command) testedText(i int) bool {
 }
 
 // textTests are tests that only examine text and files.
-var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ -nt -ot -ef")
+const textTests lazy.Words = `-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ -nt -ot -ef`
 
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
@@ -287,7 +287,7 @@ var gitVerifies = lazy.Regexp(`%[-+ ]?G|%\(\*?signature`)
 
 // gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can
 // hold anything.
-var gitFormats = strings.Fields("oneline short medium full fuller reference email raw mboxrd")
+const gitFormats lazy.Words = `oneline short medium full fuller reference email raw mboxrd`
 
 // gitFormat says why a format or an order may run something.
 func (u *invocation) gitFormat(g given) string {
@@ -301,7 +301,7 @@ func (u *invocation) gitFormat(g given) string {
 			return "makes git run gpg"
 		}
 		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") &&
-			!slices.Contains(gitFormats, text) &&
+			!gitFormats.Has(text) &&
 			!strings.HasPrefix(text, "format:") && !strings.HasPrefix(text, "tformat:") {
 			return "names a format in the settings"
 		}
@@ -442,20 +442,20 @@ func checkPrintenv(u *invocation) string {
 }
 
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
-var secretVariables = strings.Fields("_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH")
+const secretVariables lazy.Words = `_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH`
 
 // secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names in
 // loops.
-var secretParts = words("AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK " +
-	"PASSPHRASE APIKEY")
+const secretParts lazy.Words = `AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS
+	WEBHOOK PASSPHRASE APIKEY`
 
 // secretVariable reports names of variables that look like secrets.
 func secretVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	return redact.Name(name) || slices.ContainsFunc(strings.Split(upper, "_"), func(part string) bool {
-		return secretParts[part] && name == upper && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
+		return secretParts.Has(part) && name == upper && upper != "PWD" && upper != "OLDPWD" && upper != "SSH_AUTH_SOCK"
 	}) || strings.Contains(upper, "_KEY_") ||
-		slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
+		secretVariables.Any(func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
 // plainOperands requires operands that are names, and neither paths nor addresses of files.
@@ -529,10 +529,10 @@ func psFormats(option string) bool { return slices.Contains([]string{"o", "forma
 
 // awkReaches are the names by which an awk program does more than change text: it runs commands, reads other input,
 // changes which files are read, or shows the environment.
-var awkReaches = strings.Fields("system getline ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB")
+const awkReaches lazy.Words = `system getline ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB`
 
 // awkBeforePattern are words behind which a / begins a regular expression for every awk.
-var awkBeforePattern = strings.Fields("print printf return exit in do else")
+const awkBeforePattern lazy.Words = `print printf return exit in do else`
 
 // awkProgram is the text of an awk command's program, if it is not in a file; false when that is uncertain.
 func awkProgram(args []Word) (string, bool) {
@@ -651,8 +651,8 @@ func (r *awkReader) word() bool {
 	if name == "print" || name == "printf" {
 		r.printing = r.depth
 	}
-	r.operand = !slices.Contains(awkBeforePattern, name)
-	return !slices.Contains(awkReaches, name)
+	r.operand = !awkBeforePattern.Has(name)
+	return !awkReaches.Has(name)
 }
 
 // sign reads any other character.

@@ -557,7 +557,7 @@ func (w *walker) passesMore(at int, words []Word) bool {
 // xargsReads returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
 // backslashes count, as they do with -I; and the text that words are put in the place of, "" for none.
 func xargsReads(args []Word) (ends, place string) {
-	x := wrappers["xargs"]
+	x := wrappers()["xargs"]
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		name, value, attached := strings.Cut(text, "=")

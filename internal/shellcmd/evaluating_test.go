@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -59,7 +58,7 @@ func TestVariablesThatMeanSomethingAreNotSet(t *testing.T) {
 
 // Joints are allowed with the words in their row alone.
 func TestJointsAreAllowedWithKnownWordsOnly(t *testing.T) {
-	for _, joint := range joints {
+	for joint := range joints.All() {
 		if specs()[joint] == nil {
 			t.Errorf("%s has no row in the tables", joint)
 		}
@@ -72,7 +71,7 @@ func TestJointsAreAllowedWithKnownWordsOnly(t *testing.T) {
 		}
 		for letter := 'A'; letter <= 'z'; letter++ {
 			if letter > 'Z' && letter < 'a' || specs()[joint].options[string(letter)] == flag ||
-				slices.Contains(testWords, "-"+string(letter)) && testProgram[joint] || joint == "set" {
+				testWords.Has("-"+string(letter)) && testProgram.Has(joint) || joint == "set" {
 				continue
 			}
 			for _, form := range []string{" -L PATH", " -LPATH", " -L", " --L=PATH", " 1 -L PATH"} {

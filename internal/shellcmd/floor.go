@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -74,11 +73,13 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 }
 
 // suspects are in every text that could be one: most texts need no further examination.
-var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
-	"until fork shred wipefs blkdiscard find rsync truncate " +
-	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
-	"IFS (( " +
-	"rmtree $' zfs mdadm userdel clean srm wipe")
+var suspects = []string{
+	"rm", "mk", "dd", "/dev", "/proc", "/etc", "chmod", "chown", "chgrp", "setfacl", "chattr", "mv", "kill",
+	"()", "function", "while", "until", "fork", "shred", "wipefs", "blkdiscard", "find", "rsync", "truncate",
+	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
+	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
+	"clean", "srm", "wipe",
+}
 
 // suspicious also reports a text whose variables may hold the letters of a suspect each.
 func suspicious(text string) bool {
@@ -146,7 +147,7 @@ func (f *floor) command(i int) string {
 	if stopsMachine(name, args) {
 		return "it would stop the machine"
 	}
-	if shells[name] {
+	if shells.Has(name) {
 		f.shellArguments(args)
 	}
 	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
@@ -239,7 +240,7 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 		files = operands[1:]
 	}
 	for _, o := range files {
-		if !recursive && !strings.HasSuffix(o, wholeTree) && !(o == "/" && name == "chmod" && closes[operands[0]]) {
+		if !recursive && !strings.HasSuffix(o, wholeTree) && !(o == "/" && name == "chmod" && closes.Has(operands[0])) {
 			continue
 		}
 		why := f.target(o, p)
@@ -252,7 +253,7 @@ func (f *floor) changesModes(name string, operands []string, recursive bool, p w
 }
 
 // closes are the rights without which no one gets into a folder.
-var closes = words("000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=")
+const closes lazy.Words = `000 00 0 0000 a-rwx a-x -x ugo-x ugo-rwx a= ugo=`
 
 // aliases examines the aliases that git is given for this call.
 func (f *floor) aliases(args []string) string {
@@ -341,7 +342,7 @@ var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
 	base := strings.TrimRight(name, ".0123456789")
-	if _, ok := interpreters[base]; !ok {
+	if _, ok := interpreters()[base]; !ok {
 		return ""
 	}
 	for _, a := range args {
@@ -404,7 +405,7 @@ var (
 	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*|[0-9@*])(?:\[[@*0-9]\])?(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*|[0-9@*])`)
 	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf(?:\s+%[sb](?:\\n)?)?)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	listing   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(ls|find)\b([^()$` + "`" + `;|&<>]*)(?:\)|` + "`" + `)$`)
-	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
+	fallbacks = lazy.Regexp(`^:?[-=](.*)$`)
 )
 
 // printedBy is what the substitution that a text consists of prints: words of echo, or patterns for names of files.
@@ -441,7 +442,7 @@ func (f *floor) text(w Word) string {
 			case homeVariable(name):
 				return "~"
 			}
-			if other := fallbacks.FindStringSubmatch(m[2]); other != nil {
+			if other := fallbacks().FindStringSubmatch(m[2]); other != nil {
 				if strings.HasPrefix(strings.TrimPrefix(m[2], ":"), "=") {
 					f.values[name] = other[1]
 				}
@@ -474,17 +475,17 @@ func trimmed(value, expansion string) string {
 
 // systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
 // legitimately emptied, such as /tmp, /opt and /mnt, are not among them.
-var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users " +
-	"/System /Library /Applications /private")
+const systemFolders lazy.Words = `/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var
+	/Users /System /Library /Applications /private`
 
 // homes are the home folders that are not in /home or /Users.
-var homes = strings.Fields("/root /var/root")
+const homes lazy.Words = `/root /var/root`
 
 // isHome reports a home folder, or a pattern for some. A path deeper in one is none.
 func isHome(full string) bool {
 	own, err := os.UserHomeDir()
 	folder, name := path.Split(full)
-	return slices.Contains(homes, full) || (folder == "/home/" || folder == "/Users/") && name != "" ||
+	return homes.Has(full) || (folder == "/home/" || folder == "/Users/") && name != "" ||
 		err == nil && own != "" && full == path.Clean(own)
 }
 
@@ -573,7 +574,7 @@ func isDestroyed(full string) string {
 	switch {
 	case full == "/", all && folder == "/":
 		return wholeSystem
-	case slices.Contains(systemFolders, full), all && slices.Contains(systemFolders, folder):
+	case systemFolders.Has(full), all && systemFolders.Has(folder):
 		return wholeSystem
 	case isHome(full), all && isHome(folder):
 		return wholeHome
@@ -593,7 +594,7 @@ func matchesAll(pattern string) bool {
 // matchesSystem reports a pattern at the root that matches system folders, such as ??? and [a-z]*.
 func matchesSystem(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, "[!", "[^")
-	return slices.ContainsFunc(systemFolders, func(folder string) bool {
+	return systemFolders.Any(func(folder string) bool {
 		ok, _ := path.Match(pattern, folder[1:])
 		return ok
 	})
@@ -603,7 +604,7 @@ var (
 	device = lazy.Regexp(`^/dev/(disk/by-[a-z]+/.+|block/.+|r?disk[0-9*?\[].*|(a?da|vtbd|nvd)[0-9].*|mapper/` +
 		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
 	// accounts are files without which no one can log in.
-	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
+	accounts lazy.Words = `/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab`
 )
 
 // redirects examines the targets of writes.
@@ -616,7 +617,7 @@ func (f *floor) redirects(c *Command) string {
 			return wholeDisk
 		case target == sysrq:
 			return "it would stop the machine"
-		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && slices.Contains(accounts, target):
+		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && accounts.Has(target):
 			return wholeSystem
 		}
 	}
@@ -657,7 +658,7 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 			return wholeDisk
 		case file == sysrq && name != "rm":
 			return "it would stop the machine"
-		case slices.Contains(accounts, file) && !slices.Contains([]string{"sed", "patch", "sort"}, name):
+		case accounts.Has(file) && !slices.Contains([]string{"sed", "patch", "sort"}, name):
 			return wholeSystem
 		}
 	}

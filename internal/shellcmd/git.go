@@ -51,15 +51,15 @@ type push struct {
 }
 
 var (
-	pushForces  = strings.Fields("--force --force-with-lease --force-if-includes --mirror")
-	pushDeletes = strings.Fields("--delete --prune --mirror")
-	pushMany    = strings.Fields("--all --branches --mirror --tags")
+	pushForces  lazy.Words = `--force --force-with-lease --force-if-includes --mirror`
+	pushDeletes lazy.Words = `--delete --prune --mirror`
+	pushMany    lazy.Words = `--all --branches --mirror --tags`
 )
 
 // cutFrom reports that an option is one of some, perhaps abbreviated, as git accepts it.
-func cutFrom(option string, names []string) bool {
+func cutFrom(option string, names lazy.Words) bool {
 	name, _, _ := strings.Cut(option, "=")
-	return len(name) > 2 && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name) })
+	return len(name) > 2 && names.Any(func(n string) bool { return strings.HasPrefix(n, name) })
 }
 
 // gitArgs returns a sub-command of git, and the arguments after it.
@@ -69,7 +69,7 @@ func (c *Command) gitArgs() (sub string, rest []Word) {
 		switch {
 		case !a.Static:
 			return "", nil
-		case strings.Contains(globalValues["git"], " "+a.Text+" "):
+		case strings.Contains(globalValues()["git"], " "+a.Text+" "):
 			i++
 		case strings.HasPrefix(a.Text, "-"):
 		default:
@@ -150,8 +150,8 @@ func deniesPush(prefix []string, args []Word) bool {
 }
 
 var (
-	plainRef    = lazy.Regexp(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
-	knownRemote = []string{"origin", "upstream"}
+	plainRef               = lazy.Regexp(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	knownRemote lazy.Words = `origin upstream`
 )
 
 // checkPush is for a rule that lists git push: it covers pushes that add to a remote with a usual name.
@@ -161,7 +161,7 @@ func checkPush(u *invocation) string {
 		case i < u.listed:
 		case !o.Static:
 			return o.Text + " is only known when it runs"
-		case i == 0 && !slices.Contains(knownRemote, o.Text):
+		case i == 0 && !knownRemote.Has(o.Text):
 			return "it pushes to " + shorten(o.Text) + ", which the rule does not name"
 		case i > 0 && (!plainRef().MatchString(o.Text) || strings.Contains(o.Text, "..")):
 			return "the refspec " + shorten(o.Text) + " may overwrite or delete what the remote has"

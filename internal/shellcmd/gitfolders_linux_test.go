@@ -16,7 +16,7 @@ func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
 	t.Parallel()
 	rules := Rules{ReadOnly: true}
 	var texts []string
-	for name, options := range versioned {
+	for name, options := range versioned() {
 		for option := range strings.FieldsSeq(options) {
 			texts = append(texts, name+" "+option)
 		}

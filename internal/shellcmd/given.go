@@ -46,7 +46,7 @@ func (f *floor) added(c *Command, args []string) []string {
 	}
 	via, ok := f.extra.runs(c)
 	direct := !slices.ContainsFunc(via, func(name string) bool {
-		_, wraps := wrappers[name]
+		_, wraps := wrappers()[name]
 		return !wraps
 	})
 	replaced := f.extra.place != "" && slices.ContainsFunc(append(slices.Clip(c.Args), c.Program),
@@ -95,7 +95,7 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 		words = found(args)
 	case "xargs":
 		words = f.reads(c)
-		_, place = xargsReads(c.Args[:len(c.Args)-len(scan(wrappers[name], c.Args).rest)])
+		_, place = xargsReads(c.Args[:len(c.Args)-len(scan(wrappers()[name], c.Args).rest)])
 	case "parallel":
 		words = f.reads(c)
 		if at := slices.Index(args, ":::"); at >= 0 {
@@ -236,13 +236,14 @@ func passesAll(name string, args []string) bool {
 	case "awk", "gawk", "mawk":
 		return slices.ContainsFunc(args, awkPrints().MatchString)
 	}
-	w, wraps := wrappers[name]
+	w, wraps := wrappers()[name]
 	return wraps && w.plain || name == "sudo"
 }
 
 // findNarrows are the tests of find that select files.
-var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin " +
-	"-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
+const findNarrows lazy.Words = `-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin
+	-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser
+	-nogroup`
 
 // wholeTrees are the folders of a find that selects all that is in them: a test that is negated, or that every name
 // passes, selects too much to count.
@@ -250,7 +251,7 @@ func wholeTrees(args []string) (folders []string) {
 	for i, a := range args {
 		all := i > 0 && (args[i-1] == "!" || args[i-1] == "-not") ||
 			i+1 < len(args) && (matchesAll(args[i+1]) || args[i+1] == "+0")
-		if slices.Contains(findNarrows, a) && !all {
+		if findNarrows.Has(a) && !all {
 			return nil
 		}
 	}
@@ -314,12 +315,12 @@ func (f *floor) computed(c *Command, name string, args []string) string {
 	late := func(x Word) bool { return !x.Static }
 	var text string
 	found := slices.ContainsFunc(c.Args, late)
-	switch _, wraps := wrappers[name]; {
+	switch _, wraps := wrappers()[name]; {
 	case late(c.Program):
-		text, found = name+" "+strings.Join(args, " "), wraps || shells[name]
+		text, found = name+" "+strings.Join(args, " "), wraps || shells.Has(name)
 	case name == "eval":
 		text = strings.Join(args, " ")
-	case shells[name]:
+	case shells.Has(name):
 		i := slices.IndexFunc(args, func(a string) bool { return option([]string{a}, "c") })
 		text, found = strings.Join(args[i+1:], " "), found && i >= 0
 	default:

@@ -51,16 +51,15 @@ func (w *walker) guessAs(at int, name string, guess func()) (unclear bool) {
 }
 
 // otherSystems are programs whose words run in another system, or may not be commands at all.
-var otherSystems = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
-	"systemd-nspawn " +
-	"limactl lxc incus multipass distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog " +
-	"whiptail git npm")
+const otherSystems lazy.Words = `docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute
+	machinectl systemd-nspawn limactl lxc incus multipass distrobox toolbox vagrant heroku fly ansible salt mail
+	mailx mutt dialog whiptail git npm`
 
 // otherDirectory reports a guess that, even when it is right, certainly does not run in this system.
 func (c *Command) otherDirectory() bool {
 	return c.maybe && slices.ContainsFunc(c.Via, func(via string) bool {
 		name, guessed := strings.CutPrefix(via, "perhaps ")
-		return guessed && otherSystems[name]
+		return guessed && otherSystems.Has(name)
 	})
 }
 
@@ -191,11 +190,11 @@ func (w *walker) runner(at int) bool {
 		w.guessAll(at, c.Args)
 	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
 		return false
-	case runners[c.Name] || loader().MatchString(c.Name):
+	case runners()[c.Name] || loader().MatchString(c.Name):
 		w.severe(at, c.Name+" runs what it is given")
 		w.guessAll(at, c.Args)
 		return true
-	case packaged[c.Name]:
+	case packaged()[c.Name]:
 		w.packageRunner(at)
 	case c.Name == "make" || c.Name == "gmake":
 		w.makefile(at)
@@ -232,7 +231,7 @@ func (w *walker) packageRunner(at int) {
 	for i, a := range c.Args[:max(0, len(c.Args)-1)] {
 		text := c.Args[i+1]
 		if slices.Contains([]string{"-c", "--call", "--run", "--command"}, a.Text) && text.Static &&
-			!otherSystems[name] && w.guessAs(at, name, func() { w.guessText(at, text.Text) }) {
+			!otherSystems.Has(name) && w.guessAs(at, name, func() { w.guessText(at, text.Text) }) {
 			w.severe(at, "the text it runs cannot be determined")
 		}
 	}
@@ -268,15 +267,15 @@ var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|
 // programOptions adds doubts about options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
 	c := w.all.commands[at]
-	options, args := programOptions[c.Name], c.Args
+	options, args := programOptions()[c.Name], c.Args
 	if c.Name == "git" {
 		w.gitPrograms(at)
 		var sub string
 		sub, args = c.gitArgs()
-		options = gitProgramOptions[sub]
+		options = gitProgramOptions()[sub]
 	}
 	for i, a := range args {
-		for _, o := range options {
+		for o := range options.All() {
 			value, has := optionValue(a.Text, o)
 			if !has {
 				continue

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
@@ -176,22 +177,24 @@ const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit
 	"prettyPrint no-doc unwrapScalar? output-format= input-format= indent= colors yaml-output"
 
 // globalOptions may be before a sub-command, and mean the same behind it. With = those with a value.
-var globalOptions = map[string][]string{
-	"kubectl":   strings.Fields("-n= --namespace= --context="),
-	"helm":      strings.Fields("-n= --namespace="),
-	"systemctl": strings.Fields("--user --system --no-pager -q --quiet"),
-	"aws":       strings.Fields("--region= --profile= --output= --query= --no-cli-pager"),
-}
+var globalOptions = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{
+		"kubectl":   "-n= --namespace= --context=",
+		"helm":      "-n= --namespace=",
+		"systemctl": "--user --system --no-pager -q --quiet",
+		"aws":       "--region= --profile= --output= --query= --no-cli-pager",
+	}
+})
 
 // subFirst is the command with such options behind its sub-command.
 func (c *Command) subFirst() *Command {
-	known, moved := globalOptions[c.Name], 0
+	known, moved := globalOptions()[c.Name], 0
 	for moved < len(c.Args) && c.Args[moved].Static && strings.HasPrefix(c.Args[moved].Text, "-") {
 		name, _, attached := strings.Cut(c.Args[moved].Text, "=")
 		switch {
-		case slices.Contains(known, name+"=") && attached, slices.Contains(known, c.Args[moved].Text):
+		case known.Has(name+"=") && attached, known.Has(c.Args[moved].Text):
 			moved++
-		case slices.Contains(known, name+"=") && moved+1 < len(c.Args):
+		case known.Has(name+"=") && moved+1 < len(c.Args):
 			moved += 2
 		default:
 			return c
@@ -353,14 +356,14 @@ func checkRounds(u *invocation) string {
 }
 
 var (
-	ipObjects = strings.Fields("a addr address l link r route ru rule n neigh neighbor neighbour maddress")
-	ipShows   = strings.Fields("show list ls get")
+	ipObjects lazy.Words = `a addr address l link r route ru rule n neigh neighbor neighbour maddress`
+	ipShows   lazy.Words = `show list ls get`
 )
 
 // checkIP accepts showing. Verbs may be cut short, and f is flush.
 func checkIP(u *invocation) string {
-	if len(u.operands) == 0 || !slices.Contains(ipObjects, u.operands[0].Text) ||
-		len(u.operands) > 1 && !slices.Contains(ipShows, u.operands[1].Text) {
+	if len(u.operands) == 0 || !ipObjects.Has(u.operands[0].Text) ||
+		len(u.operands) > 1 && !ipShows.Has(u.operands[1].Text) {
 		return "ip may change something"
 	}
 	return ""
@@ -411,31 +414,33 @@ func checkGH(u *invocation) string {
 }
 
 // awsReads are the services whose descriptions hold no secrets, with the verbs that are known.
-var awsReads = map[string]string{
-	"sts": "get-caller-identity", "s3": "ls",
-	"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
-		"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
-		"describe-addresses " +
-		"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways " +
-		"describe-key-pairs",
-	"ecs": "list-clusters list-services list-tasks describe-clusters describe-services",
-	"eks": "list-clusters list-nodegroups describe-cluster describe-nodegroup",
-	"rds": "describe-db-instances describe-db-clusters describe-db-snapshots",
-	"iam": "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
-	"ecr": "describe-repositories describe-images list-images",
-	"elbv2": "describe-load-balancers describe-target-groups " +
-		"describe-target-health describe-listeners",
-	"logs":           "describe-log-groups describe-log-streams",
-	"cloudformation": "list-stacks describe-stacks describe-stack-events",
-	"autoscaling":    "describe-auto-scaling-groups", "route53": "list-hosted-zones",
-	"cloudwatch": "describe-alarms list-metrics",
-	"sns":        "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
-	"acm": "list-certificates describe-certificate", "lambda": "list-layers", "configure": "list-profiles",
-}
+var awsReads = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"sts": "get-caller-identity", "s3": "ls",
+		"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
+			"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
+			"describe-addresses " +
+			"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways " +
+			"describe-key-pairs",
+		"ecs": "list-clusters list-services list-tasks describe-clusters describe-services",
+		"eks": "list-clusters list-nodegroups describe-cluster describe-nodegroup",
+		"rds": "describe-db-instances describe-db-clusters describe-db-snapshots",
+		"iam": "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
+		"ecr": "describe-repositories describe-images list-images",
+		"elbv2": "describe-load-balancers describe-target-groups " +
+			"describe-target-health describe-listeners",
+		"logs":           "describe-log-groups describe-log-streams",
+		"cloudformation": "list-stacks describe-stacks describe-stack-events",
+		"autoscaling":    "describe-auto-scaling-groups", "route53": "list-hosted-zones",
+		"cloudwatch": "describe-alarms list-metrics",
+		"sns":        "list-topics", "sqs": "list-queues", "dynamodb": "list-tables describe-table",
+		"acm": "list-certificates describe-certificate", "lambda": "list-layers", "configure": "list-profiles",
+	}
+})
 
 // checkAWS accepts these, without values that name a file or another server.
 func checkAWS(u *invocation) string {
-	if len(u.operands) < 2 || !slices.Contains(strings.Fields(awsReads[u.operands[0].Text]), u.operands[1].Text) {
+	if len(u.operands) < 2 || !slices.Contains(strings.Fields(awsReads()[u.operands[0].Text]), u.operands[1].Text) {
 		return "it is not known to only read"
 	}
 	for _, x := range u.plainWords() {

@@ -6,6 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A Verdict is the rules' judgement of a text.
@@ -190,7 +193,7 @@ func unsafeUse(c *Command, p workdirs) string {
 			}
 		}
 	}
-	if slices.Contains(joints, c.Name) || slices.Contains(constructs, c.Name) {
+	if joints.Has(c.Name) || constructs.Has(c.Name) {
 		if s, n := c.find(); s != nil {
 			return s.uncovered(c, n, 0, p)
 		}
@@ -200,8 +203,8 @@ func unsafeUse(c *Command, p workdirs) string {
 
 // Joints are builtins that are allowed wherever the commands around them are, with the words that plumbingRows covers.
 var (
-	joints     = strings.Fields("cd set test [ : true false break continue exit return wait")
-	constructs = strings.Fields("[[ : { ( compound")
+	joints     lazy.Words = `cd set test [ : true false break continue exit return wait`
+	constructs lazy.Words = `[[ : { ( compound`
 )
 
 // plumbing says why a command only joins others.
@@ -211,22 +214,22 @@ func plumbing(c *Command) string {
 		return ""
 	case c.sets:
 		return "it only sets variables"
-	case c.built && slices.Contains(constructs, c.Name), !c.built && slices.Contains(joints, c.Name):
+	case c.built && constructs.Has(c.Name), !c.built && joints.Has(c.Name):
 		return "it only joins others"
 	}
 	if _, ok := plainRead(c); ok {
 		return "it only sets variables"
 	}
-	if w, ok := wrappers[c.Name]; ok && w.plain && len(c.Args) > 0 {
+	if w, ok := wrappers()[c.Name]; ok && w.plain && len(c.Args) > 0 {
 		return "what it runs is judged by itself"
 	}
 	if checksSyntax(c) || printsVersion(c) {
 		return ""
 	}
-	if shells[c.Name] && len(c.Args) > 0 && strings.HasPrefix(c.Args[0].Text, "-") {
+	if shells.Has(c.Name) && len(c.Args) > 0 && strings.HasPrefix(c.Args[0].Text, "-") {
 		return "what it runs is judged by itself" // or there would be a doubt
 	}
-	if shells[c.Name] && len(c.Args) == 0 {
+	if shells.Has(c.Name) && len(c.Args) == 0 {
 		return "what it runs is judged by itself"
 	}
 	return ""
@@ -253,26 +256,28 @@ func onlyReads(c *Command, p workdirs) string {
 // versioned are programs that only print their name and version with these options. Programs that search the
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
-var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
-	"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
-	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
-	"php": "--version -v", "deno": "--version", "bun": "--version",
-	"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v",
-	"cmake": "--version", "docker": "--version -v", "podman": "--version -v",
-	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
-	"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
-	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
-	"terraform": "--version", "tofu": "--version", "aws": "--version", "tmux": "-V", "vim": "--version",
-	"dotnet": "--list-sdks --list-runtimes", "protoc": "--version",
-	"sed": "--version", "awk": "--version", "gawk": "--version", "find": "--version", "sort": "--version",
-	"diff": "--version", "less": "--version", "ldd": "--version", "ld": "--version", "rsync": "--version",
-	"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",
-	"shellcheck": "--version", "unzip": "-v", "zip": "-v", "xxd": "--version -v", "dig": "-v"}
+var versioned = sync.OnceValue(func() map[string]string {
+	return map[string]string{"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
+		"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
+		"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
+		"php": "--version -v", "deno": "--version", "bun": "--version",
+		"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v",
+		"cmake": "--version", "docker": "--version -v", "podman": "--version -v",
+		"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
+		"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
+		"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
+		"terraform": "--version", "tofu": "--version", "aws": "--version", "tmux": "-V", "vim": "--version",
+		"dotnet": "--list-sdks --list-runtimes", "protoc": "--version",
+		"sed": "--version", "awk": "--version", "gawk": "--version", "find": "--version", "sort": "--version",
+		"diff": "--version", "less": "--version", "ldd": "--version", "ld": "--version", "rsync": "--version",
+		"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",
+		"shellcheck": "--version", "unzip": "-v", "zip": "-v", "xxd": "--version -v", "dig": "-v"}
+})
 
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
 func printsVersion(c *Command) bool {
-	return len(c.Args) == 1 && c.Args[0].Static && versioned[c.Name] != "" && (c.Args[0].Text == "--help" &&
-		c.Name != "mysql" || slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text))
+	return len(c.Args) == 1 && c.Args[0].Static && versioned()[c.Name] != "" && (c.Args[0].Text == "--help" &&
+		c.Name != "mysql" || slices.Contains(strings.Fields(versioned()[c.Name]), c.Args[0].Text))
 }
 
 // Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what
@@ -349,41 +354,43 @@ func checkPrefix(prefix []string) error {
 }
 
 // runsOthers are programs that run their arguments, or commands of a project.
-var runsOthers = map[string]string{
-	"git":  "sub-commands and settings of git can run programs; name the sub-command",
-	"find": "find can run and delete; this package covers its harmless uses only",
-	"npm":  "npm runs what packages say; name the script", "yarn": "yarn runs what packages say; name the script",
-	"pnpm": "pnpm runs what packages say; name the script",
-	"npx":  "npx downloads and runs", "make": "make runs what its file says; name the target",
-	"cargo":   "cargo runs what projects say; name the sub-command",
-	"go":      "go runs what projects say; name the sub-command",
-	"docker":  "docker can reach all of the machine; name the sub-command",
-	"podman":  "podman can run anything; name the sub-command",
-	"kubectl": "kubectl can change clusters; name the sub-command", "awk": "awk programs can run commands",
-	"tar": "tar has options that run programs",
-	"vim": "editors can run commands", "vi": "editors can run commands", "ssh": "ssh runs commands elsewhere",
-	"gdb":   "gdb can run anything",
-	"rsync": "rsync has options that run programs", "curl": "curl can send files away",
-	"wget":   "wget can write and send files",
-	"gradle": "gradle runs what projects say; name the task", "mvn": "mvn runs what projects say; name the goal",
-}
+var runsOthers = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"git":  "sub-commands and settings of git can run programs; name the sub-command",
+		"find": "find can run and delete; this package covers its harmless uses only",
+		"npm":  "npm runs what packages say; name the script", "yarn": "yarn runs what packages say; name the script",
+		"pnpm": "pnpm runs what packages say; name the script",
+		"npx":  "npx downloads and runs", "make": "make runs what its file says; name the target",
+		"cargo":   "cargo runs what projects say; name the sub-command",
+		"go":      "go runs what projects say; name the sub-command",
+		"docker":  "docker can reach all of the machine; name the sub-command",
+		"podman":  "podman can run anything; name the sub-command",
+		"kubectl": "kubectl can change clusters; name the sub-command", "awk": "awk programs can run commands",
+		"tar": "tar has options that run programs",
+		"vim": "editors can run commands", "vi": "editors can run commands", "ssh": "ssh runs commands elsewhere",
+		"gdb":   "gdb can run anything",
+		"rsync": "rsync has options that run programs", "curl": "curl can send files away",
+		"wget":   "wget can write and send files",
+		"gradle": "gradle runs what projects say; name the task", "mvn": "mvn runs what projects say; name the goal",
+	}
+})
 
 func tooGeneral(prefix []string) string {
 	name := baseName(prefix[0])
-	_, wraps := wrappers[name]
+	_, wraps := wrappers()[name]
 	switch {
 	case wraps:
 		return name + " runs other commands; those in it are judged by themselves, list them instead"
-	case shells[name] && len(prefix) == 1:
+	case shells.Has(name) && len(prefix) == 1:
 		return name + " runs any command; list the commands instead"
-	case interpreters[strings.TrimRight(name, ".0123456789")].text != "" && len(prefix) == 1:
+	case interpreters()[strings.TrimRight(name, ".0123456789")].text != "" && len(prefix) == 1:
 		return name + " runs any program; list the script with it"
 	case len(prefix) == 2 && slices.Contains([]string{"npm", "yarn", "pnpm"}, name) && prefix[1] == "run":
 		return "this is every script of the project; name the script"
-	case len(prefix) == 1 && runsOthers[name] == "" && hasSubs[name]:
+	case len(prefix) == 1 && runsOthers()[name] == "" && hasSubs.Has(name):
 		return name + " has sub-commands that change or run things; name the sub-command"
 	case len(prefix) == 1:
-		return runsOthers[name]
+		return runsOthers()[name]
 	case name == prefix[0] && coversAll(prefix):
 		if reads := readingUnder(prefix); len(reads) > 0 {
 			return "this also covers what changes things; those that are known to only read are " +
@@ -418,19 +425,18 @@ func readingUnder(prefix []string) (out []string) {
 
 // renamed are programs that go by other names, too: grm and gxargs where another rm is the system's own, RM where
 // files have names in any case, rm.exe on Windows.
-var renamed = words("rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir mkfifo "+
-	"mknod touch",
-	"find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill chroot",
-	"sudo su doas eval sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl")
+var renamed = lazy.Set(`rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir
+	mkfifo mknod touch find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill
+	chroot sudo su doas eval sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl`)
 
 // baseName is the name of a program without its folder; of those with several names, the usual one.
 func baseName(program string) string {
 	name := path.Base(program)
 	usual := strings.TrimSuffix(strings.ToLower(name), ".exe")
-	if other, g := strings.CutPrefix(usual, "g"); g && !renamed[usual] {
+	if other, g := strings.CutPrefix(usual, "g"); g && !renamed()[usual] {
 		usual = other
 	}
-	if renamed[usual] {
+	if renamed()[usual] {
 		return usual
 	}
 	return name
@@ -468,7 +474,7 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 		return s.uncovered(c, n, words, p)
 	case input:
 		return "it is given input, and what it does with it is not known"
-	case words == 0 && (tabled()[c.Name] || hasSubs[c.Name] && inspected()[c.Name]):
+	case words == 0 && (tabled()[c.Name] || hasSubs.Has(c.Name) && inspected()[c.Name]):
 		if onlyReads(c, p) == "" {
 			return ""
 		}
@@ -483,11 +489,11 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 // python3 x.
 func prefixFile(prefix []string) string {
 	name := baseName(prefix[0])
-	kind, interprets := interpreters[strings.TrimRight(name, ".0123456789")]
+	kind, interprets := interpreters()[strings.TrimRight(name, ".0123456789")]
 	file := prefix[0]
 	switch {
 	case strings.Contains(file, "/"):
-	case (shells[name] || interprets && kind.text != "*") && len(prefix) > 1 && prefix[1][0] != '-':
+	case (shells.Has(name) || interprets && kind.text != "*") && len(prefix) > 1 && prefix[1][0] != '-':
 		file = prefix[1]
 	default:
 		return ""
@@ -520,20 +526,22 @@ func denies(prefix []string, c *Command) bool {
 			return false
 		}
 	}
-	return startsWith(args, words, globalValues[c.Name])
+	return startsWith(args, words, globalValues()[c.Name])
 }
 
 // globalValues are options before a sub-command that take a word with them. Of other programs any option may.
-var globalValues = map[string]string{
-	"git":    " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source ",
-	"go":     " -C ",
-	"cargo":  " --color --config -C -Z ",
-	"npm":    " --prefix -w --workspace -C ",
-	"docker": " --config -c --context -H --host -l --log-level --tlscacert --tlscert --tlskey ",
-	"kubectl": " -n --namespace --context --cluster --kubeconfig -s --server --user --as --as-group --token " +
-		"--request-timeout ",
-	"rm": " ",
-}
+var globalValues = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"git":    " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source ",
+		"go":     " -C ",
+		"cargo":  " --color --config -C -Z ",
+		"npm":    " --prefix -w --workspace -C ",
+		"docker": " --config -c --context -H --host -l --log-level --tlscacert --tlscert --tlskey ",
+		"kubectl": " -n --namespace --context --cluster --kubeconfig -s --server --user --as --as-group --token " +
+			"--request-timeout ",
+		"rm": " ",
+	}
+})
 
 // startsWith reports that the operands begin with some words.
 func startsWith(args []Word, words []string, values string) bool {
@@ -574,7 +582,7 @@ func Prefix(text string) []string {
 		return nil // there is something around it
 	}
 	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || c.kept != nil || runsText(c.Name) ||
-		slices.Contains(joints, c.Name) {
+		joints.Has(c.Name) {
 		return nil
 	}
 	prefix := c.prefix()
@@ -589,24 +597,23 @@ func Prefix(text string) []string {
 
 // runsText reports programs for which a prefix would cover anything.
 func runsText(name string) bool {
-	_, wraps := wrappers[name]
-	_, interprets := interpreters[name]
-	_, versioned := interpreters[strings.TrimRight(name, ".0123456789")]
-	return name == "" || wraps || interprets || versioned || shells[name] ||
+	_, wraps := wrappers()[name]
+	_, interprets := interpreters()[name]
+	_, versioned := interpreters()[strings.TrimRight(name, ".0123456789")]
+	return name == "" || wraps || interprets || versioned || shells.Has(name) ||
 		slices.Contains([]string{"eval", "trap", "ssh", "su", "script", "npx", "&"}, name)
 }
 
 // groups are sub-commands whose next word says what is done: docker volume rm, gh pr merge.
-var groups = words("run exec compose stash remote worktree mod reflog bisect notes submodule lfs config env cache",
-	"container image volume network system context builder buildx plugin secret service stack swarm node trust "+
-		"manifest",
-	"pr issue release repo workflow label auth gist project variable ssh-key gpg-key codespace extension alias "+
-		"ruleset org",
-	"pkg token access team owner profile dist-tag hook pip tool python toolchain component target override self",
-	"nuget sln services tap state workspace rollout certificate set create addr link route neigh rule")
+const groups lazy.Words = `run exec compose stash remote worktree mod reflog bisect notes submodule lfs config
+	env cache container image volume network system context builder buildx plugin secret service stack swarm
+	node trust manifest pr issue release repo workflow label auth gist project variable ssh-key gpg-key
+	codespace extension alias ruleset org pkg token access team owner profile dist-tag hook pip tool python
+	toolchain component target override self nuget sln services tap state workspace rollout certificate set
+	create addr link route neigh rule`
 
 // targets are programs whose sub-commands are what a project calls them.
-var targets = words("make gmake just gradle mvn bazel")
+const targets lazy.Words = `make gmake just gradle mvn bazel`
 
 // prefix is the program, and the sub-command. Of a program that also does other things, the words by which this
 // command is known to read are the least, and there is no prefix where only the operands tell that.
@@ -620,11 +627,11 @@ func (c *Command) prefix() (out []string) {
 				return nil
 			}
 		}
-		if n < 2 && len(args) > 0 && groups[args[0].Text] && hasSubs[c.Name] && !targets[c.Name] {
+		if n < 2 && len(args) > 0 && groups.Has(args[0].Text) && hasSubs.Has(c.Name) && !targets.Has(c.Name) {
 			n = 2
 		}
 	}
-	if n == 0 && (hasSubs[c.Name] || hasSubs[c.Program.Text]) {
+	if n == 0 && (hasSubs.Has(c.Name) || hasSubs.Has(c.Program.Text)) {
 		n = 1
 	}
 	out = []string{c.Program.Text}
@@ -635,7 +642,7 @@ func (c *Command) prefix() (out []string) {
 		out = append(out, args[i].Text)
 	}
 	inside := func(word string) bool { return word == "exec" || word == "run" }
-	if otherSystems[c.Name] && packaged[c.Name] && c.Name != "npm" && slices.ContainsFunc(out[1:], inside) {
+	if otherSystems.Has(c.Name) && packaged()[c.Name] && c.Name != "npm" && slices.ContainsFunc(out[1:], inside) {
 		return nil // any command there
 	}
 	return out

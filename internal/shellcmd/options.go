@@ -353,9 +353,9 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 }
 
 // readLists are programs that read more operands, or options, from the file in an operand like @file.
-var readLists = words("gcc g++ cc c++ clang clang++ cpp ld ld.bfd gold lld as ar nm objdump objcopy readelf size strings "+
-	"strip ranlib addr2line windres dlltool c++filt elfedit gcc-ar gcc-nm gcc-ranlib",
-	"java javac javadoc jar jlink jdeps jpackage kotlinc scalac swiftc rustc ghc 7z 7za 7zr zip lib link cl")
+const readLists lazy.Words = `gcc g++ cc c++ clang clang++ cpp ld ld.bfd gold lld as ar nm objdump objcopy
+	readelf size strings strip ranlib addr2line windres dlltool c++filt elfedit gcc-ar gcc-nm gcc-ranlib java
+	javac javadoc jar jlink jdeps jpackage kotlinc scalac swiftc rustc ghc 7z 7za 7zr zip lib link cl`
 
 // tarLetters are what the first word of tar may be, with a dash or without: other letters, such as P, C, T, I and F,
 // lead out of the folder, or name programs and lists.
@@ -371,7 +371,7 @@ func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 			return a.Text + " may lead out of the folder, or to another machine"
 		case c.Name == "go" && c.Args[0].Text == "run" && strings.Contains(a.Text, "@"):
 			return a.Text + " is fetched, and is no code of the project"
-		case readLists[c.Name] && strings.HasPrefix(a.Text, "@"):
+		case readLists.Has(c.Name) && strings.HasPrefix(a.Text, "@"):
 			return "what is in " + a.Text[1:] + " is only known when it runs"
 		}
 		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
@@ -385,8 +385,8 @@ func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 }
 
 // programFolders hold the programs of the machine.
-var programFolders = strings.Fields("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin " +
-	"/snap/bin")
+const programFolders lazy.Words = `/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin
+	/opt/homebrew/bin /snap/bin`
 
 // unseen says why a command runs something that its words do not show, "" if it does not: a file, or something of the
 // project. A rule can allow such a command by name; Otherwise never allows it.
@@ -398,23 +398,23 @@ func unseen(c *Command) string {
 	if args := c.plainArgs(); len(args) > 0 {
 		sub = args[0].Text
 	}
-	_, interprets := interpreters[c.Name]
-	_, versioned := interpreters[strings.TrimRight(c.Name, ".0123456789")]
+	_, interprets := interpreters()[c.Name]
+	_, versioned := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
 	switch {
-	case strings.Contains(c.Program.Text, "/") && !slices.Contains(programFolders, path.Dir(path.Clean(c.Program.Text))):
+	case strings.Contains(c.Program.Text, "/") && !programFolders.Has(path.Dir(path.Clean(c.Program.Text))):
 		return "what is in " + c.Program.Text + " is not looked into"
-	case shells[c.Name] && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"), (interprets || versioned) &&
-		interpreters[c.Name].text != "*":
+	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"), (interprets || versioned) &&
+		interpreters()[c.Name].text != "*":
 		return "it runs a file that is not looked into"
 	case c.Name == "npm" || c.Name == "pnpm" || c.Name == "yarn":
-		if !readNPM[sub] {
+		if !readNPM.Has(sub) {
 			return "it runs what the project holds"
 		}
 	case c.Name == "git":
-		if sub, rest := c.gitArgs(); sub != "" && !gitSubs[sub] && (sub != "config" || !gitConfigReads(rest)) {
+		if sub, rest := c.gitArgs(); sub != "" && !gitSubs.Has(sub) && (sub != "config" || !gitConfigReads(rest)) {
 			return "git " + sub + " may run what a setting or its words say"
 		}
-	case projects[c.Name] || projectSubs[c.Name+":"+sub]:
+	case projects.Has(c.Name) || projectSubs.Has(c.Name+":"+sub):
 		return "it runs what the project or a package holds"
 	}
 	return ""

@@ -34,9 +34,9 @@ type workdirs struct {
 }
 
 // machineFiles describe the machine, alike for all users, and hold nothing that anyone would hide.
-var machineFiles = words("/etc/os-release /etc/lsb-release /etc/debian_version /etc/redhat-release " +
-	"/etc/alpine-release /etc/issue /usr/lib/os-release /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg " +
-	"/proc/uptime")
+const machineFiles lazy.Words = `/etc/os-release /etc/lsb-release /etc/debian_version /etc/redhat-release
+	/etc/alpine-release /etc/issue /usr/lib/os-release /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg
+	/proc/uptime`
 
 func (c Context) workdirs(dirs []string) workdirs {
 	root, dir := c.Root, c.Dir
@@ -109,7 +109,7 @@ func (p workdirs) path(x Word) string {
 		text = x.file
 	}
 	switch {
-	case x.kind == source || text == "-" || text == "/dev/null" || p.any, p.reads && x.Static && machineFiles[text]:
+	case x.kind == source || text == "-" || text == "/dev/null" || p.any, p.reads && x.Static && machineFiles.Has(text):
 		return ""
 	case secret(x), x.kind == folder && secret(static(text)):
 		return text + " may hold secrets"
@@ -171,12 +171,12 @@ func secret(x Word) bool {
 var stateFile = lazy.Regexp(`(?i)\.(tfstate|tfvars)(\.(backup|bak|old|json))*$`)
 
 // writers are programs that change or create the files in their operands.
-var writers = strings.Fields("cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm " +
-	"rmdir unlink shred chmod chown chgrp chattr setfacl " +
-	"split csplit tar unzip cpio ed ex vi vim nano emacs sponge rename prename mmv sed perl sort curl wget git")
+const writers lazy.Words = `cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm
+	rmdir unlink shred chmod chown chgrp chattr setfacl split csplit tar unzip cpio ed ex vi vim nano emacs
+	sponge rename prename mmv sed perl sort curl wget git`
 
 // gitKeeps are the sub-commands of git that do not change the files in their operands.
-var gitKeeps = strings.Fields("add stage commit push blame log diff show status ls-files check-ignore fetch")
+const gitKeeps lazy.Words = `add stage commit push blame log diff show status ls-files check-ignore fetch`
 
 // isProtected says why a rule that allows a program does not cover what it may write to: files that other programs
 // run or read as configuration, for which edits need approval too.
@@ -186,13 +186,13 @@ func isProtected(c *Command, prefix []string, p workdirs) string {
 		!slices.ContainsFunc(prefix[1:], func(token string) bool { return strings.HasPrefix(token, "-") }) {
 		return "" // it only reads; an option that the rule lists, such as -i of sed, may make it write
 	}
-	if c.Name == "git" && len(prefix) > 1 && slices.Contains(gitKeeps, prefix[1]) {
+	if c.Name == "git" && len(prefix) > 1 && gitKeeps.Has(prefix[1]) {
 		return ""
 	}
 	if why := p.overwrites(c); why != "" {
 		return why
 	}
-	if slices.Contains(writers, c.Name) {
+	if writers.Has(c.Name) {
 		return p.changes(c, filenames.EntryPoint, " is what builds, tests, CI or agents run or follow")
 	}
 	return ""

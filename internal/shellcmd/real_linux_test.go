@@ -163,7 +163,7 @@ func readingKeys(t testing.TB) (keys, programs []string) {
 		program, _, _ := strings.Cut(key, " ")
 		switch {
 		case !readingSpecs()[key].read || slices.Contains(untried, program):
-		case slices.Contains(joints, program) || slices.Contains(constructs, program) || program == "type" ||
+		case joints.Has(program) || constructs.Has(program) || program == "type" ||
 			program == "echo" || program == "printf":
 			keys = append(keys, key)
 		default:

@@ -61,20 +61,22 @@ func add(list []string, s string) []string {
 }
 
 // harmful are programs made to delete, to escalate or to change the machine.
-var harmful = reasons{
-	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser"},
-	{"it writes to devices or file systems",
-		"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
-	{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
-	{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
-	{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff init telinit"},
-	{"it changes the system",
-		"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
-			"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
-	{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync rclone s3cmd s5cmd"},
-	{"it changes running systems", "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
-		"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
-}.byName()
+var harmful = sync.OnceValue(func() map[string]string {
+	return reasons{
+		{"it deletes", "rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser"},
+		{"it writes to devices or file systems",
+			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
+		{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
+		{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
+		{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff init telinit"},
+		{"it changes the system",
+			"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
+				"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
+		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync rclone s3cmd s5cmd"},
+		{"it changes running systems", "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
+			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
+	}.byName()
+})
 
 // reasons are pairs of a reason and the names it is for.
 type reasons [][2]string
@@ -201,13 +203,13 @@ func harm(c *Command, p workdirs) string {
 	}
 	unredirected := *c
 	unredirected.Redirects = nil // which are examined by themselves
-	if why := cmp.Or(harmful[c.Name], c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
+	if why := cmp.Or(harmful()[c.Name], c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
-		return harmful["mkfs"]
+		return harmful()["mkfs"]
 	}
-	if slices.Contains(writers, c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
+	if writers.Has(c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
 		if why := p.overwrites(c); why != "" {
 			return why
 		}

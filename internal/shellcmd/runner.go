@@ -4,14 +4,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // shells run the text after -c, and what they read.
-var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true, "zsh": true, "ksh": true,
-	"mksh":  true,
-	"rbash": true, "fish": true, "csh": true, "tcsh": true}
+const shells lazy.Words = `bash sh dash ash zsh ksh mksh rbash fish csh tcsh`
 
 // plainText is text that all shells with -c read alike.
 var plainText = lazy.Regexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
@@ -70,7 +69,7 @@ func shellText(args []Word) (text Word, found, sure bool) {
 		case a.Text[0] == '+' && strings.Contains(a.Text, "c"):
 			return commandString(args[i:], false)
 		case strings.HasSuffix(a.Text, "o") && strings.Trim(a.Text, "-euxo") == "" && i+1 < len(args) &&
-			setOption[args[i+1].Text]:
+			setOption.Has(args[i+1].Text):
 			i++
 		default:
 			sure = sure && strings.Trim(a.Text, "-eux") == ""
@@ -80,7 +79,7 @@ func shellText(args []Word) (text Word, found, sure bool) {
 }
 
 // setOption are the words after -o that make a shell no less safe.
-var setOption = map[string]bool{"pipefail": true, "errexit": true, "nounset": true, "xtrace": true}
+const setOption lazy.Words = `pipefail errexit nounset xtrace`
 
 // commandString takes the text for an option such as -c or -ec; options may be between them.
 func commandString(args []Word, sure bool) (text Word, found, _ bool) {
@@ -239,47 +238,53 @@ func afterOption(args []Word) []Word {
 
 // interpreters run programs in a language of their own. The options are those that come before a text to run, and those
 // that only print something.
-var interpreters = map[string]struct{ text, prints string }{
-	"python": {"c", "-V --version"}, "python2": {"c", "-V --version"}, "python3": {"c", "-V --version"},
-	"pypy3": {"c", "--version"},
-	"perl":  {"eEnpMmi", "-v --version"}, "ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"},
-	"nodejs": {"epr", "-v --version"}, "bun": {"e", "--version"}, "deno": {"e", "--version"},
-	"php": {"rBRE", "-v --version"},
-	"lua": {"el", "-v"}, "tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""},
-	"gdb": {"xe", "--version"},
-	"awk": {"*", "--version"}, "gawk": {"*", "--version"}, "mawk": {"*", ""}, "nawk": {"*", ""}, "ed": {"*", "--version"},
-	"ex": {"*", ""}, "vi": {"*", ""}, "vim": {"*", "--version"}, "dc": {"*", "--version"}, "at": {"*", ""},
-	"batch": {"*", ""},
-	"m4":    {"*", "--version"}, "expect": {"*", ""}, "source": {"*", ""}, ".": {"*", ""}, "crontab": {"*", ""},
-	"mapfile": {"*", ""}, "readarray": {"*", ""}, "coproc": {"*", ""}, "fc": {"*", ""}, "alias": {"*", ""},
-	"enable": {"*", ""},
-	"bind":   {"*", ""}, "complete": {"*", ""}, "compgen": {"*", ""}, "unset": {"*", ""}, "read": {"*", ""},
-	"let": {"*", ""}, "shopt": {"*", ""},
-	"getopts": {"*", ""}, "hash": {"*", ""}, "pushd": {"*", ""}, "popd": {"*", ""}, "history": {"*", ""},
-	"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
-}
+var interpreters = sync.OnceValue(func() map[string]struct{ text, prints string } {
+	return map[string]struct{ text, prints string }{
+		"python": {"c", "-V --version"}, "python2": {"c", "-V --version"}, "python3": {"c", "-V --version"},
+		"pypy3": {"c", "--version"},
+		"perl":  {"eEnpMmi", "-v --version"}, "ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"},
+		"nodejs": {"epr", "-v --version"}, "bun": {"e", "--version"}, "deno": {"e", "--version"},
+		"php": {"rBRE", "-v --version"},
+		"lua": {"el", "-v"}, "tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""},
+		"gdb": {"xe", "--version"},
+		"awk": {"*", "--version"}, "gawk": {"*", "--version"}, "mawk": {"*", ""}, "nawk": {"*", ""}, "ed": {"*", "--version"},
+		"ex": {"*", ""}, "vi": {"*", ""}, "vim": {"*", "--version"}, "dc": {"*", "--version"}, "at": {"*", ""},
+		"batch": {"*", ""},
+		"m4":    {"*", "--version"}, "expect": {"*", ""}, "source": {"*", ""}, ".": {"*", ""}, "crontab": {"*", ""},
+		"mapfile": {"*", ""}, "readarray": {"*", ""}, "coproc": {"*", ""}, "fc": {"*", ""}, "alias": {"*", ""},
+		"enable": {"*", ""},
+		"bind":   {"*", ""}, "complete": {"*", ""}, "compgen": {"*", ""}, "unset": {"*", ""}, "read": {"*", ""},
+		"let": {"*", ""}, "shopt": {"*", ""},
+		"getopts": {"*", ""}, "hash": {"*", ""}, "pushd": {"*", ""}, "popd": {"*", ""}, "history": {"*", ""},
+		"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
+	}
+})
 
 // syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
 // among them: with -c it runs BEGIN blocks.
-var syntaxChecks = map[string]string{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
-	"ruby": "-c"}
+var syntaxChecks = sync.OnceValue(func() map[string]string {
+	return map[string]string{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
+		"ruby": "-c"}
+})
 
 func checksSyntax(c *Command) bool {
-	return len(c.Args) == 2 && c.Args[0].Static && slices.Contains(strings.Fields(syntaxChecks[c.Name]), c.Args[0].Text) &&
+	return len(c.Args) == 2 && c.Args[0].Static && slices.Contains(strings.Fields(syntaxChecks()[c.Name]), c.Args[0].Text) &&
 		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
 }
 
 // evaluating are builtins that assign, unset or evaluate the variables that some of their words name. What is in
 // brackets after such a name is evaluated, and the substitutions in it run. The letters are the options whose value is
 // a name; with * any word may be one.
-var evaluating = map[string]string{"printf": "v", "wait": "p", "test": "vR", "[": "vR", "read": "*", "mapfile": "*",
-	"readarray": "*", "unset": "*", "getopts": "*", "let": "*", "coproc": "*", "declare": "*", "typeset": "*",
-	"local": "*", "export": "*", "readonly": "*"}
+var evaluating = sync.OnceValue(func() map[string]string {
+	return map[string]string{"printf": "v", "wait": "p", "test": "vR", "[": "vR", "read": "*", "mapfile": "*",
+		"readarray": "*", "unset": "*", "getopts": "*", "let": "*", "coproc": "*", "declare": "*", "typeset": "*",
+		"local": "*", "export": "*", "readonly": "*"}
+})
 
 // evaluated doubts builtins that set or evaluate variables, and guesses at the substitutions in their words.
 func (w *walker) evaluated(at int) {
 	c := w.all.commands[at]
-	letters, ok := evaluating[c.Name]
+	letters, ok := evaluating()[c.Name]
 	if _, plain := plainRead(&c); !ok || plain {
 		return
 	}
@@ -321,9 +326,9 @@ func (w *walker) interpreted(at int) {
 		w.severe(at, asProgram)
 		w.guessAll(at, c.Args)
 	}
-	r, ok := interpreters[strings.TrimRight(c.Name, ".0123456789")]
+	r, ok := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
 	if !ok {
-		if r, ok = interpreters[c.Name]; !ok {
+		if r, ok = interpreters()[c.Name]; !ok {
 			return
 		}
 	}
@@ -366,15 +371,17 @@ var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|-
 const asProgram = "it runs a program that is given as text"
 
 // textWords are words by which other programs run text, perhaps with it attached.
-var textWords = map[string][]string{
-	"R": {"-e"}, "julia": {"-e", "-E", "--eval", "--print"}, "octave": {"--eval"}, "ghc": {"-e"}, "groovy": {"-e"},
-	"scala": {"-e"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "clojure": {"-e"}, "clj": {"-e"}, "bb": {"-e"},
-	"racket": {"-e"}, "swift": {"-e"}, "erl": {"-eval"}, "guile": {"-c"}, "sbcl": {"--eval"}, "deno": {"eval"},
-	"bun": {"eval", "-p", "--print"}, "python": {"timeit"}, "python3": {"timeit"},
-}
+var textWords = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		"R": {"-e"}, "julia": {"-e", "-E", "--eval", "--print"}, "octave": {"--eval"}, "ghc": {"-e"}, "groovy": {"-e"},
+		"scala": {"-e"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "clojure": {"-e"}, "clj": {"-e"}, "bb": {"-e"},
+		"racket": {"-e"}, "swift": {"-e"}, "erl": {"-eval"}, "guile": {"-c"}, "sbcl": {"--eval"}, "deno": {"eval"},
+		"bun": {"eval", "-p", "--print"}, "python": {"timeit"}, "python3": {"timeit"},
+	}
+})
 
 func (c *Command) evaluatesText() bool {
-	return slices.ContainsFunc(textWords[c.Name], func(word string) bool {
+	return slices.ContainsFunc(textWords()[c.Name], func(word string) bool {
 		return slices.ContainsFunc(c.Args, func(a Word) bool {
 			return a.Text == word || word[0] == '-' && strings.HasPrefix(a.Text, word)
 		})
@@ -442,7 +449,7 @@ func setsGit(args []Word) bool {
 			return false
 		case name == "-c" || name == "--config-env" || name == "--exec-path":
 			return true
-		case strings.Contains(globalValues["git"], " "+args[i].Text+" "):
+		case strings.Contains(globalValues()["git"], " "+args[i].Text+" "):
 			i++
 		}
 	}

@@ -49,7 +49,7 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 			w.bind("IFS", late)
 		}
 	}
-	if slices.Contains(exports, c.Name) {
+	if exports.Has(c.Name) {
 		w.variablesIn(at, c.Args)
 	}
 	from = len(w.all.commands)
@@ -61,14 +61,14 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 }
 
 var (
-	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR " +
-		"COLUMNS LINES TERM TZ")
+	showing lazy.Words = `LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR
+		CLICOLOR COLUMNS LINES TERM TZ`
 	shown = lazy.Regexp(`^[A-Za-z0-9._@:-]*$`)
 )
 
 // onlyShows reports a variable that only changes how a program orders and shows things.
 func (w *walker) onlyShows(a *syntax.Assign) bool {
-	if a.Name == nil || !slices.Contains(showing, a.Name.Value) || a.Append || a.Index != nil || a.Array != nil ||
+	if a.Name == nil || !showing.Has(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil ||
 		a.Value == nil {
 		return false
 	}
@@ -117,7 +117,7 @@ func (w *walker) fill(c *Command, words []Word) {
 	if c.Program.odd != "" {
 		c.doubt(c.Program.odd)
 	}
-	if _, ok := wrappers[c.Name]; !ok { // the command of a wrapper is judged by itself
+	if _, ok := wrappers()[c.Name]; !ok { // the command of a wrapper is judged by itself
 		c.doubtWords()
 	}
 }
@@ -151,7 +151,7 @@ func (c *Command) doubtWords() {
 		case (a.kind == runtime || a.kind == folder) && s != nil && s.says && a.odd == "":
 		case a.kind == folder && s != nil && (!a.split || s.globs != noGlob) && a.odd == "":
 		case a.kind == folder && c.Name == "git" && i > 0 && c.Args[i-1].Text == "-C":
-		case a.kind == runtime && testProgram[c.Name] && c.testedText(i):
+		case a.kind == runtime && testProgram.Has(c.Name) && c.testedText(i):
 		case a.kind == runtime && c.Name == "jq" && i > 1 && !a.split &&
 			(c.Args[i-2].Text == "--arg" || c.Args[i-2].Text == "--argjson"):
 		case a.kind == source && s != nil && s.operands == paths && s.max == 0:

@@ -28,11 +28,11 @@ var (
 )
 
 // exports are builtins and programs that set variables for what follows.
-var exports = strings.Fields("export declare typeset readonly setx")
+const exports lazy.Words = `export declare typeset readonly setx`
 
 // redirectsPrograms returns a variable that a command sets and that makes programs run or load something else.
 func (c *Command) redirectsPrograms() string {
-	names, later := c.Assigns, slices.Contains(exports, c.Name)
+	names, later := c.Assigns, exports.Has(c.Name)
 	for _, a := range c.Args {
 		name, _, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
 		if later && (sets || c.Name == "setx") {

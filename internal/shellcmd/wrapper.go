@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A wrapper is a program that runs the command in its arguments.
@@ -18,59 +19,61 @@ type wrapper struct {
 
 const otherUser = "it runs as another user"
 
-var wrappers = map[string]wrapper{
-	"env": {flags: "i0v", values: "uCS",
-		long: []string{"ignore-environment", "null", "debug", "unset=", "chdir=", "split-string="}, assigns: true,
-		plain: true},
-	"command": {flags: "pvV", plain: true},
-	"builtin": {},
-	"jobs":    {flags: "lnprsx"},
-	"exec":    {flags: "cl", values: "a"},
-	"nohup":   {},
-	"nice":    {flags: "0123456789", values: "n", long: []string{"adjustment="}, plain: true},
-	"ionice":  {flags: "t", values: "cn", long: []string{"class=", "classdata=", "ignore"}, plain: true},
-	"timeout": {flags: "v", values: "ks",
-		long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"}, skip: 1, plain: true},
-	"setsid": {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
-	"stdbuf": {values: "ioe", long: []string{"input=", "output=", "error="}, plain: true},
-	"time": {flags: "pvaq", values: "of",
-		long: []string{"portability", "verbose", "append", "quiet", "output=", "format="}},
-	"chrt":    {flags: "abfimorRv", values: "pTPD", skip: 1},
-	"taskset": {flags: "ac", values: "p", skip: 1},
-	"chroot":  {long: []string{"userspec=", "groups=", "skip-chdir"}, skip: 1, own: "it runs in another file system"},
-	"unshare": {flags: "cfimnpruUCT", values: "RSGw",
-		long: []string{"fork", "map-root-user", "mount", "net", "pid", "user"}, own: "it runs in a system of its own"},
-	"nsenter": {flags: "aFW", values: "tSG", long: []string{"all", "target="}, own: "it runs in another system"},
-	"flock": {flags: "sxeunoFv", values: "wE",
-		long: []string{"shared", "exclusive", "unlock", "nonblock", "close", "timeout="}, skip: 1},
-	"watch": {flags: "bcdegptwx", values: "nq", long: []string{"interval=", "exec"},
-		own: "it runs it again and again"},
-	"strace":     {flags: "cfCDiqrtTvVxy", values: "eoOpPsSuE"},
-	"ltrace":     {flags: "cfCiLrStT", values: "aAeFlnopsu"},
-	"fakeroot":   {flags: "u", values: "lsib"},
-	"proot":      {values: "rbwqk"},
-	"unbuffer":   {flags: "p"},
-	"rlwrap":     {},
-	"busybox":    {},
-	"toybox":     {},
-	"caffeinate": {flags: "dimsu", values: "tw"},
-	"sudo": {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR",
-		long: []string{"user=", "group=", "preserve-env", "login", "shell", "non-interactive", "stdin", "set-home",
-			"background", "chdir="}, assigns: true, own: otherUser, added: otherUser},
-	"doas":    {flags: "nLs", values: "uC", own: otherUser, added: otherUser},
-	"pkexec":  {long: []string{"user="}, own: otherUser, added: otherUser},
-	"runuser": {values: "ugG", own: otherUser, added: otherUser},
-	"gosu":    {skip: 1, own: otherUser, added: otherUser},
-	"xargs": {flags: "0rtpxo", values: "InPLdaEsJR",
-		long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines?",
-			"replace?", "delimiter=", "arg-file=", "max-chars="}, plain: true,
-		added: "xargs adds words to it that are only known when it runs"},
-	"parallel": {flags: "0kX", values: "ajIN", own: "it runs what it reads",
-		added: "parallel adds words to it that are only known when it runs"},
-	"entr": {flags: "acdnprsz", own: "it runs it again and again"},
-	"systemd-run": {flags: "dGPqrSt", values: "pu", long: []string{"user", "scope", "pty", "unit="},
-		own: "it runs as a service"},
-}
+var wrappers = sync.OnceValue(func() map[string]wrapper {
+	return map[string]wrapper{
+		"env": {flags: "i0v", values: "uCS",
+			long: []string{"ignore-environment", "null", "debug", "unset=", "chdir=", "split-string="}, assigns: true,
+			plain: true},
+		"command": {flags: "pvV", plain: true},
+		"builtin": {},
+		"jobs":    {flags: "lnprsx"},
+		"exec":    {flags: "cl", values: "a"},
+		"nohup":   {},
+		"nice":    {flags: "0123456789", values: "n", long: []string{"adjustment="}, plain: true},
+		"ionice":  {flags: "t", values: "cn", long: []string{"class=", "classdata=", "ignore"}, plain: true},
+		"timeout": {flags: "v", values: "ks",
+			long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"}, skip: 1, plain: true},
+		"setsid": {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
+		"stdbuf": {values: "ioe", long: []string{"input=", "output=", "error="}, plain: true},
+		"time": {flags: "pvaq", values: "of",
+			long: []string{"portability", "verbose", "append", "quiet", "output=", "format="}},
+		"chrt":    {flags: "abfimorRv", values: "pTPD", skip: 1},
+		"taskset": {flags: "ac", values: "p", skip: 1},
+		"chroot":  {long: []string{"userspec=", "groups=", "skip-chdir"}, skip: 1, own: "it runs in another file system"},
+		"unshare": {flags: "cfimnpruUCT", values: "RSGw",
+			long: []string{"fork", "map-root-user", "mount", "net", "pid", "user"}, own: "it runs in a system of its own"},
+		"nsenter": {flags: "aFW", values: "tSG", long: []string{"all", "target="}, own: "it runs in another system"},
+		"flock": {flags: "sxeunoFv", values: "wE",
+			long: []string{"shared", "exclusive", "unlock", "nonblock", "close", "timeout="}, skip: 1},
+		"watch": {flags: "bcdegptwx", values: "nq", long: []string{"interval=", "exec"},
+			own: "it runs it again and again"},
+		"strace":     {flags: "cfCDiqrtTvVxy", values: "eoOpPsSuE"},
+		"ltrace":     {flags: "cfCiLrStT", values: "aAeFlnopsu"},
+		"fakeroot":   {flags: "u", values: "lsib"},
+		"proot":      {values: "rbwqk"},
+		"unbuffer":   {flags: "p"},
+		"rlwrap":     {},
+		"busybox":    {},
+		"toybox":     {},
+		"caffeinate": {flags: "dimsu", values: "tw"},
+		"sudo": {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR",
+			long: []string{"user=", "group=", "preserve-env", "login", "shell", "non-interactive", "stdin", "set-home",
+				"background", "chdir="}, assigns: true, own: otherUser, added: otherUser},
+		"doas":    {flags: "nLs", values: "uC", own: otherUser, added: otherUser},
+		"pkexec":  {long: []string{"user="}, own: otherUser, added: otherUser},
+		"runuser": {values: "ugG", own: otherUser, added: otherUser},
+		"gosu":    {skip: 1, own: otherUser, added: otherUser},
+		"xargs": {flags: "0rtpxo", values: "InPLdaEsJR",
+			long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines?",
+				"replace?", "delimiter=", "arg-file=", "max-chars="}, plain: true,
+			added: "xargs adds words to it that are only known when it runs"},
+		"parallel": {flags: "0kX", values: "ajIN", own: "it runs what it reads",
+			added: "parallel adds words to it that are only known when it runs"},
+		"entr": {flags: "acdnprsz", own: "it runs it again and again"},
+		"systemd-run": {flags: "dGPqrSt", values: "pu", long: []string{"user", "scope", "pty", "unit="},
+			own: "it runs as a service"},
+	}
+})
 
 // unwrap lists the commands that a command runs.
 func (w *walker) unwrap(at, depth int) {
@@ -82,14 +85,14 @@ func (w *walker) unwrap(at, depth int) {
 	switch {
 	case c.Name == "":
 		w.maybeEmpty(at, depth)
-	case shells[c.Name]:
+	case shells.Has(c.Name):
 		w.shell(at)
 	case c.Name == "eval" || c.Name == "trap" || c.Name == "ssh" || c.Name == "su" || c.Name == "script":
 		w.textRunner(at)
 	case c.Name == "find":
 		w.findExec(at, depth)
 	default:
-		if r, ok := wrappers[c.Name]; ok {
+		if r, ok := wrappers()[c.Name]; ok {
 			w.wrapped(at, r, depth)
 			return
 		}
@@ -231,7 +234,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	from, shows := len(w.all.commands), true
 	for r.assigns && len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
 		variable, value, _ := strings.Cut(rest[0].Text, "=")
-		shows = shows && rest[0].Static && slices.Contains(showing, variable) && shown().MatchString(value)
+		shows = shows && rest[0].Static && showing.Has(variable) && shown().MatchString(value)
 		assigns, rest = append(assigns, variable), rest[1:]
 	}
 	switch {

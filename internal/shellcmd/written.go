@@ -123,7 +123,7 @@ func (c *Command) unpacks() string {
 }
 
 func (c *Command) writtenAs(o outputUse) (out []Word) {
-	args, values := c.dashed(), strings.Fields(o.values+globalValues[c.Name])
+	args, values := c.dashed(), strings.Fields(o.values+globalValues()[c.Name])
 	var operands []Word
 	named := false // what the first operand would be is in an option, such as -e of sed
 	for i := 0; i < len(args); i++ {
