@@ -103,7 +103,7 @@ func findPatterns(found []span, text string) []span {
 	if set == (patternSet{}) {
 		return found
 	}
-	for i, p := range patterns {
+	for i, p := range patterns() {
 		if set.has(i) {
 			found = p.find(found, text)
 		}

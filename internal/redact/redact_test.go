@@ -340,10 +340,10 @@ func wrapped(text string, width int) (out string) {
 }
 
 func TestHintsFindTheirPatterns(t *testing.T) {
-	if len(patterns) >= len(patternSet{})*64 {
-		t.Fatalf("%d patterns do not fit into a patternSet", len(patterns))
+	if len(patterns()) >= len(patternSet{})*64 {
+		t.Fatalf("%d patterns do not fit into a patternSet", len(patterns()))
 	}
-	for i, p := range patterns {
+	for i, p := range patterns() {
 		for _, hint := range p.hints {
 			if len(hint) < 2 || hint != strings.ToLower(hint) {
 				t.Errorf("%q is no hint", hint)

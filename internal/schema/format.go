@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -20,40 +21,38 @@ type format struct {
 	holds func(string) bool
 }
 
-var formats = formatsByName(
-	format{"date", "a date such as 2026-11-22", isDate},
-	format{"time", "a time with its zone such as 09:30:00Z", func(s string) bool { return isTime(s, true) }},
-	format{"date-time", "a date and time with its zone such as 2026-11-22T09:30:00Z",
-		func(s string) bool { return isDateTime(s, true) }},
-	format{"iso-time", "a time such as 09:30:00", func(s string) bool { return isTime(s, false) }},
-	format{"iso-date-time", "a date and time such as 2026-11-22T09:30:00",
-		func(s string) bool { return isDateTime(s, false) }},
-	format{"duration", "a duration such as P3DT4H", isDuration},
-	format{"email", "an address such as ada@example.org", isEmail},
-	format{"hostname", "a host name such as example.org", isHostname},
-	format{"ipv4", "an IPv4 address such as 192.0.2.1",
-		func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }},
-	format{"ipv6", "an IPv6 address such as 2001:db8::1",
-		func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" }},
-	format{"uri", "a whole URI such as https://example.org/x", isURI},
-	format{"uri-reference", "a URI or a part of one such as ../x", isURIReference},
-	format{"uri-template", "a URI template such as /users/{id}", isURITemplate},
-	format{"url", "a URL such as https://example.org/x", isURL},
-	format{"uuid", "a UUID", uuid().MatchString},
-	format{"json-pointer", "a JSON pointer such as /a/0", jsonPointer().MatchString},
-	format{"json-pointer-uri-fragment", "a JSON pointer such as #/a/0",
-		func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer().MatchString(s[1:]) }},
-	format{"relative-json-pointer", "a relative JSON pointer such as 1/a", relativePointer().MatchString},
-	format{"byte", "base64", isBase64},
-)
-
-func formatsByName(all ...format) map[string]*format {
+var formats = sync.OnceValue(func() map[string]*format {
 	out := map[string]*format{}
-	for _, f := range all {
+	for _, f := range []format{
+		{"date", "a date such as 2026-11-22", isDate},
+		{"time", "a time with its zone such as 09:30:00Z", func(s string) bool { return isTime(s, true) }},
+		{"date-time", "a date and time with its zone such as 2026-11-22T09:30:00Z",
+			func(s string) bool { return isDateTime(s, true) }},
+		{"iso-time", "a time such as 09:30:00", func(s string) bool { return isTime(s, false) }},
+		{"iso-date-time", "a date and time such as 2026-11-22T09:30:00",
+			func(s string) bool { return isDateTime(s, false) }},
+		{"duration", "a duration such as P3DT4H", isDuration},
+		{"email", "an address such as ada@example.org", isEmail},
+		{"hostname", "a host name such as example.org", isHostname},
+		{"ipv4", "an IPv4 address such as 192.0.2.1",
+			func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }},
+		{"ipv6", "an IPv6 address such as 2001:db8::1",
+			func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" }},
+		{"uri", "a whole URI such as https://example.org/x", isURI},
+		{"uri-reference", "a URI or a part of one such as ../x", isURIReference},
+		{"uri-template", "a URI template such as /users/{id}", isURITemplate},
+		{"url", "a URL such as https://example.org/x", isURL},
+		{"uuid", "a UUID", uuid().MatchString},
+		{"json-pointer", "a JSON pointer such as /a/0", jsonPointer().MatchString},
+		{"json-pointer-uri-fragment", "a JSON pointer such as #/a/0",
+			func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer().MatchString(s[1:]) }},
+		{"relative-json-pointer", "a relative JSON pointer such as 1/a", relativePointer().MatchString},
+		{"byte", "base64", isBase64},
+	} {
 		out[f.name] = &f
 	}
 	return out
-}
+})
 
 var (
 	timeText        = lazy.Regexp(`^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:([zZ])|([+-])(\d\d)(?::?(\d\d))?)?$`)

@@ -579,7 +579,7 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 // format reads a foreign schema's format.
 func (r *reader) format(n *node, v any) {
 	if name, ok := v.(string); ok && r.formats {
-		n.format = formats[name]
+		n.format = formats()[name]
 		n.formatName = name
 	}
 }

@@ -207,7 +207,7 @@ func newLibrary(normal []byte) (l *library, err error) {
 	compiler := jsonschema.NewCompiler()
 	clear(compiler.Loaders)
 	compiler.SetAssertFormat(true) // only formats that are checked are in the normal form
-	for name, f := range formats {
+	for name, f := range formats() {
 		compiler.RegisterFormat(name, func(v any) bool { s, ok := v.(string); return !ok || f.holds(s) })
 	}
 	compiled, err := compiler.Compile(normal)

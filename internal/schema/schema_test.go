@@ -439,12 +439,12 @@ func TestFormats(t *testing.T) {
 		"byte":                  {[]string{"", "YWJj", "YQ=="}, []string{"YQ", "Y Q=", "*"}},
 	} {
 		for _, s := range c.fit {
-			if !formats[name].holds(s) {
+			if !formats()[name].holds(s) {
 				t.Errorf("%s: %q does not fit", name, s)
 			}
 		}
 		for _, s := range c.unfit {
-			if formats[name].holds(s) {
+			if formats()[name].holds(s) {
 				t.Errorf("%s: %q fits", name, s)
 			}
 		}

@@ -3,6 +3,8 @@ package filenames
 import (
 	"path"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // AutoExecuted reports whether a file has a name that other programs run or follow unasked: what is in .git (hooks,
@@ -12,11 +14,11 @@ import (
 func AutoExecuted(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
-	if executedFiles[base] || name == "config.hcl" || strings.HasPrefix(base, "toolhost-plugin-") {
+	if executedFiles()[base] || name == "config.hcl" || strings.HasPrefix(base, "toolhost-plugin-") {
 		return true
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if executedFolders[part] {
+		if executedFolders.Has(part) {
 			return true
 		}
 	}
@@ -29,7 +31,7 @@ func AutoExecuted(name string) bool {
 func EntryPoint(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
-	return entryFiles[base] || matchesAny(entryPatterns, base) || within(entryPlaces, name)
+	return entryFiles()[base] || matchesAny(entryPatterns, base) || within(entryPlaces, name)
 }
 
 // within reports whether a path is one of the places, or in one.
@@ -44,10 +46,10 @@ func within(places []string, name string) bool {
 }
 
 var (
-	executedFolders = setOf(`.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex .continue .cursor
+	executedFolders lazy.Words = `.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex .continue .cursor
 		.gemini .windsurf .roo .cline
-		.kiro .opencode .crush .ssh`)
-	executedFiles = setOf(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login
+		.kiro .opencode .crush .ssh`
+	executedFiles = lazy.Set(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login
 		.bashrc .bash_aliases .bash_logout .zshenv .zprofile
 		.zshrc .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xsession .xsessionrc .xinitrc .inputrc
 		.exrc .vimrc .nvimrc .lvimrc .nvim.lua
@@ -58,7 +60,7 @@ var (
 		"/library/caches/toolhost/",
 		"/library/launchagents/", "/.local/share/systemd/", "/etc/cron.d/", "/etc/profile.d/"}
 
-	entryFiles = setOf(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml
+	entryFiles = lazy.Set(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml
 		taskfile.dist.yml taskfile.dist.yaml rakefile package.json
 		conftest.py setup.py sitecustomize.py usercustomize.py noxfile.py tasks.py fabfile.py build.rs build.zig build.sbt
 		.mise.toml mise.toml

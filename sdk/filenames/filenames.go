@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -64,14 +65,6 @@ func foreign(name string) string {
 	return path.Clean(strings.ToUpper(name))
 }
 
-func setOf(names string) map[string]bool {
-	set := map[string]bool{}
-	for name := range strings.FieldsSeq(names) {
-		set[name] = true
-	}
-	return set
-}
-
 func matchesAny(patterns []string, name string) bool {
 	for _, pattern := range patterns {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -91,14 +84,6 @@ func inPlace(places []string, name string) bool {
 	return false
 }
 
-func basesOf(places []string) map[string]bool {
-	set := map[string]bool{}
-	for _, place := range places {
-		set[path.Base(place)] = true
-	}
-	return set
-}
-
 // SecretPattern reports whether a pattern of a shell, such as *.env or [i]d_rsa, is for secret files: it matches the
 // name of one, and none of the ordinary names that a pattern for all kinds of files does, as * and *.json do.
 func SecretPattern(pattern string) bool {
@@ -115,7 +100,11 @@ func SecretPattern(pattern string) bool {
 		if i < len(parts)-1 {
 			names = folderSamples()
 		}
-		if matchesOne(part, names) && !matchesOne(part, ordinary) {
+		matches := func(name string) bool {
+			ok, _ := path.Match(part, name)
+			return ok
+		}
+		if slices.ContainsFunc(names, matches) && !ordinary.Any(matches) {
 			return true
 		}
 	}
@@ -140,32 +129,23 @@ func classes(pattern string) string {
 	}
 }
 
-func matchesOne(pattern string, names []string) bool {
-	for _, name := range names {
-		if ok, err := path.Match(pattern, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 var secretSamples = sync.OnceValue(func() []string {
 	names := []string{".env", ".env.local", ".env.prod", ".env.production", ".envrc", "prod.env", "local.env",
 		"id_rsa.old", "service-account.json", "client_secret.json"}
-	for name := range secretNames {
+	for name := range secretNames() {
 		names = append(names, name)
 	}
-	for ending := range secretEndings {
+	for ending := range secretEndings.All() {
 		names = append(names, "server"+ending, "private"+ending, "my"+ending)
 	}
 	return names
 })
 
 var folderSamples = sync.OnceValue(func() (names []string) {
-	for name := range secretFolders {
+	for name := range secretFolders.All() {
 		names = append(names, name)
 	}
-	for name := range codeFolders {
+	for name := range codeFolders.All() {
 		names = append(names, name)
 	}
 	return names
@@ -176,7 +156,7 @@ var folderSamples = sync.OnceValue(func() (names []string) {
 func SecretMatch(accepts func(name string) bool) string {
 	for _, name := range plainSecrets() {
 		if accepts(name) {
-			if slices.ContainsFunc(ordinary, accepts) || slices.ContainsFunc(secretTopics(), accepts) {
+			if ordinary.Any(accepts) || slices.ContainsFunc(secretTopics(), accepts) {
 				return ""
 			}
 			return name
@@ -188,10 +168,10 @@ func SecretMatch(accepts func(name string) bool) string {
 // plainSecrets are samples without words that other names have too, such as local.
 var plainSecrets = sync.OnceValue(func() []string {
 	names := []string{".env"}
-	for name := range secretNames {
+	for name := range secretNames() {
 		names = append(names, name)
 	}
-	for ending := range secretEndings {
+	for ending := range secretEndings.All() {
 		names = append(names, "server"+ending)
 	}
 	slices.Sort(names)
@@ -200,7 +180,7 @@ var plainSecrets = sync.OnceValue(func() []string {
 
 // secretTopics are names of code about files with secrets, such as history.go for .bash_history.
 var secretTopics = sync.OnceValue(func() (names []string) {
-	for name := range secretNames {
+	for name := range secretNames() {
 		names = append(names, strings.TrimPrefix(name, ".")+".go")
 		for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
 			names = append(names, word+".go")
@@ -210,7 +190,7 @@ var secretTopics = sync.OnceValue(func() (names []string) {
 })
 
 // ordinary are names that patterns for all kinds of files match too.
-var ordinary = strings.Fields(`main.go readme.md readme package.json makefile index.html data.csv app.py src test docs lib build cmd main.c style.css log.txt
+const ordinary lazy.Words = `main.go readme.md readme package.json makefile index.html data.csv app.py src test docs lib build cmd main.c style.css log.txt
 	server.go server.log server.js server.ts my.go my.txt private.go test_main.py main_test.go config.toml a.ex a.el
 	a.erl main.kt a.pl a.php a.proto a.sql a.sh
-	a.tsx .gitignore .github .dockerignore .prettierrc .babelrc tokens.go credentials.go secrets.go credentials.py secret.go`)
+	a.tsx .gitignore .github .dockerignore .prettierrc .babelrc tokens.go credentials.go secrets.go credentials.py secret.go`

@@ -3,10 +3,10 @@ package filenames
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Secret reports whether a file by its name holds passwords, tokens or private keys, which models must not read: .env
@@ -53,7 +53,7 @@ func original(base string) string {
 }
 
 func oldCopy(base string) bool {
-	return original(base) != base && !publicEndings[path.Ext(original(base))]
+	return original(base) != base && !publicEndings()[path.Ext(original(base))]
 }
 
 func secret(name string) bool {
@@ -65,7 +65,7 @@ func secret(name string) bool {
 	case ending == ".pub":
 		return false
 	}
-	if secretEndings[ending] || secretNames[base] || namedLike(base) || placedNames[base] && inPlace(secretPlaces, name) {
+	if secretEndings.Has(ending) || secretNames()[base] || namedLike(base) || inPlace(secretPlaces, name) {
 		return true
 	}
 	folder := name[:len(name)-len(base)]
@@ -83,7 +83,7 @@ func namedLike(base string) bool {
 }
 
 // inOneOf reports whether a path of folders goes through one of them.
-func inOneOf(folders map[string]bool, name string) bool {
+func inOneOf(folders lazy.Words, name string) bool {
 	for len(name) > 0 {
 		part := name
 		if i := strings.IndexByte(name, '/'); i >= 0 {
@@ -91,7 +91,7 @@ func inOneOf(folders map[string]bool, name string) bool {
 		} else {
 			name = ""
 		}
-		if folders[part] {
+		if folders.Has(part) {
 			return true
 		}
 	}
@@ -99,36 +99,36 @@ func inOneOf(folders map[string]bool, name string) bool {
 }
 
 // public reports code and prose, which may well be about secrets.
-func public(base string) bool { return publicEndings[path.Ext(base)] || publicNames[base] }
+func public(base string) bool { return publicEndings()[path.Ext(base)] || publicNames.Has(base) }
 
 // envFile reports .env, .env.local, .env-prod, .envrc, prod.env and prod.env.local, but not those that are
 // there to be copied.
 func envFile(base string) bool {
 	rest, dotted := strings.CutPrefix(base, ".env")
 	dotted = dotted && (rest == "" || rest == "rc" || rest == "s" || strings.IndexByte("._-0123456789", rest[0]) >= 0)
-	if !dotted && path.Ext(base) != ".env" && !strings.Contains(base, ".env.") || typedEnv[path.Ext(base)] {
+	if !dotted && path.Ext(base) != ".env" && !strings.Contains(base, ".env.") || typedEnv.Has(path.Ext(base)) {
 		return false
 	}
 	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("._-", r) })
-	example := slices.ContainsFunc(words, func(word string) bool { return envExamples[word] })
+	example := slices.ContainsFunc(words, envExamples.Has)
 	return !example || matchesAny([]string{"*.local", "*.bak"}, base)
 }
 
 func maySecret(name string) bool {
 	base := path.Base(name)
-	return mayEndings[path.Ext(base)] || mayNames[base] || matchesAny(mayPatterns, base)
+	return mayEndings.Has(path.Ext(base)) || mayNames()[base] || matchesAny(mayPatterns, base)
 }
 
 var (
-	typedEnv    = setOf(".ts .js .go .rs .md") // as in .env.d.ts
-	envExamples = setOf("example examples sample template tmpl dist default defaults schema")
+	typedEnv    lazy.Words = ".ts .js .go .rs .md" // as in .env.d.ts
+	envExamples lazy.Words = "example examples sample template tmpl dist default defaults schema"
 
 	// secretEndings make a file secret wherever it is, secretNames and secretPatterns (of path.Match) its whole name. The
 	// first two are maps, since walks ask for each of many files.
-	secretEndings = setOf(`.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx
+	secretEndings lazy.Words = `.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx
 		.kubeconfig .gpg .pgp
-		.secret .secrets .token .tokens .ovpn .keychain .keychain-db .agekey .db .sqlite .sqlite3 .mdb .accdb`)
-	secretNames = setOf(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc .git-credentials .htpasswd
+		.secret .secrets .token .tokens .ovpn .keychain .keychain-db .agekey .db .sqlite .sqlite3 .mdb .accdb`
+	secretNames = lazy.Set(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc .git-credentials .htpasswd
 		.htdigest .pgpass .my.cnf
 		.mylogin.cnf .vault-token .vault_pass .vault-password .dockercfg .dockerconfigjson .s3cfg .boto .terraformrc
 		terraform.rc .databrickscfg .authinfo
@@ -150,26 +150,25 @@ var (
 		"github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml", ".m2/settings-security.xml",
 		".gradle/gradle.properties",
 		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
-	placedNames = basesOf(secretPlaces)
 	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What
 	// else is in one of looseFolders may be.
-	secretFolders = setOf(".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube")
-	codeFolders   = setOf("secrets .secrets .env .private")
-	looseFolders  = setOf("private certs certificates keys .docker")
+	secretFolders lazy.Words = ".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube"
+	codeFolders   lazy.Words = "secrets .secrets .env .private"
+	looseFolders  lazy.Words = "private certs certificates keys .docker"
 
-	mayEndings = setOf(".tfvars .tfstate .asc .properties")
-	mayNames   = setOf(`config.json config.yaml config.yml config.toml config.ini settings.json local_settings.py
+	mayEndings lazy.Words = ".tfvars .tfstate .asc .properties"
+	mayNames              = lazy.Set(`config.json config.yaml config.yml config.toml config.ini settings.json local_settings.py
 		appsettings.json docker-compose.override.yml
 		docker-compose.override.yaml compose.override.yml compose.override.yaml wp-config.php database.yml secret.yml
 		secret.yaml secret.json .yarnrc .yarnrc.yml
 		nuget.config google-services.json googleservice-info.plist .curlrc .wgetrc .pip.conf pip.conf`)
 	mayPatterns = []string{"appsettings.*.json", "*.tfvars.json", "*secret*.yml", "*secret*.yaml", "*secret*.json"}
 
-	publicEndings = setOf(`.go .py .js .jsx .ts .tsx .mjs .cjs .rs .java .kt .kts .scala .c .h .cc .cpp .hpp .cs .fs .rb
+	publicEndings = lazy.Set(`.go .py .js .jsx .ts .tsx .mjs .cjs .rs .java .kt .kts .scala .c .h .cc .cpp .hpp .cs .fs .rb
 		.php .swift .m .lua .ex .exs .erl .hs .ml .dart
 		.vue .svelte .sh .bash .ps1 .proto .graphql .html .css .scss .md .mdx .rst .adoc .tf .nix .zig .pl .r .jl .clj .groovy
 		.gradle .sol .pyi .d .svg .png`)
-	publicNames = setOf("readme license makefile dockerfile .gitignore .gitkeep .keep build build.bazel")
+	publicNames lazy.Words = "readme license makefile dockerfile .gitignore .gitkeep .keep build build.bazel"
 )
 
 // HoldsSecret reports whether a text looks as if it held a password, token or private key: an assignment to a name of
@@ -189,24 +188,20 @@ func HoldsSecret(text []byte) bool {
 }
 
 var (
-	knownToken = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(gh[pousr]_[A-Za-z0-9]{20}|github_pat_\w{20}|glpat-[\w-]{16}|xox[abprs]-[\w-]{10}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|AIza[\w-]{30}|` +
-			`sk-[\w-]{16}|sk_live_\w{16}|rk_live_\w{16}|npm_[A-Za-z0-9]{20}|hf_[A-Za-z0-9]{20}|pypi-[\w-]{16}|SG\.[\w-]{16}|AGE-SECRET-KEY-1|eyJ[\w-]{10,}\.eyJ[\w-]{10})` +
-			`|://[^/\s:@"']+:[^/\s@"'${<]+@|AccountKey=[\w+/=]{20}`)
-	})
-	assigned = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)[\w.-]*(passw(or)?d|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|auth[_-]?key|credential|connection[_-]?string|client[_-]?secret)` +
-			`s?["']?\s*(=>|[:=])\s*["']?([^\s"',;}{\[\]()]{4,})`)
-	})
-	words = setOf(`true false null none nil string text number boolean object array required optional undefined changeme
+	knownToken = lazy.Regexp(`\b(gh[pousr]_[A-Za-z0-9]{20}|github_pat_\w{20}|glpat-[\w-]{16}|xox[abprs]-[\w-]{10}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|AIza[\w-]{30}|` +
+		`sk-[\w-]{16}|sk_live_\w{16}|rk_live_\w{16}|npm_[A-Za-z0-9]{20}|hf_[A-Za-z0-9]{20}|pypi-[\w-]{16}|SG\.[\w-]{16}|AGE-SECRET-KEY-1|eyJ[\w-]{10,}\.eyJ[\w-]{10})` +
+		`|://[^/\s:@"']+:[^/\s@"'${<]+@|AccountKey=[\w+/=]{20}`)
+	assigned = lazy.Regexp(`(?i)[\w.-]*(passw(or)?d|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|auth[_-]?key|credential|connection[_-]?string|client[_-]?secret)` +
+		`s?["']?\s*(=>|[:=])\s*["']?([^\s"',;}{\[\]()]{4,})`)
+	words lazy.Words = `true false null none nil string text number boolean object array required optional undefined changeme
 		change_me change-me example placeholder
-		todo secret password token your-password your_password process.env os.environ env default disabled enabled`)
+		todo secret password token your-password your_password process.env os.environ env default disabled enabled`
 )
 
 // placeholder reports values that are placeholders for a secret.
 func placeholder(value string) bool {
 	lower := strings.ToLower(strings.Trim(value, `"'`))
-	return words[lower] || strings.Trim(lower, "x*.-_#") == "" || strings.Trim(lower, "0123456789") == "" ||
+	return words.Has(lower) || strings.Trim(lower, "x*.-_#") == "" || strings.Trim(lower, "0123456789") == "" ||
 		strings.ContainsAny(lower[:1], "$<%{./") ||
 		strings.HasPrefix(lower, "your") || strings.HasPrefix(lower, "process.env") || strings.HasPrefix(lower, "os.") ||
 		strings.HasPrefix(lower, "env.")

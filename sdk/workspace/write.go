@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"syscall"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -208,7 +208,7 @@ func (p *Place) syncFolder() {
 // tempPrefix begins the names of files that are not in place yet; what follows is a text of crypto/rand.
 const tempPrefix = ".toolhost-"
 
-var tempName = regexp.MustCompile(`^\.toolhost-[A-Z2-7]{26}$`)
+var tempName = lazy.Regexp(`^\.toolhost-[A-Z2-7]{26}$`)
 
 const (
 	// maxSwept bounds how many names of a folder are examined, and maxSweptFolders how many folders a process
@@ -252,7 +252,7 @@ func (r *Root) sweep(folder string) {
 	defer func() { _ = dir.Close() }()
 	names, _ := dir.Readdirnames(maxSwept)
 	for _, name := range names {
-		if tempName.MatchString(name) {
+		if tempName().MatchString(name) {
 			r.removeLeft(filepath.Join(folder, name))
 		}
 	}
