@@ -16,6 +16,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -326,7 +327,7 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
 	out.OneQuestion, out.AllQuestions = i.options.OneQuestion, i.options.AllQuestions
 	out.Pins, out.Pinned = s.pins, keptDefinition
-	out.Plugins = withoutTimeouts(out.Plugins, s.specs)
+	out.Plugins = withSpecs(out.Plugins, s.specs)
 	if profile != nil {
 		out.Mode = cmp.Or(profile.Mode, out.Mode)
 	}
@@ -355,18 +356,30 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	return out, profileFilter(profile), i.setRemembered(&out)
 }
 
-// withoutTimeouts gives calls of plugins that may be stopped at a breakpoint all the time that a call may have.
-func withoutTimeouts(options map[string]host.PluginOptions, specs []supervise.Spec) map[string]host.PluginOptions {
+// withSpecs adds what the specs say: calls of plugins that may be stopped at a breakpoint have all the time that a call
+// may have, and the environment of those that inherit the host's is that.
+func withSpecs(options map[string]host.PluginOptions, specs []supervise.Spec) map[string]host.PluginOptions {
 	options = maps.Clone(options)
 	for _, s := range specs {
-		if s.Attach {
-			if options == nil {
-				options = map[string]host.PluginOptions{}
-			}
-			o := options[s.Name]
-			o.Timeout = host.MaxTimeout
-			options[s.Name] = o
+		inherits := s.InheritEnv != nil && *s.InheritEnv
+		if !s.Attach && !inherits {
+			continue
 		}
+		if options == nil {
+			options = map[string]host.PluginOptions{}
+		}
+		o := options[s.Name]
+		if s.Attach {
+			o.Timeout = host.MaxTimeout
+		}
+		if inherits {
+			o.Env = map[string]string{}
+			for _, entry := range s.Environment() {
+				name, value, _ := strings.Cut(entry, "=")
+				o.Env[name] = value
+			}
+		}
+		options[s.Name] = o
 	}
 	return options
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
@@ -71,6 +72,26 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 		if got[0].Sandbox.Level != want {
 			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
 		}
+	}
+}
+
+// The floor knows the variables that a plugin inherits from the host; others are given what their block says.
+func TestFloorKnowsInheritedVariables(t *testing.T) {
+	t.Setenv("BUILD_FOLDER", "/srv/build")
+	t.Setenv("TOOLHOST_BUILD", "/srv/own") // no plugin gets these
+	given := map[string]host.PluginOptions{"plain": {Env: map[string]string{"A": "1"}}, "inherits": {MayCall: []string{"x"}}}
+	specs := []supervise.Spec{{Name: "plain", InheritEnv: new(false)},
+		{Name: "inherits", InheritEnv: new(true), Env: map[string]string{"BUILD_FOLDER": "/srv/other", "A": "1"}},
+		{Name: "unnamed", InheritEnv: new(true)}}
+	got := withSpecs(given, specs)
+	for plugin, want := range map[string]string{"plain": "", "inherits": "/srv/other", "unnamed": "/srv/build"} {
+		env := got[plugin].Env
+		if env["BUILD_FOLDER"] != want || env["TOOLHOST_BUILD"] != "" || (env["A"] == "1") == (plugin == "unnamed") {
+			t.Errorf("the floor has for %s: %q", plugin, env)
+		}
+	}
+	if len(got["inherits"].MayCall) != 1 || len(given) != 2 {
+		t.Errorf("other options are %+v, of %+v", got["inherits"], given)
 	}
 }
 

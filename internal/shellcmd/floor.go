@@ -45,7 +45,8 @@ func catastrophe(s *Script, outer *wholeText, c Context, left *int) string {
 	f := floor{at: c, outer: outer, values: map[string]string{}, lists: s.lists, commands: s.Commands,
 		bodies: map[string][]int{}, left: left}
 	for name, value := range c.Given {
-		if !homeVariable(name) { // which is a home folder, wherever that is
+		// a home folder is one wherever it is, and the shell sets the others
+		if !homeVariable(name) && name != "PWD" && name != "OLDPWD" {
 			f.values[name] = value
 		}
 	}

@@ -230,11 +230,11 @@ func inside(text string) map[string]string {
 func TestCatastropheByGivenVariables(t *testing.T) {
 	t.Parallel()
 	at := Context{Dir: "/w/a", Root: "/w/a", Given: map[string]string{"BUILD": "/tmp/build", "EMPTY": "", "SYSTEM": "/usr",
-		"ALL": "/", "HOME": "/tmp/home"}}
+		"ALL": "/", "HOME": "/tmp/home", "PWD": "/"}}
 	for _, command := range []string{`rm -rf "$%s"/*`, `rm -rf ${%s}/*`, `sudo find "$%s/" -delete`, `cd sub; rm -rf $%s/*`,
 		`bash -c 'rm -rf "$%s"/*'`, `f() { rm -rf "$%s"/*; }; f`} {
 		for name, want := range map[string]bool{"BUILD": false, "EMPTY": true, "SYSTEM": true, "ALL": true, "HOME": true,
-			"OTHER": true} {
+			"OTHER": true, "PWD": false} {
 			text := strings.ReplaceAll(command, "%s", name)
 			if why := Catastrophe(text, at); (why != "") != want {
 				t.Errorf("%s: %q", text, why)
