@@ -41,7 +41,8 @@ func sedScripts() *regexp.Regexp {
 	command := address + `(` + sedSimple + `|s(` + strings.Join(replaced, "|") + `)` + sedFlags + `)\s*`
 	list := func(one string) string { return `[\s;]*` + one + `([;\n][\s;]*` + one + `)*[\s;]*` }
 	block := address + `\{` + list(command) + `\}\s*`
-	return regexp.MustCompile(`^` + list(`(`+command+`|`+block+`)`) + `$`)
+	text := address + `[aic]\\?[^\\\n]*` // up to the end of its line
+	return regexp.MustCompile(`^` + list(`(`+command+`|`+block+`|`+text+`)`) + `$`)
 }
 
 // sedPart is an element of a pattern: a character, an escape or a class. A class has no delimiter in it, since versions
@@ -442,11 +443,13 @@ func checkPrintenv(u *invocation) string {
 }
 
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
-const secretVariables lazy.Words = `_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH`
+const secretVariables lazy.Words = //nolint:gosec // names
+`_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH`
 
 // secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names in
 // loops.
-const secretParts lazy.Words = `AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS
+const secretParts lazy.Words = //nolint:gosec // names
+`AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS
 	WEBHOOK PASSPHRASE APIKEY`
 
 // secretVariable reports names of variables that look like secrets.

@@ -46,9 +46,8 @@ func within(places []string, name string) bool {
 }
 
 var (
-	executedFolders lazy.Words = `.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex .continue .cursor
-		.gemini .windsurf .roo .cline
-		.kiro .opencode .crush .ssh`
+	executedFolders lazy.Words = `.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex
+		.continue .cursor .gemini .windsurf .roo .cline .kiro .opencode .crush .ssh`
 	executedFiles = lazy.Set(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login
 		.bashrc .bash_aliases .bash_logout .zshenv .zprofile
 		.zshrc .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xsession .xsessionrc .xinitrc .inputrc

@@ -125,22 +125,20 @@ var (
 
 	// secretEndings make a file secret wherever it is, secretNames and secretPatterns (of path.Match) its whole name. The
 	// first two are maps, since walks ask for each of many files.
-	secretEndings lazy.Words = `.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx
+	secretEndings lazy.Words = //nolint:gosec // names
+	`.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx
 		.kubeconfig .gpg .pgp
 		.secret .secrets .token .tokens .ovpn .keychain .keychain-db .agekey .db .sqlite .sqlite3 .mdb .accdb`
-	secretNames = lazy.Set(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc .git-credentials .htpasswd
-		.htdigest .pgpass .my.cnf
-		.mylogin.cnf .vault-token .vault_pass .vault-password .dockercfg .dockerconfigjson .s3cfg .boto .terraformrc
-		terraform.rc .databrickscfg .authinfo
-		.msmtprc .smbcredentials application_default_credentials.json kubeconfig credentials.tfrc.json credentials
-		credentials.json credentials.yml
-		credentials.yaml credentials.toml credentials.xml credentials.csv .credentials .credentials.json oauth_creds.json
-		auth.json token .token
-		token.json .secret .secrets secrets.json secrets.yml secrets.yaml secrets.toml secrets.xml secrets.ini
-		secrets.properties secrets.txt
-		password.txt passwords.txt passwd.txt serviceaccountkey.json rclone.conf wallet.dat logins.json .bash_history
-		.zsh_history .sh_history .psql_history
-		.mysql_history .rediscli_history .python_history .node_repl_history .sqlite_history`)
+	secretNames = lazy.Set(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc
+		.git-credentials .htpasswd .htdigest .pgpass .my.cnf .mylogin.cnf .vault-token .vault_pass
+		.vault-password .dockercfg .dockerconfigjson .s3cfg .boto .terraformrc terraform.rc .databrickscfg
+		.authinfo .msmtprc .smbcredentials application_default_credentials.json kubeconfig credentials.tfrc.json
+		credentials credentials.json credentials.yml credentials.yaml credentials.toml credentials.xml
+		credentials.csv .credentials .credentials.json oauth_creds.json auth.json token .token token.json
+		.secret .secrets secrets.json secrets.yml secrets.yaml secrets.toml secrets.xml secrets.ini
+		secrets.properties secrets.txt password.txt passwords.txt passwd.txt serviceaccountkey.json rclone.conf
+		wallet.dat logins.json .bash_history .zsh_history .sh_history .psql_history .mysql_history
+		.rediscli_history .python_history .node_repl_history .sqlite_history`)
 	secretPatterns = []string{"id_rsa[._\\-]*", "id_dsa[._\\-]*", "id_ecdsa[._\\-]*", "id_ed25519[._\\-]*",
 		"ssh_host_*_key", "service-account*.json",
 		"service_account*.json", "client_secret*.json", "client-secret*.json", "*firebase-adminsdk*.json", "*.keystore.*"}
@@ -152,16 +150,16 @@ var (
 		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
 	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What
 	// else is in one of looseFolders may be.
-	secretFolders lazy.Words = ".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube"
+	secretFolders lazy.Words = ".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube" //nolint:gosec // names
 	codeFolders   lazy.Words = "secrets .secrets .env .private"
 	looseFolders  lazy.Words = "private certs certificates keys .docker"
 
 	mayEndings lazy.Words = ".tfvars .tfstate .asc .properties"
-	mayNames              = lazy.Set(`config.json config.yaml config.yml config.toml config.ini settings.json local_settings.py
-		appsettings.json docker-compose.override.yml
-		docker-compose.override.yaml compose.override.yml compose.override.yaml wp-config.php database.yml secret.yml
-		secret.yaml secret.json .yarnrc .yarnrc.yml
-		nuget.config google-services.json googleservice-info.plist .curlrc .wgetrc .pip.conf pip.conf`)
+	mayNames              = lazy.Set(`config.json config.yaml config.yml config.toml config.ini settings.json
+		local_settings.py appsettings.json docker-compose.override.yml docker-compose.override.yaml
+		compose.override.yml compose.override.yaml wp-config.php database.yml secret.yml secret.yaml secret.json
+		.yarnrc .yarnrc.yml nuget.config google-services.json googleservice-info.plist .curlrc .wgetrc .pip.conf
+		pip.conf`)
 	mayPatterns = []string{"appsettings.*.json", "*.tfvars.json", "*secret*.yml", "*secret*.yaml", "*secret*.json"}
 
 	publicEndings = lazy.Set(`.go .py .js .jsx .ts .tsx .mjs .cjs .rs .java .kt .kts .scala .c .h .cc .cpp .hpp .cs .fs .rb
@@ -193,9 +191,9 @@ var (
 		`|://[^/\s:@"']+:[^/\s@"'${<]+@|AccountKey=[\w+/=]{20}`)
 	assigned = lazy.Regexp(`(?i)[\w.-]*(passw(or)?d|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|auth[_-]?key|credential|connection[_-]?string|client[_-]?secret)` +
 		`s?["']?\s*(=>|[:=])\s*["']?([^\s"',;}{\[\]()]{4,})`)
-	words lazy.Words = `true false null none nil string text number boolean object array required optional undefined changeme
-		change_me change-me example placeholder
-		todo secret password token your-password your_password process.env os.environ env default disabled enabled`
+	words lazy.Words = `true false null none nil string text number boolean object array required optional
+		undefined changeme change_me change-me example placeholder todo secret password token your-password
+		your_password process.env os.environ env default disabled enabled`
 )
 
 // placeholder reports values that are placeholders for a secret.
