@@ -293,7 +293,9 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	for _, a := range c.Args {
 		if a.Name != nil && !a.Naked {
 			w.keepValue(a)
-			d.Assigns = append(d.Assigns, a.Name.Value)
+			if a.Value == nil || !extends(a.Name.Value, w.slice(a.Value)) {
+				d.Assigns = append(d.Assigns, a.Name.Value)
+			}
 		}
 		if a.Value != nil && a.Name == nil {
 			d.Args = append(d.Args, w.words(a.Value)...)

@@ -190,6 +190,9 @@ func (w *walker) runner(at int) bool {
 		w.guessAll(at, c.Args)
 	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
 		return false
+	case c.onlyShows():
+		w.doubt(at, "what it shows is not looked into")
+		return true
 	case runners()[c.Name] || loader().MatchString(c.Name):
 		w.severe(at, c.Name+" runs what it is given")
 		w.guessAll(at, c.Args)
@@ -227,7 +230,11 @@ func (w *walker) packageRunner(at int) {
 	if name == "npm" && len(c.Args) > 0 && (c.Args[0].Text == "exec" || c.Args[0].Text == "x") {
 		name = "npm exec"
 	}
+	from := len(w.all.commands)
 	w.guessAs(at, name, func() { w.guessAll(at, c.Args) })
+	for i := range w.all.commands[from:] {
+		w.all.commands[from+i].script = c.names(&w.all.commands[from+i])
+	}
 	for i, a := range c.Args[:max(0, len(c.Args)-1)] {
 		text := c.Args[i+1]
 		if slices.Contains([]string{"-c", "--call", "--run", "--command"}, a.Text) && text.Static &&
@@ -235,6 +242,17 @@ func (w *walker) packageRunner(at int) {
 			w.severe(at, "the text it runs cannot be determined")
 		}
 	}
+}
+
+// scriptRunners run a script of the project by the name behind run.
+const scriptRunners lazy.Words = `npm pnpm yarn bun deno`
+
+// names reports a guess that begins with the word for a sub-command or a script of the project.
+func (c *Command) names(guess *Command) bool {
+	at := len(c.Args) - len(guess.Args) - 1
+	run := at == 1 && scriptRunners.Has(c.Name) && (c.Args[0].Text == "run" || c.Args[0].Text == "run-script")
+	return len(guess.Via) == len(c.Via)+1 && (run || at == 0 && hasSubs.Has(c.Name)) &&
+		c.Args[at].Text == guess.Program.Text
 }
 
 // makefile adds a doubt about a makefile that is read from the input, and guesses at the variables that are set.
@@ -277,7 +295,7 @@ func (w *walker) programOptions(at int) {
 	for i, a := range args {
 		for o := range options.All() {
 			value, has := optionValue(a.Text, o)
-			if !has {
+			if !has || c.compresses() {
 				continue
 			}
 			w.severe(at, a.Text+" names a program to run")

@@ -181,6 +181,7 @@ var globalOptions = sync.OnceValue(func() map[string]lazy.Words {
 	return map[string]lazy.Words{
 		"kubectl":   "-n= --namespace= --context=",
 		"helm":      "-n= --namespace=",
+		"terraform": "-chdir=", "tofu": "-chdir=",
 		"systemctl": "--user --system --no-pager -q --quiet",
 		"aws":       "--region= --profile= --output= --query= --no-cli-pager",
 	}

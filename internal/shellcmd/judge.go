@@ -257,7 +257,8 @@ func onlyReads(c *Command, p workdirs) string {
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
 var versioned = sync.OnceValue(func() map[string]string {
-	return map[string]string{"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
+	return map[string]string{
+		"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
 		"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
 		"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
 		"php": "--version -v", "deno": "--version", "bun": "--version",

@@ -114,13 +114,30 @@ func (p workdirs) path(x Word) string {
 	case secret(x), x.kind == folder && secret(static(text)):
 		return text + " may hold secrets"
 	}
+	if why := p.outside(x); why != "" {
+		return why
+	}
 	for _, d := range p.dirs {
 		full := p.real(joined(d, text))
-		if !p.inside(full) {
-			return x.Text + " is outside of the workspace"
-		}
 		if d != p.root && secret(Word{Text: strings.TrimPrefix(full, p.root+"/"), Static: x.Static, kind: x.kind}) {
 			return x.Text + " may hold secrets, where it is" // as in cd config/secrets && cat prod
+		}
+	}
+	return ""
+}
+
+// outside says that a file is not in the workspace.
+func (p workdirs) outside(x Word) string {
+	text := x.Text
+	if x.kind == folder {
+		text = x.file
+	}
+	if x.kind == source || text == "-" || text == "/dev/null" || p.any {
+		return ""
+	}
+	for _, d := range p.dirs {
+		if !p.inside(p.real(joined(d, text))) {
+			return x.Text + " is outside of the workspace"
 		}
 	}
 	return ""

@@ -65,15 +65,15 @@ var harmful = sync.OnceValue(func() map[string]string {
 	return reasons{
 		{"it deletes", "rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser"},
 		{"it writes to devices or file systems",
-			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
+			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup diskutil"},
 		{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
 		{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
-		{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff init telinit"},
+		{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff"},
 		{"it changes the system",
 			"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
 				"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
-		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync rclone s3cmd s5cmd"},
-		{"it changes running systems", "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
+		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rclone s3cmd s5cmd"},
+		{changesSystems, "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
 			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
 	}.byName()
 })
@@ -97,7 +97,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 	m := map[string][]use{}
 	for _, pair := range (reasons{
 		{"it rewrites what others have", `git push --force`},
-		{"it throws changes away", `git reset --hard|--merge, git restore, git checkout --|-f|-p|--ours|--theirs,
+		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs,
 			git checkout --pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f,
 			git submodule deinit|update -f, hg update|up|checkout|co -C, hg revert, svn revert, jj abandon|restore,
 			jj op|operation abandon|restore`},
@@ -114,9 +114,12 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			vagrant|virsh|minikube destroy|delete|undefine, kind|multipass|lxc|incus delete, k3d cluster delete,
 			redis-cli|valkey-cli flushall|flushdb|FLUSHALL|FLUSHDB, mysqladmin drop, glab repo|release|issue|mr|ci delete,
 			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
-			gh release delete-asset, gh api -X|--method, rustup self uninstall, pm2 delete, tmux kill-server,
+			gh release delete-asset, rustup self uninstall, pm2 delete, tmux kill-server,
 			journalctl --vacuum-time|--vacuum-size|--vacuum-files, supabase db reset,
-			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm`},
+			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm, rsync --delete|--del|--delete-before,
+			rsync --delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
+		{"it ends processes or the machine", `init|telinit 0|1|6|q|s|S`},
+		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git branch -m|-c -f, git checkout -B,
 			git switch -C, git tag|fetch|pull -f`},
 		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, hg push -f`},
@@ -169,6 +172,9 @@ func spelledOut(words []string) [][]string {
 // harmfulUse says why a command with these words could do much harm, "" if it could not.
 func (c *Command) harmfulUse() string {
 	sub, rest := c.gitArgs()
+	if c.dryRun() {
+		return ""
+	}
 	if sub != "" { // without the options before it: -C and -c are others there
 		git := *c
 		git.Args = append([]Word{static(sub)}, rest...)
@@ -184,6 +190,10 @@ func (c *Command) harmfulUse() string {
 		if checksOutFiles(rest) {
 			return "it throws changes away"
 		}
+	case "restore":
+		if !unstages(rest) {
+			return "it throws changes away"
+		}
 	case "fetch", "pull":
 		if slices.ContainsFunc(rest, movesBranch) {
 			return "it moves a branch or tag off its commits"
@@ -193,7 +203,45 @@ func (c *Command) harmfulUse() string {
 			return "it changes what git runs"
 		}
 	}
+	switch c.Name {
+	case "gh":
+		if c.changesGitHub() {
+			return "it may change or delete what is on GitHub"
+		}
+	case "rsync":
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return strings.Contains(a.Text, ":") || !a.Static }) {
+			return "it reaches other machines"
+		}
+	}
 	return ""
+}
+
+// packageBins are programs of packages, which package managers also run without a word such as exec.
+const packageBins lazy.Words = "rimraf del-cli trash"
+
+// harmfulName says why a command of a harmful program could do much harm.
+func (c *Command) harmfulName() string {
+	why := harmful()[c.Name]
+	switch {
+	case why == "", c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
+		why == changesSystems && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
+		return ""
+	}
+	return why
+}
+
+// endsOwnJob reports kill with jobs of the same shell.
+func (c *Command) endsOwnJob() bool {
+	jobs := 0
+	for _, a := range c.Args {
+		switch {
+		case a.Text == "$!" || a.Text == `"$!"` || a.Static && jobName().MatchString(a.Text) && a.Text[0] == '%':
+			jobs++
+		case !a.Static || a.Text == "" || a.Text[0] != '-':
+			return false
+		}
+	}
+	return jobs > 0
 }
 
 // harm says why a command could do much harm, "" if it could not.
@@ -203,7 +251,7 @@ func harm(c *Command, p workdirs) string {
 	}
 	unredirected := *c
 	unredirected.Redirects = nil // which are examined by themselves
-	if why := cmp.Or(harmful()[c.Name], c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
+	if why := cmp.Or(c.harmfulName(), c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
@@ -255,7 +303,7 @@ func (p workdirs) write(x Word) string {
 	case !x.Static && homeFolder().MatchString(x.Text):
 		return x.Text + " is outside of the workspace"
 	case x.Static, x.kind == glob, x.kind == folder:
-		return p.path(x)
+		return p.outside(x)
 	}
 	return ""
 }

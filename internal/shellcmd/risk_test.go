@@ -41,7 +41,7 @@ func TestRiskOfFamilies(t *testing.T) {
 			git push -f|-uf|--force|--force-with-lease|--mirror|--prune|-d|--delete|:a|+a|+a:b, git push origin :a|+a,
 			git stash drop|clear, git reflog expire|delete|drop --all, git update-ref -d|--stdin a, git symbolic-ref -d|--delete a,
 			git worktree remove -f|--force a, git worktree remove a --force, git submodule deinit|update -f|--force a,
-			git clean -f|-fdx|-n, git prune|filter-branch|filter-repo, git gc --prune=now|--prune|--prune=all,
+			git clean -f|-fdx|-fe\ n, git prune|filter-branch|filter-repo, git gc --prune=now|--prune|--prune=all,
 			git repack -ad|-a\ -d, git rm|mv -f|-rf|--force a, git notes remove|prune, git replace -d|--delete a,
 			git apply --unsafe-paths a,
 			git config|config\ --global|config\ set core.pager|core.hooksPath|alias.a|include.path|filter.a.clean b,

@@ -21,6 +21,10 @@ func (w *walker) shell(at int) {
 	text, found, sure := shellText(c.Args)
 	switch {
 	case checksSyntax(&c):
+	case found && !sure && onlyLogin(c.Args):
+		w.doubt(at, "the start files of a login shell are not looked into")
+		w.otherShell(at, text)
+		w.string(at, text, c.Name+" -c")
 	case found && !sure:
 		w.severe(at, "an option of "+c.Name+" that is not known to be harmless")
 		w.string(at, text, c.Name+" -c")
@@ -34,6 +38,21 @@ func (w *walker) shell(at int) {
 	default:
 		w.input(at)
 	}
+}
+
+// onlyLogin reports bash -lc TEXT: with other options that make a shell no less safe.
+func onlyLogin(args []Word) bool {
+	for _, a := range args {
+		switch {
+		case !a.Static || a.Text == "" || a.Text[0] != '-':
+			return false
+		case a.Text == "--login" || a.Text == "--noprofile" || a.Text == "--norc":
+		case strings.Trim(a.Text, "-euxl") == "":
+		default:
+			return strings.Count(a.Text, "c") == 1 && strings.Trim(a.Text, "-euxlc") == ""
+		}
+	}
+	return false
 }
 
 // background is a single &.
@@ -193,8 +212,16 @@ func (w *walker) guessHere(at int) {
 // textRunner is for other commands that run text: the part that can be parsed is listed, and it remains a doubt.
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
-	w.severe(at, "it runs text as commands")
-	if c.Name != "eval" && c.Name != "trap" { // all of those is parsed below
+	switch late := func(x Word) bool { return !x.Static }; {
+	case c.Name != "trap" || slices.ContainsFunc(c.Args, late):
+		w.severe(at, "it runs text as commands")
+	case len(c.Args) > 0 && c.Args[0].Text == "-": // takes the text of a signal away
+		w.doubt(at, "it changes what runs at a signal")
+		return
+	default:
+		w.doubt(at, "it runs text as commands") // all of which is parsed below
+	}
+	if c.Name != "eval" && c.Name != "trap" {
 		w.guessAll(at, c.Args)
 	}
 	words := c.Args
@@ -268,7 +295,8 @@ var syntaxChecks = sync.OnceValue(func() map[string]string {
 })
 
 func checksSyntax(c *Command) bool {
-	return len(c.Args) == 2 && c.Args[0].Static && slices.Contains(strings.Fields(syntaxChecks()[c.Name]), c.Args[0].Text) &&
+	return len(c.Args) == 2 && c.Args[0].Static &&
+		slices.Contains(strings.Fields(syntaxChecks()[c.Name]), c.Args[0].Text) &&
 		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
 }
 
@@ -333,8 +361,14 @@ func (w *walker) interpreted(at int) {
 		}
 	}
 	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) ||
-		printsVersion(&c) || checksSyntax(&c) {
+		printsVersion(&c) || checksSyntax(&c) || c.onlyShows() {
 		return
+	}
+	if c.Name == "source" || c.Name == "." || c.Name == "pushd" || c.Name == "popd" {
+		if why := c.runsBeside(w.loop); why != "" {
+			w.doubt(at, why)
+			return
+		}
 	}
 	if names, ok := plainRead(&c); ok {
 		for _, name := range names {
@@ -417,15 +451,17 @@ func asText(options string, args []Word) string {
 }
 
 // programWords are options and sub-commands that take a program to run, by program.
-var programWords = tokenLists("tar --checkpoint-action", "tar --to-command", "tar --use-compress-program", "tar -I",
-	"tar -F", "tar --rsh-command",
-	"sort --compress-program", "rg --pre", "rg --hostname-bin", "rsync -e", "rsync --rsh", "zip -TT", "man -P",
-	"man --pager",
-	"git rebase --exec", "git rebase -x", "git bisect run", "git submodule foreach", "git grep -O",
-	"git grep --open-files-in-pager",
-	"git difftool -x", "git difftool --extcmd", "git fetch --upload-pack", "git clone --upload-pack", "git clone -c",
-	"git clone --config",
-	"go test -exec", "go -toolexec", "go vet -vettool", "fd -x", "fd -X", "fd --exec", "fd --exec-batch")
+var programWords = sync.OnceValue(func() map[string][][]string {
+	return tokenLists("tar --checkpoint-action", "tar --to-command", "tar --use-compress-program", "tar -I",
+		"tar -F", "tar --rsh-command",
+		"sort --compress-program", "rg --pre", "rg --hostname-bin", "rsync -e", "rsync --rsh", "zip -TT", "man -P",
+		"man --pager",
+		"git rebase --exec", "git rebase -x", "git bisect run", "git submodule foreach", "git grep -O",
+		"git grep --open-files-in-pager",
+		"git difftool -x", "git difftool --extcmd", "git fetch --upload-pack", "git clone --upload-pack", "git clone -c",
+		"git clone --config",
+		"go test -exec", "go -toolexec", "go vet -vettool", "fd -x", "fd -X", "fd --exec", "fd --exec-batch")
+})
 
 func tokenLists(list ...string) map[string][][]string {
 	m := map[string][][]string{}
@@ -437,8 +473,58 @@ func tokenLists(list ...string) map[string][][]string {
 }
 
 func runsWords(c *Command) bool {
-	return slices.ContainsFunc(programWords[c.Name], func(prefix []string) bool { return denies(prefix, c) }) ||
+	return !c.compresses() &&
+		slices.ContainsFunc(programWords()[c.Name], func(prefix []string) bool { return denies(prefix, c) }) ||
 		c.Name == "git" && setsGit(c.Args)
+}
+
+// compressors are programs by which tar packs and unpacks.
+const compressors lazy.Words = "gzip bzip2 xz zstd zstdmt lz4 lzip lzma lzop pigz pbzip2 pixz plzip pxz unzstd unxz brotli"
+
+// compresses reports a tar whose only option with a program names one of them, perhaps with a level.
+func (c *Command) compresses() bool {
+	if c.Name != "tar" && c.Name != "bsdtar" {
+		return false
+	}
+	found := false
+	for i, a := range c.Args {
+		value, long := optionValue(a.Text, "--use-compress-program")
+		switch {
+		case a.Text == "-I" && i+1 < len(c.Args):
+			value = c.Args[i+1].Text
+		case !long:
+			if slices.ContainsFunc([]string{"-F", "-I", "--checkpoint-action", "--to-command", "--rsh-command",
+				"--info-script", "--new-volume-script"}, func(o string) bool { return optionOf(a.Text, o) }) {
+				return false
+			}
+			continue
+		}
+		program, options, _ := strings.Cut(value, " ")
+		if !compressors.Has(program) || strings.Trim(options, "-0123456789T ") != "" {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// runsBeside says what is doubtful about source with a file of the folder, which is a script as any other, and about
+// pushd and popd, which changeDir follows; "" if they do something else.
+func (c *Command) runsBeside(loop bool) string {
+	if c.Name == "popd" && len(c.Args) == 0 && !loop {
+		return "where it goes is only known when it runs"
+	}
+	if len(c.Args) == 0 || !c.Args[0].Static || len(c.Redirects) > 0 {
+		return ""
+	}
+	switch to := path.Clean(c.Args[0].Text); {
+	case to[0] == '/' || to[0] == '-' || to[0] == '+' || to[0] == '~' || strings.HasPrefix(to, ".."):
+	case c.Name == "pushd" && len(c.Args) == 1 && !loop:
+		return "where it goes is only known when it runs"
+	case c.Name == "source" || c.Name == ".":
+		return "it runs a file that is not looked into"
+	}
+	return ""
 }
 
 // setsGit reports settings before the sub-command: they can name programs, and new sub-commands.
@@ -447,6 +533,11 @@ func setsGit(args []Word) bool {
 		switch name, _, _ := strings.Cut(args[i].Text, "="); {
 		case !args[i].Static || args[i].Text == "" || args[i].Text[0] != '-':
 			return false
+		case name == "-c" && i+1 < len(args) && args[i+1].Static:
+			if setting, _, _ := strings.Cut(args[i+1].Text, "="); !plainSetting().MatchString(setting) {
+				return true
+			}
+			i++
 		case name == "-c" || name == "--config-env" || name == "--exec-path":
 			return true
 		case strings.Contains(globalValues()["git"], " "+args[i].Text+" "):

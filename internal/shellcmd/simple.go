@@ -194,6 +194,12 @@ func (c *Command) globDoubt(s *spec, at int, x Word) string {
 func (w *walker) changeDir(c Command, at int) folderFlow {
 	same := folderFlow{c.dirs, c.dirs}
 	switch {
+	case c.Name == "pushd" && c.runsBeside(w.loop) != "" && len(c.dirs) <= 16:
+		out := c.dirs
+		for _, d := range c.dirs {
+			out = union(out, []string{joined(d, c.Args[0].Text)})
+		}
+		return folderFlow{out, out}
 	case c.Name != "cd":
 		return same
 	case len(c.Doubts) > 0 && len(c.Args) == 1 && homeFolder().MatchString(c.Args[0].Text):

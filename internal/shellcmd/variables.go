@@ -34,8 +34,8 @@ const exports lazy.Words = `export declare typeset readonly setx`
 func (c *Command) redirectsPrograms() string {
 	names, later := c.Assigns, exports.Has(c.Name)
 	for _, a := range c.Args {
-		name, _, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
-		if later && (sets || c.Name == "setx") {
+		name, value, sets := strings.Cut(strings.TrimLeft(a.Text, `"'`), "=")
+		if later && (sets || c.Name == "setx") && !extends(name, value) {
 			names = append(slices.Clip(names), strings.TrimSuffix(name, "+"))
 		}
 	}
@@ -45,6 +45,12 @@ func (c *Command) redirectsPrograms() string {
 		}
 	}
 	return ""
+}
+
+// extends reports a PATH with folders added behind its own: no program that is there is another one then.
+func extends(name, value string) bool {
+	value = strings.Trim(value, `"'`)
+	return name == "PATH" && (strings.HasPrefix(value, "$PATH:") || strings.HasPrefix(value, "${PATH}:"))
 }
 
 // variable guesses at the command in the value of a variable that is set.

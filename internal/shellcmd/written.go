@@ -50,6 +50,8 @@ var outputs = []output{
 	{"cpio -o", "", "-O -F --file", "-E -H -R"}, {"7z|7za|7zr|7zz x|e", unnamed, "-o", ""},
 	{"unrar x|e", unnamed, "", ""}, {"unrar x|e", "last", "", ""}, {"ar x|xv", unnamed, "--output", ""},
 	{"jar xf|xvf|-xf|-xvf|x", unnamed, "-C --dir", ""}, {"unsquashfs", "", "-d -dest", ""},
+	{"rsync", "last", "--log-file --backup-dir --partial-dir --temp-dir -T --write-batch",
+		"-e --rsh --exclude --include -f --filter --exclude-from --include-from --files-from -B --bwlimit --timeout"},
 	{"zip", "first", "-O --output-file", "-i -x -P -b"},
 	{"curl -O|--remote-name-all", unnamed, "--output-dir", "-d -H -X -F -u -A -e -T -b -K -x -w -m -o"},
 	{"curl", "", "-o --output --output-dir -D --dump-header -c --cookie-jar --trace",

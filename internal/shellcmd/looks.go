@@ -1,0 +1,256 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// Uses of harmful programs that change nothing: dry runs, and those that only look. They may show secrets, fetch, and
+// write files of the workspace, as other programs that are asked about do.
+
+const changesSystems = "it changes running systems"
+
+// dryRuns are commands that only say what they would do when they are given one of the options, by program and
+// sub-command.
+var dryRuns = sync.OnceValue(func() map[string]lazy.Words {
+	m := map[string]lazy.Words{}
+	for commands, options := range map[string]lazy.Words{
+		"git push|clean|prune|rm|mv": "-n --dry-run",
+		"npm|pnpm publish|unpublish": "--dry-run",
+		"bun|poetry|deno|uv publish": "--dry-run", "cargo publish": "-n --dry-run",
+		"kubectl|oc apply|create|delete|replace|patch|scale|run|expose|annotate|label|set": "--dry-run=client " +
+			"--dry-run=server",
+		"helm install|upgrade|uninstall|rollback": "--dry-run --dry-run=client --dry-run=server",
+	} {
+		for _, words := range spelledOut(strings.Fields(commands)) {
+			m[strings.Join(words, " ")] = options
+		}
+	}
+	return m
+})
+
+// noValue are options that take no word behind them in any of dryRuns; what follows another one may be its value.
+const noValue lazy.Words = `-f -d -x -X -q -v -u -a -A --force --force-with-lease --all --tags --delete --mirror --prune
+	--quiet --verbose --follow-tags --cached --install --wait --atomic --allow-dirty --no-verify --no-git-checks`
+
+// dryBundle is a bundle of letters for git that has n in it, and none that takes a value.
+var dryBundle = lazy.Regexp(`^-[dfqvxX]*n[dfqvxX]*$`)
+
+// dryRun reports a command that is given such an option for sure.
+func (c *Command) dryRun() bool {
+	sub, rest := c.gitArgs()
+	if sub == "" {
+		args := c.subFirst().Args
+		if len(args) == 0 || !args[0].Static {
+			return false
+		}
+		sub, rest = args[0].Text, args[1:]
+	}
+	options := dryRuns()[c.Name+" "+sub]
+	for i, a := range rest {
+		switch {
+		case !a.Static || a.Text == "--":
+			return false
+		case !options.Has(a.Text) && !(c.Name == "git" && options != "" && dryBundle().MatchString(a.Text)):
+		case i == 0, rest[i-1].Text == "" || rest[i-1].Text[0] != '-', strings.Contains(rest[i-1].Text, "="),
+			noValue.Has(rest[i-1].Text):
+			return true
+		}
+	}
+	return false
+}
+
+// looking are first words of programs that change running systems, with which they do not.
+var looking = sync.OnceValue(func() map[string]lazy.Words {
+	const plans = "init plan validate fmt show output graph providers version modules get"
+	return map[string]lazy.Words{
+		"terraform": plans, "tofu": plans, "terragrunt": plans + " hclfmt", "pulumi": "preview about whoami version",
+		"cdk": "diff synth synthesize ls list doctor metadata", "cdktf": "diff synth list",
+		"kubectl": kubectlLooks, "oc": kubectlLooks,
+		"helm": "template lint list ls status history get show search pull package verify env version dependency dep " +
+			"repo diff",
+		"helmfile": "diff template lint list build status deps fetch",
+	}
+})
+
+const kubectlLooks = "get describe logs top explain diff kustomize wait version api-resources api-versions " +
+	"cluster-info port-forward events options config"
+
+// lookVerbs say that a command only looks, where no word before them is one of changeVerbs.
+const (
+	lookVerbs lazy.Words = `get describe list ls show status logs info version history whoami tail get-value
+		get-iam-policy can-i preview view`
+	changeVerbs lazy.Words = `delete remove rm create update set add deploy ssh scp start stop reset import export restore
+		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish
+		submit purge destroy up down scale edit undo restart put post write push del drop kill cp rb mb drain
+		operator`
+	awsLooks   lazy.Words = `ls tail wait query scan`
+	lookGroups lazy.Words = `state workspace stack rollout auth`
+)
+
+func notLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
+
+// movesState are options of terraform init that move what other people use.
+const movesState lazy.Words = `-migrate-state -force-copy --migrate-state --force-copy`
+
+// onlyLooks reports a command of a program for running systems that does not change them.
+func (c *Command) onlyLooks() bool {
+	args := c.subFirst().Args
+	if slices.ContainsFunc(args, func(a Word) bool { return movesState.Has(strings.TrimSuffix(a.Text, "=true")) }) {
+		return false
+	}
+	for i, a := range args[:min(len(args), 4)] {
+		verb := a.Text
+		switch {
+		case !a.Static || verb == "" || verb[0] == '-':
+			return false
+		case i == 0 && looking()[c.Name].Has(verb), i < 2 && c.Name == "aws" && awsLooks.Has(verb):
+			return true
+		case c.Name == "aws":
+			if i == 1 {
+				begin, _, _ := strings.Cut(verb, "-")
+				return begin == "describe" || begin == "list" || begin == "get" || begin == "head"
+			}
+		case looking()[c.Name] != "" && (i > 1 || !lookGroups.Has(args[0].Text)):
+			return false
+		case lookVerbs.Has(verb):
+			return true
+		case slices.ContainsFunc(strings.FieldsFunc(verb, notLetter), changeVerbs.Has):
+			return false
+		}
+	}
+	return false
+}
+
+// changesGitHub reports gh api with a method that is not for reading: fields make it POST, unless another is given.
+// A query of GraphQL is always posted.
+func (c *Command) changesGitHub() bool {
+	if len(c.Args) == 0 || c.Args[0].Text != "api" {
+		return false
+	}
+	posts := false
+	for i, a := range c.Args {
+		for _, o := range []string{"-X", "--method"} {
+			if value, has := optionValue(a.Text, o); has && strings.HasPrefix(a.Text, o[:2]) {
+				if value == "" && i+1 < len(c.Args) {
+					value = c.Args[i+1].Text
+				}
+				return !strings.EqualFold(value, "GET") && !strings.EqualFold(value, "HEAD")
+			}
+		}
+		for _, o := range []string{"-f", "-F", "--field", "--raw-field", "--input"} {
+			if _, has := optionValue(a.Text, o); has && strings.HasPrefix(a.Text, o[:2]) {
+				posts = true
+			}
+		}
+	}
+	query := slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "graphql" }) &&
+		!slices.ContainsFunc(c.Args, func(a Word) bool {
+			return !a.Static || strings.Contains(a.Text, "mutation") || strings.Contains(a.Text, "@")
+		})
+	return posts && !query
+}
+
+// shows are uses of programs that run what they are given, which only show something: crontab -l, tmux ls.
+var shows = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{"crontab": "-l", "tmux": "ls list-sessions list-windows has-session info",
+		"screen": "-ls -list", "perf": "list", "psql": "-l --list"}
+})
+
+// onlyShows reports such a use, a test of a port, and a query of a database.
+func (c *Command) onlyShows() bool {
+	switch {
+	case len(c.Args) == 0:
+		return false
+	case shows()[c.Name].Has(c.Args[0].Text):
+		return len(c.Args) == 1 || c.Name == "tmux" && !slices.ContainsFunc(c.Args, func(a Word) bool {
+			return !a.Static || strings.ContainsAny(a.Text, ";#")
+		})
+	case c.Name == "nc" || c.Name == "ncat" || c.Name == "netcat":
+		return strings.HasPrefix(c.Args[0].Text, "-") && strings.Contains(c.Args[0].Text, "z") &&
+			!slices.ContainsFunc(c.Args, func(a Word) bool {
+				return !a.Static || strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-zvnuw46") != ""
+			})
+	case c.Name == "sqlite3":
+		return c.queries("", sqliteFlags, 1)
+	case c.Name == "psql":
+		return c.queries("-c", psqlFlags, -1)
+	case c.Name == "mysql" || c.Name == "mariadb":
+		return c.queries("-e", mysqlFlags, -1)
+	}
+	return false
+}
+
+// Options that change how a query is shown, or where it is made; with = those with a value in the next word.
+const (
+	sqliteFlags lazy.Words = `-json -csv -header -noheader -column -line -list -box -table -markdown -readonly -batch
+		-separator= -nullvalue=`
+	psqlFlags lazy.Words = `-t -A -q -X -w -x -At -tA -tAq -qtA -tAX -qAt --csv -h= -U= -d= -p= -F= --host= --username=
+		--dbname= --port= --tuples-only --no-align --quiet --no-psqlrc --no-password`
+	mysqlFlags lazy.Words = `-N -B -s -t -E -p -NB -BN -sN -Ns -h= -u= -D= -P= --host= --user= --database= --port= --table
+		--batch --silent --skip-column-names`
+)
+
+// queries reports a client of a database with queries only: those behind an option, or operands from a number on.
+func (c *Command) queries(option string, flags lazy.Words, from int) bool {
+	queries, operands := 0, 0
+	for i := 0; i < len(c.Args); i++ {
+		a := c.Args[i]
+		name, _, attached := strings.Cut(a.Text, "=")
+		switch {
+		case !a.Static && (a.split || from >= 0 && operands >= from):
+			return false
+		case option != "" && i+1 < len(c.Args) && strings.HasPrefix(a.Text, "-") &&
+			strings.HasSuffix(a.Text, option[1:]) && strings.Trim(a.Text, "-tAqXwxNBs") == option[1:]:
+			if i++; !c.Args[i].Static || !plainQuery(c.Args[i].Text) {
+				return false
+			}
+			queries++
+		case !a.Static || a.Text == "" || a.Text[0] != '-':
+			if operands++; from >= 0 && operands > from {
+				if !plainQuery(a.Text) {
+					return false
+				}
+				queries++
+			}
+		case flags.Has(a.Text), attached && flags.Has(name+"="), len(a.Text) > 2 && flags.Has(a.Text[:2]+"="):
+		case flags.Has(a.Text+"=") && i+1 < len(c.Args):
+			i++
+		default:
+			return false
+		}
+	}
+	return queries > 0 && len(c.Redirects) == 0
+}
+
+var (
+	reads     = lazy.Regexp(`(?i)^(select|with|show|describe|desc|explain|values)\b`)
+	describes = lazy.Regexp(`^(\\(d[a-zA-Z]*\+?|l\+?|conninfo|x|timing)( [\w.*]+)?|\.(tables|schema|indexes|databases|` +
+		`fullschema|dbinfo)( [\w.*%]+)*)$`)
+	// changes are words by which a query may do more: in other statements, and functions that write or run something.
+	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
+		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
+		`pg_(read|write|ls|terminate|cancel|rotate|reload|switch|create|drop|advisory|notify|promote|sleep|logical|` +
+		`replication|file|import|start|stop|backup)\w*)\b|\\|` + "`")
+)
+
+// plainQuery reports statements that only select, and commands of a client that only describe.
+func plainQuery(text string) bool {
+	if describes().MatchString(text) {
+		return true
+	}
+	some := false
+	for statement := range strings.SplitSeq(text, ";") {
+		if statement = strings.TrimSpace(statement); statement == "" {
+			continue
+		}
+		if !reads().MatchString(statement) || changes().MatchString(statement) {
+			return false
+		}
+		some = true
+	}
+	return some
+}

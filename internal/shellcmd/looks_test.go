@@ -1,0 +1,67 @@
+package shellcmd_test
+
+import (
+	"testing"
+
+	"github.com/toolhost/toolhost/internal/shellcmd"
+)
+
+// Everyday uses of programs that can do much harm are rated lower where they change nothing: dry runs, uses that only
+// look, names of scripts. What only resembles them is not.
+func TestRiskOfEverydayUses(t *testing.T) {
+	t.Parallel()
+	levels := map[string]string{
+		"medium": `git restore -S|--staged|-qS|-q\ --staged|--staged\ -- a|., git -C sub restore --staged .,
+			git clean -n|-nd|-fdn|-fdxn|--dry-run\ -fdx|-f\ -n, git push --dry-run|-n --force, git push origin a --force -n, git prune -n,
+			npm|pnpm|bun|cargo|uv|poetry|deno publish --dry-run, npm publish --tag=next --dry-run, cargo publish -n,
+			kubectl|oc apply|create|delete -f a --dry-run=client|--dry-run=server, kubectl -n a apply -f b --dry-run=client,
+			helm upgrade|install|uninstall a b --dry-run, helm -n a upgrade --install b c --dry-run=server,
+			terraform|tofu init|plan|validate|fmt|output|show|graph|providers, terraform plan -out=a, terraform -chdir=a plan,
+			terraform|tofu state|workspace list|show, kubectl|oc diff|kustomize|wait|port-forward a, kubectl config view|use-context a,
+			helm template|lint|show\ values|get\ values|repo\ add|repo\ update|dependency\ update a, pulumi preview|stack\ ls,
+			cdk diff|synth|ls, aws logs tail a, aws ec2 describe-fleets, aws lambda list-functions, aws --region a rds list-tags,
+			gcloud config|projects|compute\ instances list, gcloud compute instances describe a, az account|vm|group show|list,
+			fly|heroku|nomad status|logs, gh api -XGET|-X\ GET|--method=GET|--method\ get a, gh api a -X GET -f b=c, gh api a,
+			gh api graphql -f 'query={viewer{login}}', npm|pnpm|yarn|bun run format|service|kill|at|shutdown|mount|defaults,
+			cargo|npm|pnpm|yarn|uv|poetry|bun init, mix|dotnet|uv|swift format, npx|bunx biome format, npm|pnpm|yarn kill|service|format,
+			git -c user.name=a commit|push, git -c color.ui=a -c user.email=b diff, source|. a|.venv/bin/activate|./a|.env,
+			bash|sh -lc|-elc|-l\ -c 'make\ test', bash --login -c make, trap 'echo\ x'|cleanup|-|: EXIT, pushd a|a/b|./a, popd,
+			tar|bsdtar -I zstd|xz|'zstd\ -T0'|'xz\ -9' -xf a, tar --use-compress-program=pigz -cf a b, crontab -l, screen -ls,
+			tmux ls|list-sessions, nc -z|-zv|-vz localhost 1, nc -z -w 1 localhost 1|80, psql -l,
+			psql -c|-tAc|-At\ -c 'select\ 1', psql -h a -U b c -c 'select\ x\ from\ pg_stat_activity;'|'\d\ a'|'explain\ select\ 1',
+			psql "$DATABASE_URL" -c '\dt', sqlite3 a .tables|.schema|'.schema\ a'|'select\ 1;\ select\ 2', sqlite3 -json a 'with\ b\ as\ (select\ 1)\ select',
+			mysql|mariadb -e|-h\ a\ -u\ b\ -e 'show\ tables'|'select\ 1' db, kill %1|$!|"$!"|%%|-9\ %1, rsync -a|-av|-n a b, rsync -a a/ b/,
+			cp a .env, echo a >|>> .env|key.pem, touch .env,
+			export PATH=$PATH:a|PATH="$PATH:$HOME/bin"|PATH=${PATH}:a`,
+		"high": `git restore --staged a -W, git restore -s -S a, git restore -p --staged, git restore --staged --worktree|--source=a a,
+			git restore -- --staged, git clean -fe|-e -n, git clean -fen, git clean -fd -- -n, git push -o|--push-option --dry-run --force,
+			git push --force -- -n, git push origin --force --no-dry-run, yarn|lerna publish --dry-run, npm publish --tag|--otp --dry-run,
+			npm publish -- --dry-run, npm unpublish a, kubectl apply -f a --dry-run=none|--dry-run=|--server-side,
+			kubectl delete pod a -n|-l --dry-run=client, kubectl -n get|list|logs delete pod a, kubectl --as list delete pod a,
+			kubectl exec|attach|edit|cordon|drain|cp|debug a, kubectl rollout restart|undo a, kubectl auth reconcile a,
+			terraform|tofu apply|destroy|import|taint|refresh|console|force-unlock|test list, terraform state rm|mv|push a list,
+			terraform workspace delete show, terraform init -migrate-state|-force-copy, pulumi up|destroy|stack\ rm|stack\ init a,
+			helm install|rollback|upgrade|uninstall|push a, helm template a --post-renderer ./x, cdk deploy|destroy, aws s3 rm|mv|sync a list,
+			aws ec2 terminate-instances|run-instances, aws iam create-user list, gcloud compute instances delete list, gcloud run deploy show,
+			az vm delete list, vault operator init, etcdctl put|del get, gh api -X POST|PATCH|PUT|DELETE a, gh api -XDELETE|--method=POST a,
+			gh api a -f|-F|--field|--raw-field b=c, gh api a --input b, gh api graphql -f 'query=mutation{a}', gh api graphql -F query=@a,
+			bun|yarn|pnpm rimraf a, uv|poetry run rm a, npm exec -- rm a, bundle exec rm a, git -c core.pager=a|alias.b=!c|core.sshCommand=x log,
+			source|. /a|~/a|../a|/dev/stdin|<(a)|$x|"$x/a", bash -ic|-lic|-O\ extglob\ -c ls, bash -lc "$x"|'rm\ a', trap 'rm\ a'|"$x" EXIT, pushd ..|/|~|$x,
+			tar -I ./zstd|'zstd;ls'|'sh\ -c\ x'|zstd\ --to-command=x -xf a, crontab a|-r|-e, screen a, tmux new a, tmux ls\ \\\;\ run\ a,
+			nc -l 1, nc -ze sh a 1, nc -e sh a 1, nc a 1, psql -f a, psql -c 'drop\ table\ a'|'select\ 1;\ delete\ from\ a'|'\!\ ls', psql a,
+			psql -c "copy\ a\ to\ program\ 'x'"|'select\ pg_read_file(a)'|'select\ 1\ \\g\ x', psql -o a -c 'select\ 1', psql -v a=b -c 'select\ 1',
+			sqlite3 a '.shell\ ls'|'.read\ a'|"select\ load_extension('x')"|"select\ writefile('a')"|'delete\ from\ a',
+			sqlite3 a 'select\ 1' '.system\ ls', sqlite3 -cmd '.shell\ ls' a 'select\ 1', sqlite3 a, mysql -e 'drop\ database\ a'|'system\ ls'|'\!\ ls',
+			mysql --pager=a -e 'select\ 1', kill 1|12|-9\ 1|%1\ 1|$x, rsync -a a b:c, rsync -a a rsync://b, rsync -a a $x, rsync -a a ../b,
+			rsync -a --delete|--del|--delete-after|--remove-source-files a b, rsync -e x a b, init|telinit 0|6, format c:,
+			echo a > ~/.env|../.env, export PYTHONPATH=a|PYTHONPATH=/a|PYTHONPATH=../a|PYTHONPATH=~/a|PYTHONPATH=$x|PYTHONPATH=src:/a, export PATH=a:$PATH|PATH=a|PATH=$PATHS:a, export LD_PRELOAD=$PATH:a`,
+	}
+	for level, list := range levels {
+		for _, text := range each(list) {
+			r, _ := shellcmd.Assess(text, here)
+			if r.Level != level {
+				t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+			}
+		}
+	}
+}
