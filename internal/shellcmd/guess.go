@@ -230,6 +230,9 @@ func (w *walker) packageRunner(at int) {
 	if name == "npm" && len(c.Args) > 0 && (c.Args[0].Text == "exec" || c.Args[0].Text == "x") {
 		name = "npm exec"
 	}
+	if name == "yarn" && len(c.Args) > 2 && c.Args[0].Text == "workspace" {
+		w.guessWords(at, append([]Word{c.Program}, c.Args[2:]...))
+	}
 	from := len(w.all.commands)
 	w.guessAs(at, name, func() { w.guessAll(at, c.Args) })
 	for i := range w.all.commands[from:] {

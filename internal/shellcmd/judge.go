@@ -515,6 +515,9 @@ func denies(prefix []string, c *Command) bool {
 		return false
 	}
 	args := c.dashed()
+	if c.Name == "cargo" && len(args) > 0 && strings.HasPrefix(args[0].Text, "+") { // with another toolchain
+		args = args[1:]
+	}
 	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
 		return deniesPush(prefix[2:], rest)
 	}

@@ -484,7 +484,7 @@ var programOptions = sync.OnceValue(func() map[string]lazy.Words {
 		"clang": "-fplugin", "pandoc": "--filter --lua-filter -F -L",
 		"make": "--eval -E", "gmake": "--eval -E",
 		"svn": "--diff-cmd --diff3-cmd --editor-cmd --config-option", "hg": "--config",
-		"kubectl": "--helm-command --enable-exec --enable-alpha-plugins", "oc": "--helm-command",
+		"cargo": "--config", "kubectl": "--helm-command --enable-exec --enable-alpha-plugins", "oc": "--helm-command",
 		"helm": "--post-renderer", "apt": "-o", "apt-get": "-o", "less": "-k --lesskey-file",
 		"dpkg": "--pre-invoke --post-invoke", "nmap": "--script",
 		"ctags": "--options", "openssl": "-engine",

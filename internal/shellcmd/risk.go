@@ -39,6 +39,9 @@ func Assess(text string, c Context) (Risk, []Command) {
 			high = add(high, part.Text+": "+why)
 		}
 	}
+	for _, why := range append(ranFiles(s, c), sentSecrets(s)...) {
+		high = add(high, why)
+	}
 	if len(high) > 0 {
 		return Risk{"high", high}, s.Commands
 	}
@@ -71,7 +74,8 @@ var harmful = sync.OnceValue(func() map[string]string {
 		{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff"},
 		{"it changes the system",
 			"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
-				"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
+				"groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at batch setenforce defaults " +
+				"csrutil swapon swapoff kexec update-alternatives loginctl"},
 		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rclone s3cmd s5cmd"},
 		{changesSystems, "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
 			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
@@ -129,7 +133,21 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			twine upload, mvn deploy, gradle publish, dotnet nuget push|delete, nuget push|delete, mix hex.publish,
 			pod trunk push, dart|flutter pub publish, docker|podman|nerdctl push, goreleaser release, semantic-release,
 			docker|podman|nerdctl image|manifest|compose push, vercel|wrangler|firebase|serverless|sls|netlify deploy,
-			vercel --prod`},
+			vercel --prod, wrangler publish, jsr publish, cargo release, cargo workspaces publish,
+			stack|cabal|conda|anaconda upload,
+			docker|podman build|buildx --push, buildah|crane|oras|helm push, skopeo copy, ko publish|build|apply|resolve,
+			gh release create|upload|edit, gh gist create|edit, gh repo create, glab release create|upload,
+			rake release, python|python3 setup.py upload, surge, gh-pages, np, release-it, railway|render up|deploy`},
+		{"it changes accounts, or who may do what", `gh ssh-key|gpg-key add, gh secret|variable set,
+			gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh,
+			glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
+		{"it deletes data", `rails|rake db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load,
+			prisma migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop,
+			alembic downgrade, flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset,
+			php artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
+			artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe, manage.py flush|reset_db,
+			python|python3 manage.py flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove,
+			git lfs prune`},
 		{"it can reach all of the machine", `docker|podman|nerdctl run|create,
 			docker|podman|nerdctl container run|create`},
 		{"it changes rights or owners", `chmod -R|777`},
@@ -137,7 +155,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths,
 			cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
-		{"it changes what programs run", `gh alias set|import, gh extension install`},
+		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
+			npm|pnpm|yarn|pip|pip3|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add,
+			conda config --add|--set|--append|--prepend, direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}) {
 		for commands := range strings.SplitSeq(pair[1], ",") {
@@ -198,12 +218,32 @@ func (c *Command) harmfulUse() string {
 		if slices.ContainsFunc(rest, movesBranch) {
 			return "it moves a branch or tag off its commits"
 		}
+	case "push":
+		if slices.ContainsFunc(rest, func(a Word) bool { return address().MatchString(a.Text) }) {
+			return "it sends the code to an address that is no remote of the repository"
+		}
 	case "config":
 		if setsProgram(rest) {
 			return "it changes what git runs"
 		}
 	}
 	switch c.Name {
+	case "mvn", "mvnw", "gradle", "gradlew", "sbt":
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return publishes().MatchString(a.Text) }) {
+			return "it publishes"
+		}
+	case "chmod":
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return setsID().MatchString(a.Text) }) {
+			return "it changes rights or owners"
+		}
+	case "curl", "wget", "http", "https", "xh":
+		if why := c.sendsSecret(); why != "" {
+			return why
+		}
+	case "npx", "bunx", "pnpx", "uvx", "pipx", "deno", "bun", "nix":
+		if c.runsAddress() {
+			return "it runs what it downloads"
+		}
 	case "gh":
 		if c.changesGitHub() {
 			return "it may change or delete what is on GitHub"
@@ -242,6 +282,50 @@ func (c *Command) endsOwnJob() bool {
 		}
 	}
 	return jobs > 0
+}
+
+var (
+	// publishes are goals and tasks of builds that publish, but not those that do so on this machine alone.
+	publishes = lazy.Regexp(`^(deploy|[\w.:-]*:deploy|release:perform|([\w:-]*:)?(publish([A-Z]\w*To\w+)?|` +
+		`publish(To(Maven(Central)?Repository|MavenCentral|Sonatype\w*)|Plugins|Signed|AllPublications\w*)?|uploadArchives|` +
+		`closeAndRelease\w*)|\+publish(Signed)?|sonatypeBundleRelease)$`)
+	setsID  = lazy.Regexp(`^([2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s[rwxXst]*)$`)
+	address = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
+)
+
+// sendsSecret says which file with secrets a client of HTTP would send.
+func (c *Command) sendsSecret() string {
+	for i, a := range c.Args {
+		_, value, attached := strings.Cut(a.Text, "@")
+		switch _, behind, has := strings.Cut(a.Text, "="); {
+		case attached: // -d @file, -F name=@file, --data=@file
+		case has && (strings.HasPrefix(a.Text, "--upload-file=") || strings.HasPrefix(a.Text, "--post-file=") ||
+			strings.HasPrefix(a.Text, "--body-file=")):
+			value = behind
+		case i > 0 && slices.Contains([]string{"-T", "--upload-file", "--post-file", "--body-file"}, c.Args[i-1].Text):
+			value = a.Text
+		default:
+			continue
+		}
+		value, _, _ = strings.Cut(value, ";")
+		if !strings.Contains(a.Text, "://") && secret(static(value)) {
+			return "it sends " + value + ", which may hold secrets"
+		}
+	}
+	return ""
+}
+
+// runsAddress reports a program that fetches what it runs from an address, and not from a registry.
+func (c *Command) runsAddress() bool {
+	for _, a := range c.Args {
+		switch {
+		case strings.HasPrefix(a.Text, "-"), slices.Contains([]string{"run", "x", "exec", "dlx", "serve", "shell"}, a.Text):
+		default:
+			return strings.HasPrefix(a.Text, "http:") || strings.HasPrefix(a.Text, "https:") ||
+				strings.HasPrefix(a.Text, "git") && strings.Contains(a.Text, ":")
+		}
+	}
+	return false
 }
 
 // harm says why a command could do much harm, "" if it could not.

@@ -379,6 +379,12 @@ func (w *walker) interpreted(at int) {
 	if plainAwk(&c) || literalProgram(&c) {
 		return
 	}
+	for i, a := range c.Args { // python -m pip is pip
+		if a.Text == "-m" && strings.HasPrefix(c.Name, "python") {
+			w.guessWords(at, c.Args[i+1:])
+			break
+		}
+	}
 	if why := asText(r.text, c.Args); why != "" {
 		w.severe(at, why)
 		if c.Name == "source" || c.Name == "." {
@@ -430,6 +436,8 @@ func asText(options string, args []Word) string {
 	tests := false
 	for _, a := range args {
 		switch {
+		case a.kind == source:
+			return "it runs what it reads"
 		case !a.Static || a.Text == "" || a.Text[0] != '-' || a.Text == "-m":
 			return ""
 		case a.Text == "-":

@@ -12,7 +12,8 @@ import (
 var (
 	// searched are variables in which programs look for what to run or to load.
 	searched = lazy.Regexp(`^(PATH|LD_\w+|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|GCONV_PATH|PERL5OPT|PERL5DB|RUBYOPT|` +
-		`PYTHONSTARTUP|PYTHONHOME|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\w+|VALUE_\w+))$`)
+		`PYTHONSTARTUP|PYTHONHOME|(?i:npm_config_(script_shell|shell|git|node_options|userconfig|globalconfig))|` +
+		`GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG_(COUNT|PARAMETERS|KEY_\w+|VALUE_\w+))$`)
 	// searchedLater are those that matter where they are set for all that follows.
 	searchedLater = lazy.Regexp(`^(PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)$`)
 	// commandVariable is one whose value is a command for a shell, or the name of a program.
@@ -65,7 +66,9 @@ func (w *walker) variable(at int, name string, value Word) {
 		w.severe(at, name+" has programs run more than the command")
 		w.guessIn(at, value.Text)
 	case prompt().MatchString(name):
-		w.guessEvaluated(at, []Word{value})
+		if w.guessAs(at, name, func() { w.guessEvaluated(at, []Word{value}) }) {
+			w.severe(at, "what is in "+name+" cannot be determined")
+		}
 	}
 }
 

@@ -1,0 +1,141 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// What one part of a text does with what another one has written or read.
+
+// downloaders fetch the files that they write.
+const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh"
+
+// ranFiles say which files a text downloads and runs, or writes with a content that could do much harm and runs.
+func ranFiles(s *Script, c Context) (why []string) {
+	var downloaded []string
+	content := map[string]string{}
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		ran := part.ranFile()
+		switch {
+		case part.maybe:
+			continue
+		case ran != "" && slices.Contains(downloaded, ran):
+			why = append(why, part.Text+": it runs what was downloaded")
+		case ran != "" && content[ran] != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
+			strings.Contains(part.Program.Text, "/")):
+			text := content[ran]
+			if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
+				continue // in another language
+			}
+			content[ran] = "" // which ends texts that write and run themselves
+			if risk, _ := Assess(text, c); risk.Level == "high" {
+				why = append(why, part.Text+": "+risk.Reasons[0])
+			}
+		}
+		files := part.written()
+		for _, r := range part.Redirects {
+			if r.Writes {
+				files = append(files, r.Target)
+			}
+		}
+		fetches := downloaders.Has(part.Name) || slices.ContainsFunc(s.Commands[part.input.from:part.input.to],
+			func(c Command) bool { return downloaders.Has(c.Name) })
+		if fetches {
+			for _, a := range part.Args {
+				if strings.Contains(a.Text, "/") && downloaders.Has(part.Name) { // wget and curl -O name it like the address
+					files = append(files, static(path.Base(a.Text)))
+				}
+			}
+		}
+		for _, f := range files {
+			if !f.Static {
+				continue
+			}
+			name := part.found(f.Text)
+			if fetches {
+				downloaded = append(downloaded, name)
+			} else if text := part.prints(); text != "" {
+				content[name] = text
+			}
+		}
+	}
+	return why
+}
+
+// sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
+// on the input, and the substitutions in their words. The value of a header is there to be sent.
+func sentSecrets(s *Script) (why []string) {
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		if !downloaders.Has(part.Name) && part.Name != "dig" && part.Name != "nslookup" {
+			continue
+		}
+		for j := range s.Commands {
+			other := &s.Commands[j]
+			if !other.readsSecret() {
+				continue
+			}
+			given := j >= part.input.from && j < part.input.to && slices.ContainsFunc(part.Args, sendsInput)
+			for n, a := range part.Args {
+				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)
+				given = given || !a.Static && !header && strings.Contains(a.Text, "$(") && strings.Contains(a.Text, other.Text)
+			}
+			if given {
+				why = append(why, part.Text+": it sends what "+other.Text+" prints, which may hold secrets")
+			}
+		}
+	}
+	return why
+}
+
+func sendsInput(a Word) bool {
+	return strings.HasSuffix(a.Text, "@-") || a.Text == "-" || strings.HasSuffix(a.Text, "=-")
+}
+
+// readsSecret reports a command that names a file with secrets, or shows all variables.
+func (c *Command) readsSecret() bool {
+	return (c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
+		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
+}
+
+// ranFile is the file that a command runs: a program, a script of a shell or an interpreter, or of source.
+func (c *Command) ranFile() string {
+	_, interprets := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	switch {
+	case strings.Contains(c.Program.Text, "/") && c.Program.Static:
+		return c.found(c.Program.Text)
+	case !shells.Has(c.Name) && !interprets && c.Name != ".":
+		return ""
+	}
+	for _, a := range c.Args {
+		if a.Static && a.Text != "" && a.Text[0] != '-' {
+			return c.found(a.Text)
+		}
+	}
+	return ""
+}
+
+// found is a file as it is seen from the folder in which the text starts.
+func (c *Command) found(file string) string {
+	if len(c.dirs) == 0 {
+		return path.Clean(file)
+	}
+	return joined(c.dirs[0], file)
+}
+
+// prints is the text that a command is sure to write: a here-document, or the words of echo and printf.
+func (c *Command) prints() string {
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && r.Target.Static && (c.Name == "cat" || c.Name == "tee") {
+			return r.Target.Text
+		}
+	}
+	if c.Name == "echo" || c.Name == "printf" {
+		return strings.NewReplacer(`\n`, "\n").Replace(textOf(c.Args))
+	}
+	return ""
+}
