@@ -236,7 +236,8 @@ func movesBranch(refspec Word) bool {
 
 // plainSetting are settings that name no program, and lead to none.
 var plainSetting = lazy.Regexp(`(?i)^(user\.(name|email)|(color|advice|branch|push|pull|fetch|rebase|commit|log)\..*|` +
-	`(status|init|column|help|rerere|tag|feature|index|pack|gc)\..*|core\.(autocrlf|eol|safecrlf|filemode|abbrev)|` +
+	`(status|column|rerere|tag|feature|index|pack)\..*|init\.defaultbranch|help\.(autocorrect|format)|gc\.auto.*|` +
+	`core\.(autocrlf|eol|safecrlf|filemode|abbrev)|` +
 	`core\.(ignorecase|quotepath|longpaths|symlinks|precomposeunicode|compression)|merge\.(ff|conflictstyle|renames)|` +
 	`diff\.(algorithm|renames|colormoved|context|mnemonicprefix|noprefix))$`)
 

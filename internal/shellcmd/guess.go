@@ -247,14 +247,15 @@ func (w *walker) packageRunner(at int) {
 	}
 }
 
-// scriptRunners run a script of the project by the name behind run.
-const scriptRunners lazy.Words = `npm pnpm yarn bun deno`
+// scriptRunners run a script of the project by the name behind run; bun runs other programs there too, and pnpm without
+// that word.
+const scriptRunners lazy.Words = `npm pnpm yarn`
 
 // names reports a guess that begins with the word for a sub-command or a script of the project.
 func (c *Command) names(guess *Command) bool {
 	at := len(c.Args) - len(guess.Args) - 1
 	run := at == 1 && scriptRunners.Has(c.Name) && (c.Args[0].Text == "run" || c.Args[0].Text == "run-script")
-	return len(guess.Via) == len(c.Via)+1 && (run || at == 0 && hasSubs.Has(c.Name)) &&
+	return len(guess.Via) == len(c.Via)+1 && (run || at == 0 && hasSubs.Has(c.Name) && c.Name != "pnpm") &&
 		c.Args[at].Text == guess.Program.Text
 }
 
