@@ -133,7 +133,8 @@ func (t *Text) widenToLine(r *reading, at Range) Range {
 	}
 	first, lines := firstLine(r.new), strings.Split(string(r.old.data), "\n")
 	kept := leading([]byte(first)) != "" && leading(r.old.data) == "" && slices.Contains(lines[1:], first)
-	if kept || strings.HasPrefix(r.new, "\n") || r.new == "" && t.data[at.End-1] == '\n' {
+	comes := strings.HasPrefix(r.new, "\n") && !bytes.HasPrefix(r.old.data, newline)
+	if kept || comes || r.new == "" && t.data[at.End-1] == '\n' {
 		at.Start -= len(before)
 	}
 	return at
