@@ -210,8 +210,8 @@ func commentsFit(old, file []string) bool {
 		return len(old) == 0
 	}
 	a, b := strings.Join(old, " "), strings.Join(file, " ")
-	words := tokens.FindAllString(b, -1)
-	for _, w := range tokens.FindAllString(a, -1) {
+	words := tokens().FindAllString(b, -1)
+	for _, w := range tokens().FindAllString(a, -1) {
 		if alnums([]byte(w)) >= 3 && !commonWords[strings.ToLower(w)] && slices.Contains(words, w) {
 			return true
 		}

@@ -183,7 +183,7 @@ func endsInTag(content string) bool {
 // write are enough, when they are those of the lines.
 func (t *Text) isNumbered(content string, code bool) bool {
 	raw := strings.Split(content, "\n")
-	if 2*len(mayNumber.FindAllStringIndex(content, -1)) < len(raw)-strings.Count(content, "\n\n") {
+	if 2*len(mayNumber().FindAllStringIndex(content, -1)) < len(raw)-strings.Count(content, "\n\n") {
 		return false
 	}
 	for _, n := range numberings {
@@ -236,7 +236,7 @@ func (t *Text) isEscaped(content string, code bool) bool {
 		return code || t.shows([]shownLine{{content, strings.Split(text, "\n")}}, 2)
 	}
 	raw := strings.Split(content, "\n")
-	rest := backslashed.ReplaceAllString(content, "")
+	rest := backslashed().ReplaceAllString(content, "")
 	for _, e := range append([]escaping{{set: "n"}}, escapings...) {
 		if !e.entities && strings.ContainsFunc(e.set, func(sign rune) bool {
 			bare := escaped[byte(sign)]

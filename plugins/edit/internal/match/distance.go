@@ -160,7 +160,7 @@ type substitution struct{ old, file string }
 
 // typos reports whether a line of old_string is one of the file but for misspelt words, and returns these.
 func (t *Text) typos(old, file string) (out []substitution, ok bool) {
-	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
+	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
 	if len(x) != len(y) {
 		return nil, abs(len(x)-len(y)) == 1 && despaced(old) == despaced(file)
 	}

@@ -249,7 +249,7 @@ func (e edges) startsTwice(line string) bool {
 	if isBlankString(e.before) || strings.HasPrefix(e.old, e.before) {
 		return false
 	}
-	is, rest := tokens.FindString(text), tokens.FindString(e.before)
+	is, rest := tokens().FindString(text), tokens().FindString(e.before)
 	return e.whole(e.before, strings.HasPrefix(text, e.before), is == rest, firstLine(text), firstLine(e.old), line)
 }
 

@@ -29,9 +29,9 @@ var escapings = []escaping{
 }
 
 var (
-	backslashed = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|.)`)
-	naively     = regexp.MustCompile(`\\[^\\]`)
-	entity      = regexp.MustCompile(`&(?:lt|gt|quot|apos|amp|nbsp|#\d{1,6}|#[xX][0-9a-fA-F]{1,5});`)
+	backslashed = lazy.Regexp(`\\(u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|.)`)
+	naively     = lazy.Regexp(`\\[^\\]`)
+	entity      = lazy.Regexp(`&(?:lt|gt|quot|apos|amp|nbsp|#\d{1,6}|#[xX][0-9a-fA-F]{1,5});`)
 	escaped     = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\'': "'", '\\': `\`, '/': "/"}
 )
 
@@ -48,11 +48,11 @@ const maxEscaped = 256 << 10
 func (e escaping) pattern() *regexp.Regexp {
 	switch {
 	case e.entities:
-		return entity
+		return entity()
 	case e.naive:
-		return naively
+		return naively()
 	}
-	return backslashed
+	return backslashed()
 }
 
 // units cuts a text into escapes and single bytes.
@@ -233,7 +233,7 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 		return "", "", false
 	}
 	fresh, ok = m.decodeNew(c.New, breaks, used)
-	if e.entities && !entity.MatchString(old) && entity.MatchString(fresh) {
+	if e.entities && !entity().MatchString(old) && entity().MatchString(fresh) {
 		return old, fresh, false // it may mean either
 	}
 	return old, fresh, ok && !t.garbled(fresh, c.New, m.plain) && t.suspicious(fresh, m.plain) == nil
@@ -608,5 +608,5 @@ outside:
 		}
 		rest = append(rest, l[i])
 	}
-	return quotes && strings.Contains(string(rest), `\"`) || entities && entity.Match(rest)
+	return quotes && strings.Contains(string(rest), `\"`) || entities && entity().Match(rest)
 }

@@ -1,21 +1,23 @@
 package match
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 var (
 	// fenceLine starts or ends a block of code in Markdown.
-	fenceLine = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+.#-]*)([ \t].*|\\{[^`]*\\})?$")
+	fenceLine = lazy.Regexp("^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+.#-]*)([ \t].*|\\{[^`]*\\})?$")
 	// rulerLine is a line under a title, or one between parts.
-	rulerLine = regexp.MustCompile("^[ \t]*(`{9,}|~{9,})$")
+	rulerLine = lazy.Regexp("^[ \t]*(`{9,}|~{9,})$")
 )
 
 func isFence(l string) bool {
 	l = strings.TrimRight(l, spaces)
-	return !rulerLine.MatchString(l) && fenceLine.MatchString(l) && !strings.HasSuffix(strings.TrimLeft(l, "`~ \t"), "`")
+	return !rulerLine().MatchString(l) && fenceLine().MatchString(l) &&
+		!strings.HasSuffix(strings.TrimLeft(l, "`~ \t"), "`")
 }
 
 func countFences(s *source, from, to int) (n int) {
@@ -109,7 +111,7 @@ func cutFences(lines []string) (language string, inner []string) {
 }
 
 func fenceLanguage(l string) string {
-	if m := fenceLine.FindStringSubmatch(strings.TrimRight(l, spaces)); m != nil && m[2] != "" {
+	if m := fenceLine().FindStringSubmatch(strings.TrimRight(l, spaces)); m != nil && m[2] != "" {
 		return strings.ToLower(m[2])
 	}
 	return "text"

@@ -90,7 +90,7 @@ func (p *projection) resemblance(u block, j int) float64 {
 	if s < 0.5 {
 		return 0
 	}
-	if word := tokens.FindString(a); word == tokens.FindString(b) && alnums([]byte(word)) > 0 {
+	if word := tokens().FindString(a); word == tokens().FindString(b) && alnums([]byte(word)) > 0 {
 		s += 0.1 // of two that are about as similar, the line with the same name changes
 	}
 	return s
@@ -334,7 +334,7 @@ func (p *projection) replace(u block, j int) *Refusal {
 
 // sameShape reports whether two lines differ in a few words and in nothing else.
 func sameShape(a, b string) bool {
-	x, y := tokens.FindAllString(a, -1), tokens.FindAllString(b, -1)
+	x, y := tokens().FindAllString(a, -1), tokens().FindAllString(b, -1)
 	if len(x) != len(y) {
 		return false
 	}

@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A numbering is how a tool that shows files puts line numbers before their lines.
 type numbering struct {
-	mark *regexp.Regexp // the number, and the text of the line
+	mark func() *regexp.Regexp // the number, and the text of the line
 	// after are the characters that may be between the mark and the text: it is not known whether it is a part of the
 	// text.
 	after []string
@@ -25,35 +27,35 @@ type numbering struct {
 }
 
 var numberings = []numbering{
-	{mark: regexp.MustCompile(`^[ \t]*(\d+)(?:\t|→)(.*)$`), after: []string{""}},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+) ?[|│┃┆┊](.*)$`), after: []string{"", " "}},
-	{mark: regexp.MustCompile(`^[ \t]*(?:[^\s:]*?[./][^\s:]*:)(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
-	{mark: regexp.MustCompile(`^[ \t]*(?:[^\s:]*?[./][^\s:]*?[:-])(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
-	{mark: regexp.MustCompile(`^[ \t]*(?:[Ll]|[Ll]ine )(\d+)(?:[:|]|$)(.*)$`), after: []string{"", " ", "\t"}},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*\[(\d+)\]:?(.*)$`), after: []string{"", " "}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true,
+	{mark: lazy.Regexp(`^[ \t]*(\d+)(?:\t|→)(.*)$`), after: []string{""}},
+	{mark: lazy.Regexp(`^[ \t]*(\d+) ?[|│┃┆┊](.*)$`), after: []string{"", " "}},
+	{mark: lazy.Regexp(`^[ \t]*(?:[^\s:]*?[./][^\s:]*:)(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
+	{mark: lazy.Regexp(`^[ \t]*(?:[^\s:]*?[./][^\s:]*?[:-])(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
+	{mark: lazy.Regexp(`^[ \t]*(?:[Ll]|[Ll]ine )(\d+)(?:[:|]|$)(.*)$`), after: []string{"", " ", "\t"}},
+	{mark: lazy.Regexp(`^[ \t]*(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*\[(\d+)\]:?(.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true,
 		people: true},
-	{mark: regexp.MustCompile(`^[ \t]*<(\d+)>(.*)$`), after: []string{"", " "}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+) -(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*(?://|#|--) ?(\d+):(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
-	{mark: regexp.MustCompile(`^[ \t]*(\d+)((?: .*)?)$`), after: []string{" ", "  "}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*<(\d+)>(.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*(\d+) -(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*(?://|#|--) ?(\d+):(.*)$`), after: []string{" ", "", "\t"}, weak: true, listed: true},
+	{mark: lazy.Regexp(`^[ \t]*(\d+)((?: .*)?)$`), after: []string{" ", "  "}, weak: true, listed: true},
 }
 
 var (
 	// bareNumber is a line whose text is empty, with what follows the number trimmed.
-	bareNumber = regexp.MustCompile(`^[ \t]*(\d+)[ \t]*$`)
+	bareNumber = lazy.Regexp(`^[ \t]*(\d+)[ \t]*$`)
 	// toolNumber is a line number that only a tool writes: set in columns, or with a sign of its own after it.
-	toolNumber = regexp.MustCompile(`(?m)^(  +\d+\t|[ \t]*\d+→|[ \t]*\d+ ?[│┃┆┊])`)
+	toolNumber = lazy.Regexp(`(?m)^(  +\d+\t|[ \t]*\d+→|[ \t]*\d+ ?[│┃┆┊])`)
 	// mayNumber is the start of a line that may have a number, for a quick look.
-	mayNumber = regexp.MustCompile(`(?m)^[ \t]*(?:[[<]?\d|(?://|#|--) ?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
+	mayNumber = lazy.Regexp(`(?m)^[ \t]*(?:[[<]?\d|(?://|#|--) ?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
 )
 
 // line takes the number from a line; it is 0 when there is none. Marked lines have more than the bare number.
 func (n numbering) line(l string) (number int, text string, marked bool) {
-	m := n.mark.FindStringSubmatch(l)
+	m := n.mark().FindStringSubmatch(l)
 	if m == nil {
-		if m = bareNumber.FindStringSubmatch(l); m == nil {
+		if m = bareNumber().FindStringSubmatch(l); m == nil {
 			return 0, "", false
 		}
 		m = append(m, "")
@@ -411,7 +413,7 @@ func (t *Text) keptIndentation(r *reading, a *alignment) (asOld, asFile bool) {
 
 // numbersAlone returns new_string without line numbers that it has and old_string has not, if there are any.
 func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal *Refusal) {
-	if !mayNumber.MatchString(r.new) {
+	if !mayNumber().MatchString(r.new) {
 		return "", false, nil
 	}
 	old := strings.Split(strings.TrimSuffix(string(r.old.data), "\n"), "\n")
@@ -424,7 +426,7 @@ func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal 
 		// Those of the first lines of a program are as likely their numbers in the file as a list.
 		program := placed && all && shared > 1 && t.syntax != nil && !t.prose() && t.kind() != "page"
 		list := n.listed && !program && (fresh.first() == 1 || t.listGoesOn(n, at, fresh.first()))
-		sure := toolNumber.MatchString(r.new) || !n.listed && !n.mark.MatchString("1\t")
+		sure := toolNumber().MatchString(r.new) || !n.listed && !n.mark().MatchString("1\t")
 		alike := similarity(squeeze([]byte(text)), squeeze(r.old.data))
 		switch {
 		case text == strings.Join(old, "\n"), shared == 0 && !all, list:

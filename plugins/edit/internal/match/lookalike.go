@@ -3,13 +3,14 @@ package match
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // latin are letters of other scripts that look like a Latin one.
@@ -101,7 +102,7 @@ func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal 
 	after := slices.Concat(t.data[:at.Start], []byte(r.new), t.data[at.End:])
 	multi := func(q quote) bool { return q.multi }
 	if t.syntax == jsLike && bytes.Contains(after, []byte("</")) ||
-		!slices.ContainsFunc(t.syntax.quotes, multi) && textBlock.Match(after) {
+		!slices.ContainsFunc(t.syntax.quotes, multi) && textBlock().Match(after) {
 		return "", false, nil // there may be text outside of what is known to be a string
 	}
 	var within []Range
@@ -120,7 +121,7 @@ func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal 
 	for i, l := range lines {
 		if all := foldSome(l, foreign); mangled && known[strings.TrimRight(all, blanks)] {
 			out[i] = all
-		} else if out[i] != l && (nestedQuote.MatchString(l) || t.syntax.open(out[i]) && !t.syntax.open(l)) {
+		} else if out[i] != l && (nestedQuote().MatchString(l) || t.syntax.open(out[i]) && !t.syntax.open(l)) {
 			return "", false, guard(fmt.Sprintf("new_string has %s outside of a string in %s. With plain ones it is not clear "+
 				"where the string ends.", codePoints([]byte(keepOnly(l, foreign))), quoteShort(l)), "Write plain quotes.")
 		}
@@ -149,10 +150,10 @@ func (t *Text) plainBlanks(r *reading, foreign func(rune) bool) string {
 }
 
 // textBlock matches the start of a string that goes over lines.
-var textBlock = regexp.MustCompile(`"""|'''|[R@]"|<<[-~]?['"]?[A-Z]|\[\w*\||(?m)^\s*\\\\`)
+var textBlock = lazy.Regexp(`"""|'''|[R@]"|<<[-~]?['"]?[A-Z]|\[\w*\||(?m)^\s*\\\\`)
 
 // nestedQuote matches a string in curly quotes that has plain ones within.
-var nestedQuote = regexp.MustCompile(`[“„‟][^”]*"|‘[^’]*'`)
+var nestedQuote = lazy.Regexp(`[“„‟][^”]*"|‘[^’]*'`)
 
 // foldSome replaces some runes by their plain forms.
 func foldSome(s string, some func(rune) bool) string {

@@ -107,7 +107,7 @@ func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
 		}
 		return word
 	}
-	return tokens.ReplaceAllFunc(old, right), tokens.ReplaceAllFunc(fresh, right)
+	return tokens().ReplaceAllFunc(old, right), tokens().ReplaceAllFunc(fresh, right)
 }
 
 // gluedWords reports that between units from and to two words stand together in one text and apart in the other: it
@@ -139,9 +139,9 @@ func equalOffsets(a, b *stream) []int {
 
 // tokenOffsets does so for lines with misspelt words: word by word, or when only blanks differ, sign by sign.
 func tokenOffsets(a, b *stream) []int {
-	x, y := tokens.FindAllIndex(a.text, -1), tokens.FindAllIndex(b.text, -1)
+	x, y := tokens().FindAllIndex(a.text, -1), tokens().FindAllIndex(b.text, -1)
 	if len(x) != len(y) {
-		x, y = signs.FindAllIndex(a.text, -1), signs.FindAllIndex(b.text, -1)
+		x, y = signs().FindAllIndex(a.text, -1), signs().FindAllIndex(b.text, -1)
 		if despaced(string(a.text)) != despaced(string(b.text)) || len(x) != len(y) {
 			return nil
 		}

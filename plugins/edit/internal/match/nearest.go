@@ -67,7 +67,7 @@ func wrapping(old string) (text, what string) {
 	if text, marks := cutMarks(old); marks != "" {
 		return text, "is in quotation marks"
 	}
-	if text, ok := withoutColumn(old, " -+"); ok && minusLine.MatchString(old) {
+	if text, ok := withoutColumn(old, " -+"); ok && minusLine().MatchString(old) {
 		return text, "has the first column of a diff"
 	}
 	if text, _, ok := unquoted(Change{Old: old}); ok {
@@ -240,7 +240,7 @@ func (t *Text) lineCause(from *source, i, j int) string {
 		return hidden
 	}
 	old, file := from.key(i), t.key(j)
-	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
+	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
 	if len(x) == len(y) {
 		for i := range x {
 			switch {

@@ -257,8 +257,8 @@ func (t *Text) fits(f *finding, h hit) bool {
 		return false
 	}
 	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.ignores)
-	if f.short && (!starts || !ends || !slices.Equal(tokens.FindAllString(string(f.reading.old.data), -1),
-		tokens.FindAllString(string(t.data[h.Start:h.End]), -1))) {
+	if f.short && (!starts || !ends || !slices.Equal(tokens().FindAllString(string(f.reading.old.data), -1),
+		tokens().FindAllString(string(t.data[h.Start:h.End]), -1))) {
 		return false
 	}
 	text := f.old.text
@@ -305,7 +305,7 @@ func (t *Text) lacksWord(r *reading) bool {
 
 func (t *Text) findForeignWord(old *source) bool {
 	known := old.comments()
-	for _, at := range asciiWords.FindAllIndex(old.data, maxLookups) {
+	for _, at := range asciiWords().FindAllIndex(old.data, maxLookups) {
 		for len(known) > 0 && known[0].End <= at[0] {
 			known = known[1:]
 		}

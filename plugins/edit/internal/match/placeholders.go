@@ -3,7 +3,6 @@ package match
 import (
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,19 +22,19 @@ const (
 
 var (
 	// What starts and ends comments, or sets a remark apart, in any language; bullets and marks of quotations as well.
-	commentMark = regexp.MustCompile(`(?i)^(//+!?|/\*+!?|<!--|--+(\[\[)?|#+\||#+!?|;+|%+|\(\*|\{/\*+|\{-|` +
+	commentMark = lazy.Regexp(`(?i)^(//+!?|/\*+!?|<!--|--+(\[\[)?|#+\||#+!?|;+|%+|\(\*|\{/\*+|\{-|` +
 		`"""|'''|["'!*+>]+|rem\b|dnl\b|@\*|<%--|<%#?|\{#|\{\{!(--)?|::|\.\.(?:\s|$)|=+|~+)\s*`)
-	commentEnd = regexp.MustCompile(`\s*(\*+/\}?|-->|--%>|%>|\*\)|-\}|"""|'''|#\}|(--)?\}\}|\*@|\]\]|\|#|#+|--+|=+|~+)$`)
-	allDots    = regexp.MustCompile(`^[\[({<]?\s*(\.{3,6}|…{1,3}|\.( \.){2,}|⋮|\.{3,}\s+\.{3,})\s*[\])}>]?[,;]?$`)
-	dotted     = regexp.MustCompile(`^[\[({<\s]*(\.{3,}|…)|(\.{3,}|…)[\])}>\s]*$`)
-	bracketed  = regexp.MustCompile(`^(\(.*\)|\[.*\]|<.*>|\{.*\})$`)
+	commentEnd = lazy.Regexp(`\s*(\*+/\}?|-->|--%>|%>|\*\)|-\}|"""|'''|#\}|(--)?\}\}|\*@|\]\]|\|#|#+|--+|=+|~+)$`)
+	allDots    = lazy.Regexp(`^[\[({<]?\s*(\.{3,6}|…{1,3}|\.( \.){2,}|⋮|\.{3,}\s+\.{3,})\s*[\])}>]?[,;]?$`)
+	dotted     = lazy.Regexp(`^[\[({<\s]*(\.{3,}|…)|(\.{3,}|…)[\])}>\s]*$`)
+	bracketed  = lazy.Regexp(`^(\(.*\)|\[.*\]|<.*>|\{.*\})$`)
 
 	// Words for what stays unchanged: somewhere beside dots, on their own, and in brackets or a comment.
-	wordsBesideDots = regexp.MustCompile(`(?i)\b(rest|remainder|remaining|existing|unchanged|unmodified|omitted|elided|` +
+	wordsBesideDots = lazy.Regexp(`(?i)\b(rest|remainder|remaining|existing|unchanged|unmodified|omitted|elided|` +
 		`same as before|as before|previous (code|content)|other (code|methods|functions|fields|imports)|` +
 		`more code|your code|original code|snip|truncated|no changes?|stays? the same|remains? the same|for brevity)\b|` +
 		`기존|나머지|생략|省略|既存|其余|其他代码|保持不变`)
-	wordsAlone = regexp.MustCompile(`(?i)^(((the|keep|all)( the)? )?(rest|remainder) of (the |this )?(\w+ ){0,2}` +
+	wordsAlone = lazy.Regexp(`(?i)^(((the|keep|all)( the)? )?(rest|remainder) of (the |this )?(\w+ ){0,2}` +
 		`(code|file|function|method|methods|class|implementation|content|logic|functions|imports|body|config|script|page|` +
 		`document|section|block|module|struct|table|query|tests?|rules|styles|template|markup|list|options|fields)|` +
 		`((all|keep)( the)? )?((existing|remaining) (code|content|implementation|methods?|functions?|lines?|logic|imports|` +
@@ -45,7 +44,7 @@ var (
 		`( (here|below|above|goes here|continues|follows|unchanged|omitted|as (is|before)|(remains?|stays?)|` +
 		`(remains?|stays?|is|are) (exactly )?(the same|unchanged|as (is|before)|identical|omitted|kept|here|below|above|` +
 		`intact|untouched))(,? .{0,20})?)?$`)
-	wordsSetApart = regexp.MustCompile(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?` +
+	wordsSetApart = lazy.Regexp(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?` +
 		`(unchanged|unmodified|omitted( for brevity)?|elided|snip(ped)?|truncated)|(same|as) (as )?(before|above)|` +
 		`same( (code|logic|body|implementation))?|no (other |further |more )?changes?( needed)?( here| below| above)?|` +
 		`existing|(the|keep the) rest( the same)?|(and )?so on|etc|` +
@@ -61,12 +60,12 @@ var (
 		`of (the |this )?(\w+ ){0,2}(list|options|fields|query|table|content|rules|tests?)\.?(\s*\*/)?$`)
 
 	// A header is a line of Python that the body of a function can follow, or the end of its docstring.
-	header = regexp.MustCompile(`(:\s*(#.*)?|"""|''')$`)
+	header = lazy.Regexp(`(:\s*(#.*)?|"""|''')$`)
 	// definition is the start of a line of Python that has a body on the same line.
 	definition = lazy.Regexp(`^\s*(async )?(def|class)\b.*:\s*$`)
 	// Perl's documentation, and a YAML key whose value is a text of several lines.
-	podLine     = regexp.MustCompile(`(?m)^=[a-z]+\d?`)
-	blockScalar = regexp.MustCompile(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
+	podLine     = lazy.Regexp(`(?m)^=[a-z]+\d?`)
+	blockScalar = lazy.Regexp(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
 )
 
 // maxPlaceholder is the length of a placeholder line, in bytes.
@@ -78,13 +77,13 @@ func placeholderOf(line string) placeholder {
 	if s == "" || len(s) > maxPlaceholder || startsAsCode(s) {
 		return noPlaceholder
 	}
-	if allDots.MatchString(s) {
+	if allDots().MatchString(s) {
 		return dotsOnly
 	}
-	text := commentMark.ReplaceAllString(s, "")
+	text := commentMark().ReplaceAllString(s, "")
 	isComment := text != s
-	text = strings.TrimSpace(commentEnd.ReplaceAllString(text, ""))
-	if allDots.MatchString(text) {
+	text = strings.TrimSpace(commentEnd().ReplaceAllString(text, ""))
+	if allDots().MatchString(text) {
 		return commentDots
 	}
 	inner := strings.Trim(text, ".… :()[]<>{}-=~*")
@@ -92,8 +91,8 @@ func placeholderOf(line string) placeholder {
 	if words == 0 || words > 9 {
 		return noPlaceholder
 	}
-	dots := len(dotted.FindAllString(text, -1))
-	apart := bracketed.MatchString(text)
+	dots := len(dotted().FindAllString(text, -1))
+	apart := bracketed().MatchString(text)
 	most := 9
 	if dots == 1 && !apart {
 		most = 5 // dots at one end only: a sentence may continue
@@ -101,12 +100,12 @@ func placeholderOf(line string) placeholder {
 	switch {
 	case !isComment && !apart && (dots == 0 || words == 1): // one word behind dots is code: ...rest
 		return noPlaceholder
-	case wordsAlone.MatchString(inner), dots > 0 && words <= most && wordsBesideDots.MatchString(inner),
-		apart && wordsSetApart.MatchString(inner):
+	case wordsAlone().MatchString(inner), dots > 0 && words <= most && wordsBesideDots().MatchString(inner),
+		apart && wordsSetApart().MatchString(inner):
 		return strongWords
 	case dots == 2 && (isComment || apart) && words <= 6:
 		return commentDots
-	case isComment && wordsSetApart.MatchString(inner):
+	case isComment && wordsSetApart().MatchString(inner):
 		return weakWords
 	}
 	return noPlaceholder
@@ -363,7 +362,7 @@ func (t *Text) shownAsCode(s newLine) bool {
 func commentLike(l string) bool {
 	for _, mark := range []string{"//", "#", "*", "--", ";", "%", "/*", "<!--"} {
 		if strings.HasPrefix(l, mark) {
-			return placeholderOf(l) != strongWords && !allDots.MatchString(strings.TrimSpace(strings.TrimPrefix(l, mark)))
+			return placeholderOf(l) != strongWords && !allDots().MatchString(strings.TrimSpace(strings.TrimPrefix(l, mark)))
 		}
 	}
 	return false
@@ -383,7 +382,7 @@ func (t *Text) isBody(s newLine) bool {
 		for i := s.at - 1; i >= 0 && strings.HasPrefix(before, "#"); i-- {
 			before = strings.TrimSpace(s.fresh[i])
 		}
-		if !header.MatchString(before) {
+		if !header().MatchString(before) {
 			return false
 		}
 		rest := s.fresh[s.at+1:]
@@ -429,7 +428,7 @@ func (t *Text) inText(fresh []string, i int, places []Range) bool {
 	case "yaml":
 		return inBlockScalar(string(after), offset)
 	case "pl":
-		pod := podLine.FindAllString(string(after[:offset]), -1)
+		pod := podLine().FindAllString(string(after[:offset]), -1)
 		return len(pod) > 0 && pod[len(pod)-1] != "=cut"
 	}
 	return false
@@ -441,7 +440,7 @@ func inBlockScalar(data string, offset int) bool {
 	above := strings.Split(data[:offset], "\n")
 	for i := len(above) - 2; i >= 0 && depth > 0; i-- {
 		if n := indentLen([]byte(above[i])); !isBlankString(above[i]) && n < depth {
-			if blockScalar.MatchString(above[i]) {
+			if blockScalar().MatchString(above[i]) {
 				return true
 			}
 			depth = n

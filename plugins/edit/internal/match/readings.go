@@ -3,10 +3,11 @@ package match
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A reading is one way to interpret what the model sent: literally, without line numbers, unescaped, without a fence.
@@ -68,14 +69,14 @@ func (t *Text) readings(c Change) []*reading {
 	if old, fresh, ok := t.changedLinesMarked(c); ok {
 		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
 	}
-	if plusLine.MatchString(c.New) { // the marks of a diff would be written into the file
+	if plusLine().MatchString(c.New) { // the marks of a diff would be written into the file
 		old, ok1 := withoutColumn(c.Old, " -")
 		fresh, ok2 := withoutColumn(c.New, " +")
 		switch {
 		case !ok1 || !ok2 || isBlankString(old):
-		case !minusLine.MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old), t.hasUnmarked(c):
+		case !minusLine().MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old), t.hasUnmarked(c):
 			// old_string is no diff, or only in part; new_string is refused where it is found
-		case plusLine.Match(t.data): // which may be meant
+		case plusLine().Match(t.data): // which may be meant
 			return []*reading{newReading("", c.Old, c.New, blanksPass, t.syntax)}
 		default:
 			return []*reading{newReading("diff", old, fresh, lastPass, t.syntax)}
@@ -85,7 +86,7 @@ func (t *Text) readings(c Change) []*reading {
 	if cut, ok := strings.CutSuffix(old, "\r"); ok && bytes.IndexByte(t.data, '\r') < 0 { // half of a line ending
 		old, fresh = cut, strings.TrimSuffix(fresh, "\r")
 	}
-	if oddIndent.MatchString(old) {
+	if oddIndent().MatchString(old) {
 		plain := func(r rune) rune {
 			if r > unicode.MaxASCII && unicode.Is(unicode.Zs, r) && !bytes.ContainsRune(t.data, r) {
 				return ' '
@@ -116,10 +117,10 @@ func (t *Text) readings(c Change) []*reading {
 }
 
 var (
-	plusLine  = regexp.MustCompile(`(?m)^\+`)
-	minusLine = regexp.MustCompile(`(?m)^-`)
-	oddIndent = regexp.MustCompile(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
-	fence     = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
+	plusLine  = lazy.Regexp(`(?m)^\+`)
+	minusLine = lazy.Regexp(`(?m)^-`)
+	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
+	fence     = lazy.Regexp("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
 
 // doubleDashes write dashes with hyphens, as programs do and LaTeX.
@@ -158,8 +159,8 @@ func (t *Text) countLines(s string) (n int) {
 // new_string, with or without a blank behind them. It is false unless all lines without a mark are the same in both,
 // and the file has the text without the marks, once, and no such lines of its own.
 func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
-	if c.All || !minusLine.MatchString(c.Old) || plusLine.MatchString(c.Old) || minusLine.MatchString(c.New) ||
-		plusLine.Match(t.data) || bytes.Contains(t.data, []byte(c.Old)) {
+	if c.All || !minusLine().MatchString(c.Old) || plusLine().MatchString(c.Old) || minusLine().MatchString(c.New) ||
+		plusLine().Match(t.data) || bytes.Contains(t.data, []byte(c.Old)) {
 		return "", "", false
 	}
 	cut := func(s, mark string) (text string, plain []string) {
@@ -201,7 +202,7 @@ func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
 func (t *Text) sameHunk(c Change) bool {
 	hunk := strings.Trim(c.Old, "\r\n")
 	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
-		(plusLine.MatchString(hunk) || minusLine.MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
+		(plusLine().MatchString(hunk) || minusLine().MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
 }
 
 // hunkInBoth is the change that a hunk in both strings describes: its lines without those that come, and without those
@@ -243,7 +244,7 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 	inner := func(s string) (string, bool) {
 		lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 		last := len(lines) - 1
-		if last < 1 || !fence.MatchString(lines[0]) || !fence.MatchString(lines[last]) {
+		if last < 1 || !fence().MatchString(lines[0]) || !fence().MatchString(lines[last]) {
 			return s, false
 		}
 		return strings.Join(append(lines[1:last], ""), "\n"), true

@@ -87,7 +87,7 @@ func (r *reading) spelled(typos []substitution, s *syntax) *reading {
 		return r
 	}
 	right := func(text []byte) []byte {
-		return tokens.ReplaceAllFunc(text, func(word []byte) []byte {
+		return tokens().ReplaceAllFunc(text, func(word []byte) []byte {
 			if is, ok := words[string(word)]; ok {
 				return []byte(is)
 			}
@@ -336,8 +336,8 @@ func (t *Text) contradicts(r *reading, w *window) bool {
 		if k != altered || w.pairs[i] < 0 {
 			continue
 		}
-		x := tokens.FindAllString(r.index.keys[i], -1)
-		y := tokens.FindAllString(t.lineIndex().keys[w.pairs[i]], -1)
+		x := tokens().FindAllString(r.index.keys[i], -1)
+		y := tokens().FindAllString(t.lineIndex().keys[w.pairs[i]], -1)
 		if len(x) != len(y) {
 			continue
 		}

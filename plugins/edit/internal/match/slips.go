@@ -63,7 +63,7 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 // diffLine returns a line of new_string that looks like a new one of a diff. It is sure when others are lines of
 // old_string with the marks - or a blank, and when all lines that are not in old_string have the mark.
 func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure bool) {
-	if plusLine.Match(t.data) || plusLine.Match(r.old.data) {
+	if plusLine().Match(t.data) || plusLine().Match(r.old.data) {
 		return "", false
 	}
 	old := map[string]bool{}

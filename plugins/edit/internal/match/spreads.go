@@ -41,7 +41,7 @@ func (t *Text) dotsAreCode(part, whole string) bool {
 	part, whole = strings.TrimSpace(part), strings.TrimSpace(whole)
 	all := anyDots().FindAllStringIndex(part, -1)
 	between := strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune(",(){}[]", r) })
-	if len(all) == 0 || commentMark.MatchString(whole) || aloneInBrackets().MatchString(whole) ||
+	if len(all) == 0 || commentMark().MatchString(whole) || aloneInBrackets().MatchString(whole) ||
 		slices.ContainsFunc(between, isProse) {
 		return false
 	}

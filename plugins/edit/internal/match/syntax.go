@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A syntax is how a language marks comments and strings.
@@ -172,14 +173,14 @@ func (x *syntax) tokens(data []byte) iter.Seq2[Range, bool] {
 }
 
 // directive matches comments that programs read. To take one for prose could change what the code does.
-var directive = regexp.MustCompile(`^(#!|//[a-z]+:[a-z]|//nolint|//export |//line |/\*line |// \+build|# ?type:|` +
+var directive = lazy.Regexp(`^(#!|//[a-z]+:[a-z]|//nolint|//export |//line |/\*line |// \+build|# ?type:|` +
 	`# ?noqa|# ?pragma|# ?pylint|# ?mypy|# -\*-|# ?frozen_string|# ?shellcheck|# ?rubocop|# ?fmt:|# ?syntax ?=|` +
 	`(//|/\*) ?(eslint|prettier|@ts-|@jsx|istanbul|webpack|NOLINT|clang-format|go:)|///? ?<reference|/\*!|<!--\[if)`)
 
 // scan finds the comments of a text, except directives.
 func (x *syntax) scan(data []byte) (out []Range) {
 	for r, comment := range x.tokens(data) {
-		if comment && !directive.Match(data[r.Start:min(r.End, r.Start+80)]) {
+		if comment && !directive().Match(data[r.Start:min(r.End, r.Start+80)]) {
 			out = append(out, r)
 		}
 	}

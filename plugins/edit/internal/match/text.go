@@ -2,13 +2,14 @@ package match
 
 import (
 	"bytes"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A line is data[start:end] without its line ending, data[end:next]: "\n", "\r\n", or nothing at the end of a text.
@@ -171,9 +172,9 @@ func withoutNumbers(s string) string {
 }
 
 var (
-	tokens     = regexp.MustCompile(`[\p{L}\p{M}\p{N}_]+|[^\s]`) // words, and signs one by one
-	signs      = regexp.MustCompile(`\S`)
-	asciiWords = regexp.MustCompile(`[A-Za-z0-9_]{3,}`)
+	tokens     = lazy.Regexp(`[\p{L}\p{M}\p{N}_]+|[^\s]`) // words, and signs one by one
+	signs      = lazy.Regexp(`\S`)
+	asciiWords = lazy.Regexp(`[A-Za-z0-9_]{3,}`)
 )
 
 func wordRune(r rune) bool {
