@@ -138,7 +138,7 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 		inside := next < len(t.lines) && leading(t.text(next)) != ""
 		closed := next < len(t.lines) && strings.ContainsAny(t.key(next)[:1], ")]}")
 		apart := isBlankString(lines[first-1]) && lines[0] != "" || startsDefinition().MatchString(lines[first])
-		if !inside && (text || !closed && apart) {
+		if !inside && (text || t.syntax == yaml || !closed && apart) { // a key of YAML may be one of the mapping around
 			return r.new, ""
 		}
 	}
