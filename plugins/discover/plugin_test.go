@@ -74,6 +74,13 @@ func started(t *testing.T) *sdktest.Plugin {
 	return sdktest.Start(t, k.plugin)
 }
 
+// close ends the watch, as the end of the process does.
+func (k *refresher) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unwatch()
+}
+
 func describe(t *testing.T, c *sdktest.Plugin) *sdk.Description {
 	t.Helper()
 	d, err := c.Describe(t.Context())

@@ -275,10 +275,3 @@ func TestCommandThatIsOnePath(t *testing.T) {
 		}
 	}
 }
-
-// close ends the watch, as the end of the process does.
-func (k *refresher) close() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.unwatch()
-}
