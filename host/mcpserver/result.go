@@ -54,11 +54,7 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	if !t.ForeignSchema && (failed || !t.TextIsJSON) && !isJSONOf(structured, content) {
 		structured = nil // Claude Code, Codex and others would give a model this, and nothing of the content
 	}
-	promised := outputSchema(t)
-	if !r.isModern() && !isOfObjects(promised) {
-		promised = nil // it is not listed
-	}
-	if !failed && structured == nil && promised != nil { // clients refuse a result without what its schema promises
+	if !failed && structured == nil && promises(r, t) { // clients refuse a result without what its schema promises
 		why := "The tool returned no structured result, which it promises"
 		if out.Truncated {
 			why = "Its structured result is over the limit and left out"
@@ -70,6 +66,12 @@ func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *resul
 	to.arrange(extra, rawjson.Object{{Name: "content", Value: contentJSON(r.known(content))},
 		{Name: "structuredContent", Value: structured}, {Name: "isError", Value: sdk.Encode(failed)}})
 	return to.complete(r)
+}
+
+// promises reports whether the client has been told that results of the tool are structured.
+func promises(r *request, t *host.Tool) bool {
+	output := outputSchema(t)
+	return output != nil && (r.isModern() || isOfObjects(output))
 }
 
 // joined has texts that follow each other in one part: Codex cuts a long text in the middle, and then leaves out all
