@@ -131,12 +131,9 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), endsBlock(lines):
 		return r.new, ""
 	default:
-		next := t.lineAt(max(at.Start, at.End-1)) + 1
-		for next < len(t.lines) && isBlank(t.text(next)) {
-			next++
-		}
-		inside := next < len(t.lines) && leading(t.text(next)) != ""
-		closed := next < len(t.lines) && strings.ContainsAny(t.key(next)[:1], ")]}")
+		next := t.closeFilled(t.lineAt(max(at.Start, at.End-1)), +1)
+		inside := next >= 0 && leading(t.text(next)) != ""
+		closed := next >= 0 && strings.ContainsAny(t.key(next)[:1], ")]}")
 		apart := isBlankString(lines[first-1]) && lines[0] != "" || startsDefinition().MatchString(lines[first])
 		if !inside && (text || t.syntax == yaml || !closed && apart) { // a key of YAML may be one of the mapping around
 			return r.new, ""

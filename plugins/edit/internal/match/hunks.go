@@ -186,7 +186,10 @@ func (p *projection) movesComment(u block) bool {
 		p.old.commentStart(u.o0) < p.old.lines[u.o0].end {
 		return false
 	}
-	return p.new.more(p.old)[p.old.key(u.o0)] >= 0
+	if p.surplus == nil {
+		p.surplus = p.new.more(p.old)
+	}
+	return p.surplus[p.old.key(u.o0)] >= 0
 }
 
 // insert puts new lines after the anchor, or before the place when there is none.
@@ -194,14 +197,12 @@ func (p *projection) insert(from, to, anchor int) *Refusal {
 	if from >= to {
 		return nil
 	}
-	for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor)) && isBlank(p.t.text(anchor+1)) &&
-		p.unquoted(anchor+1) {
-		anchor++ // how many blank lines there are does not change
-	}
-	if isBlank(p.new.text(to-1)) && !isBlank(p.new.text(from)) {
-		for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor+1)) && p.unquoted(anchor+1) {
-			anchor++ // new_string sets them apart from what follows, the file's blank lines from what is before
-		}
+	// How many blank lines there are does not change, and where new_string sets its lines apart from what follows, those
+	// of the file set them apart from what is before.
+	apart := isBlank(p.new.text(to-1)) && !isBlank(p.new.text(from))
+	for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor+1)) && p.unquoted(anchor+1) &&
+		(apart || isBlank(p.t.text(anchor))) {
+		anchor++
 	}
 	f := anchor
 	if f < 0 {

@@ -22,10 +22,7 @@ type indentation struct {
 }
 
 // A sample is the indentation of one line, in both texts.
-type sample struct {
-	line      int // of old_string
-	old, file string
-}
+type sample struct{ old, file string }
 
 // A unit maps one step of indentation: from bytes of fromChar in the model's text, to bytes of char in the file.
 type unit struct {
@@ -44,7 +41,7 @@ func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
 		if !b.single() || b.relation == altered || isBlank(old.text(b.o0)) || b.f0 == t.lineAt(a.Start) && a.headCut {
 			continue
 		}
-		s := sample{b.o0, leading(old.text(b.o0)), leading(t.text(b.f0))}
+		s := sample{leading(old.text(b.o0)), leading(t.text(b.f0))}
 		if len(m.samples) == 0 && first == nil && s.old == "" && s.file != "" {
 			first = &s
 			continue
@@ -153,7 +150,7 @@ func (m *indentation) of(ind string, near int) (file string, ok bool) {
 		return ind, true
 	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
 		return ind, !m.mixed && len(ind)%m.to == 0
-	case m.contradictory:
+	case m.contradictory: // the match shows several
 	case isKnown:
 		file, ok = known, true
 	default:
@@ -221,7 +218,7 @@ func (m *indentation) findUnit(t *Text, old, fresh *source, cut int) {
 	var distinct []sample
 	seen := map[sample]bool{}
 	for _, s := range m.samples {
-		if s.line = 0; !seen[s] {
+		if !seen[s] {
 			seen[s], distinct = true, append(distinct, s)
 		}
 	}

@@ -154,9 +154,16 @@ func (t *Text) checkDedent(c Change, p *Plan) *Refusal {
 }
 
 // closeCode is the closest line before or behind another, by the step, that is neither blank nor a comment, or -1.
-func (s *source) closeCode(n, step int) int {
+func (s *source) closeCode(n, step int) int { return s.closest(n, step, s.blankOrComment) }
+
+// closeFilled is closeCode with comments.
+func (s *source) closeFilled(n, step int) int {
+	return s.closest(n, step, func(i int) bool { return isBlank(s.text(i)) })
+}
+
+func (s *source) closest(n, step int, skips func(int) bool) int {
 	for n += step; n >= 0 && n < len(s.lines); n += step {
-		if !s.blankOrComment(n) {
+		if !skips(n) {
 			return n
 		}
 	}

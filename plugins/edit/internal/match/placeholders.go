@@ -278,11 +278,10 @@ func (t *Text) outside(places []Range) (near [2]string) {
 		return near
 	}
 	from, to := t.span(places[0])
-	for i := from - 1; i >= 0 && near[0] == ""; i-- {
-		near[0] = strings.TrimSpace(string(t.text(i)))
-	}
-	for i := to; i < len(t.lines) && near[1] == ""; i++ {
-		near[1] = strings.TrimSpace(string(t.text(i)))
+	for n, i := range []int{t.closeFilled(from, -1), t.closeFilled(to-1, +1)} {
+		if i >= 0 {
+			near[n] = strings.TrimSpace(string(t.text(i)))
+		}
 	}
 	return near
 }

@@ -19,9 +19,10 @@ type projection struct {
 	indents     *indentation
 	blockOf     []int // index of the block of each old line
 	edits       []Edit
-	quoted      []int // old lines that old_string left out
-	near        int   // the old line that the current hunk starts with
-	trimsBlanks bool  // blanks at the ends of the model's lines are its own
+	surplus     map[string]int // how often new_string has a line more than old_string; made when needed
+	quoted      []int          // old lines that old_string left out
+	near        int            // the old line that the current hunk starts with
+	trimsBlanks bool           // blanks at the ends of the model's lines are its own
 }
 
 // project makes the edits for one alignment.
@@ -98,13 +99,14 @@ func (p *projection) doubled(edits []Edit) *Refusal {
 			more[squeeze(l)]--
 		}
 	}
+	quoted := p.old.counts(0, len(p.old.lines))
 	for _, b := range left {
 		key := p.t.key(b.f0)
 		if more[key] > 0 {
 			return p.conflict(b, "the file has a line there that old_string does not have, and new_string has it, too")
 		}
 		for l, n := range more {
-			if n > 0 && p.t.commentOnly(b.f0) && p.old.count(l) == 0 && p.comesLike(l, key, more) {
+			if n > 0 && p.t.commentOnly(b.f0) && quoted[l] == 0 && p.comesLike(l, key, more) {
 				return p.conflict(b, "the file has a comment there that old_string does not have, and new_string has one like it")
 			}
 		}
@@ -126,23 +128,19 @@ func (p *projection) comesLike(l, comment string, more map[string]int) bool {
 // dropExtraBlanks leaves out blank lines at the ends of both strings that the file does not have there: what comes
 // before them would not be set apart from what the file has next, or twice.
 func (p *projection) dropExtraBlanks() {
-	trailing := func(s *source) (n int) {
-		for n < len(s.lines) && isBlank(s.text(len(s.lines)-1-n)) {
-			n++
-		}
-		return n
-	}
+	_, tail := p.old.outerBlanks()
+	_, newTail := p.new.outerBlanks()
 	blocks, n := p.at.blocks, 0
 	for n < len(blocks) && blocks[len(blocks)-1-n].onlyOld() {
 		n++
 	}
-	n = min(n, trailing(p.old))
+	n = min(n, tail)
 	end := blocks[len(blocks)-1].f1
 	have := 0
 	for have < n && end+have < len(p.t.lines) && isBlank(p.t.text(end+have)) {
 		have++
 	}
-	if have == n || trailing(p.new) < n-have || p.at.tailCut {
+	if have == n || newTail < n-have || p.at.tailCut {
 		return
 	}
 	cut := func(s *source) *source {
@@ -316,15 +314,6 @@ func formFamily(r rune) rune {
 // keepOuterBlanks lets new_string begin and end with as many blank lines as old_string does. That it has fewer, and
 // text, means that it was trimmed: how many there are in the file does not change.
 func (p *projection) keepOuterBlanks() {
-	outer := func(s *source) (head, tail int) {
-		for head < len(s.lines) && isBlank(s.text(head)) {
-			head++
-		}
-		for tail < len(s.lines)-head && isBlank(s.text(len(s.lines)-1-tail)) {
-			tail++
-		}
-		return head, tail
-	}
 	edge := func(s *source, i int) string { // line i, counted from the end when it is less than 0
 		if i < 0 {
 			i += len(s.lines)
@@ -336,8 +325,8 @@ func (p *projection) keepOuterBlanks() {
 	}
 	quoted := p.old.counts(0, len(p.old.lines))
 	delete(quoted, "")
-	head, tail := outer(p.old)
-	newHead, newTail := outer(p.new)
+	head, tail := p.old.outerBlanks()
+	newHead, newTail := p.new.outerBlanks()
 	if first := edge(p.new, newHead); edge(p.old, head) != first && quoted[first] > 0 {
 		head = newHead // the first line goes, and the blank lines before it may as well
 	}

@@ -55,7 +55,26 @@ func (s *source) counts(from, to int) map[string]int {
 	return out
 }
 
-func (s *source) count(key string) int { return s.counts(0, len(s.lines))[key] }
+// count is the number of lines that have a key.
+func (s *source) count(key string) (n int) {
+	for i := range s.lines {
+		if s.key(i) == key {
+			n++
+		}
+	}
+	return n
+}
+
+// outerBlanks counts the blank lines that a text begins and ends with.
+func (s *source) outerBlanks() (head, tail int) {
+	for head < len(s.lines) && isBlank(s.text(head)) {
+		head++
+	}
+	for tail < len(s.lines)-head && isBlank(s.text(len(s.lines)-1-tail)) {
+		tail++
+	}
+	return head, tail
+}
 
 // more says how often a text has a line more than another one.
 func (s *source) more(than *source) map[string]int {
