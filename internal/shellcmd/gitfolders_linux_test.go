@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/testutil"
@@ -17,7 +16,7 @@ func TestReadingNeverTurnsGitSettingsOn(t *testing.T) {
 	rules := Rules{ReadOnly: true}
 	var texts []string
 	for name, options := range versioned() {
-		for option := range strings.FieldsSeq(options) {
+		for option := range options.All() {
 			texts = append(texts, name+" "+option)
 		}
 	}

@@ -415,8 +415,8 @@ func checkGH(u *invocation) string {
 }
 
 // awsReads are the services whose descriptions hold no secrets, with the verbs that are known.
-var awsReads = sync.OnceValue(func() map[string]string {
-	return map[string]string{
+var awsReads = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{
 		"sts": "get-caller-identity", "s3": "ls",
 		"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
 			"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
@@ -441,7 +441,7 @@ var awsReads = sync.OnceValue(func() map[string]string {
 
 // checkAWS accepts these, without values that name a file or another server.
 func checkAWS(u *invocation) string {
-	if len(u.operands) < 2 || !slices.Contains(strings.Fields(awsReads()[u.operands[0].Text]), u.operands[1].Text) {
+	if len(u.operands) < 2 || !awsReads()[u.operands[0].Text].Has(u.operands[1].Text) {
 		return "it is not known to only read"
 	}
 	for _, x := range u.plainWords() {

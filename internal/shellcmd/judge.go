@@ -256,8 +256,8 @@ func onlyReads(c *Command, p workdirs) string {
 // versioned are programs that only print their name and version with these options. Programs that search the
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
-var versioned = sync.OnceValue(func() map[string]string {
-	return map[string]string{
+var versioned = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{
 		"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
 		"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
 		"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
@@ -278,7 +278,7 @@ var versioned = sync.OnceValue(func() map[string]string {
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
 func printsVersion(c *Command) bool {
 	return len(c.Args) == 1 && c.Args[0].Static && versioned()[c.Name] != "" && (c.Args[0].Text == "--help" &&
-		c.Name != "mysql" || slices.Contains(strings.Fields(versioned()[c.Name]), c.Args[0].Text))
+		c.Name != "mysql" || versioned()[c.Name].Has(c.Args[0].Text))
 }
 
 // Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what

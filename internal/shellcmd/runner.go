@@ -289,14 +289,14 @@ var interpreters = sync.OnceValue(func() map[string]struct{ text, prints string 
 
 // syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
 // among them: with -c it runs BEGIN blocks.
-var syntaxChecks = sync.OnceValue(func() map[string]string {
-	return map[string]string{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
+var syntaxChecks = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{"bash": "-n", "sh": "-n", "dash": "-n", "node": "--check -c", "php": "-l",
 		"ruby": "-c"}
 })
 
 func checksSyntax(c *Command) bool {
 	return len(c.Args) == 2 && c.Args[0].Static &&
-		slices.Contains(strings.Fields(syntaxChecks()[c.Name]), c.Args[0].Text) &&
+		syntaxChecks()[c.Name].Has(c.Args[0].Text) &&
 		c.Args[1].Static && c.Args[1].Text != "" && c.Args[1].Text[0] != '-'
 }
 
@@ -360,7 +360,7 @@ func (w *walker) interpreted(at int) {
 			return
 		}
 	}
-	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) ||
+	if len(c.Args) == 1 && c.Args[0].Static && lazy.Words(r.prints).Has(c.Args[0].Text) ||
 		printsVersion(&c) || checksSyntax(&c) || c.onlyShows() {
 		return
 	}
