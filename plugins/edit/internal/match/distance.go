@@ -1,18 +1,13 @@
 package match
 
 import (
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 const (
 	maxCompared = 400         // runes of a line that are compared; the rest counts for equality only
 	maxWork     = 150_000_000 // cells of the tables for the distances of one plan: a fraction of a second
-	maxTypos    = 3           // misspelt words of a line
 )
 
 // similarity is 1 for equal lines, 0 for those that have nothing in common, or too little to count.
@@ -153,84 +148,4 @@ func (p *pattern) step(c rune, anchored bool) (change int) {
 		*w = column{up: down | ^(diagonal | up), down: up & diagonal, diagonal: diagonal, equal: equal}
 	}
 	return change
-}
-
-// A substitution is a word that the model misspelt, and what the file has.
-type substitution struct{ old, file string }
-
-// typos reports whether a line of old_string is one of the file but for misspelt words, and returns these.
-func (t *Text) typos(old, file string) (out []substitution, ok bool) {
-	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
-	if len(x) != len(y) {
-		return nil, abs(len(x)-len(y)) == 1 && despaced(old) == despaced(file)
-	}
-	for i := range x {
-		if x[i] == y[i] {
-			continue
-		}
-		if len(out) == maxTypos || !t.misspells(x[i], y[i]) {
-			return nil, false
-		}
-		out = append(out, substitution{x[i], y[i]})
-	}
-	return out, len(out) > 0 || despaced(old) == despaced(file)
-}
-
-func (t *Text) isTypo(old, file string) bool {
-	_, ok := t.typos(old, file)
-	return ok
-}
-
-// misspells reports whether a word, which must not be one of the file, is similar to another one.
-func (t *Text) misspells(old, file string) bool {
-	if digits(old) != digits(file) || t.hasWord(old) {
-		return false
-	}
-	a, b := []rune(norm.NFC.String(old)), []rune(norm.NFC.String(file))
-	if !wordRune(a[0]) || !wordRune(b[0]) {
-		return false
-	}
-	if ideograph(a[0]) || ideograph(b[0]) {
-		a, b = []rune(norm.NFD.String(old)), []rune(norm.NFD.String(file))
-		return min(len(a), len(b)) >= 4 && distance(a, b, 2) <= 2
-	}
-	n := min(len(a), len(b))
-	limit := min(n-3, 3, n/2)
-	if limit < 1 {
-		return false
-	}
-	d := distance(a, b, limit)
-	return d <= limit && (d == 1 || unicode.ToLower(a[0]) == unicode.ToLower(b[0]))
-}
-
-// certain reports that a word can only be the other one misspelt: two letters have changed places, or one that is not
-// the first or the last is another, missing or too many. Words that differ more, or there, are often two names: sync
-// and async, item and items, minCount and maxCount.
-func (s substitution) certain() bool {
-	a, b := []rune(norm.NFC.String(s.old)), []rune(norm.NFC.String(s.file))
-	ends := a[0] == b[0] && a[len(a)-1] == b[len(b)-1]
-	x, y := slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	return ideograph(a[0]) || (ends || slices.Equal(x, y)) && distance(a, b, 1) == 1
-}
-
-// certainTypo reports whether a line of old_string can only be one of the file with misspelt words.
-func (t *Text) certainTypo(old, file string) bool {
-	typos, ok := t.typos(old, file)
-	return ok && !slices.ContainsFunc(typos, func(s substitution) bool { return !s.certain() })
-}
-
-// hasWord reports whether the file has a word, on its own.
-func (t *Text) hasWord(word string) bool {
-	known, ok := t.words[word]
-	if ok {
-		return known
-	}
-	text := t.stream(presentForm).text
-	for i := range indexes(text, []byte(word), false) {
-		if known = !insideWord(text, i) && !insideWord(text, i+len(word)); known {
-			break
-		}
-	}
-	t.words[word] = known
-	return known
 }

@@ -63,10 +63,16 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 		}
 		return nil, r
 	}
+	similar := c.Strictness == Full && !c.All
+	if similar {
+		if p, refusal := t.planRespelled(c); p != nil || refusal != nil {
+			return p, refusal
+		}
+	}
 	if refusal := t.present(c, readings); refusal != nil {
 		return nil, refusal
 	}
-	if c.Strictness == Full && !c.All {
+	if similar {
 		if p, refusal := t.planSimilar(c, readings); p != nil || refusal != nil {
 			return p, refusal
 		}

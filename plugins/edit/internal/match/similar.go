@@ -64,7 +64,10 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	if refusal != nil {
 		return nil, refusal
 	}
-	edits, refusal := t.project(similarPass, r.spelled(w.typos, t.syntax), a)
+	right := *r // new lines have words as the file spells them, too
+	right.old = newSource([]byte(respell(string(r.old.data), w.typos)), t.syntax)
+	right.new = respell(r.new, w.typos)
+	edits, refusal := t.project(similarPass, &right, a)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -73,30 +76,6 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 	}
 	return &Plan{Edits: edits, Places: []Range{a.Range}, Pass: similarPass, PassName: passNumbered(similarPass).name,
 		Warnings: t.similarWarnings(r, w)}, nil
-}
-
-// spelled is the reading with words as the file spells them, in both strings: new lines have them, too.
-func (r *reading) spelled(typos []substitution, s *syntax) *reading {
-	words := map[string]string{}
-	for _, s := range typos {
-		if s.certain() {
-			words[s.old] = s.file
-		}
-	}
-	if len(words) == 0 {
-		return r
-	}
-	right := func(text []byte) []byte {
-		return tokens().ReplaceAllFunc(text, func(word []byte) []byte {
-			if is, ok := words[string(word)]; ok {
-				return []byte(is)
-			}
-			return word
-		})
-	}
-	out := *r
-	out.old, out.new = newSource(right(r.old.data), s), string(right([]byte(r.new)))
-	return &out
 }
 
 // hasRival reports that, line by line, another part of the file is as similar to a reading as the place h, or a part

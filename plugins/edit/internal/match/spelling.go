@@ -1,0 +1,199 @@
+package match
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxTypos = 3 // misspelt words of a line, or of an old_string that is corrected before it is searched for
+	// In such an old_string:
+	minTypo     = 5  // letters of a misspelt word
+	minSwapped  = 12 // letters and digits beside words in which two letters have changed places
+	minMisspelt = 40 // letters and digits beside words with another letter, or one too many or too few
+	minRight    = 2  // how many times as many letters and digits as the misspelt words it has beside them
+)
+
+// planRespelled searches for old_string with its misspelt words as the file spells them. All else must be in one place
+// of the file, as in any other pass.
+func (t *Text) planRespelled(c Change) (*Plan, *Refusal) {
+	typos := t.misspeltWords(c.Old)
+	if len(typos) == 0 {
+		return nil, nil
+	}
+	c.Old, c.New = respell(c.Old, typos), respell(c.New, typos)
+	if c.Old == c.New {
+		return nil, nil
+	}
+	f := t.find(c, t.readings(c))
+	if f == nil || len(f.hits) != 1 {
+		return nil, nil
+	}
+	if at := f.hits[0].Range; c.inserted(at) {
+		return nil, t.ownInsertion(at)
+	}
+	p, refusal := t.planFound(c, f)
+	if refusal != nil {
+		return nil, refusal
+	}
+	p.Pass, p.PassName = similarPass, passNumbered(similarPass).name
+	for _, s := range typos {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("old_string has %q, which is not in the file; it was read as %q. "+
+			"Copy old_string from the file next time.", s.old, s.file))
+	}
+	return p, nil
+}
+
+// misspeltWords are the words of old_string that are nowhere in the file, where each can only be one of its words.
+// There are none if the rest of old_string says too little.
+func (t *Text) misspeltWords(old string) (out []substitution) {
+	if len(t.data) > maxSimilarFile {
+		return nil
+	}
+	letters, least := 0, minSwapped
+	for word := range strings.FieldsFuncSeq(old, func(r rune) bool { return !wordRune(r) }) {
+		runes := []rune(word)
+		if len(runes) < minTypo || ideograph(runes[0]) || !strings.ContainsFunc(word, unicode.IsLetter) || t.hasWord(word) {
+			continue
+		}
+		s := substitution{word, t.onlySpelling(word)}
+		if s.file == "" || len(out) == maxTypos || slices.Contains(out, s) { // twice: a change of name, not a typo
+			return nil
+		}
+		if !s.swapped() {
+			least = minMisspelt
+		}
+		letters += len(runes)
+		out = append(out, s)
+	}
+	if alnums([]byte(old))-letters < max(least, minRight*letters) {
+		return nil
+	}
+	return out
+}
+
+// onlySpelling is the one word of the file that another word can be, misspelt, or "".
+func (t *Text) onlySpelling(word string) (found string) {
+	if t.vocabulary == nil {
+		t.vocabulary = map[string]bool{}
+		for w := range bytes.FieldsFuncSeq(t.data, func(r rune) bool { return !wordRune(r) }) {
+			if len(w) >= minTypo-1 && !t.vocabulary[string(w)] {
+				t.vocabulary[string(w)] = true
+			}
+		}
+	}
+	for w := range t.vocabulary {
+		if abs(len(w)-len(word)) > 4 || digits(w) != digits(word) || !(substitution{word, w}).certain() {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = w
+	}
+	return found
+}
+
+// respell puts words of the file in place of those that only can be them.
+func respell(text string, typos []substitution) string {
+	return tokens().ReplaceAllStringFunc(text, func(word string) string {
+		for _, s := range typos {
+			if word == s.old && s.certain() {
+				return s.file
+			}
+		}
+		return word
+	})
+}
+
+// A substitution is a word that the model misspelt, and what the file has.
+type substitution struct{ old, file string }
+
+// typos reports whether a line of old_string is one of the file but for misspelt words, and returns these.
+func (t *Text) typos(old, file string) (out []substitution, ok bool) {
+	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
+	if len(x) != len(y) {
+		return nil, abs(len(x)-len(y)) == 1 && despaced(old) == despaced(file)
+	}
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if len(out) == maxTypos || !t.misspells(x[i], y[i]) {
+			return nil, false
+		}
+		out = append(out, substitution{x[i], y[i]})
+	}
+	return out, len(out) > 0 || despaced(old) == despaced(file)
+}
+
+func (t *Text) isTypo(old, file string) bool {
+	_, ok := t.typos(old, file)
+	return ok
+}
+
+// misspells reports whether a word, which must not be one of the file, is similar to another one.
+func (t *Text) misspells(old, file string) bool {
+	if digits(old) != digits(file) || t.hasWord(old) {
+		return false
+	}
+	a, b := []rune(norm.NFC.String(old)), []rune(norm.NFC.String(file))
+	if !wordRune(a[0]) || !wordRune(b[0]) {
+		return false
+	}
+	if ideograph(a[0]) || ideograph(b[0]) {
+		a, b = []rune(norm.NFD.String(old)), []rune(norm.NFD.String(file))
+		return min(len(a), len(b)) >= 4 && distance(a, b, 2) <= 2
+	}
+	n := min(len(a), len(b))
+	limit := min(n-3, 3, n/2)
+	if limit < 1 {
+		return false
+	}
+	d := distance(a, b, limit)
+	return d <= limit && (d == 1 || unicode.ToLower(a[0]) == unicode.ToLower(b[0]))
+}
+
+// certain reports that a word can only be the other one misspelt: two letters have changed places, or one that is not
+// the first or the last is another, missing or too many. Words that differ more, or there, are often two names: sync
+// and async, item and items, minCount and maxCount.
+func (s substitution) certain() bool {
+	a, b := []rune(norm.NFC.String(s.old)), []rune(norm.NFC.String(s.file))
+	ends := a[0] == b[0] && a[len(a)-1] == b[len(b)-1]
+	return ideograph(a[0]) || distance(a, b, 1) == 1 && (ends || s.swapped())
+}
+
+// swapped reports that the words have the same letters in another order.
+func (s substitution) swapped() bool {
+	a, b := []rune(norm.NFC.String(s.old)), []rune(norm.NFC.String(s.file))
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+// certainTypo reports whether a line of old_string can only be one of the file with misspelt words.
+func (t *Text) certainTypo(old, file string) bool {
+	typos, ok := t.typos(old, file)
+	return ok && !slices.ContainsFunc(typos, func(s substitution) bool { return !s.certain() })
+}
+
+// hasWord reports whether the file has a word, on its own.
+func (t *Text) hasWord(word string) bool {
+	known, ok := t.words[word]
+	if ok {
+		return known
+	}
+	text := t.stream(presentForm).text
+	for i := range indexes(text, []byte(word), false) {
+		if known = !insideWord(text, i) && !insideWord(text, i+len(word)); known {
+			break
+		}
+	}
+	t.words[word] = known
+	return known
+}

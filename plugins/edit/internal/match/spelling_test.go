@@ -1,0 +1,62 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+const spelled = "package mail\n\nfunc send(to Address, letter Letter) error {\n\tclient := connect(to.Server)\n" +
+	"\treturn client.deliver(letter)\n}\n\nfunc State(stage int) {\n}\n"
+
+// An old_string of a line or two is found in spite of a misspelt word, if there is just one word that it can be.
+func TestMisspeltWords(t *testing.T) {
+	tests := []struct{ name, old, fresh, from, to string }{
+		{"a line", "\tcleint := connect(to.Server)", "\tcleint := connect(to.Server, 25)",
+			"to.Server)", "to.Server, 25)"},
+		{"right in new_string", "\tcleint := connect(to.Server)", "\tclient := connect(to.Server, 25)",
+			"to.Server)", "to.Server, 25)"},
+		{"two words", "\tcleint := conenct(to.Server)\n\treturn client.deliver(letter)\n}",
+			"\tcleint := conenct(to.Server)\n\tdefer cleint.close()\n\treturn client.deliver(letter)\n}",
+			"\treturn", "\tdefer client.close()\n\treturn"},
+		{"blanks alone change", "\tcleint := connect(to.Server)\n\treturn client.deliver(letter)",
+			"\tcleint := connect(to.Server)\n\n\treturn client.deliver(letter)", "\treturn", "\n\treturn"},
+		{"a letter more", "\tclieent := connect(to.Server)\n\treturn client.deliver(letter)\n}",
+			"\tclieent := connect(to.Server)\n\tx()\n\treturn client.deliver(letter)\n}", "\treturn", "\tx()\n\treturn"},
+		{"other indentation", "    cleint := connect(to.Server)\n    return client.deliver(letter)",
+			"    cleint := connect(to.Server)\n    x()\n    return client.deliver(letter)", "\treturn", "\tx()\n\treturn"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, got := planned(t, "mail.go", spelled, Change{Old: tt.old, New: tt.fresh})
+			if want := strings.Replace(spelled, tt.from, tt.to, 1); got != want {
+				t.Errorf("%q", got)
+			}
+			if len(p.Warnings) == 0 || p.Pass != similarPass {
+				t.Errorf("pass %d, warnings %q", p.Pass, p.Warnings)
+			}
+		})
+	}
+}
+
+func TestMisspeltWordsInDoubt(t *testing.T) {
+	two := strings.Replace(spelled, "Letter)", "Letter, clinet bool)", 1)
+	tests := []struct{ name, data, old, fresh string }{
+		{"little else", spelled, "cleint.deliver(x", "cleint.send(x"},
+		{"another word with little else", spelled, "func Stage(stage int) {", "func Stage(stage, more int) {"},
+		{"another end", spelled, "\tclients := connect(to.Server)", "\tclients := connect(to.Server, 25)"},
+		{"two words that it can be", two, "\tclinent := connect(to.Server)\n\treturn client.deliver(letter)\n}",
+			"\tclinent := connect(to.Server)\n\tx()\n\treturn client.deliver(letter)\n}"},
+		{"another name on two lines", spelled, "\tcleint := connect(to.Server)\n\treturn cleint.deliver(letter)",
+			"\tcleint := connect(to.Server)\n\tx()\n\treturn cleint.deliver(letter)"},
+		{"two places", spelled + spelled, "\tcleint := connect(to.Server)", "\tcleint := connect(to.Server, 25)"},
+		{"corrected before", spelled, "\tcleint := connect(to.Server)", "\tclient := connect(to.Server)"},
+		{"made before", strings.Replace(spelled, "to.Server)", "to.Server)\n\tx()", 1),
+			"\tcleint := connect(to.Server)", "\tclient := connect(to.Server)\n\tx()"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			refused(t, "mail.go", tt.data, Change{Old: tt.old, New: tt.fresh})
+			refused(t, "mail.go", tt.data, Change{Old: tt.old, New: tt.fresh, Strictness: Safe})
+		})
+	}
+}
