@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 const (
@@ -42,7 +43,7 @@ func (p *projection) hunk(h hunk) *Refusal {
 	}
 	for _, pair := range pairs {
 		u, j := units[pair[0]], h.na+pair[1]
-		if refusal := p.between(units[from:pair[0]], at, j, &anchor); refusal != nil {
+		if refusal := p.between(units[from:pair[0]], at, j, &anchor, true); refusal != nil {
 			return refusal
 		}
 		if refusal := p.change(u, j); refusal != nil {
@@ -50,28 +51,39 @@ func (p *projection) hunk(h hunk) *Refusal {
 		}
 		from, at, anchor = pair[0]+1, j+1, u.f1-1
 	}
-	if refusal := p.between(units[from:], at, h.nb, &anchor); refusal != nil || h.na < h.nb {
+	if refusal := p.between(units[from:], at, h.nb, &anchor, false); refusal != nil || h.na < h.nb {
 		return refusal
 	}
 	p.closeGap(units)
 	return nil
 }
 
-// closeGap removes the blank lines above lines that go, if old_string leaves them out and others follow, or nothing:
-// one gap stays of two.
+// closeGap removes blank lines that old_string leaves out, above lines that go or below, if there are others on the
+// other side, or nothing: one gap stays of two.
 func (p *projection) closeGap(units []block) {
 	units = slices.DeleteFunc(slices.Clone(units), block.onlyOld)
 	if len(units) == 0 {
 		return
 	}
 	first, end := units[0].f0, units[len(units)-1].f1
-	from := first
-	for from > 0 && isBlank(p.t.text(from-1)) && p.unquoted(from-1) {
+	from, to := first, end+p.gap(end)
+	for from > 0 && p.gap(from-1) > 0 {
 		from--
 	}
-	if from < first && (end == len(p.t.lines) || isBlank(p.t.text(end))) {
+	switch {
+	case from < first && (end == len(p.t.lines) || isBlank(p.t.text(end))):
 		p.edit(p.t.lines[from].start, p.t.lines[first].start, nil)
+	case to > end && (first == 0 || isBlank(p.t.text(first-1))):
+		p.edit(p.t.lines[end].start, p.t.lines[to-1].next, nil)
 	}
+}
+
+// gap counts the blank lines of the file, from line f on, that old_string leaves out.
+func (p *projection) gap(f int) (n int) {
+	for f+n < len(p.t.lines) && isBlank(p.t.text(f+n)) && p.unquoted(f+n) {
+		n++
+	}
+	return n
 }
 
 // resemblance is how similar an old line and a new one are; 0 when one cannot have become the other.
@@ -97,8 +109,8 @@ func (p *projection) resemblance(u block, j int) float64 {
 }
 
 // between handles units and new lines without counterpart: the first take each other's place, the others are removed or
-// inserted after the anchor.
-func (p *projection) between(units []block, from, to int, anchor *int) *Refusal {
+// inserted after the anchor. With a line that changes next, they belong to that.
+func (p *projection) between(units []block, from, to int, anchor *int, changes bool) *Refusal {
 	for i, u := range units {
 		var refusal *Refusal
 		switch {
@@ -119,7 +131,7 @@ func (p *projection) between(units []block, from, to int, anchor *int) *Refusal 
 			*anchor = u.f1 - 1
 		}
 	}
-	return p.insert(from, to, *anchor)
+	return p.insert(from, to, *anchor, changes)
 }
 
 // says reports whether the old lines of a block are more than blank.
@@ -192,17 +204,21 @@ func (p *projection) movesComment(u block) bool {
 	return p.surplus[p.old.key(u.o0)] >= 0
 }
 
-// insert puts new lines after the anchor, or before the place when there is none.
-func (p *projection) insert(from, to, anchor int) *Refusal {
+// insert puts new lines after the anchor, or before the place when there is none. They come after blank lines of the
+// file that old_string leaves out if they are set apart, or belong to the line that follows.
+func (p *projection) insert(from, to, anchor int, changes bool) *Refusal {
 	if from >= to {
 		return nil
 	}
-	// How many blank lines there are does not change, and where new_string sets its lines apart from what follows, those
-	// of the file set them apart from what is before.
-	apart := isBlank(p.new.text(to-1)) && !isBlank(p.new.text(from))
-	for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor+1)) && p.unquoted(anchor+1) &&
-		(apart || isBlank(p.t.text(anchor))) {
-		anchor++
+	if gap := p.gap(anchor + 1); anchor >= 0 && gap > 0 && (changes || isBlank(p.t.text(anchor)) ||
+		isBlank(p.new.text(to-1)) || p.belongsToNext(to-1, anchor)) {
+		anchor += gap
+		for ; gap > 0 && from < to && isBlank(p.new.text(from)); gap-- {
+			from++ // which the file has
+		}
+		if from == to {
+			return nil
+		}
 	}
 	f := anchor
 	if f < 0 {
@@ -230,6 +246,17 @@ func (p *projection) insert(from, to, anchor int) *Refusal {
 		p.edit(l.next, l.next, text)
 	}
 	return nil
+}
+
+// belongsToNext reports that a new line is a comment or an annotation of what follows it, or begins as that does and
+// as the line of the file before does not.
+func (p *projection) belongsToNext(j, anchor int) bool {
+	text := p.new.key(j)
+	if p.new.commentOnly(j) || strings.HasPrefix(text, "@") || strings.HasPrefix(text, "#") {
+		return true
+	}
+	word := tokens().FindString(text)
+	return j+1 < len(p.new.lines) && word == tokens().FindString(p.new.key(j+1)) && word != tokens().FindString(p.t.key(anchor))
 }
 
 // reindent gives a new line the indentation that it has in the file.
@@ -357,7 +384,7 @@ func (p *projection) changeRewrapped(u block, h hunk) *Refusal {
 			return p.conflict(u, brokenElsewhere)
 		}
 		p.edit(p.t.lines[u.f0].start, p.t.lines[u.f1-1].next, nil)
-		return p.insert(h.na, h.nb, u.f1-1)
+		return p.insert(h.na, h.nb, u.f1-1, false)
 	}
 	first, last := p.body(u.f0), p.body(u.f1-1)
 	file := p.t.data[first.Start:last.End]
