@@ -5,6 +5,27 @@ import (
 	"testing"
 )
 
+// A hunk that only takes lines out has no line of new_string that shows what it is.
+func TestHunkThatTakesLinesOut(t *testing.T) {
+	const data = "func load() {\n\topen()\n\n\tread()\n\tclose()\n}\n"
+	const old, fresh = " \topen()\n-\n-\tread()\n \tclose()\n }", " \topen()\n \tclose()\n }"
+	for _, end := range []string{"", "\n", "\r\n"} {
+		_, got := planned(t, "a.go", data, Change{Old: old + end, New: fresh + end})
+		if want := replaced(data, "\n\n\tread()", ""); got != want {
+			t.Errorf("%q gives %q", end, got)
+		}
+	}
+	for _, c := range []Change{
+		{Old: old, New: " \topen()\n }"},                                         // takes out more
+		{Old: old, New: strings.TrimSpace(fresh)},                                // says nothing of a column
+		{Old: " \topen()\n-\twrite()\n \tclose()", New: " \topen()\n \tclose()"}, // another line goes
+	} {
+		refused(t, "a.go", data, c)
+	}
+	const list = "steps:\n - one\n - two\n\nend\n"
+	written(t, "a.md", list, " - one\n - two", " - one")
+}
+
 // A hunk in both strings says in itself what goes and what comes.
 func TestHunkInBothStrings(t *testing.T) {
 	const data = "func load(name string) error {\n\topen(name)\n\tread(name)\n\treturn nil\n}\n\n" +

@@ -97,6 +97,9 @@ func (t *Text) readings(c Change) []*reading {
 	}
 	out := []*reading{newReading("", old, fresh, lastPass, t.syntax)}
 	out = append(out, t.withoutNumbers(c)...)
+	if old, fresh, ok := onlyTakesOut(c); ok && !t.hasUnmarked(c) {
+		out = append(out, newReading("diff", old, fresh, blanksPass, t.syntax))
+	}
 	out = append(out, t.unescaped(c)...)
 	for _, to := range doubleDashes {
 		if old := to.Replace(c.Old); old != c.Old && !bytes.ContainsAny(t.data, "–—") &&
@@ -125,6 +128,24 @@ var (
 
 // doubleDashes write dashes with hyphens, as programs do and LaTeX.
 var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "--"), strings.NewReplacer("–", "--", "—", "---")}
+
+// onlyTakesOut is the change without the column of a diff, if old_string is a hunk that only takes lines out, and
+// new_string the lines that it keeps.
+func onlyTakesOut(c Change) (old, fresh string, ok bool) {
+	if !minusLine().MatchString(c.Old) || isBlankString(c.New) {
+		return "", "", false
+	}
+	var kept strings.Builder
+	for l := range strings.Lines(c.Old) {
+		if !strings.HasPrefix(l, "-") {
+			kept.WriteString(l)
+		}
+	}
+	old, ok1 := withoutColumn(c.Old, " -")
+	fresh, ok2 := withoutColumn(c.New, " ")
+	same := strings.TrimRight(kept.String(), "\r\n") == strings.TrimRight(c.New, "\r\n")
+	return old, fresh, ok1 && ok2 && same && !isBlankString(old)
+}
 
 // hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line
 // of old_string with it and not without, or old_string does not have the line of new_string.
