@@ -17,6 +17,9 @@ var (
 	flushLeft = lazy.Regexp(`^(#\w|\{[{%]|<[%?]|"""|'''|` + "`)")
 	label     = lazy.Regexp(`^\w+:\s*$`)
 	opener    = lazy.Regexp(`[:{(\[]$|\b(do|then|begin|of)$`)
+	openTag   = lazy.Regexp(`^<(\w[\w:.-]*)(?:\s[^<>]*[^<>/])?>$`)
+	keyword   = lazy.Regexp(`^(def|if|unless|while|until|case|class|module|function)\b| do( \|[^|]*\|)?$`)
+	endWord   = lazy.Regexp(`\bend\b`)
 )
 
 // keepFirstIndent gives new_string the indentation of its first line that it lost and old_string has. A block that is
@@ -101,11 +104,13 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 		after = ""
 	}
 	lines := strings.Split(r.new, "\n")
-	if c.Strictness == Exact || before == "" || !isBlankString(before+after) || t.unknown() ||
-		leading([]byte(lines[0])) != "" || strings.TrimSpace(string(r.old.data)) != firstLine(string(r.old.data)) {
+	old := strings.TrimSpace(string(r.old.data))
+	if c.Strictness == Exact || before == "" || !isBlankString(before+after) ||
+		old != strings.TrimRight(firstLine(string(r.old.data)), blanks) {
 		return r.new, ""
 	}
-	lowest, first, again, flush := len(before), -1, false, false // of the lines behind the first one, the first of them
+	lowest, first, flush := len(before), -1, false // of the lines behind the first one, the first of them
+	again, kept := false, false                    // old_string is one of them, at the left edge or as deep as in the file
 	for i, l := range lines[1:] {
 		if isBlankString(l) {
 			continue
@@ -117,18 +122,21 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 		if lowest = min(lowest, len(own)); first < 0 {
 			first = i + 1
 		}
-		again = again || own == "" && squeeze([]byte(l)) == squeeze(r.old.data) && alnums(r.old.data) >= minBeside
+		if squeeze([]byte(l)) == squeeze(r.old.data) && alnums(r.old.data) >= minBeside {
+			again, kept = again || own == "", kept || own == before
+		}
 	}
-	if first < 0 {
+	if first < 0 || kept || !again && (t.unknown() || leading([]byte(lines[0])) != "") {
 		return r.new, ""
 	}
 	text := t.prose() || t.syntax != nil && t.syntax.within(t.data, at.Start)
 	deeper, asFile := strings.CutPrefix(leading([]byte(lines[first])), before)
 	start := strings.TrimRight(lines[0], blanks)
-	opens := !text && opener().MatchString(start)
+	opens := !text && t.opensBlock(start) || t.syntax == yaml && strings.HasPrefix(start, "- ") && lowest == len("- ") &&
+		!strings.HasPrefix(strings.TrimLeft(lines[first], blanks), "-")
 	switch {
 	case again, opens && lowest > 0 && !(asFile && deeper != ""): // a block that is not deeper than its first line
-	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), endsBlock(lines):
+	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), t.endsBlock(lines):
 		return r.new, ""
 	default:
 		next := t.closeFilled(t.lineAt(max(at.Start, at.End-1)), +1)
@@ -148,8 +156,20 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 		"lost that indentation."
 }
 
+// opensBlock reports whether the lines behind a line, which is not indented, are deeper than it.
+func (t *Text) opensBlock(l string) bool {
+	switch {
+	case t.syntax == markup:
+		tag := openTag().FindStringSubmatch(l)
+		return tag != nil && bytes.Contains(t.data, []byte("</"+tag[1])) // others have no content
+	case t.syntax == hashed && keyword().MatchString(l):
+		return !endWord().MatchString(l)
+	}
+	return opener().MatchString(l)
+}
+
 // endsBlock reports whether a line at the left edge ends or continues a block that none of the lines before it begins.
-func endsBlock(lines []string) bool {
+func (t *Text) endsBlock(lines []string) bool {
 	depth, opened := 0, false
 	for _, l := range lines {
 		if l != "" && (strings.ContainsAny(l[:1], ")]}") && depth <= 0 || continues().MatchString(l) && !opened) {
@@ -163,7 +183,7 @@ func endsBlock(lines []string) bool {
 				depth--
 			}
 		}
-		opened = opened || leading([]byte(l)) == "" && opener().MatchString(strings.TrimRight(l, blanks))
+		opened = opened || leading([]byte(l)) == "" && t.opensBlock(strings.TrimRight(l, blanks))
 	}
 	return false
 }

@@ -32,8 +32,9 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 		}
 		r := *f.reading
 		var shared, rest string
-		r.new, rest = t.indentRest(c, f.reading, h.Range)
-		r.new, shared = t.fitEdges(&r, h.Range)
+		if r.new, rest = t.indentRest(c, f.reading, h.Range); rest == "" {
+			r.new, shared = t.fitEdges(&r, h.Range)
+		}
 		fresh, note, refusal := t.keepLineBreaks(&r, h.Range)
 		if refusal != nil {
 			return refusal
