@@ -255,8 +255,8 @@ func (p *projection) belongsToNext(j, anchor int) bool {
 	if p.new.commentOnly(j) || strings.HasPrefix(text, "@") || strings.HasPrefix(text, "#") {
 		return true
 	}
-	word := tokens().FindString(text)
-	return j+1 < len(p.new.lines) && word == tokens().FindString(p.new.key(j+1)) && word != tokens().FindString(p.t.key(anchor))
+	first := func(l string) bool { return tokens().FindString(l) == tokens().FindString(text) }
+	return j+1 < len(p.new.lines) && first(p.new.key(j+1)) && !first(p.t.key(anchor))
 }
 
 // reindent gives a new line the indentation that it has in the file.
