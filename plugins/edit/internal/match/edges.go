@@ -289,7 +289,7 @@ func (e edges) hasWhole(f int) bool {
 	if f == e.from {
 		part = old.key(0)
 	}
-	return alnums([]byte(key)) > minBeside && informative(key) && part != key && old.count(key) == 0 &&
+	return alnums([]byte(key)) > minBeside && informative(key) && part != "" && part != key && old.count(key) == 0 &&
 		fresh.count(key) > 0 && fresh.count(part) > 0
 }
 

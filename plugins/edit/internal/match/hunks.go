@@ -280,8 +280,8 @@ func (p *projection) trimEnd(b []byte) []byte {
 func (p *projection) change(u block, j int) *Refusal {
 	old, fresh := p.old.text(u.o0), p.new.text(j)
 	switch {
-	case isBlank(old) && isBlank(fresh):
-		return nil
+	case isBlank(old) && isBlank(fresh), !u.onlyOld() && p.new.key(j) == p.t.key(u.f0) && p.t.key(u.f0) != p.old.key(u.o0):
+		return nil // new_string has the line of the file
 	case u.onlyOld():
 		return p.conflict(u, missingLine)
 	}
@@ -419,7 +419,10 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 			return p.conflict(b, "next to what changes the file has a line that old_string does not have")
 		}
 		if b.o0 >= h.a && b.o1 <= h.b && (b.relation == altered ||
-			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) {
+			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) &&
+			!(b.single() && slices.ContainsFunc(p.new.lines[h.na:h.nb], func(l line) bool {
+				return squeeze(p.new.data[l.start:l.end]) == p.t.key(b.f0)
+			})) {
 			return p.conflict(b, "a line that changes is another one in the file")
 		}
 	}

@@ -79,9 +79,10 @@ func (t *Text) indentedAsFile(old, fresh *source, a *alignment) bool {
 		return false
 	}
 	moved, other := false, false
+	count := fresh.counts(0, len(fresh.lines))
 	for j := range fresh.lines {
 		key, own := fresh.key(j), leading(fresh.text(j))
-		if len(file[key]) != 1 {
+		if len(file[key]) != 1 || count[key] != 1 && alnums([]byte(key)) == 0 { // which of the brackets is not known
 			continue
 		}
 		asOld, asFile := own == was[key][0], own == file[key][0]

@@ -195,3 +195,22 @@ func TestNewStringIsIndentedAsTheFile(t *testing.T) {
 			New: "\t// with their names.\n" + fresh + "\tfirst(one)\n\tsecond(two)\n"})
 	}
 }
+
+// A bracket of new_string that is as deep as another one of old_string says nothing: here all else is as in the file.
+func TestNewStringIndentedAsFile(t *testing.T) {
+	const data = "int f() {\n  if (x) {\n    g();\n  }\n  return 0;\n}\n"
+	const old = "    return 0;\n  }\n"
+	const fresh = "  return 0;\n}\n\nint h() {\n  if (y) {\n    k();\n  }\n  return 1;\n}\n"
+	_, got := planned(t, "a.c", data, Change{Old: old, New: fresh})
+	if want := replaced(data, "  return 0;\n}\n", fresh); got != want {
+		t.Errorf("%s", got)
+	}
+	// Deeper by as much in both strings, and by chance as deep as the file at its left edge.
+	deeper := func(s string) string {
+		return "  " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"
+	}
+	_, got = planned(t, "a.c", data, Change{Old: deeper("  return 0;\n"), New: deeper("  return 0;\n}\nint h() {\n  return 0;\n")})
+	if want := replaced(data, "  return 0;\n", "  return 0;\n}\nint h() {\n  return 0;\n"); got != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -60,3 +60,24 @@ func TestMisspeltWordsInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// What new_string has as the file has it stays as it is, in whatever words old_string has it.
+func TestLinesThatNewStringHasAsTheFile(t *testing.T) {
+	const data = "// Load reads all of it. It may be slow, and may fail.\nfunc load(name string) error {\n\topen(name)\n" +
+		"\treturn read(name, limit)\n}\n"
+	for _, c := range []struct{ name, was, is string }{
+		{"a comment in other letters", "// Load reads all of it. It", "// load reads all of it. it"},
+		{"a comment in other words", "It may be slow, and may fail", "This takes a while, and can fail"},
+	} {
+		old := strings.Replace(data, c.was, c.is, 1)
+		_, got := planned(t, "a.go", data, Change{Old: old, New: replaced(data, "open(name)", "openAll(name)")})
+		if want := replaced(data, "open(name)", "openAll(name)"); got != want {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+	const quoted = "\n  @Only(\"one\")\n  a = 1\n\n  b = 2\n  c = 3\n"
+	c := Change{Old: "\n  @Only(“one”)\n  a = 1\n\n  b = 2\n", New: "\n  @Only(\"one\")\n  a = 1\n\n  b = 4\n"}
+	if _, got := planned(t, "a.java", quoted, c); got != replaced(quoted, "b = 2", "b = 4") {
+		t.Errorf("quotes: %s", got)
+	}
+}
