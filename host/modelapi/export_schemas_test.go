@@ -192,6 +192,14 @@ var hardSchemas = map[string]hardSchema{
 		"bare":{"anyOf":[{"const":1},{"enum":[2,3]}]}}}`,
 		fits: []string{`{"level":"low","bare":3}`},
 	},
+	"draft7_beside_a_ref": {
+		schema: `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/s",
+			"type":"integer","description":"mine"}},"definitions":{"s":{"type":"string"}}}`,
+		fits: []string{`{"a":"x"}`},
+	},
+	"root_or_null": {schema: `{"type":["object","null"],"properties":{"a":{"type":"string"}}}`, fits: []string{`{"a":"x"}`}},
+	"excluded_in_a_branch": {schema: `{"type":"object","anyOf":[{"required":["b"]},{"required":["a"],"properties":{"b":false}}]}`,
+		fits: []string{`{"b":1}`, `{"a":1}`}},
 	"refs_with_escapes": {schema: `{"type":"object","properties":{"a":{"$ref":"#/$defs/x~1y%20z"}},"$defs":{"x/y ` +
 		`z":{"type":"string"}}}`, fits: []string{`{"a":"x"}`}},
 }

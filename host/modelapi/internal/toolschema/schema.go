@@ -32,24 +32,37 @@ func open(raw []byte) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind, ok := root.members["type"]; ok && kind != "object" {
-		if !slices.Contains(root.strings("type"), "object") {
-			return nil, errors.New(`the type of its root is not "object"`)
+	for _, draft := range []string{"draft-04", "draft-06", "draft-07"} {
+		if strings.Contains(root.text("$schema"), draft) {
+			each(root, referenceAlone)
 		}
-		root.set("type", "object") // arguments are never anything else
+	}
+	if err := requireType(root); err != nil {
+		return nil, err
 	}
 	each(root, upgrade)
-	requireType(root)
 	s := &schema{root: root}
 	s.repair()
 	return s, nil
 }
 
-// requireType makes "type": "object" the first member of a root without type.
-func requireType(root *object) {
+// requireType makes the type of the root "object", the first member if there was none: arguments are never anything
+// else.
+func requireType(root *object) error {
 	if !root.has("type") {
 		root.names = slices.Insert(root.names, 0, "type")
-		root.members["type"] = "object"
+	} else if !slices.Contains(typeNames(root), "object") {
+		return errors.New(`the type of its root is not "object"`)
+	}
+	root.members["type"] = "object"
+	return nil
+}
+
+// referenceAlone removes what stands beside a reference and checks anything, which drafts up to 07 ignore.
+func referenceAlone(o *object) {
+	kept := []string{"$ref", "description", "default", "$defs", "definitions"}
+	if o.has("$ref") {
+		o.drop(slices.DeleteFunc(slices.Clone(o.names), func(n string) bool { return slices.Contains(kept, n) })...)
 	}
 }
 
@@ -83,7 +96,7 @@ func each(o *object, f func(*object)) {
 }
 
 // upgrade converts what older drafts write differently to 2020-12. No keyword has two meanings, so the draft need not
-// be known. An inner $id makes no difference: references below one have been refused.
+// be known here. An inner $id makes no difference: references below one have been refused.
 func upgrade(o *object) {
 	o.drop("$schema", "$id")
 	if _, ok := o.members["id"].(string); ok {
@@ -277,7 +290,9 @@ func (s *schema) addAny(f *fields, branches []any, depth int) error {
 		either.required = slices.DeleteFunc(slices.Clone(either.required),
 			func(n string) bool { return !slices.Contains(sub.required, n) })
 		for _, name := range sub.names {
-			either.put(name, sub.schemas[name], "anyOf")
+			if sub.schemas[name] != false { // this branch excludes the property, others may not
+				either.put(name, sub.schemas[name], "anyOf")
+			}
 		}
 	}
 	f.add(either)

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// MCP returns a schema for inputSchema. It adds the type of the root, which MCP requires, and writes properties that
-// are true or false as objects: some clients drop the whole list for one. A schema that needs neither keeps its bytes.
+// MCP returns a schema for inputSchema. The type of its root is "object", as MCP requires, and properties that are true
+// or false are objects: some clients drop the whole list for one. A schema that needs neither keeps its bytes.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/tools
 // https://github.com/modelcontextprotocol/python-sdk/pull/3354
 func MCP(raw json.RawMessage) (json.RawMessage, error) {
@@ -28,7 +28,9 @@ func MCP(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	requireType(root)
+	if err := requireType(root); err != nil {
+		return nil, err
+	}
 	each(root, nullableToUnion)
 	if properties := root.object("properties"); properties != nil {
 		for _, name := range properties.names {
@@ -63,12 +65,7 @@ func Gemini(raw json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	allowed := []string{"$ref", "description", "default", "$defs", "definitions"}
-	each(s.root, func(o *object) {
-		if o.has("$ref") {
-			o.drop(slices.DeleteFunc(slices.Clone(o.names), func(n string) bool { return slices.Contains(allowed, n) })...)
-		}
-	})
+	each(s.root, referenceAlone)
 	return s.bytes()
 }
 
