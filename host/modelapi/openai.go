@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -190,21 +191,25 @@ func (a *Assembler) chatCall(d chatDelta) *partialCall {
 		c = a.last(func(c *partialCall) bool { return c.id == d.ID && (c.slot == nil || d.Index == nil) })
 	}
 	switch {
-	case c != nil && !c.isFollowedBy(d) && !c.isOtherTool(d):
+	case c != nil && !c.isFollowedBy(d):
 		return c
 	case c != nil:
 		c = a.begin()
 		c.mayRepeat = true
 		return c
 	case d.Index != nil || d.ID != "":
-		// The first delta with this index or id begins a call, unless it lacks a name and can only belong to the open call.
-		if open := a.only((*partialCall).isOpen); d.Function.Name == "" && open != nil &&
-			(open.slot == nil) != (d.Index == nil) {
+		// The first delta with this index or id begins a call, unless it lacks a name and can only belong to the open call,
+		// such as an id that comes late.
+		open := a.only((*partialCall).isOpen)
+		if d.Index == nil {
+			open = cmp.Or(a.only(func(c *partialCall) bool { return c.isOpen() && c.slot == nil && c.id == "" }), open)
+		}
+		if d.Function.Name == "" && open != nil && ((open.slot == nil) != (d.Index == nil) || open.id == "") {
 			return open
 		}
 		return a.begin()
 	}
-	incomplete := func(c *partialCall) bool { return c.isOpen() && !c.isClosed() }
+	incomplete := func(c *partialCall) bool { return c.isOpen() && !c.isClosed() && !c.isOtherTool(d) }
 	if last := a.last(incomplete); last != nil {
 		return a.only(incomplete)
 	}
@@ -214,17 +219,21 @@ func (a *Assembler) chatCall(d chatDelta) *partialCall {
 	return a.begin()
 }
 
-// isOtherTool reports whether a delta belongs to another call than this one, which has no arguments: both have an id
-// and the name of an offered tool, and both differ.
+// isOtherTool reports whether a delta names another offered tool than this call, whose name is complete: arguments
+// follow it, or the delta has another id.
 func (c *partialCall) isOtherTool(d chatDelta) bool {
 	name, known := c.tool(), c.name.known
-	return c.text.pieces == 0 && c.id != "" && d.ID != "" && d.ID != c.id &&
+	return (c.text.pieces > 0 || c.id != "" && d.ID != "" && d.ID != c.id) &&
 		name != d.Function.Name && known[name] && known[d.Function.Name]
 }
 
-// isFollowedBy reports whether a delta under the index or id of this call begins the next one: the arguments are
-// closed, and the delta names a tool and has another id, or arguments that do not repeat those of the call.
+// isFollowedBy reports whether a delta under the index or id of this call begins the next one: it names another tool,
+// or the arguments are closed, and it names a tool and has another id, or arguments that do not repeat those of the
+// call.
 func (c *partialCall) isFollowedBy(d chatDelta) bool {
+	if c.isOtherTool(d) {
+		return true
+	}
 	if d.Function.Name == "" || !c.isClosed() {
 		return false
 	}
