@@ -236,6 +236,22 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// A middleware that panics while the chain is made, or makes nothing, fails the calls and nothing else.
+func TestPanicOfAMiddlewareInTheMaking(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]host.Middleware{
+		"panics":  func(host.CallFunc) host.CallFunc { panic("boom") },
+		"is none": func(host.CallFunc) host.CallFunc { return nil },
+	} {
+		log := &recorder{}
+		h := single(t, answering(sdk.Text("fine"), nil), host.Options{Logger: slogTo(log), Middleware: []host.Middleware{m}})
+		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeInternal)
+		if lines := log.named("a panic was caught"); name == "panics" && lines[0].Attrs["callback"] != "Options.Middleware" {
+			t.Errorf("log %+v", lines)
+		}
+	}
+}
+
 // Plugins are listed in the host's own goroutines, where a panic would end the process.
 func TestPanicWhileListing(t *testing.T) {
 	t.Parallel()

@@ -185,6 +185,14 @@ func (o *Options) fillIn() (err error) {
 			return definition
 		}
 	}
+	for i, m := range o.Middleware {
+		if m != nil { // one that panics here fails the calls, like one that returns nil
+			o.Middleware[i] = func(next CallFunc) (f CallFunc) {
+				callback.Run(log, "Options.Middleware", func() { f = m(next) })
+				return f
+			}
+		}
+	}
 	if prepare := o.TraceContent; prepare != nil {
 		o.TraceContent = func(text string) (prepared string) {
 			callback.Run(log, "Options.TraceContent", func() { prepared = prepare(text) })
