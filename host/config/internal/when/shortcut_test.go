@@ -95,7 +95,7 @@ type failing interface {
 }
 
 // conditionOf makes a condition of any expression, also of one that a file could not have since it gives no truth. It
-// is nil where there are too many loops.
+// is nil where there are too many loops, or a part that no command has.
 func conditionOf(t failing, src string) *Condition {
 	e, diags := hclsyntax.ParseExpression([]byte(src), "config.hcl", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -108,7 +108,8 @@ func conditionOf(t failing, src string) *Condition {
 	file.Parse().Locals()
 	c := NewCompiler(file.Scope)
 	v, ok := c.vet(e)
-	if !ok && strings.Contains(file.Err().Error(), "loops inside each other") {
+	if !ok && (strings.Contains(file.Err().Error(), "loops inside each other") ||
+		strings.Contains(file.Err().Error(), "a command has no")) {
 		return nil
 	}
 	if !ok {

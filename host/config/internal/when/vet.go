@@ -2,6 +2,7 @@ package when
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -64,7 +66,10 @@ type vetting struct {
 // Enter looks at a node.
 func (v *vetting) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	switch n := n.(type) {
-	case *hclsyntax.BinaryOpExpr, *hclsyntax.UnaryOpExpr, *hclsyntax.ConditionalExpr:
+	case *hclsyntax.BinaryOpExpr:
+		v.operators++
+		v.comparison(n)
+	case *hclsyntax.UnaryOpExpr, *hclsyntax.ConditionalExpr:
 		v.operators++
 	case *hclsyntax.LiteralValueExpr:
 		v.Number(n)
@@ -90,6 +95,19 @@ func (v *vetting) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
+// part reports a part that no command has: the condition would fail for each one.
+func (v *vetting) part(n *hclsyntax.ForExpr, t hcl.Traversal) {
+	name := hclfile.SecondName(t)
+	of, ok := n.CollExpr.(*hclsyntax.FunctionCallExpr)
+	if !ok || of.Name != "commands" || t.RootName() != n.ValVar || name == "" {
+		return
+	}
+	parts := slices.Sorted(maps.Keys(commandValue(shellcmd.Command{}).Type().AttributeTypes()))
+	if !slices.Contains(parts, name) {
+		v.Add(t.SourceRange(), "a command has no %q", hclfile.Brief(name)).Hint = hclfile.Suggest(name, parts, "parts")
+	}
+}
+
 // roots are the words that references can begin with.
 var roots = []string{"args", "caller", "env", "local", "tool", "workdir"}
 
@@ -97,12 +115,57 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 	if v.loops++; v.loops > maxLoops {
 		v.Add(n.Range(), "more than %d loops inside each other", maxLoops).WithHint("make several rules of it")
 	}
+	parts := n.ValExpr.Variables()
+	if n.CondExpr != nil {
+		parts = append(parts, n.CondExpr.Variables()...)
+	}
+	for _, t := range parts {
+		v.part(n, t)
+	}
 	for _, name := range []string{n.KeyVar, n.ValVar} {
 		if slices.Contains(roots, name) {
 			v.Add(n.OpenRange, "a loop cannot call its items %q, which means something already",
 				name).WithHint("use another name")
 		}
 	}
+}
+
+// comparison reports a list that is compared with another value: never equal, so that a rule to deny would not match.
+func (v *vetting) comparison(n *hclsyntax.BinaryOpExpr) {
+	if n.Op != hclsyntax.OpEqual && n.Op != hclsyntax.OpNotEqual {
+		return
+	}
+	for _, side := range [][2]hclsyntax.Expression{{n.LHS, n.RHS}, {n.RHS, n.LHS}} {
+		if isList(side[0]) && isSingle(side[1]) {
+			v.Add(n.Range(), "a list is never equal to a single value").WithHint("write contains(LIST, VALUE)")
+			return
+		}
+	}
+}
+
+func isList(e hclsyntax.Expression) bool {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return isList(e.Expression)
+	case *hclsyntax.TupleConsExpr:
+		return true
+	case *hclsyntax.FunctionCallExpr:
+		lists := []string{"commands", "concat", "distinct", "flatten", "keys", "paths", "split", "values"}
+		return slices.Contains(lists, e.Name)
+	}
+	return false
+}
+
+func isSingle(e hclsyntax.Expression) bool {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return !e.Val.IsNull()
+	case *hclsyntax.TemplateExpr:
+		return true
+	case *hclsyntax.ScopeTraversalExpr:
+		return slices.Contains([]string{"tool", "caller", "workdir"}, e.Traversal.RootName())
+	}
+	return false
 }
 
 // reference resolves local.NAME and env.NAME, and notes what else the condition refers to.
