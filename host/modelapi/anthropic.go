@@ -141,8 +141,8 @@ func (a *Assembler) addAnthropic(chunk []byte) error {
 		return err
 	}
 	block := a.at(e.Index)
-	if e.Index == nil {
-		block = a.only((*partialCall).isOpen)
+	if e.Index == nil { // blocks come one after the other
+		block = a.last((*partialCall).isOpen)
 	}
 	switch e.Type {
 	case "content_block_start":
