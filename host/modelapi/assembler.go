@@ -239,8 +239,23 @@ func (a *Assembler) failAmbiguous() {
 }
 
 // A vendorError is an error that a vendor reports in a stream, or in place of a message.
-type vendorError struct {
-	Message string `json:"message"`
+type vendorError struct{ Message string }
+
+// newVendorError reads an error: a text, or an object with a message.
+func newVendorError(reported value) *vendorError {
+	e := &vendorError{string(reported.raw)}
+	if text, err := reported.text(); err == nil {
+		e.Message = text
+	} else if inner, err := reported.object(); err == nil && inner.has("message") {
+		e.Message, _ = inner.member("message").text()
+	}
+	return e
+}
+
+// UnmarshalJSON never fails.
+func (e *vendorError) UnmarshalJSON(text []byte) error {
+	*e = *newVendorError(value{raw: text})
+	return nil
 }
 
 func (e *vendorError) Error() string {

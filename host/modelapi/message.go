@@ -210,23 +210,14 @@ func (o object) is(name, want string) bool {
 // message.
 func (o object) truncation(name string, complete []string) string {
 	reason, err := o.member(name).text()
-	if err != nil || slices.Contains(complete, reason) {
+	if err != nil || slices.Contains(complete, strings.ToLower(reason)) {
 		return ""
 	}
 	return reason
 }
 
 // vendorError is the error that a vendor sends in place of a message, in the member error.
-func (o object) vendorError() error {
-	reported := o.member("error")
-	e := &vendorError{string(reported.raw)}
-	if text, err := reported.text(); err == nil {
-		e.Message = text
-	} else if inner, err := reported.object(); err == nil && inner.has("message") {
-		e.Message, _ = inner.member("message").text()
-	}
-	return e
-}
+func (o object) vendorError() error { return newVendorError(o.member("error")) }
 
 // requireKind fails if an object has neither a type nor the member by which its kind is known without one.
 func (o object) requireKind(member string) error {

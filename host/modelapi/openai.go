@@ -50,8 +50,8 @@ func newOpenAIFunction(t *host.Tool) (openAIFunction, error) {
 	return openAIFunction{Name: t.Name, Description: t.Description, Parameters: parameters, Strict: strict}, nil
 }
 
-// chatEnds are the finish reasons of a complete message; servers have many names for the others.
-var chatEnds = []string{"tool_calls", "function_call", "stop"}
+// chatEnds are the finish reasons of a complete message, OpenAI's first; servers have many names for the others.
+var chatEnds = []string{"tool_calls", "function_call", "stop", "tool_call", "tool_use", "end_turn", "eos", "complete"}
 
 // openAICalls reads a chat completion, one of its choices or messages, tool calls, or arrays of those. Choices are
 // alternatives: only the first counts.
@@ -123,31 +123,51 @@ type chatFunction struct {
 	Arguments jsontext.Value `json:"arguments"`
 }
 
+// A chatMessage is what a chunk adds to the message, or all of it.
+type chatMessage struct {
+	ToolCalls    []chatDelta   `json:"tool_calls"`
+	FunctionCall *chatFunction `json:"function_call"` // of older models: one call, without id
+}
+
+type chatChoice struct {
+	Index        int64       `json:"index"`
+	Delta        chatMessage `json:"delta"`
+	Message      chatMessage `json:"message"` // of servers that send it at once
+	FinishReason string      `json:"finish_reason"`
+}
+
 // addOpenAI reads the first choice: calls are run for one message.
 func (a *Assembler) addOpenAI(chunk []byte) error {
 	var c struct {
-		Choices []struct {
-			Index int64 `json:"index"`
-			Delta struct {
-				ToolCalls    []chatDelta   `json:"tool_calls"`
-				FunctionCall *chatFunction `json:"function_call"` // of older models: one call, without id
-			} `json:"delta"`
-			FinishReason string `json:"finish_reason"`
-		} `json:"choices"`
-		Error *vendorError `json:"error"`
+		Choices []chatChoice   `json:"choices"`
+		Message jsontext.Value `json:"message"` // without choices: Ollama's, or the text of an error of vLLM
+		Done    string         `json:"done_reason"`
+		Error   *vendorError   `json:"error"`
 	}
 	if err := decode(chunk, &c); err != nil {
 		return err
+	}
+	switch c.Message.Kind() {
+	case '{':
+		alone := chatChoice{FinishReason: c.Done}
+		if err := decode(c.Message, &alone.Message); err != nil {
+			return err
+		}
+		c.Choices = append(c.Choices, alone)
+	case '"':
+		c.Error = cmp.Or(c.Error, newVendorError(value{raw: json.RawMessage(c.Message)}))
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		if f := choice.Delta.FunctionCall; f != nil {
-			a.addChatDelta(chatDelta{Index: new(int64(-1)), Function: *f})
-		}
-		for _, d := range choice.Delta.ToolCalls {
-			a.addChatDelta(d)
+		for _, m := range []chatMessage{choice.Delta, choice.Message} {
+			if m.FunctionCall != nil {
+				a.addChatDelta(chatDelta{Index: new(int64(-1)), Function: *m.FunctionCall})
+			}
+			for _, d := range m.ToolCalls {
+				a.addChatDelta(d)
+			}
 		}
 		a.endMessage(choice.FinishReason, chatEnds)
 	}
@@ -158,7 +178,7 @@ func (a *Assembler) addOpenAI(chunk []byte) error {
 func (a *Assembler) endMessage(reason string, complete []string) {
 	switch {
 	case reason == "":
-	case slices.Contains(complete, reason):
+	case slices.Contains(complete, strings.ToLower(reason)):
 		a.finishOpen()
 	default: // such as length, max_tokens, content_filter, refusal
 		a.truncateOpen(fmt.Sprintf("the answer was cut off (%.50s)", reason))
