@@ -49,7 +49,8 @@ const (
 	//	```
 	//
 	// The fences are those of https://spec.commonmark.org/0.31.2/#fenced-code-blocks with backticks. A block inside
-	// another fence, for example a longer one, is quoted text and no call; so is a block indented by four spaces.
+	// another fence, for example a longer one, is quoted text and no call; so is a block indented by four spaces. The
+	// tags <tool_call>, at the beginning of a line, and </tool_call> are read like fences: many models were trained so.
 	//
 	// Blocks with the info string "tool" are read too: a line TOOL_NAME: holds the name, and the lines between BEGIN_ARG:
 	// KEY and END_ARG are the text of an argument, whatever they contain. Such calls have host.Call.TextArguments set.

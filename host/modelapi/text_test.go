@@ -20,6 +20,10 @@ import (
 
 func fenced(word, body string) string { return "```" + word + "\n" + body + "\n```\n" }
 
+func tagged(arguments string) string {
+	return `<tool_call>{"name":"p__a","arguments":` + arguments + "}</tool_call>"
+}
+
 func wanted(arguments ...string) (out []host.Call) {
 	for _, a := range arguments {
 		out = append(out, host.Call{ID: "*", Tool: "p__a", Arguments: []byte(a)})
@@ -85,6 +89,19 @@ var textMessages = map[string]struct {
 	"arguments by other names": {fenced("tool_call", `{"name":"p__a","parameters":{}}`), wanted("\"parameters\":{}}\n"),
 		true},
 	"an array": {fenced("tool_call", `{"name":"p__a","arguments":[]}`), wanted(`[]`), true},
+
+	"on the line of the fence": {"```tool_call {\"name\":\"p__a\",\"arguments\":" + `{"x":1}}` + "\n```\n", wanted(`{"x":1}`), false},
+
+	"in a tag":             {"Well.\n<tool_call>\n{\"name\":\"p__a\",\n\"arguments\":{}}\n</tool_call>\nDone", wanted(`{}`), false},
+	"in a tag on its line": {tagged(`{}`) + "\n" + tagged(`{"x":1}`), wanted(`{}`, `{"x":1}`), false},
+	"in a tag with a long line": {" " + tagged(`{"x":"`+strings.Repeat("y", 3000)+`"}`) + "\r\n",
+		wanted(`{"x":"` + strings.Repeat("y", 3000) + `"}`), false},
+	"in a tag, and about tags": {tagged(`{"x":"</tool_call>"}`), wanted(`{"x":"</tool_call>"}`), false},
+	"a tag and a fence":        {tagged(`{}`) + "\n" + plainCall, wanted(`{}`, `{}`), false},
+	"a tag in a fence":         {"```\n" + tagged(`{}`) + "\n```\n", nil, false},
+	"a tag in a line":          {"Write " + tagged(`{}`) + "\n", nil, false},
+	"a tag not closed":         {"<tool_call>\n{\"name\":\"p__a\",\"arguments\":{}}\n", wanted(`{}`), true},
+	"two in a tag":             {tagged(`{}`) + tagged(`{}`) + "\n", wanted(`{}}</tool_call>` + strings.TrimSuffix(tagged(`{}`), "</tool_call>")), true},
 
 	"listed": {fenced("tool", "TOOL_NAME: p__a\nBEGIN_ARG: x\n5\nEND_ARG\nBEGIN_ARG: y: z\na \"b\"\n\n  c\nEND_ARG"),
 		wanted(`{"x":"5","y: z":"a \"b\"\n\n  c"}`), false},

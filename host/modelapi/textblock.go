@@ -13,14 +13,17 @@ import (
 	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
-// maxFenceLine is how much of a line outside of a block is examined.
+// maxFenceLine is how much of a line outside of a block is examined, if it does not begin a call itself.
 const maxFenceLine = 1 << 10 // bytes
 
-// A fence is a line that begins or ends a fenced block; size is 0 for any other line.
+// Tags in which models that were trained on them write calls, instead of fences.
+const openTag, closeTag = "<tool_call>", "</tool_call>"
+
+// A fence is a line that begins or ends a fenced block, or begins a call with a tag; size is 0 for any other line.
 type fence struct {
-	mark byte // ` or ~
+	mark byte // ` or ~, or < for a tag
 	size int
-	info string
+	info string // of a tag, what follows it
 }
 
 func fenceOf(line []byte) fence {
@@ -28,6 +31,9 @@ func fenceOf(line []byte) fence {
 	marks := strings.TrimLeft(text, " ")
 	if marks == "" || len(text)-len(marks) > 3 {
 		return fence{}
+	}
+	if rest, ok := strings.CutPrefix(marks, openTag); ok {
+		return fence{'<', len(openTag), rest}
 	}
 	info := strings.TrimLeft(marks, marks[:1])
 	f := fence{marks[0], len(marks) - len(info), strings.Trim(info, arguments.Whitespace)}
@@ -39,6 +45,20 @@ func fenceOf(line []byte) fence {
 
 func (f fence) closes(open fence) bool {
 	return f.mark == open.mark && f.size >= open.size && f.info == ""
+}
+
+// call reports whether a fence or tag begins a call, of which kind, and what of it is on the same line.
+func (f fence) call() (body string, listed, isCall bool) {
+	switch word, rest, _ := strings.Cut(f.info, " "); {
+	case f.mark == '<':
+		return f.info, false, true
+	case f.mark != '`':
+		return "", false, false
+	case f.info == "tool":
+		return "", true, true
+	default:
+		return rest, false, word == "tool_call"
+	}
 }
 
 // A textReader finds the blocks with calls in a text that comes in pieces, cut anywhere. It reads line by line.
@@ -59,7 +79,12 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 		if r.block != nil {
 			r.block.add(piece[:n])
 		} else {
-			r.line = append(r.line, piece[:min(n, maxFenceLine-len(r.line))]...)
+			r.line = append(r.line, piece[:n]...)
+			limit := maxFenceLine
+			if _, _, isCall := fenceOf(r.line[:min(len(r.line), 32)]).call(); isCall {
+				limit = maxMessage
+			}
+			r.line = r.line[:min(len(r.line), limit)]
 		}
 		if ended {
 			closed = append(closed, r.endLine()...)
@@ -71,8 +96,10 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 
 // end ends the text. A last line that is no fence may be incomplete, and is not read.
 func (r *textReader) end() []*textBlock {
-	if r.block != nil && !r.atClosingFence() {
-		return nil
+	if r.block != nil {
+		if _, closes := r.closing(); !closes {
+			return nil
+		}
 	}
 	return r.endLine()
 }
@@ -80,11 +107,12 @@ func (r *textReader) end() []*textBlock {
 // endLine returns the block that the line closes, if it closes one.
 func (r *textReader) endLine() []*textBlock {
 	if b := r.block; b != nil {
-		if !r.atClosingFence() {
+		end, closes := r.closing()
+		if !closes {
 			b.endLine()
 			return nil
 		}
-		b.body, b.closed = b.body[:b.line], true
+		b.body, b.closed = b.body[:end], true
 		r.open, r.block = fence{}, nil
 		return []*textBlock{b}
 	}
@@ -95,18 +123,25 @@ func (r *textReader) endLine() []*textBlock {
 		r.open = fence{}
 	case r.open.size == 0 && f.size > 0:
 		r.open = f
-		if f.mark == '`' && (f.info == "tool_call" || f.info == "tool") {
-			r.block = &textBlock{listed: f.info == "tool", arguments: []byte("{")}
+		if body, listed, isCall := f.call(); isCall {
+			r.block = &textBlock{body: []byte(body), listed: listed, arguments: []byte("{")}
+			if body != "" {
+				return r.endLine()
+			}
 		}
 	}
 	return nil
 }
 
-// atClosingFence reports, at the end of a line, whether it closes the block. No line does inside the value of an
-// argument.
-func (r *textReader) atClosingFence() bool {
+// closing returns, at the end of a line, where the body ends if the line closes the block. No line does inside the
+// value of an argument.
+func (r *textReader) closing() (end int, closes bool) {
 	b := r.block
-	return b.value == nil && fenceOf(b.body[b.line:]).closes(r.open)
+	if r.open.mark == '<' {
+		body, closes := bytes.CutSuffix(bytes.TrimRight(b.body, arguments.Whitespace), []byte(closeTag))
+		return len(body), closes
+	}
+	return b.line, b.value == nil && fenceOf(b.body[b.line:]).closes(r.open)
 }
 
 // maxHead is how far into a block its name and the beginning of its arguments are searched for before it is closed.
