@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -184,8 +185,8 @@ func (i *Instance) Watch(ctx context.Context) {
 		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
 			i.options.Logger.Error("not reloaded", "error", err)
 		}
-		if i.options.OnToolsChanged != nil {
-			i.options.OnToolsChanged("")
+		if changed := i.options.OnToolsChanged; changed != nil {
+			callback.Run(i.options.Logger, "bootstrap.Options.OnToolsChanged", func() { changed("") })
 		}
 	}
 }

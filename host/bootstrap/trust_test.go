@@ -91,6 +91,16 @@ func TestCallbacksThatPanic(t *testing.T) {
 	}
 }
 
+// Watch runs in a goroutine of the program, which such a panic would end.
+func TestWatchSurvivesAPanic(t *testing.T) {
+	trusting(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	i := withServices(t, "", Options{OnToolsChanged: func(string) { stop(); panic("not now") }})
+	writeText(t, i.Config().Path, "# changed\n")
+	i.Watch(ctx)
+}
+
 // A name with a line break would trust the text after it.
 func TestTrustOfANameWithALineBreak(t *testing.T) {
 	trusting(t)
