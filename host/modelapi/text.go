@@ -70,11 +70,7 @@ func textCalls(v value) (calls []host.Call, err error) {
 	for i, b := range blocks {
 		c := host.Call{TextArguments: b.listed}
 		if c.Tool, c.Arguments = b.call(); c.Tool == "" {
-			form := `one JSON object with "name" and "arguments"`
-			if b.listed {
-				form = "a line TOOL_NAME: with it"
-			}
-			return nil, fmt.Errorf("block %d of its calls has no tool's name: it must hold %s", i+1, form)
+			return nil, fmt.Errorf("block %d of its calls has no tool's name: it must hold %s", i+1, b.form())
 		}
 		if !b.closed {
 			c.StopReason = unclosed
@@ -136,6 +132,9 @@ func (a *Assembler) closeBlocks(closed []*textBlock) {
 			c.name, c.text = partialName{known: a.tools}, argumentBuffer{} // replaces what was displayed
 			c.add("", name, string(args))
 			c.textArguments = b.listed
+			if name == "" {
+				c.fail("NameMissing", "has no tool's name: its block must hold %s", b.form())
+			}
 			c.finish()
 		}
 	}

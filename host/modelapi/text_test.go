@@ -230,7 +230,10 @@ func streamText(t rapid.TB, pieces ...string) (calls []host.Call, refused []*hos
 func TestTextStreamErrors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
-		"no name":             {fenced("tool_call", `{"arguments":{}}`), "NameMissing"},
+		"no name": {fenced("tool_call", `{"arguments":{}}`),
+			`NameMissing: the call has no tool's name: its block must hold one JSON object with "name"`},
+		"another format in a tag": {"<tool_call>\n<function=p__a>\n</function>\n</tool_call>\n",
+			"NameMissing: the call has no tool's name: its block must hold one JSON object"},
 		"cut before the name": {"```tool_call\n{\"na", "TruncatedCall"},
 		"cut off":             {strings.TrimSuffix(plainCall, "```\n"), "TruncatedCall"},
 		"a long name":         {fenced("tool_call", `{"name":"`+strings.Repeat("a", 2000)+`"}`), "LabelTooLong"},
@@ -252,7 +255,8 @@ func TestTextStreamErrors(t *testing.T) {
 			if len(good) != len(pieces)-1 {
 				t.Errorf("after it %+v are run", good)
 			}
-			if len(refused) != 1 || refused[0].Error.Name != c.want || refused[0].CallID == "" {
+			if len(refused) != 1 || refused[0].CallID == "" ||
+				!strings.HasPrefix(refused[0].Error.Name+": "+refused[0].Error.Message, c.want) {
 				t.Errorf("refused %+v, want %s", refused, c.want)
 			}
 		})

@@ -163,6 +163,14 @@ type textBlock struct {
 	value     []byte          // nil between arguments
 }
 
+// form says what the body must hold.
+func (b *textBlock) form() string {
+	if b.listed {
+		return "a line TOOL_NAME: with it"
+	}
+	return `one JSON object with "name" and "arguments"`
+}
+
 // call returns what the body holds.
 func (b *textBlock) call() (name string, args json.RawMessage) {
 	if b.listed {
