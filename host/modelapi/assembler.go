@@ -69,9 +69,9 @@ type Assembler struct {
 	ended  bool
 }
 
-// NewAssembler returns an Assembler for one message. FormatMCP and FormatGeminiOpenAPI have no streams of calls. The
-// names of the tools that the model was offered decide how to read a name that comes in pieces or repeated; a call of
-// another tool is not refused here.
+// NewAssembler returns an Assembler for one message. FormatMCP has no streams of calls. The names of the tools that the
+// model was offered decide how to read a name that comes in pieces or repeated; a call of another tool is not refused
+// here.
 func NewAssembler(f Format, tools ...string) (*Assembler, error) {
 	v := vendors[f]
 	if v.stream == nil {

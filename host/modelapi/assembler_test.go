@@ -122,6 +122,16 @@ func TestAssemblerFormats(t *testing.T) {
 	}
 }
 
+// Both Gemini formats have the same streams.
+func TestGeminiOpenAPIStream(t *testing.T) {
+	t.Parallel()
+	a := assembler(t, modelapi.FormatGeminiOpenAPI)
+	add(t, a, []byte(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"a__b","args":{"x":1}}}]}}]}`))
+	if calls := a.Calls(); len(calls) != 1 || string(calls[0].Arguments) != `{"x":1}` {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
 func TestAssemblerIsForOneStream(t *testing.T) {
 	t.Parallel()
 	a := assembler(t, modelapi.FormatOpenAI)

@@ -31,19 +31,18 @@ var gemini = vendor{
 }
 
 // geminiOpenAPI is the Gemini API of endpoints that know neither JSON Schema nor media in results.
-var geminiOpenAPI = vendor{
-	toolName: geminiName,
-	tool: func(t *host.Tool) (any, error) {
+var geminiOpenAPI = func() vendor {
+	v := gemini
+	v.tool = func(t *host.Tool) (any, error) {
 		schema, err := toolschema.GeminiOpenAPI(t.InputSchema)
 		if err != nil {
 			return nil, badSchema(err)
 		}
 		return geminiFunction{Name: t.Name, Description: t.Description, Parameters: schema}, nil
-	},
-	list:    geminiList,
-	calls:   geminiCalls,
-	results: func(r []*host.Result) (any, error) { return geminiResults(r, nil), nil },
-}
+	}
+	v.results = func(r []*host.Result) (any, error) { return geminiResults(r, nil), nil }
+	return v
+}()
 
 // geminiName is from https://ai.google.dev/api/caching#FunctionDeclaration and Vertex AI's reference, whichever is
 // stricter.

@@ -29,7 +29,8 @@ type Format string
 
 // The formats. In each of them but FormatText Export returns the value of a request's "tools" member.
 const (
-	// FormatOpenAI is OpenAI's chat completions API, also used by many other servers.
+	// FormatOpenAI is OpenAI's chat completions API, also used by many other servers. Of Ollama's own API, the messages
+	// and streams are read too.
 	FormatOpenAI Format = "openai"
 	// FormatOpenAIResponses is OpenAI's responses API.
 	FormatOpenAIResponses Format = "openai-responses"
