@@ -122,6 +122,36 @@ func TestAssemblerFormats(t *testing.T) {
 	}
 }
 
+// A message that comes at once in a stream has the calls that ParseCalls reads in it, whatever they lack.
+func TestWholeMessageInAStream(t *testing.T) {
+	t.Parallel()
+	var calls []object
+	for _, arguments := range []any{`{"x":1}`, "{}", "", nil, object{"x": 1}, object{}} {
+		for _, id := range []any{"", nil, "call_a"} {
+			calls = append(calls, object{"id": id, "function": object{"name": "a__b", "arguments": arguments}})
+		}
+	}
+	for _, first := range calls {
+		for _, second := range calls {
+			if first["id"] == "call_a" && second["id"] == "call_a" {
+				continue
+			}
+			message := jsonOf(object{"choices": []any{object{"finish_reason": "tool_calls",
+				"message": object{"tool_calls": []any{first, second}}}}})
+			want, err := modelapi.ParseCalls(modelapi.FormatOpenAI, message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := assembler(t, modelapi.FormatOpenAI, "a__b")
+			add(t, a, message)
+			a.End()
+			if got := a.Calls(); len(got) != len(want) {
+				t.Errorf("%s: %+v", message, got)
+			}
+		}
+	}
+}
+
 // Both Gemini formats have the same streams.
 func TestGeminiOpenAPIStream(t *testing.T) {
 	t.Parallel()

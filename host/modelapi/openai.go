@@ -165,7 +165,14 @@ func (a *Assembler) addOpenAI(chunk []byte) error {
 			if m.FunctionCall != nil {
 				a.addChatDelta(chatDelta{Index: new(int64(-1)), Function: *m.FunctionCall})
 			}
-			for _, d := range m.ToolCalls {
+		}
+		for _, d := range choice.Delta.ToolCalls {
+			a.addChatDelta(d)
+		}
+		for _, d := range choice.Message.ToolCalls {
+			if d.Index == nil && d.ID == "" { // a whole call, which continues no other
+				a.begin().addRaw("", d.Function.Name, d.Function.Arguments)
+			} else {
 				a.addChatDelta(d)
 			}
 		}
