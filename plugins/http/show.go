@@ -275,7 +275,7 @@ func readPage(ctx context.Context, text string, u *url.URL) (out page, err error
 	for strings.Contains(out.markdown, "<br /><br />") { // between the paragraphs of a cell
 		out.markdown = strings.ReplaceAll(out.markdown, "<br /><br />", "<br />")
 	}
-	out.markdown = showBrackets.Replace(out.markdown)
+	out.markdown = showSigns.Replace(out.markdown)
 	if t.next != "" { // it may be all that the page has
 		out.markdown = strings.TrimSpace(fmt.Sprintf("[The page sends browsers on](%s)\n\n%s", t.next, out.markdown))
 	}
@@ -323,7 +323,7 @@ func (r ctxReader) Read(b []byte) (int, error) {
 
 // dropped are elements that hold nothing to read.
 var dropped = []string{"script", "style", "noscript", "noframes", "template", "iframe", "object", "embed", "svg", "canvas", "nav",
-	"dialog",
+	"dialog", "annotation", "annotation-xml",
 	"button", "input", "select", "textarea"}
 
 // A markdownCleaner takes out of a page what no one reads, and makes its links absolute.
@@ -335,15 +335,18 @@ type markdownCleaner struct {
 	room  int // how many bytes more may be added
 	spans int // cells that spans have added
 	cells int // of tables that the node is in
+	codes int // likewise, of elements of code
 }
 
 // The converter writes &lt; and &gt; for brackets of the text, which a reader cannot tell from text that has those
-// letters. They pass it as characters that no text has.
-const leftBracket, rightBracket = "\uFDD0", "\uFDD1"
+// letters, and a backslash over what is before a # at the end of a heading. They pass it as characters that no text
+// has.
+const leftBracket, rightBracket, numberSign = "\uFDD0", "\uFDD1", "\uFDD2"
 
 var (
-	hideBrackets = strings.NewReplacer(leftBracket, "\uFFFD", rightBracket, "\uFFFD", "<", leftBracket, ">", rightBracket)
-	showBrackets = strings.NewReplacer(leftBracket, "<", rightBracket, ">")
+	hideSigns = strings.NewReplacer(leftBracket, "\uFFFD", rightBracket, "\uFFFD", numberSign, "\uFFFD", "<", leftBracket,
+		">", rightBracket, "#", numberSign)
+	showSigns = strings.NewReplacer(leftBracket, "<", rightBracket, ">", numberSign, "#")
 )
 
 // clean works on what is in n, which is in depth elements that indent their text.
@@ -356,16 +359,26 @@ func (t *markdownCleaner) clean(n *html.Node, depth int) {
 			t.room -= lines(child) * min(depth, maxIndent) * perIndent
 			t.text(child)
 			t.element(child)
-			isCell := child.Data == "td" || child.Data == "th"
-			if isCell {
-				t.cells++
-			}
+			t.within(child, 1)
 			t.clean(child, depth+t.indent(child, depth))
-			if isCell {
-				t.cells--
+			t.within(child, -1)
+			if t.codes == 0 && slices.Contains(codes, child.Data) {
+				var c codeCleaner
+				c.clean(child)
+				t.room -= c.breaks * min(depth, maxIndent) * perIndent
 			}
 		}
 		child = next
+	}
+}
+
+// within counts an element that begins, with 1, or ends, with -1.
+func (t *markdownCleaner) within(n *html.Node, by int) {
+	if n.Data == "td" || n.Data == "th" {
+		t.cells += by
+	}
+	if slices.Contains(codes, n.Data) {
+		t.codes += by
 	}
 }
 
@@ -403,7 +416,7 @@ func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
 		switch {
-		case a.Key == "hidden", a.Key == "role" && a.Val == "navigation",
+		case a.Key == "hidden", a.Key == "role" && a.Val == "navigation", a.Key == "class" && a.Val == "katex-html",
 			a.Key == "style" && (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")):
 			return true
 		}
@@ -416,7 +429,7 @@ func (t *markdownCleaner) text(n *html.Node) {
 	if n.Type != html.TextNode {
 		return
 	}
-	n.Data = hideBrackets.Replace(n.Data)
+	n.Data = hideSigns.Replace(n.Data)
 	if bars := strings.Count(n.Data, "|"); t.cells > 0 && bars > 0 {
 		n.Data = strings.ReplaceAll(n.Data, "|", `\|`)
 		t.room -= bars
@@ -428,6 +441,10 @@ func (t *markdownCleaner) element(n *html.Node) {
 		return
 	}
 	switch n.Data {
+	case "math":
+		showTeX(n)
+	case "q":
+		surround(n, "“", "”")
 	case "sup":
 		raise(n, "^")
 	case "sub":
@@ -485,8 +502,30 @@ func raise(n *html.Node, sign string) {
 	} else if text.NextSibling != nil || text.Type != html.TextNode || !isWord(text.Data) {
 		before, after = sign+"(", ")"
 	}
+	surround(n, before, after)
+}
+
+func surround(n *html.Node, before, after string) {
 	n.InsertBefore(&html.Node{Type: html.TextNode, Data: before}, n.FirstChild)
 	n.AppendChild(&html.Node{Type: html.TextNode, Data: after})
+}
+
+// showTeX shows a formula in the form that it was written in, if the page has that: its elements alone, of which those
+// of a fraction are side by side, would say another thing.
+func showTeX(n *html.Node) {
+	tex := attribute(n, "alttext")
+	for d := range n.Descendants() {
+		if d.Data == "annotation" && attribute(d, "encoding") == "application/x-tex" && d.FirstChild != nil {
+			tex = d.FirstChild.Data
+		}
+	}
+	if tex == "" {
+		return
+	}
+	for n.FirstChild != nil {
+		n.RemoveChild(n.FirstChild)
+	}
+	n.AppendChild(&html.Node{Type: html.TextNode, Data: "$" + strings.TrimSpace(tex) + "$"})
 }
 
 func isWord(text string) bool {

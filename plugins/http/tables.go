@@ -35,7 +35,7 @@ func flattenTables(n *html.Node, inText bool) (hasBlocks bool) {
 		}
 		isTable := c.Data == "table"
 		inner := flattenTables(c, inText || slices.Contains(spansOfText, c.Data))
-		hasBlocks = hasBlocks || inner || slices.Contains(blocksOfText, c.Data)
+		hasBlocks = hasBlocks || inner || slices.Contains(blocksOfText, c.Data) || severalLines(c)
 		if isTable && (inner || inText || attribute(c, "role") == "presentation" || ragged(c)) {
 			flatten(c)
 		}
