@@ -314,6 +314,31 @@ func TestCutInACharacter(t *testing.T) {
 	}
 }
 
+// What came of a body before it broke off, or before the time was up, is shown: a stream of events has no end.
+func TestPartsOfABody(t *testing.T) {
+	p := start(t, testHooks{}, open)
+	for name, c := range map[string]struct {
+		send       func(io.Writer)
+		fail, want string
+	}{
+		"cut off":    {func(w io.Writer) { io.WriteString(w, head+"Content-Length: 9\r\n\r\nab\xC3") }, "IncompleteBody", "ab"},
+		"time is up": {slow(head + "\r\ndata: 1\n\n"), "Timeout", "data: 1\n\n"},
+		"a page": {func(w io.Writer) {
+			io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<p>a<b>b")
+		}, "IncompleteBody", "a**b**"},
+		"an image": {func(w io.Writer) {
+			io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99\r\n\r\n\x89PNG\r\n\x1a\n")
+		}, "IncompleteBody", ""},
+	} {
+		r := p.Run(t, "get", args(t, map[string]any{"url": raw(t, c.send), "timeout_seconds": 0.5}))
+		wantError(t, r, c.fail)
+		r.Error = nil
+		if got := strings.TrimRight(body(t, r), "x"); got != c.want || got != "" && !reportOf(t, r).Truncated {
+			t.Errorf("%s: got %q, structured %s", name, got, r.Structured)
+		}
+	}
+}
+
 // Once a POST has been sent no one knows what came of it, so that a program must not send it again by itself.
 func TestPostThatMayHaveArrived(t *testing.T) {
 	p := start(t, testHooks{}, open)

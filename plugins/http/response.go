@@ -34,7 +34,8 @@ type response struct {
 	charset   string // as the header has it
 	size      int64  // what the server says the body has, -1 when it does not
 	body      []byte
-	cut       bool // the body is longer than what was read
+	cut       bool  // the body is longer than what was read
+	failed    error // why less than the limit was read
 }
 
 func newResponse(r *http.Response, hops []redirect) *response {
@@ -156,7 +157,7 @@ func known(e encoding.Encoding, name string) (encoding.Encoding, string) {
 
 // whole is the body without a last UTF-8 character that was cut off with the rest.
 func (a *response) whole() []byte {
-	if a.cut {
+	if a.cut || a.failed != nil {
 		return textutil.TrimPartialEnd(a.body)
 	}
 	return a.body

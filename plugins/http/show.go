@@ -69,16 +69,17 @@ func (w *webPlugin) show(ctx context.Context, r *http.Response, hops []redirect,
 	case said == imageKind:
 		limit = maxImage
 	}
-	if err := a.read(ctx, r.Body, limit); err != nil {
-		return nil, err
-	}
-	switch a.settle(said) {
-	case binaryKind:
+	a.failed = a.read(ctx, r.Body, limit)
+	switch kind := a.settle(said); {
+	case a.failed != nil && (kind != textKind || len(a.body) == 0):
+		return nil, a.failed
+	case kind == binaryKind:
 		return nil, a.binary()
-	case imageKind:
+	case kind == imageKind:
 		return a.image()
 	}
-	return w.text(ctx, a, v)
+	result, err := w.text(ctx, a, v)
+	return result, cmp.Or(a.failed, err) // a stream may have no end: what has come is all that anyone will see of it
 }
 
 func (a *response) image() (*sdk.Result, error) {
@@ -124,7 +125,7 @@ func (w *webPlugin) text(ctx context.Context, a *response, v pageOptions) (*sdk.
 	start, end := window(text, v.start, v.window)
 	out := a.report()
 	out.Charset, out.Title, out.Start, out.End, out.TextBytes = charset, title, start, end, len(text)
-	out.Truncated = a.cut || start > 0 || end < len(text)
+	out.Truncated = a.cut || a.failed != nil || start > 0 || end < len(text)
 	r := &sdk.Result{Structured: sdk.Encode(out), Truncated: out.Truncated}
 	r.Add(sdk.TextContent(a.heading(out, a.html() && !v.raw)))
 	if end > start {
