@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -350,13 +351,30 @@ func (g *grepCall) emptyNote() string {
 		return "no file was searched"
 	}
 	none := "no matches in " + textutil.Count(g.searched, "file")
-	if carriageReturn().MatchString(g.in.Pattern) {
-		none += "; the CR of a line end CRLF is no part of a line: read says which line ends a file has"
+	for _, m := range mistakes {
+		if g.in.Literal == m.literal && m.pattern().MatchString(g.in.Pattern) {
+			none += "; " + m.note
+		}
 	}
 	return none
 }
 
-var carriageReturn = lazy.Regexp(`\r|\\r|(?i:\\x0d)`)
+// mistakes are patterns that find nothing, since other programs or other arguments mean something else by them.
+var mistakes = []struct {
+	literal bool
+	pattern func() *regexp.Regexp
+	note    string
+}{
+	{false, lazy.Regexp(`\r|\\r|(?i:\\x0d)`),
+		"the CR of a line end CRLF is no part of a line: read says which line ends a file has"},
+	{false, lazy.Regexp(`\\[|<>]|\\\{\d|[\]).]\\[+?]`),
+		`a \ makes | ( ) { } + ? < > plain characters here, as it does not in grep: write a|b for alternatives, ` +
+			`\b for the end of a word`},
+	{false, lazy.Regexp(`^/.+/[gimsuy]+$`),
+		"the slashes around it, and what is behind them, are part of the pattern"},
+	{true, lazy.Regexp(`[.\])][*+?]|\\[a-zA-Z.|(\[{]|\w\|\w`),
+		"literal takes it as plain text, not as a regular expression"},
+}
 
 func (g *grepCall) countNote() string {
 	if g.in.Mode != "count" || g.with == 0 {

@@ -183,6 +183,25 @@ func TestGrepSecrets(t *testing.T) {
 	}
 }
 
+// A pattern of another dialect that is one here, too, and finds nothing is explained; one that is meant is not.
+func TestGrepOtherDialects(t *testing.T) {
+	f := start(t, "file", "foo\n")
+	for note, all := range map[string][]string{
+		`; a \ makes | ( ) { } + ? < > plain`: {`{"pattern":"a\\|b"}`, `{"pattern":"\\<foo\\>"}`, `{"pattern":"[a-z]\\+x"}`,
+			`{"pattern":"\\(a\\)\\?x"}`, `{"pattern":"o\\{3\\}"}`},
+		"; the slashes around it": {`{"pattern":"/foo/i"}`},
+		"; literal takes it as": {`{"pattern":"f.*o","literal":true}`, `{"pattern":"a|foo","literal":true}`,
+			`{"pattern":"\\bfoo","literal":true}`},
+		"in 1 file]": {`{"pattern":"bar"}`, `{"pattern":"f\\(a, \\[\\]b\\)"}`, `{"pattern":"C\\+\\+"}`,
+			`{"pattern":"/usr/lib/x"}`,
+			`{"pattern":"f(a.b, c[i])","literal":true}`, `{"pattern":"a || b","literal":true}`, `{"pattern":"x{1,2}"}`},
+	} {
+		for _, arguments := range all {
+			contains(t, f.run(t, "grep", "%s", arguments).Content[0].Text, note)
+		}
+	}
+}
+
 func TestGrepFailures(t *testing.T) {
 	f := start(t, "file", "", "bin", "\x00")
 	f.Plugin = f.Unchecked()
@@ -194,6 +213,14 @@ func TestGrepFailures(t *testing.T) {
 			"Search for the part that must be there"},
 		{"backreference", `{"pattern":"(a)\\1"}`, "InvalidPattern", `backreferences are not in RE2: \1 at offset 3`,
 			"Write out"},
+		{"backreference by name", `{"pattern":"(?P<n>a)(?P=n)"}`, "InvalidPattern", "backreferences are not in RE2",
+			"Write out"},
+		{"\\k", `{"pattern":"(a)\\k<n>"}`, "InvalidPattern", "backreferences are not in RE2", "Write out"},
+		{"possessive", `{"pattern":"a++"}`, "InvalidPattern", "++ at offset 1", "leave out the last +"},
+		{"atomic", `{"pattern":"(?>a)"}`, "InvalidPattern", "(?> at offset 0", "Write (?: in place"},
+		{"end", `{"pattern":"a\\Z"}`, "InvalidPattern", `\Z at offset 1`, "$"},
+		{"number", `{"pattern":"\\u00e9"}`, "InvalidPattern", `\u at offset 0`, `\x{00e9}`},
+		{"extended", `{"pattern":"(?x) a"}`, "InvalidPattern", "(?x at offset 0", "i, m, s and U"},
 		{"line break", `{"pattern":"a\\nb"}`, "InvalidPattern", "a line break can never match", "lines around it"},
 		{"too long", fmt.Sprintf(`{"pattern":%q}`, strings.Repeat("x", 1025)), "InvalidPattern", "at most 1024 are allowed",
 			""},

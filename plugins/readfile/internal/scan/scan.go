@@ -119,6 +119,18 @@ func hasLineBreak(re *syntax.Regexp) bool {
 
 var lookaround = regexp.MustCompile(`^\(\?<?[=!]`)
 
+var backreference = regexp.MustCompile(`^\\[1-9gk]`)
+
+// elsewhere says how to write what other dialects have, by how it begins where the library stops.
+var elsewhere = map[string]string{
+	`\Z`: "The end of a line is $.", `\h`: `Blanks are [ \t].`, `\u`: `A character by its number is \x{00e9}.`,
+	`\K`:  "Search for all of it: a match need not be cut down to a part.",
+	`(?x`: "Leave out blanks and comments: of flags there are i, m, s and U.",
+	`(?>`: linear, `++`: linear, `*+`: linear, `?+`: linear,
+}
+
+const linear = "Write (?: in place of (?>, and leave out the last +: no pattern takes longer without them."
+
 // explain finds where a mistake is, and what to do about those that come from other dialects.
 func explain(pattern string, err error) *PatternError {
 	e, ok := errors.AsType[*syntax.Error](err)
@@ -126,15 +138,22 @@ func explain(pattern string, err error) *PatternError {
 		return &PatternError{Offset: -1, Problem: err.Error()}
 	}
 	out := &PatternError{Offset: strings.Index(pattern, e.Expr), Problem: fmt.Sprintf("%s: %s", e.Code, e.Expr)}
+	from := pattern[max(out.Offset, 0):]
 	switch {
 	case lookaround.MatchString(e.Expr):
 		out.Problem = fmt.Sprintf("lookahead and lookbehind are not in RE2: %s", e.Expr[:min(4, len(e.Expr))])
 		out.Hint = "Search for the part that must be there, and pick from the results."
-	case e.Code == syntax.ErrInvalidEscape && len(e.Expr) == 2 && '1' <= e.Expr[1] && e.Expr[1] <= '9':
+	case backreference.MatchString(from), strings.Contains(pattern, "(?P="):
 		out.Problem = "backreferences are not in RE2: " + e.Expr
 		out.Hint = "Write out what it refers to."
 	case e.Code == syntax.ErrInvalidRepeatSize:
 		out.Hint = "Counts in {} may be up to 1000, also when multiplied by those around them."
+	default:
+		for begin, hint := range elsewhere {
+			if strings.HasPrefix(from, begin) {
+				out.Hint = hint
+			}
+		}
 	}
 	if e.Expr == "" {
 		out.Offset = -1
