@@ -252,7 +252,7 @@ func withOutcome(err error, o sdk.Outcome) error {
 
 // broken distinguishes an ended ctx and an oversized message from a broken connection.
 func broken(ctx context.Context, err error, delivered bool) error {
-	code := status.Code(err)
+	code, said := status.Code(err), oneLine(status.Convert(err).Message(), maxStatus)
 	_, hasDeadline := ctx.Deadline()
 	switch {
 	case ctx.Err() != nil:
@@ -261,10 +261,9 @@ func broken(ctx context.Context, err error, delivered bool) error {
 		return sdk.EndedError(ctx)
 	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
-			Message: "the plugin received the call twice and ran it at most once: " + status.Convert(err).Message()}
+			Message: "the plugin received the call twice and ran it at most once: " + said}
 	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
-		return errorFromWire(wire.TooLarge(0, "the plugin sent one message that is too large: %s",
-			oneLine(status.Convert(err).Message(), maxStatus)))
+		return errorFromWire(wire.TooLarge(0, "the plugin sent one message that is too large: %s", said))
 	}
 	return &BrokenError{Delivered: delivered, Err: err}
 }

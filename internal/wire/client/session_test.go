@@ -92,6 +92,27 @@ func TestSessionsThatBreakRules(t *testing.T) {
 	}
 }
 
+// Whatever a plugin's status is and says, the error is a line of bounded length.
+func TestStatusesThatPluginsSend(t *testing.T) {
+	const message = "odd \x1b[2J\n\u202e"
+	for code := range int32(18) {
+		plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, serve: func(stream sessionStream) error {
+			m, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			_ = stream.Send(&pluginv1.SessionEvent{Id: m.GetId(), Status: &pluginv1.Status{Code: code,
+				Message: message + xs(1<<20)}})
+			_, err = stream.Recv() // the end
+			return err
+		}})
+		_, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"})
+		if err == nil || len(err.Error()) > 2*maxStatus || strings.ContainsAny(err.Error(), "\x1b\n\u202e") {
+			t.Errorf("status %d: %.100q", code, fmt.Sprint(err))
+		}
+	}
+}
+
 // While a plugin does not read, callers still give up in time, and what was not sent counts as not sent.
 func TestSessionOfAPluginThatDoesNotRead(t *testing.T) {
 	release := make(chan struct{})
