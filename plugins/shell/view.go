@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -317,12 +318,15 @@ func (l *liveOutput) Close() error {
 	return err
 }
 
-// terminalText converts a program's terminal output to text: colours, titles and cursor movements are dropped, and of
-// an overwritten line only the last state stays, so that a progress bar is one line.
+// terminalText converts a program's terminal output to text: colours, titles and movements between lines are dropped,
+// and a line is in its last state, as on the terminal, so that a progress bar is one line.
 type terminalText struct {
-	state   terminalState
-	line    []byte // content of the cursor's line
-	rewound bool   // the cursor is at its start
+	state    terminalState
+	sequence []byte // the control sequence so far, without its begin; of a long one the begin
+	line     []byte // content of the cursor's line
+	at       int    // where in it the cursor is
+
+	rewritten bool // something was written over: blanks at the end of the line erase
 }
 
 type terminalState uint8
@@ -345,20 +349,19 @@ func (t *terminalText) write(p []byte) (out []byte) {
 		switch {
 		case b == '\n':
 			t.state = plainText // no sequence spans lines; a string without an end must not swallow the rest
-			out = append(append(out, t.line...), '\n')
-			t.line, t.rewound = t.line[:0], false
+			out = append(append(out, t.flush()...), '\n')
 		case t.state != plainText:
-			if t.state == plainControl && b == 'K' && t.rewound { // it erases the line
-				t.line, t.rewound = t.line[:0], false
+			before := t.state
+			if t.state = before.after(b); before == plainControl {
+				t.control(b)
 			}
-			t.state = t.state.after(b)
 		default:
 			t.put(b)
 		}
 		if len(t.line) >= longLine {
 			n := len(textutil.TrimPartialEnd(t.line))
 			out = append(out, t.line[:n]...)
-			t.line = append(t.line[:0], t.line[n:]...)
+			t.line, t.at = append(t.line[:0], t.line[n:]...), max(0, t.at-n)
 		}
 	}
 	return out
@@ -367,18 +370,77 @@ func (t *terminalText) write(p []byte) (out []byte) {
 func (t *terminalText) put(b byte) {
 	switch {
 	case b == 0x1b:
-		t.state = plainEscape
+		t.state, t.sequence = plainEscape, t.sequence[:0]
 	case b == '\r':
-		t.rewound = true
+		t.at = 0
 	case b == '\b':
-		_, n := utf8.DecodeLastRune(t.line)
-		t.line = t.line[:len(t.line)-n]
+		t.back(1)
 	case b < 0x20 && b != '\t' || b == 0x7f:
-	default:
-		if t.rewound {
-			t.line, t.rewound = t.line[:0], false
-		}
+	case t.at == len(t.line):
 		t.line = append(t.line, b)
+		t.at++
+	default:
+		t.rewritten = true
+		if utf8.RuneStart(b) {
+			_, n := utf8.DecodeRune(t.line[t.at:])
+			t.line = slices.Delete(t.line, t.at, t.at+n)
+		}
+		t.line = slices.Insert(t.line, t.at, b)
+		t.at++
+	}
+}
+
+// control takes a byte of a control sequence, after which t.state is set.
+func (t *terminalText) control(b byte) {
+	switch t.state {
+	case plainControl:
+		t.sequence = append(t.sequence, b)[:min(len(t.sequence)+1, 4)]
+	case plainEscape:
+		t.sequence = t.sequence[:0]
+	case plainText:
+		n, err := strconv.ParseUint(string(t.sequence), 10, 16)
+		if err == nil || len(t.sequence) == 0 { // what has another form does not move
+			t.end(b, int(n))
+		}
+	}
+}
+
+// end does what a control sequence says that ends with b, within the line.
+func (t *terminalText) end(b byte, n int) {
+	switch b {
+	case 'C':
+		t.forward(max(n, 1))
+	case 'D':
+		t.back(max(n, 1))
+	case 'G':
+		t.at = 0
+		t.forward(max(n, 1) - 1)
+	case 'J', 'K':
+		if b == 'K' && n > 0 { // also what is before the cursor
+			t.line = bytes.Repeat([]byte(" "), utf8.RuneCount(t.line[:t.at]))
+			t.at, t.rewritten = len(t.line), true
+		} else if n == 0 {
+			t.line = t.line[:t.at]
+		}
+	}
+}
+
+func (t *terminalText) back(n int) {
+	for ; n > 0; n-- {
+		_, size := utf8.DecodeLastRune(t.line[:t.at])
+		t.at -= size
+	}
+}
+
+// forward moves over what is there. Behind it one blank stands for any number.
+func (t *terminalText) forward(n int) {
+	for ; n > 0 && t.at < len(t.line); n-- {
+		_, size := utf8.DecodeRune(t.line[t.at:])
+		t.at += size
+	}
+	if n > 0 && t.at > 0 && t.line[t.at-1] != ' ' {
+		t.line = append(t.line, ' ')
+		t.at++
 	}
 }
 
@@ -415,9 +477,12 @@ func afterEscape(b byte) terminalState {
 	return plainText
 }
 
-// flush returns the terminal's current line.
+// flush returns the terminal's current line, and begins another. It holds until the next write.
 func (t *terminalText) flush() []byte {
-	line := slices.Clone(t.line)
-	t.line = t.line[:0]
+	line := t.line
+	if t.rewritten {
+		line = bytes.TrimRight(line, " ")
+	}
+	t.line, t.at, t.rewritten = t.line[:0], 0, false
 	return line
 }
