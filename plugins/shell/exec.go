@@ -115,6 +115,8 @@ func (in *execArgs) check() error {
 	case fenced(in.Command):
 		return invalid("command is a Markdown code block, whose fence runs what the commands in it print; give the command " +
 			"line without the lines of ```")
+	case foreign(in.Command) != "":
+		return invalid("command %s", foreign(in.Command))
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it " +
 			"in a file")
@@ -132,6 +134,17 @@ func (in *execArgs) check() error {
 
 // fenced reports a text in the fence of Markdown, which a shell takes for substitutions.
 func fenced(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "```") }
+
+// foreign says why a text is none that a shell reads as it was meant, or returns "". It would run in parts.
+func foreign(text string) string {
+	switch n := strings.Count(text, "\r\n"); {
+	case strings.HasPrefix(text, "\uFEFF"):
+		return "begins with a byte order mark, which a shell takes for a part of the first word; leave it out"
+	case n > 0 && n == strings.Count(text, "\n"):
+		return "has lines that end with CRLF, of which a shell takes the CR for a part of the last word; end them with LF"
+	}
+	return ""
+}
 
 func longestLine(text string) (most int) {
 	for line := range strings.Lines(text) {

@@ -280,6 +280,8 @@ func TestInvalidArguments(t *testing.T) {
 		{"no command", map[string]any{}, "command is blank; give the command line to run"},
 		{"blank command", map[string]any{"command": " \t\n"}, "command is blank"},
 		{"a code block", map[string]any{"command": " ```bash\nls\n```\n"}, "without the lines of ```"},
+		{"line ends of Windows", map[string]any{"command": "cd sub\r\nls"}, "command has lines that end with CRLF"},
+		{"a byte order mark", map[string]any{"command": "\uFEFFls"}, "command begins with a byte order mark"},
 		{"NUL in the command", map[string]any{"command": "echo a\x00b"},
 			"command has a NUL character, which no command line can hold; write it as \\0 for printf"},
 		{"NUL in the workdir", map[string]any{"command": "true", "workdir": "a\x00b"},

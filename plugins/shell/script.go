@@ -92,6 +92,8 @@ func (in *scriptArgs) check() error {
 		return invalid("command is blank; give the text of the script")
 	case fenced(in.Command):
 		return invalid("command is a Markdown code block; give the text of the script without the lines of ```")
+	case shells[in.interpreter()] != nil && foreign(in.Command) != "":
+		return invalid("the script %s", foreign(in.Command))
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("the script has a NUL character, which no script can hold")
 	case len(in.Command) > maxScript:

@@ -48,6 +48,9 @@ func TestScript(t *testing.T) {
 			"interpreter": "node", "args": []string{"x"}}, "[ 'x' ] found"},
 		{"perl", "perl", map[string]any{"command": "print \"@ARGV\\n\";", "interpreter": "perl", "args": []string{"x", "y"}},
 			"x y"},
+		{"line ends of Windows in Python", "python3", map[string]any{"command": "if True:\r\n  print(1)\r\n",
+			"interpreter": "python3"}, "1"},
+		{"some line ends of Windows", "bash", map[string]any{"command": "cat <<x\na\r\nx"}, "a\r"},
 		{"a line for the same interpreter", "bash", map[string]any{"command": "#!/bin/sh\necho yes"}, "yes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -91,6 +94,10 @@ func TestScriptRefused(t *testing.T) {
 			"command is blank; give the text of the script; nothing was run"},
 		{"a code block", map[string]any{"command": "```sh\nls\n```"}, sdk.CodeInvalidArgs, "InvalidArguments",
 			"command is a Markdown code block; give the text of the script without the lines of ```; nothing was run"},
+		{"line ends of Windows", map[string]any{"command": "ls\r\nif true\r\nthen\r\nls\r\nfi"}, sdk.CodeInvalidArgs,
+			"InvalidArguments", "the script has lines that end with CRLF"},
+		{"a byte order mark", map[string]any{"command": "\uFEFFls\nls\n"}, sdk.CodeInvalidArgs, "InvalidArguments",
+			"the script begins with a byte order mark"},
 		{"NUL", map[string]any{"command": "a\x00"}, sdk.CodeInvalidArgs, "InvalidArguments",
 			"the script has a NUL character"},
 		{"NUL in an argument", map[string]any{"command": "a", "args": []string{"\x00"}}, sdk.CodeInvalidArgs,
