@@ -93,7 +93,7 @@ func (c *Client) Tools(ctx context.Context) ([]sdk.Tool, error) {
 }
 
 // Configure hands the plugin its configuration, a JSON object, and the tools that it reported when it last ran with it,
-// if they are known. The plugin's refusal is an *sdk.Error.
+// if they are known. The plugin's refusal is an *sdk.Error, whose texts are cut to a line each.
 func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string, known *sdk.Description) error {
 	if e := wire.CheckRequest(&pluginv1.CallRequest{Arguments: config, Workdir: workdir}); e != nil {
 		return errorFromWire(e)
@@ -110,6 +110,7 @@ func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir 
 		return broken(ctx, err, true)
 	}
 	if e := errorFromWire(r.GetError()); e != nil {
+		e.Message, e.Suggestion = oneLine(e.Message, maxNotice), oneLine(e.Suggestion, maxNotice) // it is kept as a status
 		return e
 	}
 	return nil

@@ -551,3 +551,28 @@ func TestBrokenPreviews(t *testing.T) {
 		})
 	}
 }
+
+// A refusingPlugin is a foreignPlugin that refuses its configuration.
+type refusingPlugin struct {
+	*foreignPlugin
+	refusal *pluginv1.Error
+}
+
+func (r refusingPlugin) Configure(context.Context, *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
+	return &pluginv1.ConfigureResponse{Error: r.refusal}, nil
+}
+
+// A refusal stays in the status of a plugin, beside the host's own lines.
+func TestRefusalsAreLines(t *testing.T) {
+	const text = "no \x1b[2J\u202e\nFix: do it "
+	c := clientOf(t, refusingPlugin{&foreignPlugin{}, &pluginv1.Error{Message: text + xs(1<<20), Suggestion: text + xs(1<<20)}})
+	e, ok := errors.AsType[*sdk.Error](c.Configure(t.Context(), []byte("{}"), "/", nil))
+	if !ok {
+		t.Fatal("it is not refused")
+	}
+	for _, got := range []string{e.Message, e.Suggestion} {
+		if !strings.HasPrefix(got, "no [2J Fix: do it x") || len(got) > maxNotice+100 {
+			t.Errorf("%d bytes: %.100q", len(got), got)
+		}
+	}
+}
