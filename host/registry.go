@@ -298,7 +298,7 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		}
 		if err != nil {
 			problems = append(problems,
-				&toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, strings.ReplaceAll(err.Error(), "\n", "; "), nil})
+				&toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, reasonOf(err), nil})
 			continue
 		}
 		if e := l.pins.check(d, name, l.name); e != nil {
@@ -371,6 +371,13 @@ func (e *toolProblem) Error() string {
 		name = strconv.Quote(name)
 	}
 	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, name, e.why)
+}
+
+// reasonOf is an error on one line of at most a thousand characters: it may repeat a name, or a part of a schema, of
+// any length.
+func reasonOf(err error) string {
+	text, _ := textutil.Visible(err.Error(), -1)
+	return cutText(strings.ReplaceAll(text, "\n", "; "), 1000)
 }
 
 // excessTools are those that a plugin declares over the limit.

@@ -84,6 +84,14 @@ func TestBadDefinitionsAreLeftOut(t *testing.T) {
 			[]string{"its input schema cannot be used"}},
 		"several faults": {with("Bad Name", func(d *sdk.Tool) { d.Description = "" }),
 			[]string{"must match", "; ", "has no description"}},
+		"a tier without end": {with("a", func(d *sdk.Tool) { d.CostTier = sdk.CostTier(strings.Repeat("x", 1<<20)) }),
+			[]string{`cost tier "xx`, "(truncated)"}},
+		"a name without end, and no description": {
+			with(strings.Repeat("x", 1<<20), func(d *sdk.Tool) { d.Description = "" }),
+			[]string{"1048576 characters", "(truncated)"}},
+		"a property of many lines": {
+			with("a", schema(`{"type":"object","properties":{"`+strings.Repeat(`\u001b[2J\r\n`, 5000)+
+				`":{"type":"strnig"}}}`)), []string{"its input schema cannot be used", "[2J; ", "(truncated)"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +108,8 @@ func TestBadDefinitionsAreLeftOut(t *testing.T) {
 					t.Errorf("problem %q lacks %q", text, words)
 				}
 			}
-			if strings.Contains(text, "\n") {
-				t.Errorf("problem %q has lines", text)
+			if strings.ContainsAny(text, "\n\r\x1b") || len(text) > 2000 {
+				t.Errorf("problem %.200q has lines, or %d bytes", text, len(text))
 			}
 			succeeded(t, h.Call(t.Context(), call("test__good", "")))
 		})
