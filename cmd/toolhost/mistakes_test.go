@@ -126,12 +126,12 @@ var inDefinitions = []mistake{
 
 var atTheStart = []mistake{
 	{name: "no sdk.Serve", main: func() { sdk.New("greet", "1") },
-		reads: died + `0 before the handshake: did main call sdk.Serve?`},
+		reads: died + `0 before the handshake: did it call the serve function of its kit?`},
 	{name: "no tools", main: func() { sdk.Serve(sdk.New("greet", "1")) },
-		reads: `plugin "greet": it has no tools; add some before sdk.Serve (sdk.AddTool)`},
+		reads: `plugin "greet": it has no tools; add some before it serves`},
 	{name: "printing before sdk.Serve", main: func() { fmt.Println("starting up"); with[empty](toolNamed("x"))() },
 		reads: `plugin "greet" could not be started: it printed "starting up" in place of the handshake: it is no toolhost ` +
-			`plugin, or prints on standard output before sdk.Serve; print on standard error`},
+			`plugin, or prints on standard output before it serves; print on standard error`},
 	{name: "os.Exit before sdk.Serve", main: func() { os.Exit(4) },
 		reads: died + `4 before the handshake, and printed no reason on standard error; it must serve until the host ends it`},
 	{name: "log.Fatal before sdk.Serve", main: func() { log.SetFlags(0); log.Fatal("the key is missing") },
@@ -178,7 +178,7 @@ var inTools = []mistake{
 		return nil, ctx.Err()
 	}), reads: dies + `2. Last line on stderr: panic: in the background (mistakes_test.go:LINE)` + unknown},
 	{name: "os.Exit", main: tool(func(context.Context) (*sdk.Result, error) { os.Exit(3); return sdk.Text(""), nil }),
-		reads: dies + `3, and printed no reason on standard error; a tool must return an error, not call os.Exit` + unknown},
+		reads: dies + `3, and printed no reason on standard error; a tool must return an error, not end its process` + unknown},
 	{name: "log.Fatal", main: tool(func(context.Context) (*sdk.Result, error) {
 		log.SetFlags(0)
 		log.Fatal("no such city")
@@ -254,7 +254,7 @@ var inFiles = []mistake{
 	{name: "an empty file", file: "", reads: cannotRun + `it is an empty file`},
 	{name: "a program that is no plugin", file: "#!/bin/sh\necho hello\nsleep 60\n",
 		reads: `it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before ` +
-			`sdk.Serve; print on standard error`},
+			`it serves; print on standard error`},
 }
 
 // elsewhere are mistakes that other tests show, since they take long, or need a configuration or a sandbox.

@@ -241,7 +241,7 @@ func (g *generation) earlyExit(err error) error {
 	case why != "":
 		return fmt.Errorf("%w; %s", exit, why)
 	case exited && code == 0:
-		return fmt.Errorf("%w: did main call sdk.Serve?", exit)
+		return fmt.Errorf("%w: did it call the serve function of its kit?", exit)
 	case exited && (code == 126 || code == 127):
 		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run",
 			exit)

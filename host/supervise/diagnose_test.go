@@ -220,7 +220,7 @@ func TestProgramOfAnotherSystem(t *testing.T) {
 func TestProgramsThatEndEarly(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ script, words string }{
-		"no Serve": {"exit 0", "exited with code 0 before the handshake: did main call sdk.Serve?"},
+		"no Serve": {"exit 0", "exited with code 0 before the handshake: did it call the serve function of its kit?"},
 		"a code":   {"echo why >&2; exit 3", "exited with code 3 before the handshake. Last line on stderr: why"},
 		"env and CR LF": {"exec env 'python3\r'",
 			"exited with code 127 before the handshake; a program, an interpreter or a shared library that it needs was not " +
@@ -234,7 +234,7 @@ func TestProgramsThatEndEarly(t *testing.T) {
 		"a signal": {"kill -SEGV $$", "killed by SIGSEGV before the handshake"},
 		"other words": {"echo hello; sleep 60",
 			`it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before ` +
-				`sdk.Serve`},
+				`it serves`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))

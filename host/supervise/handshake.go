@@ -16,9 +16,8 @@ const maxHandshake = 4 << 10
 
 var (
 	errEnded       = errors.New("ended before the handshake")
-	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does main call sdk.Serve before all slow " +
-		"work?")
-	errConnecting = errors.New("connecting to it") // after a good handshake
+	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does it serve before all slow work?")
+	errConnecting  = errors.New("connecting to it") // after a good handshake
 )
 
 // readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would
@@ -95,5 +94,5 @@ func checkSocket(socket, socketDir string) error {
 
 func notAHandshake(line string) error {
 	return fmt.Errorf("it printed %.80q in place of the handshake: it is no toolhost plugin, or prints on standard "+
-		"output before sdk.Serve; print on standard error", line)
+		"output before it serves; print on standard error", line)
 }

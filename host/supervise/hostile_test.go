@@ -36,7 +36,7 @@ func TestBadStarts(t *testing.T) {
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
 		"half":        {"not ready within 1s: no handshake;"},
 		"long":        {"no toolhost plugin"},
-		"silent":      {"not ready within 1s: no handshake;", "sdk.Serve"},
+		"silent":      {"not ready within 1s: no handshake;", "serve before all slow work"},
 		"stopped":     {"not ready within 1s: no handshake;"},
 		"exits":       {"before the handshake", "exited with code 3", "I cannot go on"},
 		"panics":      {"exited with code 2", "panic: no good"},
@@ -49,7 +49,7 @@ func TestBadStarts(t *testing.T) {
 		"bequeaths":   {"not ready within 10s"},
 		"unfinished":  {"exited with code 3", "the key is missing"},
 		"vanishes":    {"exited with code 5"},
-		"daemon":      {"exited with code 0 before the handshake: did main call sdk.Serve?"},
+		"daemon":      {"exited with code 0 before the handshake: did it call the serve function of its kit?"},
 		"later":       {"not yet"},
 		"slow":        {"could not be started"}, // by its own message, or by the host's clock
 	} {
@@ -176,7 +176,7 @@ func TestBadPrograms(t *testing.T) {
 		"no program":     {write("text", "just text", 0o755), "cannot be run"},
 		"no interpreter": {write("script", "#!/no/such/interpreter\n", 0o755), "interpreter"},
 		"ends at once": {write("true", "#!/bin/sh\nexit 0\n", 0o755),
-			"exited with code 0 before the handshake: did main call sdk.Serve?"},
+			"exited with code 0 before the handshake: did it call the serve function of its kit?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{c.program}})

@@ -260,22 +260,45 @@ func (t *tail) summary() []string {
 // Ruby's have a place; Python quotes code, such as "from a import b".
 var stackFrame = lazy.Regexp(`^\s+(at \S|from \S+:[0-9])`)
 
-// beforeTrace returns the line before the stack trace that is at the end, or "".
+var (
+	// nodeFrame matches the end of a stack frame of JavaScript, and the line that Node prints above a syntax error.
+	nodeFrame = lazy.Regexp(`(?:^|[/\\(])([^/\\():]+:[0-9]+)(?::[0-9]+\)?)?$`)
+	// notNodeAuthors matches those in Node, the kit and libraries.
+	notNodeAuthors = lazy.Regexp(`\bnode:|/node_modules/|/(toolhost|sdk/node)/(index|server)\.js:`)
+)
+
+// beforeTrace returns the line before the stack trace that is at the end, or "". JavaScript's gets the innermost line
+// that the author wrote, such as "Error: no key (plugin.js:7)".
 func (t *tail) beforeTrace() string {
 	const after = 8 // lines that may follow on a trace, such as fields of the error and the version of Node
-	inTrace := false
+	cause, place, at := "", "", 0
 	for n := range t.lines {
 		line := t.lines[(t.next+len(t.lines)-1-n)%len(t.lines)]
-		switch {
-		case stackFrame().Match(line.text):
-			inTrace = true
-		case inTrace:
-			return line.String()
-		case n >= after:
+		isFrame := cause == "" && stackFrame().Match(line.text)
+		switch frame := nodeFrame().FindSubmatch(line.text); {
+		case isFrame:
+			at = n + 1
+			if frame != nil && bytes.Contains(line.text, []byte("at ")) && !notNodeAuthors().Match(line.text) {
+				place = string(frame[1])
+			}
+			continue
+		case at == 0 && n >= after:
 			return ""
+		case at == 0:
+			continue
+		case cause == "":
+			cause = line.String()
+		case place == "" && frame != nil && bytes.Contains(line.text, []byte("/")) && !notNodeAuthors().Match(line.text):
+			place = string(frame[1])
+		}
+		if place != "" || n >= at+after {
+			break
 		}
 	}
-	return ""
+	if place = printable(place); place == "" || cause == "" {
+		return cause
+	}
+	return fmt.Sprintf("%s (%s)", cause, place)
 }
 
 var (

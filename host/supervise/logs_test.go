@@ -137,9 +137,23 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /a.js
 
 Node.js v20.20.2
 `,
-		"TypeError: x is not a function": "before\n/x/a.js:1\nx()\n^\n\nTypeError: x is not a function\n    at " +
+		"TypeError: x is not a function (a.js:1)": "before\n/x/a.js:1\nx()\n^\n\nTypeError: x is not a function\n    at " +
 			"Object.<anonymous> (/x/a.js:1:1)\n" +
 			"\nNode.js v20.20.2\n",
+		"SyntaxError: Unexpected end of input (plugin.js:5)": "file:///p/plugin.js:5\n\n\n\nSyntaxError: Unexpected end of " +
+			"input\n    at wrapSafe (node:internal/modules/cjs/loader:1464:18)\n\nNode.js v20.20.2\n",
+		`TypeError: tool "a" is there twice (tools.js:8)`: `file:///p/vendor/toolhost/index.js:56
+        throw new TypeError(other === name
+        ^
+
+TypeError: tool "a" is there twice
+    at Plugin.tool (file:///p/vendor/toolhost/index.js:56:15)
+    at Array.map (<anonymous>)
+    at add (file:///p/node_modules/many/tools.js:3:5)
+    at file:///p/tools.js:8:25
+    at plugin.js:2:1
+    at ModuleJob.run (node:internal/modules/esm/module_job:343:25)
+`,
 		`Exception in thread "main" java.lang.IllegalStateException: no key`: "starting\n" +
 			`Exception in thread "main" java.lang.IllegalStateException: no key` + "\n\tat Main.main(Main.java:5)\n",
 		"Unhandled exception. System.Exception: no": "Unhandled exception. System.Exception: no\n   at " +

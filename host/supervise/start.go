@@ -305,12 +305,12 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(fsutil.ProgramName(g.program), toolname.ProgramPrefix)
 	if ours && d.Name != "" && d.Name != file && !g.renamed {
-		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: fmt.Sprintf("its name is %q (sdk.New), but its "+
+		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: fmt.Sprintf("it calls itself %q, but its "+
 			"program is %s%s: users look for its tools under that name", d.Name, toolname.ProgramPrefix, file)})
 	}
 	if len(d.Tools) == 0 && !d.Dynamic && !noticed {
 		d.Notices = append(d.Notices,
-			sdk.Notice{Kind: sdk.Remark, Text: "it has no tools; add some before sdk.Serve (sdk.AddTool)"})
+			sdk.Notice{Kind: sdk.Remark, Text: "it has no tools; add some before it serves"})
 	}
 	return d, nil
 }

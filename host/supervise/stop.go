@@ -181,7 +181,7 @@ func (g *generation) hasEnded() bool {
 func (g *generation) describeEnd() string {
 	err := g.child.exitError("")
 	if g.child.exitedSilently() {
-		err = fmt.Errorf("%w, and printed no reason on standard error; a tool must return an error, not call os.Exit", err)
+		err = fmt.Errorf("%w, and printed no reason on standard error; a tool must return an error, not end its process", err)
 	}
 	return g.withSandboxHint(g.child.withStderr(err)).Error()
 }

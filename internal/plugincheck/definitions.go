@@ -62,7 +62,7 @@ func (c *checker) handshake(ctx context.Context) *problem {
 // handshakeFix says what to do about a start that failed with err, by its cause.
 func handshakeFix(err error) string {
 	const serve = "Listen on a socket in PLUGIN_UNIX_SOCKET_DIR, then print 1|1|unix|PATH|grpc| as the very first line " +
-		"on standard output, and flush it. Print nothing before. A kit's serve function does that (sdk.Serve)."
+		"on standard output, and flush it. Print nothing before. The serve function of a kit does that."
 	e, ended := errors.AsType[*endedError](err)
 	switch {
 	case !ended:
