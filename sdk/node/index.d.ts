@@ -46,7 +46,10 @@ export interface Tool<A> {
   preview?: (args: A, call: Call) => Preview | string | Promise<Preview | string>;
 }
 
-/** A str is a text, another value its JSON, undefined nothing. */
+/**
+ * A string is a text, a part or a list of parts is content, another value its JSON, undefined nothing. What JSON cannot
+ * say, such as NaN, a Map or bytes, fails the call.
+ */
 export type Handler<A> = (args: A, call: Call) => unknown;
 
 /** A named set of tools. The name must match ^[a-z][a-z0-9-]{0,31}$. */
@@ -106,8 +109,8 @@ export interface Call {
 
 export interface Content {
   type: string;
-  text?: Buffer;
-  data?: Buffer;
+  text?: Uint8Array | string;
+  data?: Uint8Array;
   mimeType?: string;
   uri?: string;
   name?: string;

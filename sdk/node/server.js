@@ -3,16 +3,19 @@
 import { timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
+import { inspect } from "node:util";
 import grpc from "@grpc/grpc-js";
 import loader from "@grpc/proto-loader";
 import protobuf from "protobufjs";
-import { Result, ToolError, text } from "./index.js";
+import { Part, Result, ToolError, check, json, text } from "./index.js";
 import proto from "./proto.js";
 
 const cookie = ["TOOLHOST_PLUGIN", "9b1f3c5e-toolhost-plugin-v1"];
-const kit = "node/0.1.0";
+const version = "node/0.1.0";
 const cleanup = 1000; // milliseconds that handlers have when the plugin stops
 const piece = 256 << 10; // bytes: a result larger than this travels in pieces
+const large = 1 << 20; // bytes: of a result over the limit, parts larger than this do not count, if the host takes them
+const maxResult = 4 << 20; // bytes
 const eventText = 8 << 10; // bytes of a progress message, a log line, or its attributes
 const eventData = 64 << 10; // bytes of output in one event
 const pending = 8 << 20; // bytes of events that wait for a slow host; more are dropped
@@ -24,17 +27,23 @@ export function serve(plugin) {
       "To use it, name this file in a plugin block of config.hcl.");
     process.exit(2);
   }
-  const server = new Server(plugin);
+  if (plugin.server) throw new Error("serve is called twice");
+  const server = (plugin.server = new Server(plugin));
   if (process.env.TOOLHOST_LIFELINE === "stdin") {
     process.stdin.on("end", () => server.stop()).on("error", () => server.stop()).resume();
   }
   process.on("SIGTERM", () => server.stop());
   process.on("SIGINT", () => {}); // the host decides when the plugin ends
   process.on("SIGPIPE", () => {});
+  // What is printed until the handshake comes behind it.
+  const [write, printed] = [process.stdout.write, []];
+  process.stdout.write = (...line) => printed.push(line) > 0;
   const path = join(process.env.PLUGIN_UNIX_SOCKET_DIR || tmpdir(), `plugin${process.pid}`);
   server.grpc.bindAsync("unix:" + path, grpc.ServerCredentials.createInsecure(), (err) => {
     if (err) throw err;
+    process.stdout.write = write;
     process.stdout.write(`1|1|unix|${path}|grpc|\n`);
+    for (const line of printed) process.stdout.write(...line);
   });
 }
 
@@ -95,7 +104,7 @@ class Server {
 
   async stop() {
     for (const run of this.running) run.end();
-    const ends = this.plugin.ends.splice(0).map(async (f) => f());
+    const ends = this.plugin.ends.splice(0).map((f) => Promise.resolve().then(f).catch((err) => logThrown("atEnd", err)));
     const all = Promise.allSettled([...ends, ...[...this.running].map((r) => r.done)]);
     setTimeout(() => process.exit(0), cleanup);
     await all;
@@ -104,7 +113,7 @@ class Server {
 
   describe() {
     const p = this.plugin;
-    return { name: p.name, version: p.version, sdk: kit, dynamic: p.dynamic, notices: [...p.problems, ...p.notices],
+    return { name: p.name, version: p.version, sdk: version, dynamic: p.dynamic, notices: [...p.problems, ...p.notices],
       noticeKinds: [...p.problems.map(() => "problem"), ...p.notices.map(() => "remark")],
       configSchema: p.configuration ? json(p.configuration.schema) : undefined,
       tools: [...p.tools.values()].map((t) => ({
@@ -121,6 +130,7 @@ class Server {
       await this.plugin.configuration.f(JSON.parse(request.config.toString() || "{}"));
       return {};
     } catch (err) {
+      logThrown("configure", err);
       return { error: errorMessage(err) };
     }
   }
@@ -131,9 +141,10 @@ class Server {
     const run = new Run(this, call, () => {});
     try {
       const got = await run.run(() => tool.preview(run.call.arguments, run.call));
-      const preview = typeof got === "string" ? { content: [text(got)] } : got ?? {};
-      return { ...preview, structured: preview.structured && json(preview.structured) };
+      const preview = typeof got === "string" ? { content: [text(got)] } : check("the preview", got ?? {}, previewTypes);
+      return { ...preview, content: contentMessage(preview.content), structured: preview.structured && json(preview.structured) };
     } catch (err) {
+      logThrown(`the preview of ${call.request.tool}`, err);
       return { error: errorMessage(err) };
     }
   }
@@ -153,18 +164,19 @@ class Server {
     try {
       const tool = this.plugin.tools.get(request.tool);
       if (!tool) {
-        throw new ToolError("ToolNotFound", `plugin ${this.plugin.name} has no tool ${request.tool}`, { code: "E_TOOL_NOT_FOUND" });
+        throw Object.assign(new ToolError("ToolNotFound", `plugin ${this.plugin.name} has no tool ${request.tool}`),
+          { code: "E_TOOL_NOT_FOUND" });
       }
       const run = new Run(this, stream, (event) => meter.send(event));
       result = resultMessage(await run.run(() => tool.handler(run.call.arguments, run.call)), request.tool);
     } catch (err) {
-      if (!(err instanceof ToolError)) console.error(`the tool ${request.tool} threw:`, err);
+      logThrown(`the tool ${request.tool}`, err);
       result = { error: errorMessage(err) };
     }
     if (meter.dropped) {
       stream.write({ log: { level: "warn", message: `${meter.dropped} events were over the limits and are left out` } });
     }
-    for (const message of resultMessages(result)) stream.write(message);
+    for (const message of resultMessages(result, request.maxLargeBytes)) stream.write(message);
     stream.end();
     this.endedRuns.push(id);
     if (this.endedRuns.length > knownRuns) this.runs.delete(this.endedRuns.shift());
@@ -208,7 +220,7 @@ class Run {
   end() {
     if (this.endedAt !== undefined || !this.server.running.has(this)) return;
     this.endedAt = Date.now();
-    this.abort.abort(new ToolError("Canceled", "the call was canceled", { code: "E_CANCELED" }));
+    this.abort.abort(Object.assign(new ToolError("Canceled", "the call was canceled"), { code: "E_CANCELED" }));
   }
 }
 
@@ -217,6 +229,7 @@ class Call {
 
   constructor(request, signal, emit) {
     this.#emit = emit;
+    for (const f of ["progress", "log", "output"]) this[f] = this[f].bind(this); // for handlers that take them out of it
     const object = (bytes) => (bytes?.length ? JSON.parse(bytes.toString()) : undefined);
     Object.assign(this, { tool: request.tool, callId: request.callId, sessionId: request.sessionId, runId: request.runId ?? "",
       workdir: request.workdir, attempt: request.attempt || 1, singleCall: request.singleCall, rawArguments: request.arguments,
@@ -227,11 +240,12 @@ class Call {
   }
 
   progress(done, total = 0, message = "") {
+    if (typeof done !== "number" || typeof total !== "number") throw new TypeError("progress takes numbers: done, total, message");
     this.#emit({ progress: { done, total, message: shorten(message) } });
   }
 
   log(message, { level = "info", ...attributes } = {}) {
-    const raw = Object.keys(attributes).length ? json(attributes) : Buffer.alloc(0);
+    const raw = Object.keys(attributes).length ? attributesJSON(attributes) : Buffer.alloc(0);
     this.#emit({ log: { level, message: shorten(message), attributes: raw.length <= eventText ? raw : undefined } });
   }
 
@@ -268,10 +282,13 @@ class Meter {
   }
 }
 
-function json(value) {
-  const out = JSON.stringify(value);
-  if (out === undefined) throw new TypeError(`a ${typeof value} has no JSON form`);
-  return Buffer.from(out);
+// attributesJSON shows what has no JSON form: a line of the log must not fail a call.
+function attributesJSON(attributes) {
+  try {
+    return Buffer.from(JSON.stringify(attributes, (_, v) => (typeof v === "bigint" ? String(v) : v)));
+  } catch {
+    return Buffer.from(JSON.stringify({ attributes: inspect(attributes).slice(0, eventText / 2) }));
+  }
 }
 
 function shorten(s) {
@@ -280,9 +297,12 @@ function shorten(s) {
 }
 
 function resultMessage(value, tool) {
+  if (value instanceof Error) throw value; // it was returned
   try {
+    const isParts = value instanceof Part || (Array.isArray(value) && value.length > 0 && value.every((v) => v instanceof Part));
+    if (isParts) return { content: contentMessage([value].flat()) };
     if (value instanceof Result) {
-      return { content: value.content, truncated: value.truncated, error: value.error && errorMessage(value.error),
+      return { content: contentMessage(value.content), truncated: value.truncated, error: value.error && errorMessage(value.error),
         structured: value.structured === undefined ? undefined : json(value.structured),
         inputRequired: value.questions && { state: Buffer.from(value.state ?? ""),
           requests: Object.fromEntries(Object.entries(value.questions).map(([k, v]) => [k, json(v)])) } };
@@ -292,26 +312,82 @@ function resultMessage(value, tool) {
     const raw = json(value);
     return { content: [{ type: "text", text: raw }], structured: typeof value === "object" ? raw : undefined };
   } catch (err) {
-    return { error: { name: "BadResult", message: `the tool ${tool} has run, but its result has no JSON form: ${err.message}` } };
+    return { error: { name: "BadResult", message: `the tool ${tool} has run, but its result cannot be sent: ${err.message}`,
+      outcomeUnknown: true, suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again." } };
   }
 }
 
+// contentMessage checks the parts of a result, of which authors may write the objects.
+function contentMessage(content) {
+  if (!Array.isArray(content ?? [])) throw new TypeError(`content must be a list of parts, such as [text("…")], not ${inspect(content)}`);
+  return (content ?? []).map((part, i) => {
+    if (typeof part?.type !== "string") throw new TypeError(`part ${i + 1} of its content is ${inspect(part)}; make it with text, image, …`);
+    const out = { ...part, ...(typeof part.text === "string" && { text: Buffer.from(part.text) }) };
+    for (const key of ["text", "data"]) {
+      if ((out[key] ?? undefined) !== undefined && !(out[key] instanceof Uint8Array)) {
+        throw new TypeError(`part ${i + 1} of its content: ${key} must be bytes, not ${inspect(out[key])}`);
+      }
+    }
+    return out;
+  });
+}
+
+const previewTypes = { content: "object", effect: "string", reason: "string", structured: "any", unlessAllowed: "boolean" };
+
+function logThrown(who, err) {
+  if (err instanceof ToolError) return;
+  try {
+    console.error(`${who} threw:`, err);
+  } catch {
+    console.error(`${who} threw what cannot be shown`);
+  }
+}
+
+// errorMessage is the error that a model reads of anything that was thrown; it never throws.
 function errorMessage(err) {
   if (!(err instanceof ToolError)) {
-    return { name: err?.name ?? "Error", message: String(err?.message || err) };
+    try {
+      const name = typeof err?.name === "string" && err.name ? err.name : "Error";
+      const said = err instanceof Error ? String(err.message) || `it threw ${name} without a message` : typeof err === "string" ? err : inspect(err);
+      return { name, message: said + placeOf(err) };
+    } catch {
+      return { name: "Error", message: "it threw what cannot be shown" };
+    }
+  }
+  let details;
+  try {
+    details = err.details && json(err.details);
+  } catch (cause) {
+    details = json({ error: `the details have no JSON form: ${cause.message}` });
   }
   return { code: err.code, name: err.name, message: err.message, suggestion: err.suggestion, helpUrl: err.helpUrl,
-    retryable: err.retryable, outcomeUnknown: err.outcomeUnknown, details: err.details && json(err.details) };
+    retryable: err.retryable, outcomeUnknown: err.outcomeUnknown, details };
 }
 
-// The messages of a result: a large one is sent part by part, each part in pieces.
-function* resultMessages(result) {
+// notAuthors matches lines of Node, of libraries and of the kit, unless that is bundled with the author's.
+const notAuthors = /\bnode:|[/\\]node_modules[/\\]|[/\\](toolhost|sdk[/\\]node)[/\\](index|server)\.js:/;
+
+// placeOf is the innermost line that the author wrote of an error's stack, such as " (plugin.js:7)".
+function placeOf(err) {
+  for (const line of String(err?.stack ?? "").split("\n")) {
+    const place = /^\s+at .*?([^/\\(\s:]+:\d+):\d+\)?$/.exec(line);
+    if (place && !notAuthors.test(line)) return ` (${place[1]})`;
+  }
+  return "";
+}
+
+// The messages of a result: a large one is sent part by part, each part in pieces. most is how many bytes the host takes of
+// large parts of a result that is over the limit without them.
+function* resultMessages(result, most) {
   const size = (c) => (c.text?.length ?? 0) + (c.data?.length ?? 0);
-  if ((result.content ?? []).reduce((n, c) => n + size(c), 0) > piece) {
+  const total = (result.content ?? []).reduce((n, c) => n + size(c), 0);
+  if (total > piece) {
+    const rest = result.structured?.length ?? 0;
+    const isOver = most > 0 && rest <= maxResult && total + rest > maxResult;
     for (const c of result.content) {
       const field = c.text?.length || c.type === "text" ? "text" : "data";
       const body = c[field] ?? Buffer.alloc(0);
-      yield { part: { content: { ...c, [field]: body.subarray(0, piece) }, size: size(c) } };
+      yield { part: { content: { ...c, [field]: body.subarray(0, piece) }, size: size(c), large: isOver && size(c) > large } };
       for (let i = piece; i < body.length; i += piece) yield { more: { data: body.subarray(i, i + piece) } };
     }
     result = { ...result, content: [] };

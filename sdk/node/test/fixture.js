@@ -2,6 +2,7 @@
 // The plugin that the tests call.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
 import { InvalidArguments, Plugin, Result, ToolError, image, resource, text } from "toolhost";
 
 const any = { type: "object" };
@@ -76,5 +77,42 @@ plugin.tool({ name: "add_tool", description: "Adds a tool while the plugin runs.
   plugin.tool({ name: "late", description: "Was added later.", schema: any }, () => "new");
 });
 
+// What handlers return and throw by mistake; inspect.custom of the last one throws while it is logged.
+const loop = {};
+loop.loop = loop;
+const odd = {
+  nan: () => ({ a: NaN }), infinity: () => [Infinity], map: () => new Map([[1, 2]]), set: () => ({ a: new Set() }), bytes: () => Buffer.from("a"),
+  array: () => new Uint8Array(1), bigint: () => 1n, symbol: () => Symbol("s"), function: () => ({ f: () => 1 }), generator: function* () {},
+  pattern: () => ({ a: /x/ }), date: () => new Date(NaN), promise: () => ({ a: Promise.resolve(1) }), loop: () => loop,
+  toJSON: () => ({ toJSON() { throw new Error("no"); } }), content: () => { const r = new Result(); r.content = "x"; return r; },
+  part: () => new Result({ content: ["x"] }), null: () => new Result({ content: [null] }), type: () => new Result({ content: [{ text: "x" }] }),
+  number: () => new Result({ content: [{ type: "text", text: 5 }] }), base64: () => new Result({ content: [{ type: "image", data: "YQ==" }] }),
+  structured: () => new Result({ structured: { a: NaN } }), question: () => new Result({ questions: { a: { a: 1n } } }),
+};
+const thrown = {
+  object: { a: 1 }, null: null, undefined: undefined, bare: Object.create(null), getter: { get message() { throw new Error("no"); } },
+  details: new ToolError("Failed", "with a loop", { details: loop }), named: Object.assign(new Error("named"), { name: 5 }),
+  custom: { [inspect.custom]() { throw new Error("no"); } },
+};
+plugin.tool({ name: "odd", description: "Returns what it should not.", schema: any }, ({ what }) => odd[what]());
+plugin.tool({ name: "odd_names", description: "Lists the mistakes.", schema: any }, () => [Object.keys(odd), Object.keys(thrown)]);
+plugin.tool({ name: "throw", description: "Throws what it should not.", schema: any }, ({ what }) => { throw thrown[what]; });
+plugin.tool({ name: "returned", description: "Returns an error.", schema: any }, () => new RangeError("returned"));
+plugin.tool({ name: "parts", description: "Returns parts.", schema: any }, ({ many }) => (many ? [text("a"), text("b")] : text("a")));
+plugin.tool({ name: "taken_out", description: "Reports without this.", schema: any }, (_, { progress, log, output }) => {
+  progress(1);
+  log("big", { n: 1n });
+  output("x");
+});
+plugin.tool({ name: "typo", description: "Makes a typing mistake.", schema: any }, ({ what }) => {
+  if (what === "result") return new Result({ contents: [] });
+  if (what === "image") return image("YQ==", "image/png");
+  throw new ToolError("Failed", "it failed", { sugestion: "Ask." });
+});
+
+plugin.atEnd(() => {
+  throw new Error("no end");
+});
 plugin.atEnd(() => console.error("cleaned up"));
 plugin.serve();
+console.log("printed behind serve");

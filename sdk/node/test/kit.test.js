@@ -31,7 +31,7 @@ class Process {
       TOOLHOST_PLUGIN: "9b1f3c5e-toolhost-plugin-v1", TOOLHOST_LIFELINE: "stdin", TOOLHOST_TOKEN: "t0" } });
     p.exit = once(p.child, "exit");
     p.stderr = readAll(p.child.stderr);
-    p.handshake = String((await once(p.child.stdout, "data"))[0]);
+    p.handshake = /^.*\n?/.exec(String((await once(p.child.stdout, "data"))[0]))[0]; // the fixture prints more
     p.child.stdout.resume();
     p.client = new Client("unix:" + p.handshake.split("|")[3], grpc.credentials.createInsecure(),
       { "grpc.max_receive_message_length": -1 });
@@ -113,11 +113,44 @@ describe("a plugin that serves", { timeout: 60_000 }, () => {
       ["NotFound", "there is no such thing", "Ask for another.", true, true, '{"known":["a"]}']);
     assert.equal((await p.result("fail", { how: "arguments" })).error.code, "E_TOOL_INVALID_ARGS");
     assert.equal((await p.result("fail", { how: "json" })).error.name, "BadResult");
-    assert.deepEqual((({ name, message }) => [name, message])((await p.result("fail", { how: "reject" })).error),
-      ["RangeError", "too far"]);
+    const { name, message } = (await p.result("fail", { how: "reject" })).error;
+    assert.equal(name, "RangeError");
+    assert.match(message, /^too far \(fixture\.js:\d+\)$/);
     assert.equal((await p.result("fail", {})).error.message, "a string");
     assert.equal((await p.result("nothing", {})).error.code, "E_TOOL_NOT_FOUND");
     assert.equal((await p.result("echo", "{")).error.name, "SyntaxError");
+  });
+
+  test("fails a call alone, whatever it returns or throws", async () => {
+    const [returned, thrown] = JSON.parse((await p.result("odd_names", {})).structured);
+    for (const what of returned) {
+      const { error } = await p.result("odd", { what });
+      assert.deepEqual([error?.name, error?.outcomeUnknown], ["BadResult", true], what);
+      assert.match(error.message, /^the tool odd has run, but its result cannot be sent: ./);
+    }
+    for (const what of thrown) assert.ok((await p.result("throw", { what })).error.message, what);
+    const { error } = await p.result("throw", { what: "details" });
+    assert.deepEqual([error.name, error.message], ["Failed", "with a loop"]);
+    assert.match(JSON.parse(error.details).error, /no JSON form/);
+    assert.match((await p.result("returned", {})).error.message, /^returned \(fixture\.js:\d+\)$/);
+    for (const [what, said] of [["error", /no sugestion; there are suggestion/], ["result", /no contents; there are content/],
+      ["image", /must be bytes/]]) {
+      assert.match((await p.result("typo", { what })).error.message, said);
+    }
+  });
+
+  test("takes parts as content, and reports without this", async () => {
+    for (const many of [false, true]) {
+      const { content, structured } = await p.result("parts", { many });
+      assert.deepEqual([content.map((c) => String(c.text)), structured.length], [many ? ["a", "b"] : ["a"], 0]);
+    }
+    assert.deepEqual((await p.events("taken_out", {})).map((e) => e.event), ["started", "progress", "log", "output", "result"]);
+  });
+
+  test("marks large parts of a result over the limit, if its host takes them", async () => {
+    for (const [size, maxLargeBytes, large] of [[5 << 20, 64 << 20, true], [5 << 20, 0, false], [3 << 20, 64 << 20, false]]) {
+      assert.equal((await p.events("large", { size }, { maxLargeBytes })).find((e) => e.part).part.large, large);
+    }
   });
 
   test("previews", async () => {
@@ -216,7 +249,7 @@ test("it ends with its host, and by SIGTERM", async () => {
     await once(call, "data");
     end(p);
     assert.deepEqual((await p.exit)[0], 0);
-    assert.match(await p.stderr, /cleaned up/);
+    assert.match(await p.stderr, /no end[^]*cleaned up|cleaned up[^]*no end/);
     p.client.close();
     rmSync(p.dir, { recursive: true });
   }
@@ -236,6 +269,20 @@ test("mistakes in definitions are named", () => {
     [{ schema: undefined }, /JSON Schema/], [{ schema: undefined, inputSchema: {} }, /called schema, not inputSchema/]]) {
     assert.throws(() => p.tool({ ...right, ...change }, () => {}), said);
   }
+  for (const [change, said] of [[{ readOnly: true }, /there is no readOnly; there are name/], [{ timeout: 1 }, /no timeout/],
+    [{ timeoutMs: "1s" }, /timeoutMs must be of type number/], [{ timeoutMs: NaN }, /timeoutMs/], [{ title: {} }, /title/],
+    [{ description: 5 }, /description must be of type string/], [{ name: 5 }, /name must be of type string/],
+    [{ hints: { readonly: true } }, /hints: there is no readonly/], [{ hints: { readOnly: "yes" } }, /readOnly must be of type boolean/],
+    [{ hints: ["readOnly"] }, /hints: there is no 0/], [{ preview: 5 }, /preview must be of type function/], [{ outputSchema: 5 }, /outputSchema/],
+    [{ schema: { type: "object", parse() {} } }, /schema has no JSON form: its member parse/], [{ schema: [] }, /JSON Schema/],
+    [{ handler() {} }, /no handler/]]) {
+    assert.throws(() => p.tool({ ...right, ...change }, () => {}), said);
+  }
+  for (const wrong of [undefined, null, "same"]) assert.throws(() => p.tool(wrong, () => {}), /must be an object/);
+  assert.throws(() => p.configure(), /JSON Schema/);
+  assert.throws(() => p.configure({ type: "object" }), /function/);
+  assert.throws(() => p.configure({ type: "object" }, () => {}).configure({ type: "object" }, () => {}), /twice/);
+  assert.throws(() => p.atEnd(), /function/);
   assert.throws(() => p.tool(right), /no handler/);
   p.tool(right, () => {});
   assert.throws(() => p.tool(right, () => {}), /"same" is there twice/);
