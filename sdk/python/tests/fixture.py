@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import datetime
 import enum
 import os
 import subprocess
@@ -27,8 +28,14 @@ class Point:
     y: float = 0
 
 
+@dataclasses.dataclass
+class Tree:
+    name: str
+    kids: List["Tree"] = dataclasses.field(default_factory=list)
+
+
 @plugin.configure
-def configure(greeting: str = "Hello", retries: Annotated[int, Field(minimum=0)] = 1):
+async def configure(greeting: str = "Hello", retries: Annotated[int, Field(minimum=0)] = 1):
     if greeting == "bad":
         raise ToolError("BadGreeting", "greeting must be kind", details={"path": "greeting"})
     setting.update(greeting=greeting, retries=retries)
@@ -147,8 +154,110 @@ def preview_hello(name: str):
     return Preview(content=[text(f"would greet {name}")], effect="ask", reason="it greets", structured={"kind": "greeting"})
 
 
+@plugin.tool
+def paint(tree: Tree, color: Color = Color.RED):
+    """Takes a tree."""
+    return {"first": tree.kids[0], "color": color, "colors": {color}}
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class Shy:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+def raises(e):
+    raise e
+
+
+async def awaits(f):
+    await asyncio.sleep(0)
+    return f()
+
+
+loop = []
+loop.append(loop)
+deep = []
+for _ in range(100000):
+    deep = [deep]
+ODD = {
+    "nan": lambda: {"a": float("nan")}, "bytes": lambda: b"a", "shy": Shy, "time": lambda: {"a": datetime.datetime.now()},
+    "loop": lambda: loop, "deep": lambda: deep, "generator": lambda: (i for i in ()), "class": lambda: Tree,
+    "key": lambda: {(1, 2): 3}, "content": lambda: Result(content="a"), "one part": lambda: Result(content=text("a")),
+    "no part": lambda: Result(content=["a"]), "part of a list": lambda: [text("a"), "b"],
+    "structured": lambda: Result(structured={"a": Shy()}), "truncated": lambda: Result(truncated="yes"),
+    "questions": lambda: Result(questions=["a"]), "question": lambda: Result(questions={"a": b"x"}),
+    "state": lambda: Result(questions={}, state=Shy()),
+}
+RAISED = {
+    "mute": lambda: raises(Mute()), "exit": lambda: sys.exit(3), "interrupt": lambda: raises(KeyboardInterrupt()),
+    "generator exit": lambda: raises(GeneratorExit()), "depth": lambda: RAISED["depth"](), "returned": Mute,
+    "details": lambda: raises(ToolError("Failed", "no", details={"a": {1, Shy}})), "name": lambda: raises(ToolError(5, None)),
+    "retryable": lambda: raises(ToolError("Failed", "no", retryable="yes")),
+}
+
+
+@plugin.tool
+def odd(what: str):
+    """Returns what cannot be sent."""
+    return ODD[what]()
+
+
+@plugin.tool
+def odd_names():
+    """Lists the mistakes."""
+    return {"returned": list(ODD), "raised": list(RAISED)}
+
+
+@plugin.tool
+def raise_it(what: str):
+    """Raises what is no failure of a tool."""
+    return RAISED[what]()
+
+
+@plugin.tool
+async def raise_async(what: str):
+    """Raises in an async function."""
+    return await awaits(RAISED[what])
+
+
+@plugin.tool
+def decorated(wait: bool = False):
+    """Forwards to an async function, as a decorator does."""
+    return asyncio.sleep(60) if wait else awaits(lambda: "awaited")
+
+
+@plugin.tool
+def parts():
+    """Returns parts."""
+    return [text("a"), image(b"b", "image/png")]
+
+
+@plugin.tool
+def careless(call: Call):
+    """Logs and prints what has no JSON form."""
+    call.log("loop", loop=loop)
+    call.log("not a number", a=float("nan"))
+    call.output(5)
+
+
+@plugin.preview("paint")
+def preview_paint(tree: Tree, color: Color = Color.RED):
+    return {"no": "preview"}
+
+
 @plugin.at_end
-def at_end():
+def fails_at_end():
+    raise Mute()
+
+
+@plugin.at_end
+async def at_end():
+    await asyncio.sleep(0)
     print("cleaned up", file=sys.stderr)
 
 

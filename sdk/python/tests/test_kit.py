@@ -1,5 +1,7 @@
 """Tests of the kit: a plugin in a process of its own, called as a host calls it. Run: python3 -m unittest discover tests"""
 
+import dataclasses
+import functools
 import json
 import os
 import signal
@@ -9,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+from typing import Annotated, List, Optional
 
 import grpc
 
@@ -18,6 +21,12 @@ sys.path.insert(0, os.path.dirname(HERE))
 from toolhost import Field, Plugin, schema, wire  # noqa: E402
 
 TOKEN = (("toolhost-token", "t0"),)
+
+
+@dataclasses.dataclass
+class Tree:
+    name: str
+    kids: List["Tree"]
 
 
 class Process:
@@ -114,10 +123,54 @@ class Served(unittest.TestCase):
         self.assertEqual(self.p.result("fail", {"how": "exit"}).error.name, "SystemExit")
         self.assertEqual(self.p.result("fail", {"how": "json"}).error.name, "BadResult")
         e = self.p.result("fail", {"how": "key"}).error
-        self.assertEqual((e.name, e.message), ("KeyError", "'key'"))
+        self.assertEqual(e.name, "KeyError")
+        self.assertRegex(e.message, r"^'key' \(fixture\.py:\d+\)$")
         self.assertEqual(self.p.result("nothing", {}).error.code, "E_TOOL_NOT_FOUND")
         self.assertEqual(self.p.result("hello", {"nme": 1}).error.code, "E_TOOL_INVALID_ARGS")
         self.assertEqual(self.p.result("hello", b"{").error.name, "JSONDecodeError")
+
+    def test_nothing_that_is_returned_or_raised_ends_the_plugin(self):
+        names = json.loads(self.p.result("odd_names", {}).structured)
+        for what in names["returned"]:
+            e = self.p.result("odd", {"what": what}).error
+            self.assertEqual((e.name, e.outcome_unknown), ("BadResult", True), what)
+            self.assertRegex(e.message, "^the tool odd has run, but its result cannot be sent: .", what)
+            self.assertNotRegex(e.message, "MergeFrom|expected one of|toolhost.plugin", what)
+        for tool in ("raise_it", "raise_async"):
+            for what in names["raised"]:
+                self.assertNotEqual(self.p.result(tool, {"what": what}).error.message, "", (tool, what))
+            self.assertEqual(self.p.result(tool, {"what": "exit"}).error.name, "SystemExit")
+            self.assertIn("Mute", self.p.result(tool, {"what": "mute"}).error.message)
+            self.assertIn("retryable must be bool", self.p.result(tool, {"what": "retryable"}).error.message)
+            e = self.p.result(tool, {"what": "details"}).error
+            self.assertEqual((e.name, e.message), ("Failed", "no"))
+            self.assertIn("no JSON form", json.loads(e.details)["error"])
+        p = self.p.unary("Preview", wire.PreviewRequest(tool="paint", arguments=b'{"tree":{"name":"a"}}'), wire.PreviewResponse)
+        self.assertIn("must be Preview", p.error.message)
+
+    def test_awaitables_of_other_functions(self):
+        self.assertEqual(self.p.result("decorated", {}).content[0].text, b"awaited")
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.p.events("decorated", {"wait": True}, timeout=0.3)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+
+    def test_parts_and_nested_types(self):
+        self.assertEqual([c.type for c in self.p.result("parts", {}).content], ["text", "image"])
+        r = self.p.result("paint", {"tree": {"name": "a", "kids": [{"name": "b", "kids": [{"name": "c"}]}]}})
+        self.assertEqual(json.loads(r.structured), {
+            "first": {"name": "b", "kids": [{"name": "c", "kids": []}]}, "color": "red", "colors": ["red"]})
+
+    def test_reports_that_have_no_json_form(self):
+        events = self.p.events("careless", {})
+        self.assertEqual([e.WhichOneof("event") for e in events], ["started", "log", "log", "result"])
+        for e in events[1:3]:
+            json.loads(e.log.attributes)
+        self.assertEqual(events[-1].result.error.name, "TypeError")
+
+    def test_large_parts_are_marked_if_the_host_takes_them(self):
+        for size, most, large in ((5 << 20, 64 << 20, True), (5 << 20, 0, False), (3 << 20, 64 << 20, False)):
+            events = self.p.events("large", {"size": size}, max_large_bytes=most)
+            self.assertEqual([e.part.large for e in events if e.WhichOneof("event") == "part"], [large])
 
     def test_preview(self):
         p = self.p.unary("Preview", wire.PreviewRequest(tool="hello", arguments=b'{"name":"A"}'), wire.PreviewResponse)
@@ -235,7 +288,9 @@ class Life(unittest.TestCase):
             next(call)
             end(p)
             self.assertEqual(p.process.wait(30), 0)
-            self.assertIn(b"cleaned up", p.process.stderr.read())
+            err = p.process.stderr.read()
+            self.assertIn(b"cleaned up", err)
+            self.assertIn(b"Mute", err)
             p.close()
 
     def test_run_by_hand(self):
@@ -267,11 +322,51 @@ class Definitions(unittest.TestCase):
         with self.assertRaises(TypeError) as caught:
             Field(minlength=1)
         self.assertIn("min_length", str(caught.exception))
+        for more, said in (({"read_only": "yes"}, "read_only must be bool"), ({"timeout": "1s"}, "timeout must be int or float"),
+                           ({"schema": ["a"]}, "schema must be dict"), ({"output_schema": "a"}, "output_schema must be dict"),
+                           ({"description": 5}, "description must be str"), ({"title": {}}, "title must be str")):
+            with self.assertRaises(TypeError) as caught:
+                p.tool("a", **{"description": "Does.", "schema": {"type": "object"}, **more})(lambda a: a)
+            self.assertIn(said, str(caught.exception))
+
+        class Methods:
+            def method(self, a: int):
+                """Is a method."""
+
+        def local(a: "Methods"):
+            """Takes a type of this function."""
+
+        def default(a: int = "x"):
+            """Has a default of another type."""
+        for function, said in ((Methods.method, "is a method"), (functools.partial(max), "not a function made by def"),
+                               (local, "no type Methods"), (default, "the default 'x' is no integer"), (5, "is not a function")):
+            with self.assertRaises(TypeError) as caught:
+                p.tool("a", "Does.")(function)
+            self.assertIn(said, str(caught.exception))
+        p.configure(lambda: None)
+        with self.assertRaises(ValueError):
+            p.configure(lambda: None)
+        with self.assertRaises(TypeError):
+            p.at_end(None)
         p.tool("Same", "One.", schema={"type": "object"})(lambda a: a)
         for name, said in (("same", "only by letter case"), ("Same", "is there twice")):
             with self.assertRaises(ValueError) as caught:
                 p.tool(name, "Two.", schema={"type": "object"})(lambda a: a)
             self.assertIn(said, str(caught.exception))
+
+    def test_keywords_are_of_their_types(self):
+        for kind, keywords in ((int, {"min_length": 1}), (str, {"minimum": 1}), (List[int], {"pattern": "a"}),
+                               (Optional[bool], {"maximum": 1}), (int, {"minimum": "1"}), (str, {"pattern": 5})):
+            with self.assertRaises(TypeError, msg=keywords):
+                schema.of(Annotated[kind, Field(**keywords)])
+        self.assertEqual(schema.of(Annotated[Optional[int], Field(minimum=1)])["minimum"], 1)
+
+    def test_dataclasses_that_contain_themselves(self):
+        def takes(tree: Tree, more: Optional[Tree] = None):
+            pass
+        got = schema.of_function(takes, set())
+        self.assertEqual(got["properties"]["tree"], {"$ref": "#/$defs/Tree"})
+        self.assertEqual(got["$defs"]["Tree"]["properties"]["kids"], {"type": "array", "items": {"$ref": "#/$defs/Tree"}})
 
     def test_types(self):
         self.assertEqual(schema.of(dict), {"type": "object"})

@@ -1,11 +1,14 @@
 """What an author uses: a plugin, its tools, and what a handler gets and returns."""
 
 import dataclasses
+import enum
 import functools
 import inspect
 import json
+import os
 import re
 import threading
+import traceback
 import typing
 
 from . import schema as schemas
@@ -25,6 +28,8 @@ class ToolError(Exception):
     def __init__(self, name, message, *, suggestion="", retryable=False, details=None, help_url="",
                  outcome_unknown=False):
         super().__init__(message)
+        wire.check("ToolError", str, suggestion=suggestion, help_url=help_url)
+        wire.check("ToolError", bool, retryable=retryable, outcome_unknown=outcome_unknown)
         self.name, self.message, self.suggestion, self.retryable = name, message, suggestion, retryable
         self.details, self.help_url, self.outcome_unknown = details, help_url, outcome_unknown
 
@@ -52,14 +57,19 @@ def text(s):
     return wire.Content(type="text", text=wire.clean(s).encode())
 
 
+def _bytes(data):
+    wire.check("a part", (bytes, bytearray, memoryview), data=data)
+    return bytes(data)
+
+
 def image(data, mime_type):
     """An image; data is bytes."""
-    return wire.Content(type="image", data=data, mime_type=mime_type)
+    return wire.Content(type="image", data=_bytes(data), mime_type=mime_type)
 
 
 def audio(data, mime_type):
     """A sound; data is bytes."""
-    return wire.Content(type="audio", data=data, mime_type=mime_type)
+    return wire.Content(type="audio", data=_bytes(data), mime_type=mime_type)
 
 
 def resource(uri, data, mime_type=""):
@@ -68,7 +78,7 @@ def resource(uri, data, mime_type=""):
     if isinstance(data, str):
         c.text = wire.clean(data).encode()
     else:
-        c.data = data
+        c.data = _bytes(data)
     return c
 
 
@@ -79,7 +89,7 @@ def link(uri, name, mime_type=""):
 
 @dataclasses.dataclass
 class Result:
-    """What a call returns, for handlers that return more than a str or something with a JSON form.
+    """What a call returns, for handlers that return more than a str, a part, a list of parts, or what has a JSON form.
 
     content: parts made by text, image, audio, resource and link. structured: the result for programs; a tool with an
     output schema sets it. truncated: content is only a part. error: a ToolError, where there is a result beside it.
@@ -143,17 +153,21 @@ class Call:
 
     def progress(self, done, total=0, message=""):
         """Reports done of total, in any unit; a total of 0 is not known."""
+        wire.check("progress", (int, float), done=done, total=total)
         self._send("progress", done=done, total=total, message=wire.cut(message, wire.EVENT_TEXT))
 
     def log(self, message, level="info", **attributes):
         """Writes a line to the host's log; level is debug, info, warn or error."""
-        raw = json.dumps(attributes, default=str).encode() if attributes else b""
+        try:
+            raw = json.dumps(attributes, default=str, allow_nan=False).encode() if attributes else b""
+        except (TypeError, ValueError, RecursionError):  # a line of the log must not fail a call
+            raw = json.dumps({"attributes": repr(attributes)[:wire.EVENT_TEXT // 8]}).encode()
         self._send("log", level=level, message=wire.cut(message, wire.EVENT_TEXT),
                    attributes=raw if len(raw) <= wire.EVENT_TEXT else b"")
 
     def output(self, data, stream="stdout"):
         """Sends what the call prints to people who watch; it is not part of the result. data is str or bytes."""
-        data = wire.clean(data).encode() if isinstance(data, str) else bytes(data)
+        data = wire.clean(data).encode() if isinstance(data, str) else bytes(memoryview(data))
         for i in range(0, len(data), wire.EVENT_DATA):
             self._send("output", stream=stream, data=data[i:i + wire.EVENT_DATA])
 
@@ -198,7 +212,16 @@ class Plugin:
             return self.tool()(name)
 
         def add(function):
-            own = name or function.__name__
+            if not callable(function):
+                raise TypeError(f"tool: {function!r:.80} is not a function")
+            own = name or getattr(function, "__name__", "")
+            who = f"tool {own!r}"
+            wire.check(who, str, name=name, description=description, title=title, category=category, cost_tier=cost_tier)
+            wire.check(who, bool, read_only=read_only, destructive=destructive, idempotent=idempotent,
+                       open_world=open_world, stateful=stateful, foreign_schema=foreign_schema)
+            wire.check(who, (int, float), timeout=timeout)
+            wire.check(who, int, max_result_bytes=max_result_bytes)
+            wire.check(who, dict, schema=schema, output_schema=output_schema)
             taken = [n for n in self.tools if n.lower() == own.lower()]
             if not _TOOL_NAME.fullmatch(own) or "__" in own:
                 raise ValueError(f"tool name {own!r} must match ^[A-Za-z0-9][A-Za-z0-9_-]*$ and not have '__'")
@@ -234,7 +257,7 @@ class Plugin:
         or a str."""
         def add(function):
             if tool not in self.tools:
-                raise ValueError(f"there is no tool {tool!r} to preview")
+                raise ValueError(f"there is no tool {tool!r} to preview; add the tool before its preview")
             self.tools[tool].preview = function
             self.tools[tool].definition.previews = True
             return function
@@ -249,11 +272,15 @@ class Plugin:
     def configure(self, function):
         """Makes a function take the plugin's configuration: its parameters are the settings. It is called once, before
         the first call; its error keeps the plugin from being used."""
+        if self.configuration is not None:
+            raise ValueError("configure is used twice; take all settings in one function")
         self.configuration, self.config_schema = function, _json(schemas.of_function(function, set()))
         return function
 
     def at_end(self, function):
         """Has a function run when the plugin stops, for less than a second. It does not run when the plugin is killed."""
+        if not callable(function):
+            raise TypeError(f"at_end: {function!r:.80} is not a function")
         self.ends.append(function)
         return function
 
@@ -264,7 +291,18 @@ class Plugin:
 
 
 def _json(value):
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain).encode("utf-8", "replace")
+
+
+def _plain(value):
+    """The JSON form of the types that arguments may have, too."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    raise TypeError(f"{value!r:.80} of type {type(value).__name__} has no JSON form")
 
 
 def bound(function, by_name, call):
@@ -285,12 +323,26 @@ def fitted(function, arguments):
     return {k: schemas.fit(hints[k], v) for k, v in arguments.items()}
 
 
-def to_result(value):
+def to_result(value, tool):
     """What a handler returned, as the message of the wire."""
+    try:
+        return _to_result(value)
+    except Exception as e:  # also of what the author wrote, such as __repr__
+        return wire.WireResult(error=wire.Error(
+            name="BadResult", message=f"the tool {tool} has run, but its result cannot be sent: {_said(e)}",
+            outcome_unknown=True,
+            suggestion="This is a bug in the plugin. Find out what the call has done before you make it again."))
+
+
+def _to_result(value):
+    if isinstance(value, BaseException):
+        return wire.WireResult(error=to_error(value))
     if isinstance(value, Result):
-        out = wire.WireResult(content=value.content, truncated=value.truncated)
+        wire.check("Result", bool, truncated=value.truncated)
+        wire.check("Result", dict, questions=value.questions)
+        out = wire.WireResult(content=_parts(value.content), truncated=value.truncated)
         if value.structured is not None:
-            out.structured = _json(_plain(value.structured))
+            out.structured = _json(value.structured)
         if value.error is not None:
             out.error.CopyFrom(to_error(value.error))
         if value.questions is not None:
@@ -302,27 +354,53 @@ def to_result(value):
         return wire.WireResult()
     if isinstance(value, wire.Content):
         return wire.WireResult(content=[value])
+    if isinstance(value, list) and value and all(isinstance(part, wire.Content) for part in value):
+        return wire.WireResult(content=value)
     if isinstance(value, str):
         return wire.WireResult(content=[text(value)])
-    value = _plain(value)
     raw = _json(value)
-    structured = raw if isinstance(value, (dict, list)) else b""
-    return wire.WireResult(content=[wire.Content(type="text", text=raw)], structured=structured)
+    return wire.WireResult(content=[wire.Content(type="text", text=raw)], structured=raw if raw[:1] in b"{[" else b"")
 
 
-def _plain(value):
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
+def _parts(content):
+    wire.check("a result", (list, tuple), content=content)
+    for part in content or ():
+        if not isinstance(part, wire.Content):
+            raise TypeError(f"its content has {part!r:.80}, which is no part; make it with text, image, …")
+    return content
+
+
+_NOT_AUTHORS = ("/site-packages/", "/dist-packages/", "<frozen ", os.path.dirname(os.__file__) + os.sep,
+                os.path.dirname(os.path.abspath(__file__)) + os.sep)
+
+
+def _place(e):
+    """The innermost line that the author wrote, such as " (plugin.py:7)"."""
+    for frame in reversed(traceback.extract_tb(e.__traceback__)):
+        if not any(part in frame.filename for part in _NOT_AUTHORS):
+            return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return ""
+
+
+def _said(e):
+    try:
+        return wire.clean(e) or f"it raised {type(e).__name__} without a message"
+    except Exception:
+        return f"it raised {type(e).__name__}, whose text cannot be shown"
 
 
 def to_error(e):
-    """An exception as the message of the wire."""
+    """An exception as the message of the wire; it never raises."""
     if not isinstance(e, ToolError):
-        return wire.Error(name=type(e).__name__, message=wire.clean(e) or f"it raised {type(e).__name__} without a message")
-    out = wire.Error(code=e.code, name=wire.clean(e.name), message=wire.clean(e.message), retryable=e.retryable,
+        return wire.Error(name=type(e).__name__, message=_said(e) + _place(e) if isinstance(e, BaseException) else _said(e))
+    out = wire.Error(code=e.code, name=wire.clean(e.name), message=_said(e), retryable=e.retryable,
                      suggestion=wire.clean(e.suggestion), help_url=wire.clean(e.help_url),
                      outcome_unknown=e.outcome_unknown)
     if e.details is not None:
-        out.details = _json(e.details)
+        try:
+            out.details = _json(e.details)
+        except Exception as cause:
+            out.details = _json({"error": f"the details have no JSON form: {_said(cause)}"})
     return out
 
 
@@ -332,6 +410,7 @@ def to_preview(value):
         value = Preview(content=[text(value)])
     if value is None:
         value = Preview()
-    return wire.PreviewResponse(content=value.content, effect=value.effect, reason=wire.clean(value.reason),
+    wire.check("a preview", Preview, result=value)
+    return wire.PreviewResponse(content=_parts(value.content), effect=value.effect, reason=wire.clean(value.reason),
                                 unless_allowed=value.unless_allowed,
-                                structured=b"" if value.structured is None else _json(_plain(value.structured)))
+                                structured=b"" if value.structured is None else _json(value.structured))

@@ -23,6 +23,8 @@ _PENDING = 8 << 20  # bytes of events that wait for a slow host; more are droppe
 
 def serve(plugin):
     """Serves the plugin until its host ends it. Run by hand it says what it is, and exits with code 2."""
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("serve is called in another thread; call it at the end of the program, in its main thread")
     if os.environ.get(wire.COOKIE[0]) != wire.COOKIE[1]:
         print(f"{plugin.name} {plugin.version} is a toolhost plugin (tools: {', '.join(plugin.tools)}). To use it, name "
               "this file in a plugin block of config.hcl.", file=sys.stderr)
@@ -67,8 +69,7 @@ class _Run:
         self.call = call
         self.server.running.add(self)
         if inspect.iscoroutinefunction(getattr(work, "func", work)):
-            self.task = self.loop.create_task(work())
-            self.task.add_done_callback(self._task_done)
+            self._await(work())
         else:
             threading.Thread(target=self._in_thread, args=(work,), daemon=True).start()
 
@@ -77,10 +78,15 @@ class _Run:
             outcome = work()
         except BaseException as e:  # also SystemExit: it fails the call, not the plugin
             outcome = e
-        self.loop.call_soon_threadsafe(self._finish, outcome)
+        # A function that is not async returns an awaitable when it forwards to one that is, as decorators do.
+        then = self._await if inspect.isawaitable(outcome) else self._finish
+        self.loop.call_soon_threadsafe(then, outcome)
 
-    def _task_done(self, task):
-        self._finish(Canceled() if task.cancelled() else task.exception() or task.result())
+    def _await(self, awaitable):
+        self.task = self.loop.create_task(_awaited(awaitable))
+        self.task.add_done_callback(lambda task: self._finish(Canceled() if task.cancelled() else task.result()))
+        if self.ended_at is not None:
+            self.task.cancel()
 
     def _finish(self, outcome):
         self.server.running.discard(self)
@@ -94,6 +100,25 @@ class _Run:
             self.call._ended.set()
             if self.task is not None:
                 self.task.cancel()
+
+
+async def _awaited(awaitable):
+    """What is awaited, or its exception: asyncio ends the loop, and so the plugin, at SystemExit and KeyboardInterrupt."""
+    try:
+        return await awaitable
+    except asyncio.CancelledError:
+        raise
+    except BaseException as e:
+        return e
+
+
+def _log_raised(who, e):
+    if not isinstance(e, ToolError):
+        try:
+            print(f"{who} raised:\n" + "".join(traceback.format_exception(type(e), e, e.__traceback__)), file=sys.stderr,
+                  flush=True)
+        except Exception:  # standard error is closed
+            pass
 
 
 class _Server:
@@ -122,13 +147,19 @@ class _Server:
         await self.stopping.wait()
         for run in list(self.running):
             run.end()
-        ends = [loop.run_in_executor(None, f) for f in self.plugin.ends]
-        await asyncio.wait([asyncio.ensure_future(e) for e in ends] +
+        await asyncio.wait([asyncio.ensure_future(self._end(f)) for f in self.plugin.ends] +
                            [asyncio.ensure_future(r.done.wait()) for r in self.running] or
                            [asyncio.ensure_future(asyncio.sleep(0))], timeout=_CLEANUP)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)  # threads of handlers that ignore their end would keep the process
+
+    async def _end(self, function):
+        run = _Run(self)
+        run.start(None, function)
+        (outcome,) = await run.queue.get()
+        if isinstance(outcome, BaseException):
+            _log_raised("at_end", outcome)
 
     async def _changed(self):
         async with self.condition:
@@ -199,32 +230,35 @@ class _Server:
 
         def work(call):
             return lambda: function(**fitted(function, call.arguments))
-        outcome = await self._outcome(wire.CallRequest(arguments=request.config, workdir=request.workdir), work)
+        outcome = await self._outcome(wire.CallRequest(arguments=request.config, workdir=request.workdir), work, "configure")
         return wire.ConfigureResponse(error=to_error(outcome) if isinstance(outcome, BaseException) else None)
 
     async def _preview(self, request, context):
         tool = self.plugin.tools.get(request.tool)
         if tool is None or tool.preview is None:
             return wire.PreviewResponse()
-        outcome = await self._outcome(request, lambda call: bound(tool.preview, tool.by_name, call))
+        outcome = await self._outcome(request, lambda call: bound(tool.preview, tool.by_name, call),
+                                      f"the preview of {request.tool}")
         if isinstance(outcome, BaseException):
             return wire.PreviewResponse(error=to_error(outcome))
         try:
             return to_preview(outcome)
-        except (TypeError, ValueError) as e:
+        except Exception as e:
             return wire.PreviewResponse(error=to_error(e))
 
-    async def _outcome(self, request, work):
+    async def _outcome(self, request, work, who):
         """What a function that sends no events returns, or its exception."""
         run = _Run(self)
         try:
             call = Call(request, lambda event: None)
             run.start(call, work(call))
             (outcome,) = await run.queue.get()
-        except (TypeError, ValueError, ToolError) as e:  # of the arguments
-            return e
+        except Exception as e:  # of the arguments
+            outcome = e
         finally:
             run.end()
+        if isinstance(outcome, BaseException):
+            _log_raised(who, outcome)
         return outcome
 
     async def _call(self, request, context):
@@ -254,9 +288,11 @@ class _Server:
                     dropped.log.level = "warn"
                     dropped.log.message = f"{call._meter.dropped} events were over the limits and are left out"
                     yield dropped
-            for message in wire.result_messages(self._result(request.tool, outcome)):
+            if isinstance(outcome, BaseException):
+                _log_raised(f"the tool {request.tool}", outcome)
+            for message in wire.result_messages(to_result(outcome, request.tool), request.max_large_bytes):
                 yield message
-        except (TypeError, ValueError, ToolError) as e:  # of the arguments
+        except Exception as e:  # of the arguments
             yield next(wire.result_messages(wire.WireResult(error=to_error(e))))
         finally:
             run.end()
@@ -266,18 +302,6 @@ class _Server:
         self.ended_runs.append(name)
         if len(self.ended_runs) > wire.KNOWN_RUNS:
             self.runs.discard(self.ended_runs.popleft())
-
-    def _result(self, tool, outcome):
-        if isinstance(outcome, BaseException):
-            if not isinstance(outcome, ToolError):
-                print(f"the tool {tool} raised:\n" + "".join(traceback.format_exception(
-                    type(outcome), outcome, outcome.__traceback__)), file=sys.stderr, flush=True)
-            return wire.WireResult(error=to_error(outcome))
-        try:
-            return to_result(outcome)
-        except (TypeError, ValueError) as e:
-            return wire.WireResult(error=wire.Error(
-                name="BadResult", message=f"the tool {tool} has run, but its result has no JSON form: {wire.clean(e)}"))
 
     async def _watch(self, _request, _context):
         seen = -1  # the first message says that the watch is established

@@ -8,6 +8,8 @@ from google.protobuf import descriptor_pool, message_factory
 SERVICE = "toolhost.plugin.v1.PluginService"
 COOKIE = ("TOOLHOST_PLUGIN", "9b1f3c5e-toolhost-plugin-v1")
 PIECE = 256 << 10  # bytes: a result larger than this travels in pieces
+MAX_RESULT = 4 << 20  # bytes
+LARGE = 1 << 20  # bytes: of a result over the limit, parts larger than this do not count, if the host takes them
 EVENT_TEXT = 8 << 10  # bytes of a progress message, a log line, or its attributes
 EVENT_DATA = 64 << 10  # bytes of output in one event
 KNOWN_RUNS = 4096  # calls that have ended and are recognized when they come again
@@ -46,6 +48,14 @@ def clean(s):
     return str(s).encode("utf-8", "replace").decode("utf-8")
 
 
+def check(who, types, **given):
+    """TypeError if an argument that an author gave is of another type; None is none."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, types):
+            want = " or ".join(t.__name__ for t in (types if isinstance(types, tuple) else (types,)))
+            raise TypeError(f"{who}: {name} must be {want}, not {value!r:.80}")
+
+
 def cut(s, most):
     """The first bytes of a string, at most so many, not cut within a character."""
     data = clean(s).encode("utf-8")
@@ -72,9 +82,12 @@ class Meter:
         return True
 
 
-def result_messages(result):
-    """The messages of a result: a large one is sent part by part, each part in pieces."""
-    if sum(len(c.text) + len(c.data) for c in result.content) > PIECE:
+def result_messages(result, most=0):
+    """The messages of a result: a large one is sent part by part, each part in pieces. most is how many bytes the host
+    takes of large parts of a result that is over the limit without them."""
+    total, rest = sum(len(c.text) + len(c.data) for c in result.content), len(result.structured)
+    if total > PIECE:
+        over = most > 0 and rest <= MAX_RESULT < total + rest
         for c in result.content:
             field = "text" if c.text or c.type == "text" else "data"
             body = getattr(c, field)
@@ -84,6 +97,7 @@ def result_messages(result):
             event = CallEvent()
             event.part.content.CopyFrom(head)
             event.part.size = len(c.text) + len(c.data)
+            event.part.large = over and event.part.size > LARGE
             yield event
             for i in range(PIECE, len(body), PIECE):
                 event = CallEvent()
