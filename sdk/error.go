@@ -82,11 +82,12 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Details returns the JSON of v for Error.Details, or nil when v has no JSON form. Hosts drop details over 32 KiB.
+// Details returns the JSON of v for Error.Details; when v has no JSON form, an object whose member error says why.
+// Hosts drop details over 32 KiB.
 func Details(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
-		return nil
+		out, _ = json.Marshal(map[string]string{"error": "the details have no JSON form: " + err.Error()})
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package sdk
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 )
 
@@ -33,7 +35,9 @@ func TestDetails(t *testing.T) {
 	if got := Details(map[string]int{"a": 1}); string(got) != `{"a":1}` {
 		t.Errorf("details are %s", got)
 	}
-	if got := Details(make(chan int)); got != nil {
-		t.Errorf("details are %s", got)
+	for _, v := range []any{make(chan int), math.NaN(), map[string]any{"a": func() {}}} {
+		if got := string(Details(v)); !strings.HasPrefix(got, `{"error":"the details have no JSON form: json: unsupported `) {
+			t.Errorf("details of %T are %s", v, got)
+		}
 	}
 }

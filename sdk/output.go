@@ -57,16 +57,18 @@ func orEmpty(data json.RawMessage, value any) json.RawMessage {
 	return data
 }
 
+func badResult(err error) *Error {
+	return &Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error(), Outcome: OutcomeUnknown,
+		Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again."}
+}
+
 // structured returns the result of a typed handler, to which value points: methods that only a pointer has count too.
 func structured(value any) (*Result, error) {
 	data := orEmpty(Encode(value), value)
 	switch {
 	case data == nil:
 		_, err := json.Marshal(value)
-		return nil, &Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error(),
-			Outcome: OutcomeUnknown, Suggestion: "This is a bug in the plugin. Find out what the call has done before you " +
-				"make " +
-				"it again."}
+		return nil, badResult(err)
 	case string(data) == "null":
 		return nil, nil //nolint:nilnil // run reports it
 	}

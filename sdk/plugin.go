@@ -242,8 +242,8 @@ func (p *Plugin) addConfigure(c reflect.Type, f func(context.Context, *Request) 
 }
 
 // AtEnd registers f to run when the plugin stops, to clean up what outlives calls, such as processes and folders.
-// Calls may still be running. f has less than a second, and does not run when the plugin is killed. AtEnd panics
-// without f.
+// Calls may still be running. f has less than a second, and does not run when the plugin is killed. A panic of f is
+// logged, and the other functions run. AtEnd panics without f.
 func (p *Plugin) AtEnd(f func()) {
 	if f == nil {
 		panic("sdk: AtEnd is called without a function; pass the one that cleans up")
@@ -260,7 +260,7 @@ func (p *Plugin) end() {
 	p.ends = nil
 	p.mu.Unlock()
 	for _, f := range ends {
-		f()
+		_, _ = guard(&Request{}, "a function of AtEnd", func() (struct{}, error) { f(); return struct{}{}, nil })
 	}
 }
 

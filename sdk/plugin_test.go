@@ -101,8 +101,10 @@ func TestResultOfAHandler(t *testing.T) {
 			Content: []sdk.Content{sdk.TextContent(`{}`)}}},
 		"JSON of null": {sdk.JSON(json.RawMessage("null")), nil, &sdk.Result{Structured: []byte(`null`),
 			Content: []sdk.Content{sdk.TextContent(`null`)}}},
-		"what is not JSON": {sdk.JSON(make(chan int)), nil, tooled("BadResult",
-			"the result has no JSON form: json: unsupported type: chan int")},
+		"what is not JSON": {sdk.JSON(make(chan int)), nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool,
+			Name: "BadResult", Outcome: sdk.OutcomeUnknown, Message: "the result has no JSON form: json: unsupported type: " +
+				"chan int", Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
+		}}},
 		"truncated": {&sdk.Result{Truncated: true}, nil, &sdk.Result{Truncated: true}},
 		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil,
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,

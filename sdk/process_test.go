@@ -39,6 +39,7 @@ func slow() {
 		return sdk.Text("cleaned up"), os.WriteFile(filepath.Join(r.Workdir, "tidied"), nil, 0o600)
 	})
 	add("stubborn", func(context.Context, *sdk.Request) (*sdk.Result, error) { select {} })
+	p.AtEnd(func() { panic("not the last one") })
 	p.AtEnd(func() {
 		if path := os.Getenv(atEndVar); path != "" {
 			fmt.Fprintln(os.Stderr, "the end")

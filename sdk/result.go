@@ -61,11 +61,11 @@ func Text(text string) *Result {
 func Textf(format string, a ...any) *Result { return Text(fmt.Sprintf(format, a...)) }
 
 // JSON returns a result of structured data, with the same JSON as text for models that read nothing else. A nil map is
-// {}, a nil slice []. For a value without a JSON form, such as a channel, it returns an error result.
+// {}, a nil slice []. For a value without a JSON form, such as NaN, it returns an error result.
 func JSON(v any) *Result {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return failed(&Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error()})
+		return failed(badResult(err))
 	}
 	data = orEmpty(data, v)
 	return &Result{Structured: data, Content: []Content{TextContent(string(data))}}
