@@ -72,6 +72,12 @@ func TestNewPlugin(t *testing.T) {
 			if lang == "go" && required { // it takes a while
 				run(at, "", "make", "test", "TOOLHOST=bin/host/toolhost")
 			}
+			if lang != "python" || exec.Command("/usr/bin/python3", "-c", pythonNeeds).Run() == nil { // else .venv is there
+				if err := os.RemoveAll(at); err != nil {
+					t.Fatal(err)
+				}
+				want(run(dir, "", "toolhost", "call", name+"__hello", "name=Ada"), "Hello, Ada.")
+			}
 		})
 	}
 }
@@ -80,12 +86,14 @@ func haveGo() string { return missing("make", "go") }
 
 func haveNode() string { return missing("make", "node", "npm") }
 
+const pythonNeeds = "import grpc.aio, google.protobuf"
+
 func havePython() string {
 	if why := missing("make", "python3"); why != "" {
 		return why
 	}
 	for _, program := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(program, "-c", "import grpc.aio, google.protobuf").Run() == nil {
+		if exec.Command(program, "-c", pythonNeeds).Run() == nil {
 			return ""
 		}
 	}
