@@ -57,15 +57,15 @@ export class Plugin {
   constructor(name: string, version?: string);
   /** The folder that the host works in; set before the first call when the plugin takes configuration. */
   workdir: string;
-  /** The list of tools depends on the configuration, or changes while the plugin runs. */
+  /** Set before serve: the list of tools depends on the configuration, or changes while the plugin runs. */
   dynamic: boolean;
   /** What the operator should know of the tools, such as which are left out and why. */
   notices: string[];
   /** Why tools are missing or old. `toolhost discover` then ends with exit code 4. */
   problems: string[];
-  /** Adds a tool, also while serving. TypeError says what is wrong with a definition. */
+  /** Adds a tool, of a dynamic plugin also while serving. TypeError says what is wrong with a definition. */
   tool<A = any>(definition: Tool<A>, handler: Handler<A>): this;
-  /** Removes a tool, also while serving. */
+  /** Removes a tool, of a dynamic plugin also while serving. */
   remove(name: string): void;
   /** Takes configuration of this schema, once, before the first call. Its error keeps the plugin from being used. */
   configure<C = any>(schema: Schema, f: (config: C) => void | Promise<void>): this;

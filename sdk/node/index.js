@@ -99,6 +99,7 @@ export class Plugin {
     Object.assign(this, { name, version, workdir: "", dynamic: false, notices: [], problems: [] });
     this.tools = new Map();
     this.ends = [];
+    this.server = undefined; // set by serve
     this.changed = () => {}; // replaced by serve
   }
 
@@ -109,6 +110,7 @@ export class Plugin {
     const foreign = ["inputSchema", "input_schema", "parameters"].find((key) => key in definition);
     if (!schema && foreign) throw new TypeError(`${who}: the JSON Schema of its arguments is called schema, not ${foreign}`);
     check(who, definition, tool);
+    this.#mustBeSeen(who);
     check(`${who}: hints`, definition.hints ?? {}, hints);
     if (!toolName.test(name ?? "") || name.includes("__")) {
       throw new TypeError(`${who}: the name must match ${toolName.source} and not have "__"`);
@@ -127,7 +129,15 @@ export class Plugin {
     return this;
   }
 
+  #mustBeSeen(what) {
+    if (this.server && !this.dynamic) {
+      throw new Error(`${what} comes after serve has begun, so no host sees it; do it before, or set dynamic = true before serve if ` +
+        "the tools depend on the configuration or change");
+    }
+  }
+
   remove(name) {
+    this.#mustBeSeen(`the removal of tool ${JSON.stringify(name)}`);
     this.tools.delete(name);
     this.changed();
   }

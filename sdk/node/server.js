@@ -57,7 +57,6 @@ class Server {
     this.endedRuns = []; // the oldest first
     this.watchers = new Set();
     plugin.changed = () => {
-      plugin.dynamic = true;
       for (const w of this.watchers) w.write({ toolsChanged: {} });
     };
     const definition = loader.fromJSON(protobuf.parse(proto).root.toJSON(), { longs: Number, defaults: true, oneofs: true });

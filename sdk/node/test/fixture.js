@@ -7,6 +7,7 @@ import { InvalidArguments, Plugin, Result, ToolError, image, resource, text } fr
 
 const any = { type: "object" };
 const plugin = new Plugin("fixture", "1.2.3");
+plugin.dynamic = true;
 let setting = {};
 
 plugin.configure({ type: "object", properties: { greeting: { type: "string" } }, additionalProperties: false }, (config) => {

@@ -278,6 +278,12 @@ test("mistakes in definitions are named", () => {
     [{ handler() {} }, /no handler/]]) {
     assert.throws(() => p.tool({ ...right, ...change }, () => {}), said);
   }
+  const serving = new Plugin("p").tool(right, () => {});
+  Object.assign(serving, { server: {}, dynamic: true });
+  serving.tool({ ...right, name: "late" }, () => {}).remove("late");
+  serving.dynamic = false;
+  assert.throws(() => serving.tool({ ...right, name: "late" }, () => {}), /tool "late" comes after serve.*dynamic = true/);
+  assert.throws(() => serving.remove("same"), /dynamic = true/);
   for (const wrong of [undefined, null, "same"]) assert.throws(() => p.tool(wrong, () => {}), /must be an object/);
   assert.throws(() => p.configure(), /JSON Schema/);
   assert.throws(() => p.configure({ type: "object" }), /function/);

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from toolhost import Call, Field, InvalidArguments, Plugin, Preview, Result, ToolError, image, resource, text
 
 plugin = Plugin("fixture", "1.2.3")
+plugin.dynamic = True
 setting = {}
 
 

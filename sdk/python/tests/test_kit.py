@@ -368,6 +368,21 @@ class Definitions(unittest.TestCase):
         self.assertEqual(got["properties"]["tree"], {"$ref": "#/$defs/Tree"})
         self.assertEqual(got["$defs"]["Tree"]["properties"]["kids"], {"type": "array", "items": {"$ref": "#/$defs/Tree"}})
 
+    def test_changes_that_no_host_sees(self):
+        p = Plugin("p")
+        p.tool("early", "Does.")(lambda: None)
+        for dynamic in (True, False):
+            p.serving, p.dynamic = True, dynamic
+            for change in (lambda: p.tool("late", "Does.")(lambda: None), lambda: p.preview("early")(lambda: None),
+                           lambda: p.remove("late")):
+                if dynamic:
+                    change()
+                    continue
+                with self.assertRaises(RuntimeError) as caught:
+                    change()
+                self.assertIn("dynamic = True", str(caught.exception))
+            self.assertEqual(list(p.tools), ["early"])
+
     def test_types(self):
         self.assertEqual(schema.of(dict), {"type": "object"})
         self.assertEqual(schema.of(float), {"type": "number"})

@@ -196,7 +196,8 @@ class Plugin:
         self.notices = []  # what the operator should know of the tools, such as which are left out and why
         self.problems = []  # why tools are missing or old: toolhost discover then ends with exit code 4
         self.workdir = ""  # set before the first call, when the plugin takes configuration
-        self.dynamic = False  # the tools depend on the configuration, or change while the plugin runs
+        self.dynamic = False  # set before serve: the tools depend on the configuration, or change while the plugin runs
+        self.serving = False
         self.tools, self.ends = {}, []
         self.configuration, self.config_schema = None, b""
         self.changed = lambda: None  # set by serve
@@ -222,6 +223,7 @@ class Plugin:
             wire.check(who, (int, float), timeout=timeout)
             wire.check(who, int, max_result_bytes=max_result_bytes)
             wire.check(who, dict, schema=schema, output_schema=output_schema)
+            self._must_be_seen(who)
             taken = [n for n in self.tools if n.lower() == own.lower()]
             if not _TOOL_NAME.fullmatch(own) or "__" in own:
                 raise ValueError(f"tool name {own!r} must match ^[A-Za-z0-9][A-Za-z0-9_-]*$ and not have '__'")
@@ -258,16 +260,24 @@ class Plugin:
         def add(function):
             if tool not in self.tools:
                 raise ValueError(f"there is no tool {tool!r} to preview; add the tool before its preview")
+            self._must_be_seen(f"the preview of tool {tool!r}")
             self.tools[tool].preview = function
             self.tools[tool].definition.previews = True
+            self.changed()
             return function
 
         return add
 
     def remove(self, tool):
-        """Removes a tool, also while serving: the host lists the tools again."""
+        """Removes a tool, of a dynamic plugin also while serving: the host lists the tools again."""
+        self._must_be_seen(f"the removal of tool {tool!r}")
         self.tools = {n: t for n, t in self.tools.items() if n != tool}
         self.changed()
+
+    def _must_be_seen(self, what):
+        if self.serving and not self.dynamic:
+            raise RuntimeError(f"{what} comes after serve has begun, so no host sees it; do it before, or set dynamic = True "
+                               "before serve if the tools depend on the configuration or change")
 
     def configure(self, function):
         """Makes a function take the plugin's configuration: its parameters are the settings. It is called once, before

@@ -130,6 +130,7 @@ class _Server:
 
     async def run(self, lifeline):
         loop, self.stopping, self.condition = asyncio.get_running_loop(), asyncio.Event(), asyncio.Condition()
+        self.plugin.serving = True
         self.plugin.changed = lambda: loop.call_soon_threadsafe(lambda: loop.create_task(self._changed()))
         loop.add_signal_handler(signal.SIGTERM, self.stopping.set)
         if lifeline is not None:
@@ -163,7 +164,6 @@ class _Server:
 
     async def _changed(self):
         async with self.condition:
-            self.plugin.dynamic = True
             self.changes += 1
             self.condition.notify_all()
 
