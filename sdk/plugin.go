@@ -22,6 +22,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -41,6 +42,7 @@ type Plugin struct {
 
 	mu        sync.Mutex
 	served    bool // Serve has begun
+	settled   bool // the host of this process knows the tools, and does not watch them
 	tools     []*entry
 	names     toolNames // of tools
 	dynamic   bool
@@ -148,9 +150,10 @@ type BoundTool struct {
 	Handler Handler
 }
 
-// SetTools replaces all tools, at most 2,048, at once, at any time, also while serving: hosts are notified and list the
-// tools again. A wrong definition is an error, and then nothing changes. Notices say what was left out or has failed;
-// operators read each on one line.
+// SetTools replaces all tools, at most 2,048, at once. Before Serve and in Configure it implies Dynamic; of a Dynamic
+// plugin also while serving: hosts are notified and list the tools again. A wrong definition, and a change that no host
+// would see, is an error, and then nothing changes. Notices say what was left out or has failed; operators read each on
+// one line.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...Notice) error {
 	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))
 	for i, t := range tools {
@@ -161,6 +164,10 @@ func (p *Plugin) SetTools(tools []BoundTool, notices ...Notice) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.settled {
+		return errors.New("the tools are set after hosts have listed them, so none sees the change; call Plugin.Dynamic " +
+			"before Serve")
+	}
 	p.dynamic, p.notices, p.names = true, notices, names
 	p.set(entries)
 	return nil

@@ -21,20 +21,21 @@ import (
 // A server is the plugin's end of the wire. It has one method for each rpc of plugin.proto.
 type server struct {
 	pluginv1.UnimplementedPluginServiceServer
-	plugin    *Plugin
-	base      context.Context // ends when the plugin stops
-	token     string          // that hosts send; "" accepts all
-	running   sync.RWMutex    // held for reading while a handler runs
-	runs      runIDs
-	replies   atomic.Bool // the host answers requests
-	requests  hostRequests
-	suspended suspensions
-	sessions  sync.WaitGroup
-	overdue   overdue
-	cpus      processors
-	memory    *idlemem.Trimmer // nil in a process that is not the plugin's own
-	calls     atomic.Int64     // that began
-	kept      []byte           // see ballast
+	plugin     *Plugin
+	base       context.Context // ends when the plugin stops
+	token      string          // that hosts send; "" accepts all
+	running    sync.RWMutex    // held for reading while a handler runs
+	runs       runIDs
+	replies    atomic.Bool // the host answers requests
+	configured atomic.Bool
+	requests   hostRequests
+	suspended  suspensions
+	sessions   sync.WaitGroup
+	overdue    overdue
+	cpus       processors
+	memory     *idlemem.Trimmer // nil in a process that is not the plugin's own
+	calls      atomic.Int64     // that began
+	kept       []byte           // see ballast
 }
 
 // kitVersion is the Go sdk's identification on the wire.
@@ -58,6 +59,7 @@ func (s *server) description() *pluginv1.DescribeResponse {
 	p := s.plugin
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.settled = s.memory != nil && !p.dynamic && (p.configure == nil || s.configured.Load())
 	out := &pluginv1.DescribeResponse{Name: textutil.Clean(p.name), Version: textutil.Clean(p.version), Sdk: kitVersion,
 		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable,
 		Missing: textutil.Clean(p.missing), Pending: p.pending, Memory: textutil.Clean(p.memory)}
@@ -84,6 +86,7 @@ func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*
 	_, failure := guard(request, "the plugin's configuration", func() (struct{}, error) {
 		return struct{}{}, s.plugin.configure(ctx, request)
 	})
+	s.configured.Store(failure == nil)
 	return &pluginv1.ConfigureResponse{Error: errorToWire(failure)}, nil
 }
 

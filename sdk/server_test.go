@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
@@ -41,6 +42,34 @@ func TestWatchLosesNoChange(t *testing.T) {
 			t.Errorf("%d changes are reported, and then %v; want 3", reported, err)
 		}
 	})
+}
+
+// A host watches the tools of a plugin that was dynamic when it listed them.
+func TestSetToolsThatNoHostSees(t *testing.T) {
+	set := func(p *Plugin) error { return p.SetTools(nil) }
+	configure := func(p *Plugin) { Configure(p, func(context.Context, *Request, struct{}) error { return set(p) }) }
+	for name, c := range map[string]struct {
+		prepare func(*Plugin)
+		seen    bool
+	}{
+		"never dynamic": {func(*Plugin) {}, false}, "dynamic": {(*Plugin).Dynamic, true},
+		"set before": {func(p *Plugin) { _ = set(p) }, true}, "set in Configure": {configure, true},
+		"configured": {func(p *Plugin) { Configure(p, func(context.Context, *Request, struct{}) error { return nil }) }, false},
+	} {
+		p := New("p", "1")
+		c.prepare(p)
+		s := &server{plugin: p, base: t.Context(), memory: &idlemem.Trimmer{}}
+		s.description()
+		if p.configure != nil {
+			if r, err := s.Configure(t.Context(), &pluginv1.ConfigureRequest{}); err != nil || r.GetError() != nil {
+				t.Errorf("%s: %v, %v", name, r, err)
+			}
+			s.description()
+		}
+		if err := set(p); (err == nil) != c.seen {
+			t.Errorf("%s: SetTools returns %v", name, err)
+		}
+	}
 }
 
 // Any grace gives a sensible number.
