@@ -135,14 +135,8 @@ func resultToWire(r *Result, large int64) *pluginv1.Result {
 	if int64(size) > MaxResult+large {
 		return &pluginv1.Result{Error: wire.ResultTooLarge(size, large)}
 	}
-	return &pluginv1.Result{
-		Content:       contentsToWire(r.Content),
-		Structured:    r.Structured,
-		Error:         errorToWire(r.Error),
-		Truncated:     r.Truncated,
-		Extra:         r.Extra,
-		InputRequired: inputRequiredToWire(r.InputRequired),
-	}
+	return &pluginv1.Result{Content: contentsToWire(r.Content), Structured: r.Structured, Error: errorToWire(r.Error),
+		Truncated: r.Truncated, Extra: r.Extra, InputRequired: inputRequiredToWire(r.InputRequired)}
 }
 
 func inputRequiredToWire(in *InputRequired) *pluginv1.InputRequired {
@@ -165,16 +159,9 @@ func errorToWire(e *Error) *pluginv1.Error {
 	if e.Outcome == OutcomeNotSent || e.Outcome == OutcomeFailed { // of another call, which a handler passes on
 		code = ""
 	}
-	return &pluginv1.Error{
-		Code:           textutil.Clean(string(code)),
-		Name:           textutil.Clean(e.Name),
-		Message:        textutil.Clean(e.Message),
-		Suggestion:     textutil.Clean(e.Suggestion),
-		HelpUrl:        textutil.Clean(e.HelpURL),
-		Retryable:      e.Retryable,
-		Details:        e.Details,
-		OutcomeUnknown: e.Outcome == OutcomeUnknown,
-	}
+	return &pluginv1.Error{Code: textutil.Clean(string(code)), Name: textutil.Clean(e.Name),
+		Message: textutil.Clean(e.Message), Suggestion: textutil.Clean(e.Suggestion), HelpUrl: textutil.Clean(e.HelpURL),
+		Retryable: e.Retryable, Details: e.Details, OutcomeUnknown: e.Outcome == OutcomeUnknown}
 }
 
 // startedEvent is the same for all calls.

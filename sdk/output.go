@@ -32,8 +32,7 @@ func outputSchema(t *Tool, out reflect.Type) (json.RawMessage, error) {
 	if kind := pointed(out).Kind(); out == rawType || pointed(out) == resultType.Elem() ||
 		kind != reflect.Struct && kind != reflect.Map || known != nil && known.is("string") {
 		return nil, fmt.Errorf("%s: %v is not an object in JSON; return a struct with it as a field, or *sdk.Result, such "+
-			"as "+
-			"sdk.Text of a text", subject, out)
+			"as sdk.Text of a text", subject, out)
 	}
 	return inferSchema(subject, out, ofOutput)
 }

@@ -26,14 +26,9 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	failure = withMessage(failure, r.Tool)
 	switch {
 	case result == nil && failure == nil:
-		return failed(
-			&Error{
-				Name:       "NoResult",
-				Message:    "the tool " + r.Tool + " has run, but returned neither a result nor an error",
-				Outcome:    OutcomeUnknown,
-				Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it.",
-			},
-		)
+		return failed(&Error{Name: "NoResult", Outcome: OutcomeUnknown,
+			Message:    "the tool " + r.Tool + " has run, but returned neither a result nor an error",
+			Suggestion: "This is a bug in the plugin. Check what the call has done before you repeat it."})
 	case result == nil:
 		return failed(failure)
 	case failure != nil:
@@ -46,10 +41,8 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	}
 	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && result.InputRequired == nil &&
 		r.Events != nil {
-		r.Logger().
-			Warn("the tool " + r.Tool +
-				" has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no " +
-				"OutputSchema")
+		r.Logger().Warn("the tool " + r.Tool + " has an output schema, but its result has nothing in Structured; return " +
+			"sdk.JSON(value), or declare no OutputSchema")
 	}
 	return result
 }
@@ -60,11 +53,8 @@ func withMessage(failure *Error, tool string) *Error {
 		return failure
 	}
 	failure = new(*failure)
-	failure.Message = fmt.Sprintf(
-		"the tool %s failed with %s and no message",
-		tool,
-		cmp.Or(failure.Name, "an error without a name"),
-	)
+	failure.Message = fmt.Sprintf("the tool %s failed with %s and no message", tool,
+		cmp.Or(failure.Name, "an error without a name"))
 	failure.Suggestion = cmp.Or(failure.Suggestion, "This is a bug in the plugin: its error needs a text.")
 	return failure
 }

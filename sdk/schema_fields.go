@@ -88,9 +88,8 @@ func hiddenField(f reflect.StructField) error {
 	names, _ := tagNames(f.Tag)
 	for _, name := range names {
 		if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
-			return errors.New(
-				"the field has tags but is not exported, so encoding/json never fills it; begin its name with a capital",
-			)
+			return errors.New("the field has tags but is not exported, so encoding/json never fills it; begin its name with " +
+				"a capital")
 		}
 	}
 	return nil

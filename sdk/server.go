@@ -97,23 +97,15 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 	if e == nil || e.preview == nil {
 		return &pluginv1.PreviewResponse{}, nil
 	}
-	call := &pluginv1.CallRequest{
-		CallId:     r.GetCallId(),
-		Tool:       r.GetTool(),
-		Arguments:  r.GetArguments(),
-		Workdir:    r.GetWorkdir(),
-		SessionId:  r.GetSessionId(),
-		SingleCall: r.GetSingleCall(),
-	}
+	call := &pluginv1.CallRequest{CallId: r.GetCallId(), Tool: r.GetTool(), Arguments: r.GetArguments(),
+		Workdir: r.GetWorkdir(), SessionId: r.GetSessionId(), SingleCall: r.GetSingleCall()}
 	if failure := wire.CheckRequest(call); failure != nil {
 		return &pluginv1.PreviewResponse{Error: failure}, nil
 	}
 	request := new(requestFromWire(call))
-	preview, failure := guard(
-		request,
-		"the preview of "+r.GetTool(),
-		func() (*Preview, error) { return e.preview(ctx, request) },
-	)
+	preview, failure := guard(request, "the preview of "+r.GetTool(), func() (*Preview, error) {
+		return e.preview(ctx, request)
+	})
 	return previewToWire(preview, failure), nil
 }
 
@@ -129,12 +121,8 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Sender) (err error) {
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
 	if !s.runs.begin(id) { // a status and no result: the result of the first run is not known here
-		return status.Errorf(
-			codes.AlreadyExists,
-			"call %.100q of %.100s is a repeat of one that this plugin has had; it is not run again",
-			r.GetCallId(),
-			r.GetTool(),
-		)
+		return status.Errorf(codes.AlreadyExists, "call %.100q of %.100s is a repeat of one that this plugin has had; it is "+
+			"not run again", r.GetCallId(), r.GetTool())
 	}
 	defer s.runs.end(id)
 	if s.memory != nil {

@@ -226,12 +226,8 @@ func (t *Tool) checkText() error {
 		return fmt.Errorf("tool %q has no description; models need one to choose it. Say what it does and when to use it",
 			t.Name)
 	case len(t.Description) > MaxDescription:
-		return fmt.Errorf(
-			"tool %q: the description has %d bytes; the limit is %d. Say only what a model needs to choose the tool",
-			t.Name,
-			len(t.Description),
-			MaxDescription,
-		)
+		return fmt.Errorf("tool %q: the description has %d bytes; the limit is %d. Say only what a model needs to choose "+
+			"the tool", t.Name, len(t.Description), MaxDescription)
 	case excess != "":
 		return fmt.Errorf("tool %q: the %s", t.Name, excess)
 	case !slices.Contains([]CostTier{"", Free, Cheap, Expensive}, t.CostTier):
