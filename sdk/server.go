@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/elicit"
 	"github.com/toolhost/toolhost/internal/idlemem"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -29,7 +30,7 @@ type server struct {
 	replies    atomic.Bool // the host answers requests
 	configured atomic.Bool
 	requests   hostRequests
-	suspended  suspensions
+	suspended  elicit.Waiting[*question] // also those whose handler's result is kept
 	sessions   sync.WaitGroup
 	overdue    overdue
 	cpus       processors

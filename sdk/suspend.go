@@ -23,7 +23,6 @@ import (
 
 // Limits of suspended handlers.
 const (
-	maxSuspended  = 64 // of a plugin
 	maxQuestions  = 10 // of a call
 	suspendedTime = 30 * time.Minute
 	maxResume     = 2 * time.Second // until a host makes the call of a handler that goes on without an answer
@@ -161,12 +160,12 @@ func (s *suspension) ask(ctx context.Context, request json.RawMessage) (json.Raw
 	}
 	q := &question{of: s, id: rand.Text(), taken: make(chan struct{}), moot: make(chan struct{}, 1),
 		resumed: make(chan struct{})}
-	if !s.server.suspended.add(q) {
+	if !s.server.suspended.Add(q.id, q) {
 		return nil, &Error{Name: "TooManyQuestions", Retryable: true,
 			Message: "too many calls of this plugin wait for answers"}
 	}
 	if !s.detach(q, map[string][]byte{questionKey: request}) {
-		s.server.suspended.take(q)
+		q.take()
 		return nil, EndedError(&s.ctx)
 	}
 	timer := time.NewTimer(suspendedTime)
@@ -255,7 +254,7 @@ func (q *question) resume(next *leg) (result *pluginv1.Result) {
 // beside is the call of a host while it asks. It ends when the question is over, and gives the result of a handler that
 // has returned. If the host ends it, no answer will come: it ends the handler, and waits for that.
 func (q *question) beside(ctx context.Context, out *wire.Sender) error {
-	s, all := q.of, &q.of.server.suspended
+	s := q.of
 	select {
 	case <-s.done:
 	case <-q.moot:
@@ -263,7 +262,7 @@ func (q *question) beside(ctx context.Context, out *wire.Sender) error {
 	case <-q.taken:
 	case <-ctx.Done():
 	}
-	if !all.take(q) {
+	if !q.take() {
 		return out.Result(questionExpired())
 	}
 	if ctx.Err() != nil {
@@ -287,7 +286,7 @@ func (s *suspension) finish(r *pluginv1.Result) error {
 	if of != nil {
 		return of.end(r)
 	}
-	time.AfterFunc(keptResult, func() { s.server.suspended.take(last) })
+	time.AfterFunc(keptResult, func() { last.take() })
 	return nil
 }
 
@@ -308,7 +307,7 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 	if !is {
 		return false, nil
 	}
-	q := s.suspended.get(id)
+	q := s.suspended.Get(id)
 	switch {
 	case q == nil:
 		return true, out.Result(questionExpired())
@@ -317,7 +316,7 @@ func (s *server) continues(ctx context.Context, r *pluginv1.CallRequest, out *wi
 			Message: "the state that came with the answers belongs to another call; nothing was run"}})
 	case r.GetDuringQuestions():
 		return true, q.beside(ctx, out)
-	case !s.suspended.take(q): // another one was faster
+	case !q.take(): // another one was faster
 		return s.continues(ctx, r, out)
 	}
 	next := &leg{ctx: ctx, out: out, answers: r.GetInputResponses(), done: make(chan struct{})}
@@ -334,42 +333,10 @@ func (s *suspension) sameCall(r *pluginv1.CallRequest) bool {
 		s.request.GetWorkdir() == r.GetWorkdir() && bytes.Equal(s.request.GetArguments(), r.GetArguments())
 }
 
-// suspensions are the questions of a plugin that are open, or whose handler's result is kept.
-type suspensions struct {
-	mu   sync.Mutex
-	byID map[string]*question
-}
-
-func (all *suspensions) add(q *question) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if len(all.byID) >= maxSuspended {
-		return false
-	}
-	if all.byID == nil {
-		all.byID = map[string]*question{}
-	}
-	all.byID[q.id] = q
-	return true
-}
-
-// get returns a question, which stays; take ends that. Nil if there is none.
-func (all *suspensions) get(id string) *question {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.byID[id]
-}
-
-// take reports false if another one has taken the question.
-func (all *suspensions) take(q *question) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.byID[q.id] != q {
-		return false
-	}
-	delete(all.byID, q.id)
-	close(q.taken)
-	return true
+// take ends the time in which the question is open, or its handler's result is kept. It reports false if it has ended
+// before.
+func (q *question) take() bool {
+	return q.of.server.suspended.Take(q.id, q, func() { close(q.taken) })
 }
 
 // A handlerContext is the context of a handler that may be suspended: it ends with the leg that carries the handler,

@@ -114,3 +114,22 @@ func TestLimitsOfAQuestion(t *testing.T) {
 		t.Error("it is over a limit")
 	}
 }
+
+func TestWaiting(t *testing.T) {
+	var w Waiting[*int]
+	calls := make([]int, maxWaiting+1)
+	for i := range calls {
+		if added := w.Add(string(rune('a'+i)), &calls[i]); added != (i < maxWaiting) {
+			t.Errorf("call %d is added: %v", i, added)
+		}
+	}
+	ran := 0
+	for _, want := range []bool{true, false} {
+		if got := w.Take("a", &calls[0], func() { ran++ }); got != want || w.Get("a") != nil {
+			t.Errorf("the call is taken: %v, want %v", got, want)
+		}
+	}
+	if w.Take("b", &calls[0], func() { ran++ }) || w.Get("b") != &calls[1] || ran != 1 || !w.Add("a", &calls[0]) {
+		t.Error("another call is taken, or a taken one has no place")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/elicit"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -25,7 +26,7 @@ type bridge struct {
 	*settings // set by configure
 
 	upstreams upstreams
-	suspended suspendedCalls
+	suspended elicit.Waiting[*suspension]
 	leastTTL  time.Duration
 	emptyTime time.Duration
 
@@ -42,7 +43,7 @@ type bridge struct {
 func newBridge() *bridge {
 	b := &bridge{plugin: sdk.New("mcp", version), leastTTL: leastTTL, emptyTime: emptyTime}
 	b.ctx, b.end = context.WithCancel(context.Background())
-	b.upstreams.bridge, b.suspended.ctx = b, b.ctx
+	b.upstreams.bridge = b
 	b.plugin.Dynamic()
 	b.plugin.AtEnd(b.close)
 	sdk.Configure(b.plugin, b.configure)

@@ -15,21 +15,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Limits of the calls that wait for answers.
-const (
-	maxSuspended  = 64
-	suspendedTime = 10 * time.Minute
-)
+// suspendedTime is how long a call waits for answers.
+const suspendedTime = 10 * time.Minute
 
-// suspendedCalls are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a
-// call; the caller learns the questions by the end of its own call, and makes that again with the answers. In between
-// the call to the server waits here. A host that asks makes one more call meanwhile, which ends when the questions are
-// moot, and by whose end the plugin learns that no answers will come.
-type suspendedCalls struct {
-	ctx  context.Context // ends with the plugin
-	mu   sync.Mutex
-	byID map[string]*suspension
-}
+// A server with a handshake asks in the middle of a call; the caller learns the questions by the end of its own call,
+// and makes that again with the answers. In between the call to the server waits in suspended of its bridge. A host
+// that asks makes one more call meanwhile, which ends when the questions are moot, and by whose end the plugin learns
+// that no answers will come.
 
 // A suspension is the time in which a call waits for the answers to the questions that it has returned.
 type suspension struct {
@@ -169,11 +161,11 @@ func (o *serverCall) suspend(withoutQuestions bool) *sdk.Result {
 	}
 	s := &suspension{of: o, id: rand.Text(), keys: slices.Sorted(maps.Keys(requests)), over: make(chan struct{})}
 	s.timer = time.AfterFunc(suspendedTime, func() {
-		if o.bridge.suspended.take(s) {
+		if s.take() {
 			o.cancel(errExpired)
 		}
 	})
-	if !o.bridge.suspended.add(s) {
+	if !o.bridge.suspended.Add(s.id, s) {
 		s.timer.Stop()
 		o.cancel(errTooMany)
 		return nil
@@ -183,43 +175,18 @@ func (o *serverCall) suspend(withoutQuestions bool) *sdk.Result {
 
 var errTooMany = errors.New("too many calls of this server wait for answers")
 
-func (all *suspendedCalls) add(s *suspension) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if len(all.byID) >= maxSuspended {
-		return false
-	}
-	if all.byID == nil {
-		all.byID = map[string]*suspension{}
-	}
-	all.byID[s.id] = s
-	return true
-}
-
-// get returns a suspension, which goes on. Nil if there is none.
-func (all *suspendedCalls) get(id string) *suspension {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.byID[id]
-}
-
 // take ends a suspension, and reports false if it has ended before.
-func (all *suspendedCalls) take(s *suspension) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.byID[s.id] != s {
-		return false
-	}
-	delete(all.byID, s.id)
-	s.timer.Stop()
-	close(s.over)
-	return true
+func (s *suspension) take() bool {
+	return s.of.bridge.suspended.Take(s.id, s, func() {
+		s.timer.Stop()
+		close(s.over)
+	})
 }
 
 // resumeSuspended resumes the suspended call with this id, or waits beside its questions. The repeat must be of the
 // same call.
 func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Result, error) {
-	s := q.bridge.suspended.get(id)
+	s := q.bridge.suspended.Get(id)
 	switch {
 	case s == nil:
 		return nil, expiredQuestion()
@@ -228,7 +195,7 @@ func (q *toolRequest) resumeSuspended(ctx context.Context, id string) (*sdk.Resu
 			"answers belongs to another call; nothing was run", Suggestion: "Repeat the call unchanged, with its own state."}
 	case q.request.DuringQuestions:
 		return s.await(ctx, q.request)
-	case !q.bridge.suspended.take(s): // another repeat was faster
+	case !s.take(): // another repeat was faster
 		return nil, expiredQuestion()
 	}
 	o := s.of
@@ -255,13 +222,13 @@ func expiredQuestion() error {
 // await is the call of a host that asks meanwhile. It returns the call's result if the server needs no answer any more,
 // or other questions. Its end by the host cancels the call: no answers will come.
 func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-	o, all := s.of, &s.of.bridge.suspended
+	o := s.of
 	o.attach(r)
 	defer o.detach(r)
 	for {
 		select {
 		case <-o.done:
-			if all.take(s) {
+			if s.take() {
 				return o.result, o.err
 			}
 			return nil, expiredQuestion()
@@ -269,10 +236,10 @@ func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 			o.mu.Lock()
 			same := slices.Equal(s.keys, o.openKeys())
 			o.mu.Unlock()
-			if same && all.get(s.id) == s {
+			if same && o.bridge.suspended.Get(s.id) == s {
 				continue
 			}
-			if !all.take(s) {
+			if !s.take() {
 				wake(o.news) // those who have made the call again wait for it
 				return nil, expiredQuestion()
 			}
@@ -282,7 +249,7 @@ func (s *suspension) await(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 			<-o.done
 			return o.result, o.err
 		case <-ctx.Done():
-			if !all.take(s) {
+			if !s.take() {
 				return nil, sdk.EndedError(ctx)
 			}
 			o.cancel(context.Cause(ctx))
