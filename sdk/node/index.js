@@ -19,7 +19,9 @@ export function check(who, given, types) {
     const want = Object.hasOwn(types, key) ? types[key] : "";
     if (!want) throw new TypeError(`${who}: there is no ${key}; there are ${Object.keys(types).join(", ")}`);
     if (value === undefined || value === null || want === "any") continue;
-    if (typeof value !== want || Number.isNaN(value)) throw new TypeError(`${who}: ${key} must be of type ${want}, not ${inspect(value)}`);
+    if (typeof value !== want || Number.isNaN(value)) {
+      throw new TypeError(`${who}: ${key} must be of type ${want}, not ${inspect(value)}`);
+    }
   }
   return given;
 }
@@ -65,8 +67,8 @@ export class Part {
 }
 
 function bytes(data) {
-  if (typeof data === "string") throw new TypeError('data must be bytes, not a string; of base64 they are Buffer.from(data, "base64")');
-  return Buffer.from(data);
+  if (typeof data !== "string") return Buffer.from(data);
+  throw new TypeError('data must be bytes, not a string; of base64 they are Buffer.from(data, "base64")');
 }
 
 export const text = (s) => new Part({ type: "text", text: Buffer.from(String(s)) });
@@ -80,7 +82,8 @@ export const resource = (uri, data, mimeType = "") =>
 
 export class Result {
   constructor(fields = {}) {
-    Object.assign(this, { content: [], structured: undefined, truncated: false, error: undefined }, check("a Result", fields, result));
+    check("a Result", fields, result);
+    Object.assign(this, { content: [], structured: undefined, truncated: false, error: undefined }, fields);
   }
 }
 
@@ -123,7 +126,7 @@ export class Plugin {
     }
     if (!description) throw new TypeError(`${who} has no description; say what it does, and when to use it`);
     checkSchema(`${who}: schema`, schema);
-    if (typeof handler !== "function") throw new TypeError(`${who} has no handler; pass the function that makes the call as second argument`);
+    if (typeof handler !== "function") throw new TypeError(`${who} has no handler; its second argument is the function that makes the call`);
     this.tools.set(name, { ...definition, handler });
     this.changed();
     return this;

@@ -318,9 +318,10 @@ function resultMessage(value, tool) {
 
 // contentMessage checks the parts of a result, of which authors may write the objects.
 function contentMessage(content) {
-  if (!Array.isArray(content ?? [])) throw new TypeError(`content must be a list of parts, such as [text("…")], not ${inspect(content)}`);
-  return (content ?? []).map((part, i) => {
-    if (typeof part?.type !== "string") throw new TypeError(`part ${i + 1} of its content is ${inspect(part)}; make it with text, image, …`);
+  content ??= [];
+  if (!Array.isArray(content)) throw new TypeError(`content must be a list of parts, such as [text("…")], not ${inspect(content)}`);
+  return content.map((part, i) => {
+    if (typeof part?.type !== "string") throw new TypeError(`part ${i + 1} of its content is ${inspect(part)}; use text, image, …`);
     const out = { ...part, ...(typeof part.text === "string" && { text: Buffer.from(part.text) }) };
     for (const key of ["text", "data"]) {
       if ((out[key] ?? undefined) !== undefined && !(out[key] instanceof Uint8Array)) {
@@ -347,8 +348,8 @@ function errorMessage(err) {
   if (!(err instanceof ToolError)) {
     try {
       const name = typeof err?.name === "string" && err.name ? err.name : "Error";
-      const said = err instanceof Error ? String(err.message) || `it threw ${name} without a message` : typeof err === "string" ? err : inspect(err);
-      return { name, message: said + placeOf(err) };
+      if (!(err instanceof Error)) return { name, message: typeof err === "string" ? err : inspect(err) };
+      return { name, message: (String(err.message) || `it threw ${name} without a message`) + placeOf(err) };
     } catch {
       return { name: "Error", message: "it threw what cannot be shown" };
     }
