@@ -92,7 +92,7 @@ function checkSchema(who, schema) {
   try {
     json(schema);
   } catch (err) {
-    throw new TypeError(`${who} has no JSON form: ${err.message}`, { cause: err });
+    throw new TypeError(`${who} has no JSON form: ${err.message}`);
   }
 }
 
