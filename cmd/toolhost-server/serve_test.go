@@ -609,9 +609,10 @@ func TestWorkFolderThatIsNotText(t *testing.T) {
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
 		t.Skip(err) // of a file system that has text alone
 	}
+	h.env = append(h.env, "XDG_RUNTIME_DIR="+h.dir) // of its sockets
 	h.withPlugin(t, "audit {\n  path = \"audit.jsonl\"\n}\n")
 	_, _, ended := h.serving(t)
-	const refused = `caf\xe9" is not UTF-8` // by the plugin
+	const refused = `caf\xe9" is not UTF-8; rename it` // by the plugin
 	expect(t, h.run(t, "call", "--verbose", "readfile__read", "path=note.txt"), "the running host", refused, "\n4")
 	expect(t, h.run(t, "call", "readfile__read", "path=caf\xe9"), refused, "\n4")
 	expect(t, h.run(t, "call", "--session", "\xe9", "no__\xe9"), "no__\uFFFD", "\n2")

@@ -32,7 +32,7 @@ func (s *hostService) GetInfo(ctx context.Context, _ *connect.Request[apiv1.GetI
 	running, _ := s.calls.Running()
 	out.RunningCalls, out.QueuedCalls = int32(running), int32(s.options.Backend.Host().Queued())
 	s.mu.Lock()
-	out.Addresses = slices.Clone(s.addresses)
+	out.Addresses = convert.Texts(s.addresses)
 	s.mu.Unlock()
 	for name, there := range map[string]bool{"approvals": s.options.Approvals != nil, "plugins": s.options.Plugins != nil,
 		"history": s.options.History != nil, "policy": s.options.Policy != nil,

@@ -89,7 +89,7 @@ func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
 			"the call has %d paths to leave out and %d roots; the limits are %d of each, and 1 MiB for all",
 			len(r.GetLeaveOut()), len(r.GetRoots()), MaxPaths)
 	case !utf8.ValidString(r.GetWorkdir()):
-		return refused("BadWorkdir", "", "the work folder %q is not UTF-8", r.GetWorkdir())
+		return refused("BadWorkdir", "", "the work folder %q is not UTF-8; rename it, or use another one", r.GetWorkdir())
 	}
 	if excess := TooLong(Bounded{"call id", r.GetCallId(), maxID}, Bounded{"session id", r.GetSessionId(), maxID},
 		Bounded{"tool's name", r.GetTool(), maxID}, Bounded{"work folder", r.GetWorkdir(), maxWorkdir}); excess != "" {
