@@ -71,7 +71,7 @@ func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.New("supervise: the supervisor is closed")
+		return nil, errors.New("the supervisor is closed")
 	}
 	known := map[string]*Process{}
 	s.processes = slices.DeleteFunc(s.processes, func(p *Process) bool {

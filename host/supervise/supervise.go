@@ -104,20 +104,19 @@ func New(o Options) (*Supervisor, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(workdir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("supervise: the work folder %s is not a folder", workdir)
+		return nil, fmt.Errorf("the work folder %s is not a folder", workdir)
 	}
 	run, err := makeRunDir(o.RunDir)
 	if err != nil {
-		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w. Fix: set XDG_RUNTIME_DIR or TMPDIR to "+
-			"another folder", err)
+		return nil, fmt.Errorf("making a private folder for sockets: %w. Fix: set XDG_RUNTIME_DIR or TMPDIR to another "+
+			"folder", err)
 	}
 	temp := run
 	// $XDG_RUNTIME_DIR is for small files and takes memory.
 	if o.RunDir == "" && filepath.Dir(run.path) == filepath.Clean(os.Getenv("XDG_RUNTIME_DIR")) {
 		if temp, err = makeRunDir(os.TempDir()); err != nil {
 			_ = run.remove()
-			return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w. Fix: set TMPDIR to another "+
-				"folder", err)
+			return nil, fmt.Errorf("making a private folder for temporary files: %w. Fix: set TMPDIR to another folder", err)
 		}
 	}
 	log := o.Logger
@@ -157,7 +156,7 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.New("supervise: the supervisor is closed")
+		return nil, errors.New("the supervisor is closed")
 	}
 	if len(s.processes) >= maxPlugins {
 		return nil, fmt.Errorf("plugin %q is not added: the limit is %d plugins", spec.Name, maxPlugins)
