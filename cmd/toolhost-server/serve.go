@@ -293,12 +293,8 @@ type lockedError struct{ holder local.Holder }
 func (e *lockedError) Error() string {
 	const whose = "of this configuration, work folder and profile"
 	switch h := e.holder; {
-	case h.PID == 0:
-		return "a host " + whose + " has ended, and an earlier process, which had handed over to it, still ends its calls; " +
-			"wait for it"
-	case h.State == local.Stops:
-		return fmt.Sprintf("process %d, a host %s, is stopping: it ends its calls; wait for it, or end it at once: kill %d",
-			h.PID, whose, h.PID)
+	case h.PID == 0 || h.State == local.Stops:
+		return "a host " + whose + " has not ended yet: " + h.Ending()
 	default:
 		return fmt.Sprintf("a host %s is running already, process %d; stop it with `toolhost serve --stop`, or replace it "+
 			"with `toolhost serve --upgrade`", whose, h.PID)
@@ -340,7 +336,7 @@ func (p *program) holdAgain() {
 	if p.replaced.Load() || p.held == "" {
 		return
 	}
-	if err := local.Hold(p.lockFile, p.held); err != nil {
+	if err := local.Hold(p.lockFile, p.held, p.predecessors...); err != nil {
 		p.log.Warn("commands are not told which process this is", "error", p.place.FolderError(err))
 	}
 }
@@ -351,7 +347,7 @@ func (p *program) release() {
 	p.lockMu.Lock()
 	defer p.lockMu.Unlock()
 	if !p.replaced.Load() && p.held != "" {
-		_ = local.Release(p.lockFile) // the end of the lock tells, too
+		_ = local.Release(p.lockFile, p.predecessors...) // the end of the lock tells, too
 	}
 	_ = p.lockFile.Close() // nothing is lost
 }

@@ -111,16 +111,10 @@ func (g *globals) explain(text string) {
 	}
 }
 
-// A stoppingError means that a host ends after its calls, and takes no others. The process is 0 for one that has handed
-// over to another.
-type stoppingError struct{ pid int }
+// A stoppingError means that a host ends after its calls, and takes no others.
+type stoppingError struct{ local.Holder }
 
-func (e *stoppingError) Error() string {
-	if e.pid == 0 {
-		return "the host has ended, and an earlier process, which had handed over to it, still ends its calls"
-	}
-	return fmt.Sprintf("process %d is stopping: it ends its calls, and takes no others", e.pid)
-}
+func (e *stoppingError) Error() string { return e.Ending() }
 
 // Unwrap gives the code with which a command ends.
 func (e *stoppingError) Unwrap() error { return &exitError{code: exitUnavailable} }
@@ -132,7 +126,7 @@ func notReached(place local.Place) error {
 	case h == nil || h.State == local.Starts:
 		return local.ErrNotRunning
 	case h.State == local.Stops || h.PID == 0:
-		return &stoppingError{h.PID}
+		return &stoppingError{*h}
 	}
 	if _, err := os.Lstat(place.Socket()); err == nil {
 		return &exitError{exitUnavailable, fmt.Sprintf("process %d serves this configuration, but takes no connections at "+
@@ -189,7 +183,7 @@ func (g *globals) connect(ctx context.Context, profile string) (*runningHost, er
 	}
 	r := &runningHost{conn: conn, host: apiv1.NewHostServiceClient(conn)}
 	if r.info, err = r.getInfo(ctx, place, answerTimeout); err == nil && r.info.Stopping {
-		err = &stoppingError{int(r.info.Pid)}
+		err = &stoppingError{local.Holder{PID: int(r.info.Pid)}}
 	}
 	if err != nil {
 		r.close()

@@ -185,7 +185,7 @@ func (g *globals) stopRunning(ctx context.Context, f serveFlags) error {
 	r, err := g.mustRun(ctx, f.profile)
 	if stopping, is := errors.AsType[*stoppingError](err); is { // by another command
 		fmt.Fprintf(g.out, "%s\n", stopping)
-		return awaitEnd(ctx, place, stopping.pid, f.drain)
+		return awaitEnd(ctx, place, stopping.PID, f.drain)
 	}
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func awaitEnd(ctx context.Context, place local.Place, pid int, drain time.Durati
 				return errInterrupted // the host stops all the same
 			}
 			if h.PID == 0 {
-				return &stoppingError{}
+				return &stoppingError{*h}
 			}
 			return &exitError{exitUnavailable, fmt.Sprintf("process %d has not ended within %s; end it: kill %d", pid,
 				drain+stopGrace, pid)}

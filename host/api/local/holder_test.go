@@ -79,6 +79,33 @@ func TestHolderThatIsGone(t *testing.T) {
 			t.Errorf("%q: %+v, want process %d", text, h, pid)
 		}
 	}
+	self, _, err := local.Process(os.Getpid())
+	if err == nil { // a system that tells
+		other := fmt.Sprintf("%d/1", os.Getpid()) // the number is another process's now
+		dead := fmt.Sprintf("%d/1", ended.Process.Pid)
+		for _, end := range []func() error{
+			func() error { return local.Release(lock, dead, self, other) },
+			func() error {
+				text := fmt.Sprintf("%s serves 1 %s %s\n", dead, self, dead)
+				return os.WriteFile(place.Lock(), []byte(strings.Replace(text, "/1", "", 1)), 0o600)
+			},
+		} {
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			h := place.Holder()
+			if h == nil || *h != (local.Holder{Earlier: os.Getpid()}) || !strings.HasSuffix(h.Ending(),
+				fmt.Sprintf(": kill %d", os.Getpid())) {
+				t.Errorf("the one that still ends its calls is %+v", h)
+			}
+		}
+	}
+	if err := local.Release(lock, "9999999/1"); err != nil {
+		t.Fatal(err)
+	}
+	if h := place.Holder(); h == nil || *h != (local.Holder{}) || !strings.HasSuffix(h.Ending(), "wait for it") {
+		t.Errorf("%+v", h)
+	}
 	if err := local.Hold(lock, local.Serves); err != nil {
 		t.Fatal(err)
 	}
