@@ -119,7 +119,8 @@ func (p *program) keepPlace(ctx context.Context) {
 	}
 }
 
-// restorePlace makes again what was deleted: the lock, so that no second host starts, the sockets, and the token.
+// restorePlace makes again what was deleted: the lock, so that no second host starts, the sockets, and the token. A
+// host that was faster has the place: sockets of this one in it would keep the next one from starting.
 func (p *program) restorePlace(ctx context.Context) {
 	note := func(path string, gone bool, err error) {
 		switch {
@@ -136,6 +137,15 @@ func (p *program) restorePlace(ctx context.Context) {
 	if missing(p.place.Lock()) {
 		note(p.place.Lock(), true, p.lockAgain())
 	}
+	if lost := p.lostLock(); lost != p.displaced {
+		if p.displaced = lost; lost {
+			p.log.Error("the lock of the running host was deleted, and another process has made it again: commands do not "+
+				"find this host any more; end it", "path", p.place.Lock(), "pid", os.Getpid())
+		}
+	}
+	if p.displaced {
+		return
+	}
 	for _, l := range p.listeners {
 		if s, is := l.Listener.(*socket); is {
 			gone, err := s.restore(ctx)
@@ -145,6 +155,16 @@ func (p *program) restorePlace(ctx context.Context) {
 	if missing(p.place.Token()) {
 		note(p.place.Token(), true, p.saveToken(p.own))
 	}
+}
+
+// lostLock reports whether the lock at the place is another process's.
+func (p *program) lostLock() bool {
+	ours, err := p.lockFile.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(p.place.Lock())
+	return err == nil && !os.SameFile(ours, there)
 }
 
 // lockAgain locks a new file in place of one that was deleted.

@@ -4,11 +4,15 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/host/api/local"
+	"github.com/toolhost/toolhost/host/server"
 )
 
 // answers fails unless the listener is served at the path.
@@ -25,6 +29,54 @@ func answers(t *testing.T, path string, l net.Listener) {
 		t.Fatal(err)
 	}
 	_ = served.Close()
+}
+
+// A host whose folder was deleted, and whose place another one has taken before it was made again, makes no file there: its
+// socket would be taken for one that the next host must not replace.
+func TestPlaceThatAnotherHostHasTaken(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", newHome(t).dir)
+	place, err := local.Find("config.hcl", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := make([]*program, 2)
+	for i := range hosts {
+		p := &program{place: place, log: slog.New(slog.DiscardHandler), own: "token"}
+		hosts[i] = p
+		if err := place.Make(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.lock(nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.release)
+		l, err := listenSocket(t.Context(), place.Socket())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		p.listeners = []server.Listener{{Listener: l}}
+		if i == 0 {
+			if err := os.RemoveAll(filepath.Dir(place.Lock())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Remove(place.Socket()); err != nil {
+		t.Fatal(err)
+	}
+	hosts[0].restorePlace(t.Context())
+	for _, path := range []string{place.Socket(), place.Token()} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s was made by the host that has lost its place", path)
+		}
+	}
+	hosts[1].restorePlace(t.Context())
+	for _, path := range []string{place.Socket(), place.Token()} {
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("the other host: %v", err)
+		}
+	}
 }
 
 // A host starts with no socket that something else uses, says what is there, and leaves it as it is.

@@ -64,6 +64,7 @@ type program struct {
 	path         string // of this program, where a newer one may be installed
 	lockMu       sync.Mutex
 	lockFile     *os.File
+	displaced    bool        // another process has the place; guarded by handover
 	held         local.State // that commands are told; "" before, so that of the host that this one is to replace
 	listeners    []server.Listener
 	// predecessors are the hosts whose sockets these were.
