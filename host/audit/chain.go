@@ -152,12 +152,17 @@ func headPath(log string) string { return log + ".head" }
 
 func (h Head) line() string { return fmt.Sprintf("%020d %s\n", h.Seq, h.Hash) }
 
+var errEmptyHead = errors.New("it is empty")
+
 // readHead returns the head, or what is wrong with the file.
 func readHead(f *os.File) (h Head, err error) {
 	text := make([]byte, headSize+1)
 	n, err := f.ReadAt(text, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Head{}, err
+	}
+	if n == 0 {
+		return Head{}, errEmptyHead
 	}
 	return parseHead(string(text[:n]))
 }

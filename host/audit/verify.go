@@ -146,6 +146,9 @@ func (w *verifier) end(headErr error) {
 	case errors.Is(headErr, fs.ErrNotExist):
 		w.report.add(0, FaultHead,
 			"its head is missing, so it is not known whether lines were cut off the end; the head moves with the log")
+	case errors.Is(headErr, errEmptyHead) && w.number == 0:
+		w.report.add(0, FaultHead, "it is empty, and so is its head: nothing was recorded yet, as on a disk that was full "+
+			"at the start, or both were emptied; the next start begins it")
 	case headErr != nil:
 		w.report.add(0, FaultHead, "its head cannot be read: %v", headErr)
 	case w.last.Seq < w.head.Seq:

@@ -259,3 +259,20 @@ func TestRemovedEmptyLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A full disk leaves both files empty where Open could make them and write nothing. That is said, since it is also what
+// is left of a log whose files were emptied; the next Open begins.
+func TestLogThatWasNotBegun(t *testing.T) {
+	path := logPath(t)
+	for _, name := range Files(path) {
+		write(t, name, "")
+	}
+	r := verified(t, path)
+	if faults(r) != "0:head" || !strings.Contains(r.Problems[0].Text, "nothing was recorded yet") {
+		t.Errorf("%+v", r)
+	}
+	l := openLog(t, path, Options{})
+	checkWhole(t, path, 0)
+	add(t, l, call(1))
+	checkWhole(t, path, 1)
+}
