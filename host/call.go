@@ -39,6 +39,8 @@ type Call struct {
 	Workdir string
 	// Timeout is how long the tool may take, MaxTimeout at most; zero leaves it to the user's settings and the tool.
 	Timeout time.Duration
+	// Waited is the part of the timeout that has passed already, such as while the caller looked for the tool.
+	Waited time.Duration
 	// Events receives what happens while the call runs; nil drops it. It must not block.
 	Events func(sdk.Event)
 	// Meta is the caller's _meta of MCP, a JSON object, for tools that pass it on; nil when there is none.

@@ -39,12 +39,13 @@ func (h *snapshot) timeout(c *Call) time.Duration {
 		h.options.Plugins[c.Definition.Plugin].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
 }
 
-// deadline sets the call's deadline, which starts here: its timeout, less the time of its preview.
+// deadline sets the call's deadline, which starts here: its timeout, less the time of its preview and of what
+// the caller did before.
 func (h *snapshot) deadline(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		timeout := h.timeout(c)
 		limited := &callctx.Context{}
-		limited.Init(ctx, time.Now().Add(timeout-c.previewTime))
+		limited.Init(ctx, time.Now().Add(timeout-c.Waited-c.previewTime))
 		defer limited.Cancel()
 		result, err := next(limited, c)
 		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil {

@@ -77,6 +77,21 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// What the caller has waited before counts against the limit, which the error names as it was given.
+func TestTimeoutAfterAWait(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := single(t, waiting(func(ctx context.Context) error { return sdk.EndedError(ctx) }), host.Options{})
+		for waited, want := range map[time.Duration]time.Duration{300 * time.Millisecond: 700 * time.Millisecond, 2 * time.Second: 0} {
+			in := call("test__run", "")
+			in.Timeout, in.Waited = time.Second, waited
+			r := h.Call(t.Context(), in)
+			if e := failed(t, r, sdk.CodeTimeout); !strings.Contains(e.Message, "limit of 1s") || r.Duration != want {
+				t.Errorf("after %s and %s: %s", waited, r.Duration, e.Message)
+			}
+		}
+	})
+}
+
 // The error of a caller's own deadline does not speak of the tool's limit.
 func TestDeadlineOfTheCaller(t *testing.T) {
 	bubble(t, func(t *testing.T) {

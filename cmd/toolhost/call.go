@@ -205,12 +205,12 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 				return nil, err
 			}
 		}
-		left := timeout
+		in := host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout,
+			Events: watch.event}
 		if timeout > 0 { // the wait for a plugin that starts is part of the call
-			left = max(timeout-time.Since(began), time.Millisecond)
+			in.Waited = time.Since(began)
 		}
-		return s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,
-			SessionID: f.session, Timeout: left, Events: watch.event}), nil
+		return s.Catalog().Call(ctx, in), nil
 	}
 	result, err := call()
 	if err == nil && readableNow(unread, result) {
