@@ -64,7 +64,8 @@ type tracked struct {
 	cancel context.CancelFunc
 	id     string
 	began  time.Time
-	taken  bool // by the middleware, or ended without it; guarded by the lock of the register
+	taken  bool   // by the middleware, or ended without it; guarded by the lock of the register
+	why    string // it was canceled, if its caller does not know; guarded so, too
 
 	mu        sync.Mutex
 	tool      string
@@ -133,8 +134,28 @@ func (c *Calls) Middleware(next host.CallFunc) host.CallFunc {
 		var err error = errPanicked
 		defer func() { c.end(t, call, result, err) }()
 		result, err = next(ctx, call)
+		result, err = c.because(t, result, err)
 		return result, err
 	}
+}
+
+// because has the error of a call that was canceled say why.
+func (c *Calls) because(t *tracked, r *sdk.Result, err error) (*sdk.Result, error) {
+	c.mu.Lock()
+	why := t.why
+	c.mu.Unlock()
+	e := failure(r, err)
+	if why == "" || e == nil || e.Code != sdk.CodeCanceled {
+		return r, err
+	}
+	e = new(*e)
+	e.Message = why + ": " + e.Message
+	if err != nil {
+		return r, e
+	}
+	r = new(*r)
+	r.Error = e
+	return r, nil
 }
 
 // describe notes what is known of the call. The caller holds the lock, if others know the call.
@@ -347,12 +368,13 @@ func (c *Calls) Running() (n int, since time.Time) {
 	return len(c.running), c.active
 }
 
-// cancel cancels the running calls that match, and returns how many.
-func (c *Calls) cancel(match func(*tracked) bool) (n int) {
+// cancel cancels the running calls that match, and returns how many. Their errors say why; "" where callers know.
+func (c *Calls) cancel(why string, match func(*tracked) bool) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for t := range c.running {
 		if match(t) {
+			t.why = why
 			t.cancel()
 			n++
 		}

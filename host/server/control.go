@@ -16,7 +16,7 @@ import (
 func (s *hostService) CancelCall(_ context.Context, r *connect.Request[apiv1.CancelCallRequest]) (
 	*connect.Response[apiv1.CancelCallResponse], error) {
 	id := r.Msg.CallId
-	if s.calls.cancel(func(t *tracked) bool { return t.id == id }) == 0 {
+	if s.calls.cancel("", func(t *tracked) bool { return t.id == id }) == 0 {
 		return nil, fail(connect.CodeNotFound, "", "no running call has this id; it may have ended",
 			"`toolhost history show ID` shows its end, if calls are recorded.")
 	}
@@ -67,7 +67,8 @@ func (s *hostService) EndSession(ctx context.Context, r *connect.Request[apiv1.E
 	*connect.Response[apiv1.EndSessionResponse], error) {
 	key := sessionOf(r.Msg.SessionId, who(ctx).caller())
 	known := s.calls.hasSession(key)
-	out := &apiv1.EndSessionResponse{Canceled: int32(s.calls.cancel(func(t *tracked) bool { return t.session() == key }))}
+	out := &apiv1.EndSessionResponse{Canceled: int32(s.calls.cancel("the session was ended",
+		func(t *tracked) bool { return t.session() == key }))}
 	h := s.options.Backend.Host()
 	for _, a := range h.Remembered() {
 		if !a.Saved && sessionOf(a.SessionID, a.Caller) == key && h.Revoke(a.ID) {

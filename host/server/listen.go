@@ -188,7 +188,7 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 		shut = server.Shutdown(limited)
 	}
 	if shut != nil {
-		s.calls.cancel(func(*tracked) bool { return true })
+		s.calls.cancel("the host stops, and waits no longer", func(*tracked) bool { return true })
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastGrace)
 		defer cancel()
 		shut = server.Shutdown(last)
