@@ -644,6 +644,13 @@ func TestHostOfADeletedConfiguration(t *testing.T) {
 		if err != nil || !strings.Contains(string(said), "the running host") {
 			t.Errorf("%s: %s, %v", name, said, err)
 		}
+		for _, words := range [][]string{{"approvals"}, {"approvals", "waiting"}, {"approvals", "revoke", "x"},
+			{"history", "search"}} {
+			said, _ := h.command(t, append(append(args, "--verbose"), words...)...).CombinedOutput() // some fail
+			if !strings.Contains(string(said), "uses the running host") {
+				t.Errorf("%s: %q: %s", name, words, said)
+			}
+		}
 		said, err = h.command(t, append(args, "serve", "--stop")...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %s, %v", name, said, err)

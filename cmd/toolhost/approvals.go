@@ -81,6 +81,7 @@ type shownAnswer struct {
 
 // listApprovals lists the saved approvals, and those that the running host holds for a session.
 func (g *globals) listApprovals(ctx context.Context, profile, format string) error {
+	g.servedBefore = true
 	answers, err := bootstrap.Answers()
 	if err != nil {
 		return err
@@ -144,6 +145,7 @@ func covers(r host.Remembered) string {
 
 // revoke removes remembered approvals from where they are saved, and from the running host.
 func (g *globals) revoke(ctx context.Context, profile string, ids []string) error {
+	g.servedBefore = true
 	r, _ := g.running(ctx, profile)
 	if r != nil {
 		defer r.close()

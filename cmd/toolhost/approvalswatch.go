@@ -16,6 +16,7 @@ import (
 
 // hostToAsk connects to the running host, which these commands need.
 func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
+	g.servedBefore = true
 	r, why := g.running(ctx, profile)
 	if r == nil {
 		return nil, &exitError{exitUnavailable, "there is no running host to ask: " + why + "\n  `toolhost serve` runs one"}

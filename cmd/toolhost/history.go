@@ -270,6 +270,7 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 	if f.record != "" || f.index != "" {
 		return g.readHistory(ctx, f, r)
 	}
+	g.servedBefore = true
 	running := g.runningOr(ctx, f.profile)
 	if running == nil {
 		return g.readHistory(ctx, f, r)
