@@ -6,25 +6,60 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// serveLate is the main function of a plugin whose tool is there once its work folder has a file "go".
-func serveLate(p *sdk.Plugin) {
+// lateConfig is a configuration with a plugin whose tool is there once come is called.
+func lateConfig(t *testing.T) (text string, come func()) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comes := make(chan struct{})
+	go func() {
+		for {
+			c, err := l.Accept() // of each process of the plugin
+			if err != nil {
+				return
+			}
+			go func() {
+				<-comes
+				_ = c.Close()
+			}()
+		}
+	}()
+	come = sync.OnceFunc(func() { close(comes) })
+	t.Cleanup(come)
+	t.Cleanup(func() { _ = l.Close() })
+	return fmt.Sprintf("plugin \"late\" {\n  command = [%q, %q]\n}\n", self, l.Addr().String()), come
+}
+
+// serveLate is the main function of a plugin whose tool is there once a connection to the address that it is given is
+// closed.
+func serveLate(p *sdk.Plugin, address string) {
 	p.Dynamic()
 	p.MissingTools("its server is starting", true)
-	sdk.Configure(p, func(_ context.Context, r *sdk.Request, _ struct{}) error {
+	sdk.Configure(p, func(context.Context, *sdk.Request, struct{}) error {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
 		go func() {
-			for _, err := os.Stat(filepath.Join(r.Workdir, "go")); err != nil; time.Sleep(10 * time.Millisecond) {
-				_, err = os.Stat(filepath.Join(r.Workdir, "go"))
-			}
+			_, _ = io.Copy(io.Discard, c)
 			if err := p.SetTools([]sdk.BoundTool{{Tool: sdk.Tool{Name: "come", Description: "Comes late.",
 				InputSchema: json.RawMessage(`{"type":"object"}`)}, Handler: func(context.Context, *sdk.Request) (*sdk.Result, error) {
 				return sdk.Text("late"), nil
@@ -44,12 +79,9 @@ func TestDiscoverWaitsForToolsThatComeLate(t *testing.T) {
 		for _, format := range []string{"table", "json", "gemini"} {
 			t.Run(fmt.Sprint(format, " ", served), func(t *testing.T) {
 				t.Parallel()
-				self, err := os.Executable()
-				if err != nil {
-					t.Fatal(err)
-				}
 				h := newHome(t)
-				h.write(t, "config.hcl", fmt.Sprintf("plugin \"late\" {\n  command = [%q, \"late\"]\n}\n", self))
+				config, come := lateConfig(t)
+				h.write(t, "config.hcl", config)
 				if served {
 					h.serving(t)
 				}
@@ -67,7 +99,7 @@ func TestDiscoverWaitsForToolsThatComeLate(t *testing.T) {
 				for lines := bufio.NewScanner(errs); lines.Scan(); {
 					if strings.HasPrefix(lines.Text(), "waiting for tools of ") {
 						waited = true
-						h.write(t, "go", "")
+						come()
 					}
 				}
 				if err := cmd.Wait(); err != nil || !waited || !strings.Contains(listed.String(), "late__come") {
@@ -86,12 +118,9 @@ func TestDiscoverIsInterrupted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := newHome(t)
-	h.write(t, "config.hcl", fmt.Sprintf("plugin \"late\" {\n  command = [%q, \"late\"]\n}\n", self))
+	config, _ := lateConfig(t)
+	h.write(t, "config.hcl", config)
 	h.serving(t)
 	cmd := h.command(t, "--config", filepath.Join(h.dir, "config.hcl"), "discover")
 	errs, err := cmd.StderrPipe()

@@ -25,7 +25,7 @@ import (
 func servePlugin() {
 	p := sdk.New("tracer", "1.0.0")
 	if len(os.Args) > 1 {
-		serveLate(p)
+		serveLate(p, os.Args[1])
 	}
 	p.AddRawTool(sdk.Tool{Name: "trace", Description: "Returns its trace.",
 		InputSchema: json.RawMessage(`{"type":"object"}`), Hints: sdk.Hints{ReadOnly: sdk.Yes}},
