@@ -102,6 +102,23 @@ func (h *home) run(t *testing.T, args ...string) string {
 	return fmt.Sprintf("%s%s%d", &stdout, &stderr, code)
 }
 
+// A running host does not begin another record in place of one that was removed: what is said to look at it says so.
+func TestRecordThatWasRemoved(t *testing.T) {
+	h := newHome(t).withPlugin(t, "audit {\n  path = \"audit.jsonl\"\n}\n")
+	_, _, ended := h.serving(t)
+	h.run(t, "call", "readfile__read", "path=note.txt")
+	for _, name := range audit.Files(filepath.Join(h.dir, "audit.jsonl")) {
+		if err := os.Remove(name); err != nil {
+			t.Skip(err) // Windows keeps what is open
+		}
+	}
+	expect(t, h.run(t, "audit", "verify"), "there is no record yet", "`toolhost serve --upgrade` begins another", "\n2")
+	expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+	waitFor(t, ended)
+	h.run(t, "call", "readfile__read", "path=note.txt")
+	expect(t, h.run(t, "audit", "verify"), "chain ok", "\n0")
+}
+
 // toolhost history prints the same with a running host and without one.
 func TestHistoryWithAHostAndWithout(t *testing.T) {
 	h := newHome(t)

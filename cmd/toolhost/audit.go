@@ -134,6 +134,9 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, named))
 		}
 		e.Suggestion = "the next call makes it"
+		if place, err := g.place(""); err == nil && place.Holder() != nil {
+			e.Suggestion += "; if the running host had one, it was removed, and `toolhost serve --upgrade` begins another"
+		}
 	}
 	return newRefusal(e, e.Message+"; "+e.Suggestion)
 }
