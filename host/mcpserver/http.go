@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,12 +35,13 @@ type limits struct {
 	header, body time.Duration // for those of a request
 	write        time.Duration // for each piece of a response
 	idle         time.Duration // between two requests of a connection
+	session      time.Duration // without a request, before a session makes room for another one
 	connections  int
 	load         netlimit.Limits
 }
 
 var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
-	idle: 2 * time.Minute, connections: 1000,
+	idle: 2 * time.Minute, session: 10 * time.Minute, connections: 1000,
 	load: netlimit.Limits{Requests: 400, Bodies: 64 << 20, AllBodies: 256 << 20}}
 
 // Handler serves the streamable HTTP transport: clients of the handshake revisions have sessions, requests of revision
@@ -197,7 +200,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 			defer end()
 		}
 		e.http.stateless.ServeHTTP(w, r)
-	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && e.sessions() >= maxSessions:
+	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && !e.admitSession():
 		refuseFor(w, retrySessions, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE",
 			maxSessions))
 	default:
@@ -219,12 +222,61 @@ func (e *endpoint) endingWithServer(r *http.Request) (*http.Request, context.Can
 	return r.WithContext(ctx), func() { stop(); end() }
 }
 
-// sessions counts those with a name.
-func (e *endpoint) sessions() (n int) {
+// A sessionUse knows when each session was used last: many clients end without a DELETE.
+type sessionUse struct {
+	mu   sync.Mutex
+	open map[string]int       // requests that are served, also streams
+	last map[string]time.Time // when the last one ended
+}
+
+// begin notes a request of a session. The returned function notes its end, and the session that it may have made.
+func (u *sessionUse) begin(session string) (end func(made string)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.open == nil {
+		u.open, u.last = map[string]int{}, map[string]time.Time{}
+	}
+	u.open[session]++
+	return func(made string) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.open[session]--; u.open[session] == 0 {
+			delete(u.open, session)
+		}
+		u.last[cmp.Or(session, made)] = time.Now()
+	}
+}
+
+// admitSession reports whether there is room for another session. At the limit the one that has been idle for longest
+// ends, if that is long enough.
+func (e *endpoint) admitSession() bool {
+	var idlest *mcp.ServerSession
+	var since time.Time
+	last, n := map[string]time.Time{}, 0
+	e.use.mu.Lock()
 	for s := range e.mcp.Sessions() {
-		if s.ID() != "" {
-			n++
+		id := s.ID()
+		if id == "" {
+			continue
+		}
+		n++
+		used, known := e.use.last[id]
+		if !known {
+			continue
+		}
+		last[id] = used
+		if e.use.open[id] == 0 && (idlest == nil || used.Before(since)) {
+			idlest, since = s, used
 		}
 	}
-	return n
+	e.use.last = last // without those that have ended
+	e.use.mu.Unlock()
+	if n < maxSessions {
+		return true
+	}
+	if idlest == nil || time.Since(since) < e.server.limits.session {
+		return false
+	}
+	_ = idlest.Close() // its client begins another one
+	return true
 }

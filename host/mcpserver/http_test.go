@@ -329,6 +329,46 @@ func TestSessionsAreBounded(t *testing.T) {
 	names(t, w.request("tools/list", "{}"))
 }
 
+// At the limit a session that is idle makes room, not one that a client listens on.
+func TestSessionsThatAreIdleMakeRoom(t *testing.T) {
+	s := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("t")}}}}).server(t)
+	s.limits.session = 0
+	w := listenFor(t, s)
+	listening := web{t: t, url: w.url}
+	listening.handshake()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {listening.session},
+		"Mcp-Protocol-Version": {listening.version}}
+	stream, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	var idle []string
+	for range maxSessions - 1 {
+		w.session, w.version = "", ""
+		w.handshake()
+		idle = append(idle, w.session)
+	}
+	other := web{t: t, url: w.url}
+	other.handshake()
+	for _, used := range []web{other, listening} {
+		names(t, used.request("tools/list", "{}"))
+	}
+	ended := 0
+	for _, w.session = range idle {
+		if w.status(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`) == http.StatusNotFound {
+			ended++
+		}
+	}
+	if ended != 1 {
+		t.Errorf("%d idle sessions have ended for one more", ended)
+	}
+}
+
 // Without a token only this machine is served.
 func TestListenNeedsAToken(t *testing.T) {
 	open := (&setup{}).server(t)

@@ -18,6 +18,8 @@ import (
 // connection on which it had the stream looks alive here: that one is ended.
 func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message rawjson.Object) {
 	session := r.Header.Get("Mcp-Session-Id")
+	used := e.use.begin(session)
+	defer func() { used(w.Header().Get("Mcp-Session-Id")) }()
 	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
 	ctx, end := context.WithCancel(r.Context())
 	defer end()

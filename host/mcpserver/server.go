@@ -194,6 +194,7 @@ type endpoint struct {
 	http     httpHandlers
 	events   *identityEvents
 	streams  openStreams
+	use      sessionUse
 	seal     *seal
 	levels   logLevels
 
