@@ -226,22 +226,15 @@ func (f *Filter) tools(ctx context.Context, q querier) ([]string, error) {
 	if _, err := path.Match(f.Tool, ""); err != nil {
 		return nil, &FilterError{fmt.Sprintf("the pattern %q of tools is not well formed: %v", f.Tool, err)}
 	}
-	rows, err := q.QueryContext(ctx, "SELECT DISTINCT tool FROM series")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var out []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
+	var name string
+	err := eachRow(ctx, q, []any{&name}, func() error {
 		if ok, _ := path.Match(f.Tool, name); ok && name != "" {
 			out = append(out, name)
 		}
-	}
-	return out, rows.Err()
+		return nil
+	}, "SELECT DISTINCT tool FROM series")
+	return out, err
 }
 
 // phrasesOf returns the expressions for a text.
@@ -288,24 +281,16 @@ func (q *query) spans(ctx context.Context, db querier, p *position) ([]span, err
 	case !q.timed:
 		return []span{{p.oldest, p.next, true}}, nil
 	}
-	rows, err := db.QueryContext(ctx, "SELECT id, low, high FROM blocks WHERE high >= ? AND low < ? ORDER BY id", q.since,
-		q.until)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var out []span
-	for rows.Next() {
-		var id, low, high int64
-		if err := rows.Scan(&id, &low, &high); err != nil {
-			return nil, err
-		}
+	var id, low, high int64
+	err := eachRow(ctx, db, []any{&id, &low, &high}, func() error {
 		s := span{max(id*blockCalls, p.oldest), min((id+1)*blockCalls, p.next), low >= q.since && high < q.until}
 		if n := len(out); n > 0 && out[n-1].end == s.from && out[n-1].whole == s.whole {
 			out[n-1].end = s.end
 		} else if s.from < s.end {
 			out = append(out, s)
 		}
-	}
-	return out, rows.Err()
+		return nil
+	}, "SELECT id, low, high FROM blocks WHERE high >= ? AND low < ? ORDER BY id", q.since, q.until)
+	return out, err
 }

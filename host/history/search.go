@@ -281,7 +281,12 @@ func (q *query) rows(ctx context.Context, db querier, spans []span, after int64,
 		if !oldestFirst {
 			text += " DESC"
 		}
-		if out, err = appendRows(ctx, db, out, text+" LIMIT ?", append(args, limit-len(out))); err != nil {
+		var r foundRow
+		err := eachRow(ctx, db, []any{&r.number, &r.lines}, func() error {
+			out = append(out, r)
+			return nil
+		}, text+" LIMIT ?", append(args, limit-len(out))...)
+		if err != nil {
 			return nil, err
 		}
 		if len(out) == limit {
@@ -323,22 +328,6 @@ func (q *query) sql(columns string, join bool, match string, took int64, s span)
 		args = append(args, took)
 	}
 	return text, args
-}
-
-func appendRows(ctx context.Context, db querier, out []foundRow, text string, args []any) ([]foundRow, error) {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var r foundRow
-		if err := rows.Scan(&r.number, &r.lines); err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
 }
 
 // count counts the calls that match, up to a limit: a million that match words take longer than a page of them.

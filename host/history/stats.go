@@ -139,21 +139,14 @@ func (f *Filter) countable() bool {
 }
 
 func (v *view) allSeries(ctx context.Context) (map[int64]series, error) {
-	rows, err := v.db.QueryContext(ctx, "SELECT id, plugin, tool, status, code FROM series")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := map[int64]series{}
-	for rows.Next() {
-		var id int64
-		var s series
-		if err := rows.Scan(&id, &s.plugin, &s.tool, &s.status, &s.code); err != nil {
-			return nil, err
-		}
+	var id int64
+	var s series
+	err := eachRow(ctx, v.db, []any{&id, &s.plugin, &s.tool, &s.status, &s.code}, func() error {
 		out[id] = s
-	}
-	return out, rows.Err()
+		return nil
+	}, "SELECT id, plugin, tool, status, code FROM series")
+	return out, err
 }
 
 // A counter adds calls up.
@@ -240,28 +233,15 @@ func (n *counter) countSteps(ctx context.Context, v *view, f *Filter) error {
 		return err
 	}
 	end := n.begin + n.step*int64(n.steps)
-	rows, err := v.db.QueryContext(ctx, "SELECT step, cells FROM steps WHERE width = ? AND step >= ? AND step < ?", width,
-		n.begin/width, end/width)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var step int64
-		var data []byte
-		if err := rows.Scan(&step, &data); err != nil {
-			return err
-		}
-		err := decodeCells(data, func(k cellKey, calls int64) {
+	var step int64
+	var data []byte
+	return eachRow(ctx, v.db, []any{&step, &data}, func() error {
+		return decodeCells(data, func(k cellKey, calls int64) {
 			if selected[k.series] {
 				n.add(step*width, n.names[k.series], k.class, calls, "")
 			}
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	}, "SELECT step, cells FROM steps WHERE width = ? AND step >= ? AND step < ?", width, n.begin/width, end/width)
 }
 
 // series returns those that the filter selects.
@@ -299,21 +279,14 @@ func (n *counter) countCalls(ctx context.Context, v *view, f *Filter) error {
 	totals, example := map[int64]int64{}, map[int64]foundRow{}
 	for _, s := range spans {
 		text, args := q.sql(columns, true, q.match, q.took, s)
-		rows, err := v.db.QueryContext(ctx, text+" LIMIT ?", append(args, maxCounted+1-len(all))...)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			if err := rows.Scan(to...); err != nil {
-				_ = rows.Close()
-				return err
-			}
+		err := eachRow(ctx, v.db, to, func() error {
 			if totals[c.session]++; totals[c.session] == 1 {
 				example[c.session] = foundRow{number: c.id}
 			}
 			all = append(all, c)
-		}
-		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return nil
+		}, text+" LIMIT ?", append(args, maxCounted+1-len(all))...)
+		if err != nil {
 			return err
 		}
 		if len(all) > maxCounted {

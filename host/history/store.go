@@ -273,6 +273,30 @@ func headerOf(ctx context.Context, db querier) (app, user, tables int, err error
 	return app, user, tables, nil
 }
 
+// A querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// eachRow reads the rows of a query into to, one after the other, and calls f after each.
+func eachRow(ctx context.Context, q querier, to []any, f func() error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // lockWait is how long to wait for another process that writes, in milliseconds.
 const lockWait = "5000"
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -242,20 +241,12 @@ func (w *writer) load(ctx context.Context, tx *sql.Tx, s *store, p *position) er
 		return nil
 	}
 	*w = writer{seen: w.seen, store: s, commits: p.commits, unfinished: map[string]int64{}, series: map[series]int64{}}
-	rows, err := tx.QueryContext(ctx, "SELECT call_id, id FROM unfinished ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var c openCall
-		if err := rows.Scan(&c.id, &c.number); err != nil {
-			return err
-		}
+	var c openCall
+	return eachRow(ctx, tx, []any{&c.id, &c.number}, func() error {
 		w.unfinished[c.id] = c.number
 		w.order = append(w.order, c)
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT call_id, id FROM unfinished ORDER BY id")
 }
 
 // join adds a line to its call.
@@ -438,12 +429,6 @@ func (i *Index) expired(ctx context.Context, q querier, oldest, next int64) (boo
 	return high < time.Now().Add(-i.options.KeepFor).UnixMicro(), err
 }
 
-// A querier is a database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // maxExpired is how many blocks are removed at once.
 const maxExpired = 16
 
@@ -465,19 +450,12 @@ func (w *writer) expire(ctx context.Context, tx *sql.Tx, i *Index, oldest int64,
 
 // remove removes calls from..end-1 of one block.
 func (w *writer) remove(ctx context.Context, tx *sql.Tx, c *changes, from, end int64) error {
-	rows, err := tx.QueryContext(ctx, "SELECT time, took, series FROM calls WHERE id >= ? AND id < ?", from, end)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.time, &r.took, &r.series); err != nil {
-			return err
-		}
+	var r row
+	err := eachRow(ctx, tx, []any{&r.time, &r.took, &r.series}, func() error {
 		c.steps.count(r, -1)
-	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+		return nil
+	}, "SELECT time, took, series FROM calls WHERE id >= ? AND id < ?", from, end)
+	if err != nil {
 		return err
 	}
 	for id, number := range w.unfinished {
