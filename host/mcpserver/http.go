@@ -41,7 +41,7 @@ type limits struct {
 }
 
 var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
-	idle: 2 * time.Minute, session: 10 * time.Minute, connections: 1000,
+	idle: 2 * time.Minute, session: 10 * time.Minute, connections: netlimit.Connections(1000),
 	load: netlimit.Limits{Requests: 400, Bodies: 64 << 20, AllBodies: 256 << 20}}
 
 // Handler serves the streamable HTTP transport: clients of the handshake revisions have sessions, requests of revision

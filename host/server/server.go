@@ -111,7 +111,7 @@ type limits struct {
 }
 
 var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
-	idle: 2 * time.Minute, connections: 1000, streams: 250, watches: 200, maxBody: 16 << 20,
+	idle: 2 * time.Minute, connections: netlimit.Connections(1000), streams: 250, watches: 200, maxBody: 16 << 20,
 	load: netlimit.Limits{Requests: 1000, Bodies: 64 << 20, AllBodies: 256 << 20}}
 
 // New returns a server. It listens on nothing before Serve.
