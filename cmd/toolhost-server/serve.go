@@ -116,13 +116,12 @@ func serve(ctx context.Context, o settings, log *slog.Logger, stdout io.Writer) 
 		return err
 	}
 	defer p.release()
-	unname, err := p.place.Name(config, o.workdir, o.profile)
-	if err != nil {
+	if err := p.place.Name(config, o.workdir, o.profile); err != nil {
 		p.log.Warn("commands will not find this host once the link to its configuration is deleted", "error", err)
 	}
 	defer func() {
 		if !p.replaced.Load() {
-			unname()
+			p.place.Unname()
 		}
 	}()
 	if p.own, err = p.token(); err != nil {

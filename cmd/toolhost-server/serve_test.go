@@ -691,6 +691,44 @@ func TestHostOfADeletedLink(t *testing.T) {
 	}
 }
 
+// So can that of a configuration which was a link, and leads elsewhere now or is a file: it is the host of what commands
+// find there, and goes by it once that is trusted.
+func TestHostOfAChangedLink(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"another link": func(path string) error { return os.Symlink("other.hcl", path) },
+		"a file":       func(path string) error { return os.Rename(filepath.Join(filepath.Dir(path), "other.hcl"), path) },
+	} {
+		h := newHome(t).withPlugin(t, "")
+		path := filepath.Join(h.dir, "config.hcl")
+		if err := os.Rename(path, filepath.Join(h.dir, "real.hcl")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("real.hcl", path); err != nil {
+			t.Skip(err)
+		}
+		_, _, ended := h.serving(t)
+		h.write(t, "other.hcl", fmt.Sprintf("# another\nplugin_dirs = [%q]\n", h.bin))
+		if err := errors.Join(os.Remove(path), change(path)); err != nil {
+			t.Fatal(name, err)
+		}
+		for _, words := range [][]string{{"status"}, {"approvals"}, {"call", "readfile__read", "path=note.txt"}} {
+			if said := h.run(t, append(words, "--verbose")...); !strings.Contains(said, "uses the running host") {
+				t.Fatalf("%s: %q: %s", name, words, said)
+			}
+		}
+		expect(t, h.run(t, "serve"), "is running already", "\n1")
+		if runtime.GOOS != "windows" {
+			expect(t, h.run(t, "serve", "--upgrade"), "serves in place of", "\n0")
+			waitFor(t, ended)
+		}
+		expect(t, h.run(t, "serve", "--stop"), "stops", "\n0")
+		h.awaitNone(t)
+		if left, _ := filepath.Glob(filepath.Join(h.dir, "toolhost", "*.name")); len(left) > 0 {
+			t.Errorf("%s: %q is left", name, left)
+		}
+	}
+}
+
 func TestUnits(t *testing.T) {
 	h := newHome(t)
 	expect(t, h.run(t, "serve", "--print-unit", "systemd"), "ExecStart="+filepath.Join(h.bin, "toolhost-server"),

@@ -28,7 +28,7 @@ type Place struct{ base string }
 
 // Find returns the place of the host of a configuration file with a work folder and a profile. Without a file, config
 // is the folder whose plugins are used. Links are resolved, so that all names of a file lead to one place: also the
-// name of a link that was deleted while its host runs, see Name.
+// name of a link that was deleted or changed while its host runs, see Name.
 func Find(config, workdir, profile string) (Place, error) {
 	path, err := absolute(config)
 	if err != nil {
@@ -38,12 +38,22 @@ func Find(config, workdir, profile string) (Place, error) {
 	if err != nil {
 		return p, err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if id, err := os.Readlink(p.name()); err == nil && filepath.Base(id) == id {
-			p.base = filepath.Join(filepath.Dir(p.base), id)
+	named, err := find(linkPath(path), workdir, profile)
+	if err != nil {
+		return p, err
+	}
+	if id, err := os.Readlink(named.name()); err == nil && filepath.Base(id) == id && !fsutil.Locked(p.Lock()) {
+		served := Place{filepath.Join(filepath.Dir(p.base), id)}
+		if fsutil.Locked(served.Lock()) {
+			return served, nil
 		}
 	}
 	return p, nil
+}
+
+// linkPath is the path of a file which may be a link: those before it are resolved.
+func linkPath(path string) string {
+	return filepath.Join(fsutil.Resolved(filepath.Dir(path)), filepath.Base(path))
 }
 
 func absolute(path string) (string, error) {
@@ -75,39 +85,44 @@ const maxLinks = 40
 // name is a link to the ID of the place that a configuration leads to which is itself a link.
 func (p Place) name() string { return p.base + ".name" }
 
-// Name has Find find the place by each link that leads to its configuration, also after that was deleted, until remove
-// is called. A place whose configuration is no link needs none.
-func (p Place) Name(config, workdir, profile string) (remove func(), err error) {
-	var names []string
-	remove = func() {
-		for _, name := range names {
-			_ = os.Remove(name)
-		}
-	}
+// Name has Find find the place by each link that leads to its configuration, also after that was deleted or changed,
+// until Unname. A place whose configuration is no link needs none.
+func (p Place) Name(config, workdir, profile string) error {
 	for range maxLinks {
 		info, err := os.Lstat(config)
 		if err != nil || info.Mode()&os.ModeSymlink == 0 {
-			return remove, err
+			return err
 		}
 		target, err := os.Readlink(config)
 		if err != nil {
-			return remove, err
+			return err
 		}
-		dir := filepath.Dir(config)
-		at, err := find(filepath.Join(fsutil.Resolved(dir), filepath.Base(config)), workdir, profile)
+		at, err := find(linkPath(config), workdir, profile)
 		if err != nil {
-			return remove, err
+			return err
 		}
 		_ = os.Remove(at.name()) // of a host that was killed
 		if err := os.Symlink(p.ID(), at.name()); err != nil {
-			return remove, p.FolderError(err)
+			return p.FolderError(err)
 		}
-		names = append(names, at.name())
-		if config = target; !filepath.IsAbs(target) {
-			config = filepath.Join(dir, target)
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(config), target)
+		}
+		config = target
+	}
+	return nil
+}
+
+// Unname takes back Name, also what a predecessor has named.
+func (p Place) Unname() {
+	dir := filepath.Dir(p.base)
+	files, _ := os.ReadDir(dir) // what is left there names a place that no host has
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name())
+		if id, err := os.Readlink(name); err == nil && id == p.ID() {
+			_ = os.Remove(name)
 		}
 	}
-	return remove, nil
 }
 
 // Folder is toolhost's folder of the user's runtime files: in $XDG_RUNTIME_DIR, otherwise in the system's folder for
