@@ -138,7 +138,10 @@ func (p *Plugin) begin() {
 
 // mustBeSeen panics if no host will learn of what is added. The lock is held.
 func (p *Plugin) mustBeSeen(what string) {
-	if p.served && !p.dynamic {
+	switch {
+	case p.names == nil:
+		panic("sdk: " + what + " is added to a Plugin that New has not made")
+	case p.served && !p.dynamic:
 		panic("sdk: " + what + " is added after Serve has begun, so no host sees it; add it before, or call Plugin.Dynamic " +
 			"before Serve if the tools depend on the configuration or change")
 	}

@@ -64,6 +64,9 @@ func TestAddToolPanics(t *testing.T) {
 			names(t, sdktest.Start(t, p))
 			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
 		},
+		`sdk: the tool "x" is added to a Plugin that New has not made`: func(*sdk.Plugin) {
+			sdk.AddTool(new(sdk.Plugin), sdk.Tool{Name: "x", Description: "d"}, handle)
+		},
 		`sdk: the preview of tool "x" is added after Serve has begun, so no host sees it`: func(p *sdk.Plugin) {
 			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
 			names(t, sdktest.Start(t, p))
