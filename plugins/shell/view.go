@@ -376,17 +376,14 @@ func (t *terminalText) put(b byte) {
 	case b == '\b':
 		t.back(1)
 	case b < 0x20 && b != '\t' || b == 0x7f:
-	case t.at == len(t.line):
-		t.line = append(t.line, b)
-		t.at++
 	default:
-		t.rewritten = true
+		n := 0
 		if utf8.RuneStart(b) {
-			_, n := utf8.DecodeRune(t.line[t.at:])
-			t.line = slices.Delete(t.line, t.at, t.at+n)
+			_, n = utf8.DecodeRune(t.line[t.at:])
 		}
-		t.line = slices.Insert(t.line, t.at, b)
+		t.line = slices.Replace(t.line, t.at, t.at+n, b)
 		t.at++
+		t.rewritten = t.rewritten || n > 0
 	}
 }
 
@@ -416,17 +413,18 @@ func (t *terminalText) end(b byte, n int) {
 		t.at = 0
 		t.forward(max(n, 1) - 1)
 	case 'J', 'K':
-		if b == 'K' && n > 0 { // also what is before the cursor
-			t.line = bytes.Repeat([]byte(" "), utf8.RuneCount(t.line[:t.at]))
-			t.at, t.rewritten = len(t.line), true
-		} else if n == 0 {
+		if n == 0 || b == 'K' && n == 2 { // what is behind the cursor
 			t.line = t.line[:t.at]
+		}
+		if b == 'K' && n > 0 { // what is before it
+			blank := bytes.Repeat([]byte(" "), utf8.RuneCount(t.line[:t.at]))
+			t.line, t.at, t.rewritten = append(blank, t.line[t.at:]...), len(blank), true
 		}
 	}
 }
 
 func (t *terminalText) back(n int) {
-	for ; n > 0; n-- {
+	for ; n > 0 && t.at > 0; n-- {
 		_, size := utf8.DecodeLastRune(t.line[:t.at])
 		t.at -= size
 	}

@@ -36,6 +36,7 @@ func TestPlain(t *testing.T) {
 		{"a prompt that is drawn again", "> x\x1b[1G\x1b[0J> xy\x1b[4G\x1b[1Dz\r\n", "> zy\n"},
 		{"to the left", "abc\x1b[2DX\x1b[CY\r\n", "aXcY\n"},
 		{"to a column", "name\x1b[40Gvalue\x1b[9999999C!\r\n", "name value !\n"},
+		{"the beginning of a line that is erased", "abc: def\x1b[4D\x1b[1Kxy\r\n", "    xyef\n"},
 		{"sequences of other forms", "ab\x1b[?2K\x1b[-1D\x1b[1;1Kc\n", "abc\n"},
 		{"backspace", "passs\b\x20\b\bx\n", "pasx\n"},
 		{"backspace over a wide character", "aä\bx\n", "ax\n"},
