@@ -70,7 +70,7 @@ func severalLines(n *html.Node) bool {
 		return false
 	}
 	for d := range n.Descendants() {
-		if d.Data == "br" || d.Type == html.ElementNode && isLine(d) ||
+		if d.Type == html.ElementNode && (d.Data == "br" || isLine(d)) ||
 			d.Type == html.TextNode && strings.Contains(strings.TrimSpace(d.Data), "\n") {
 			return true
 		}

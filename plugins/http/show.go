@@ -417,7 +417,8 @@ func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
 		switch {
-		case a.Key == "hidden", a.Key == "role" && a.Val == "navigation", a.Key == "class" && a.Val == "katex-html",
+		case a.Key == "hidden", a.Key == "role" && a.Val == "navigation",
+			a.Key == "class" && a.Val == "katex-html" && n.PrevSibling != nil, // its math says the same
 			a.Key == "style" && (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")):
 			return true
 		}
