@@ -95,16 +95,16 @@ func (v *vetting) Exit(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// part reports a part that no command has: the condition would fail for each one.
-func (v *vetting) part(n *hclsyntax.ForExpr, t hcl.Traversal) {
-	name := hclfile.SecondName(t)
-	of, ok := n.CollExpr.(*hclsyntax.FunctionCallExpr)
-	if !ok || of.Name != "commands" || t.RootName() != n.ValVar || name == "" {
+// parts reports what no command has: the condition would fail for each one.
+func (v *vetting) parts(n *hclsyntax.ForExpr, used []hcl.Traversal) {
+	if of, ok := n.CollExpr.(*hclsyntax.FunctionCallExpr); !ok || of.Name != "commands" {
 		return
 	}
 	parts := slices.Sorted(maps.Keys(commandValue(shellcmd.Command{}).Type().AttributeTypes()))
-	if !slices.Contains(parts, name) {
-		v.Add(t.SourceRange(), "a command has no %q", hclfile.Brief(name)).Hint = hclfile.Suggest(name, parts, "parts")
+	for _, t := range used {
+		if name := hclfile.SecondName(t); t.RootName() == n.ValVar && name != "" && !slices.Contains(parts, name) {
+			v.Add(t.SourceRange(), "a command has no %q", hclfile.Brief(name)).Hint = hclfile.Suggest(name, parts, "parts")
+		}
 	}
 }
 
@@ -115,12 +115,10 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 	if v.loops++; v.loops > maxLoops {
 		v.Add(n.Range(), "more than %d loops inside each other", maxLoops).WithHint("make several rules of it")
 	}
-	parts := n.ValExpr.Variables()
-	if n.CondExpr != nil {
-		parts = append(parts, n.CondExpr.Variables()...)
-	}
-	for _, t := range parts {
-		v.part(n, t)
+	for _, e := range []hclsyntax.Expression{n.KeyExpr, n.ValExpr, n.CondExpr} {
+		if e != nil {
+			v.parts(n, e.Variables())
+		}
 	}
 	for _, name := range []string{n.KeyVar, n.ValVar} {
 		if slices.Contains(roots, name) {
@@ -132,40 +130,34 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 
 // comparison reports a list that is compared with another value: never equal, so that a rule to deny would not match.
 func (v *vetting) comparison(n *hclsyntax.BinaryOpExpr) {
-	if n.Op != hclsyntax.OpEqual && n.Op != hclsyntax.OpNotEqual {
-		return
-	}
-	for _, side := range [][2]hclsyntax.Expression{{n.LHS, n.RHS}, {n.RHS, n.LHS}} {
-		if isList(side[0]) && isSingle(side[1]) {
-			v.Add(n.Range(), "a list is never equal to a single value").WithHint("write contains(LIST, VALUE)")
-			return
-		}
+	one, known := isList(n.LHS)
+	other, both := isList(n.RHS)
+	if (n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual) && known && both && one != other {
+		v.Add(n.Range(), "a list is never equal to a single value").WithHint("write contains(LIST, VALUE)")
 	}
 }
 
-func isList(e hclsyntax.Expression) bool {
+// lists are the functions that return lists.
+var lists = []string{"commands", "concat", "distinct", "flatten", "keys", "paths", "split", "values"}
+
+// isList reports whether the value of an expression is a list; known is false if that depends on the call.
+func isList(e hclsyntax.Expression) (is, known bool) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
 		return isList(e.Expression)
 	case *hclsyntax.TupleConsExpr:
-		return true
+		return true, true
 	case *hclsyntax.FunctionCallExpr:
-		lists := []string{"commands", "concat", "distinct", "flatten", "keys", "paths", "split", "values"}
-		return slices.Contains(lists, e.Name)
-	}
-	return false
-}
-
-func isSingle(e hclsyntax.Expression) bool {
-	switch e := e.(type) {
+		is = slices.Contains(lists, e.Name)
+		return is, is
 	case *hclsyntax.LiteralValueExpr:
-		return !e.Val.IsNull()
+		return false, !e.Val.IsNull()
 	case *hclsyntax.TemplateExpr:
-		return true
+		return false, true
 	case *hclsyntax.ScopeTraversalExpr:
-		return slices.Contains([]string{"tool", "caller", "workdir"}, e.Traversal.RootName())
+		return false, slices.Contains([]string{"tool", "caller", "workdir"}, e.Traversal.RootName())
 	}
-	return false
+	return false, false
 }
 
 // reference resolves local.NAME and env.NAME, and notes what else the condition refers to.
