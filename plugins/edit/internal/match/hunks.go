@@ -280,15 +280,17 @@ func (p *projection) trimEnd(b []byte) []byte {
 func (p *projection) change(u block, j int) *Refusal {
 	old, fresh := p.old.text(u.o0), p.new.text(j)
 	switch {
-	case isBlank(old) && isBlank(fresh), !u.onlyOld() && p.new.key(j) == p.t.key(u.f0) && p.t.key(u.f0) != p.old.key(u.o0):
-		return nil // new_string has the line of the file
+	case isBlank(old) && isBlank(fresh):
+		return nil
 	case u.onlyOld():
 		return p.conflict(u, missingLine)
 	}
-	if refusal := p.checkComment(u); refusal != nil {
+	asFile := p.new.key(j) == p.t.key(u.f0) && p.t.key(u.f0) != p.old.key(u.o0) // what old_string has does not matter
+	if refusal := p.checkComment(u); refusal != nil && !asFile {
 		return refusal
 	}
-	if u.relation == same && leading(old) != leading(fresh) && similarity(p.old.key(u.o0), p.new.key(j)) < minSameLine {
+	if !asFile && u.relation == same && leading(old) != leading(fresh) &&
+		similarity(p.old.key(u.o0), p.new.key(j)) < minSameLine {
 		return p.replace(u, j)
 	}
 	body := p.body(u.f0)
@@ -297,7 +299,10 @@ func (p *projection) change(u block, j int) *Refusal {
 	if !ok {
 		return p.conflict(u, "how far a changed line is to be indented does not follow from the lines around it")
 	}
-	text, ok := p.mergeComment(u, j, old[indentLen(old):], p.trimEnd(fresh)[indentLen(fresh):], file[indentLen(file):])
+	text := file[indentLen(file):]
+	if !asFile {
+		text, ok = p.mergeComment(u, j, old[indentLen(old):], p.trimEnd(fresh)[indentLen(fresh):], text)
+	}
 	if !ok {
 		return p.conflict(u, "the part of a line that changes is another one in the file")
 	}
@@ -420,9 +425,7 @@ func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
 		}
 		if b.o0 >= h.a && b.o1 <= h.b && (b.relation == altered ||
 			b.relation == typo && b.single() && !p.t.certainTypo(p.old.key(b.o0), p.t.key(b.f0))) &&
-			!(b.single() && slices.ContainsFunc(p.new.lines[h.na:h.nb], func(l line) bool {
-				return squeeze(p.new.data[l.start:l.end]) == p.t.key(b.f0)
-			})) {
+			!(b.single() && p.new.counts(h.na, h.nb)[p.t.key(b.f0)] > 0) {
 			return p.conflict(b, "a line that changes is another one in the file")
 		}
 	}

@@ -75,6 +75,15 @@ func TestLinesThatNewStringHasAsTheFile(t *testing.T) {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}
+	for _, was := range []string{"\t// load reads it all, it may be slow, and may fail.\n\treturn read(name, limit)",
+		"\t// Load reads all of it. It may be slow, and may fail.\n\tretunr raed(name, limtis)"} {
+		const is = "\t// Load reads all of it. It may be slow, and may fail.\n\treturn read(name, limit)"
+		const data = "func load(name string) {\n\topen(name)\n\tcheck(name)\n" + is + "\n}\n"
+		fresh := replaced(data, is, "\tif name != 0 {\n"+strings.ReplaceAll(is, "\t", "\t\t")+"\n\t}")
+		if _, got := planned(t, "a.go", data, Change{Old: replaced(data, is, was), New: fresh}); got != fresh {
+			t.Errorf("deeper, not as %q: %s", was, got)
+		}
+	}
 	const quoted = "\n  @Only(\"one\")\n  a = 1\n\n  b = 2\n  c = 3\n"
 	c := Change{Old: "\n  @Only(“one”)\n  a = 1\n\n  b = 2\n", New: "\n  @Only(\"one\")\n  a = 1\n\n  b = 4\n"}
 	if _, got := planned(t, "a.java", quoted, c); got != replaced(quoted, "b = 2", "b = 4") {
