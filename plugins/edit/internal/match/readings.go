@@ -120,10 +120,11 @@ func (t *Text) readings(c Change) []*reading {
 }
 
 var (
-	plusLine  = lazy.Regexp(`(?m)^\+`)
-	minusLine = lazy.Regexp(`(?m)^-`)
-	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
-	fence     = lazy.Regexp("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
+	plusLine   = lazy.Regexp(`(?m)^\+`)
+	minusLine  = lazy.Regexp(`(?m)^-`)
+	minusLines = lazy.Regexp(`(?m)^-.*\n?`)
+	oddIndent  = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
+	fence      = lazy.Regexp("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 )
 
 // doubleDashes write dashes with hyphens, as programs do and LaTeX.
@@ -132,19 +133,11 @@ var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "
 // onlyTakesOut is the change without the column of a diff, if old_string is a hunk that only takes lines out, and
 // new_string the lines that it keeps.
 func onlyTakesOut(c Change) (old, fresh string, ok bool) {
-	if !minusLine().MatchString(c.Old) || isBlankString(c.New) {
-		return "", "", false
-	}
-	var kept strings.Builder
-	for l := range strings.Lines(c.Old) {
-		if !strings.HasPrefix(l, "-") {
-			kept.WriteString(l)
-		}
-	}
+	kept := minusLines().ReplaceAllString(c.Old, "")
 	old, ok1 := withoutColumn(c.Old, " -")
 	fresh, ok2 := withoutColumn(c.New, " ")
-	same := strings.TrimRight(kept.String(), "\r\n") == strings.TrimRight(c.New, "\r\n")
-	return old, fresh, ok1 && ok2 && same && !isBlankString(old)
+	same := strings.TrimRight(kept, "\r\n") == strings.TrimRight(c.New, "\r\n")
+	return old, fresh, ok1 && ok2 && same && kept != c.Old && !isBlankString(c.New)
 }
 
 // hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line
