@@ -11,21 +11,19 @@ import "slices"
 // A Text is a file that changes are planned for. One goroutine at a time may use it.
 type Text struct {
 	*source
-	name       string
-	streams    map[equivalence]*stream
-	index      *lineIndex
-	words      map[string]bool // answers of hasWord
-	vocabulary map[string]bool // the words of the file; made when needed
-	lineSet    map[string]int  // lines of the file, squeezed; made when needed
-	telling    map[string]bool // lines of the file that say something; made when needed
-	work       int             // spent on distances in this plan
+	name    string
+	streams map[equivalence]*stream
+	index   *lineIndex
+	words   map[string]bool // of the file; made when needed
+	lineSet map[string]int  // lines of the file, squeezed; made when needed
+	telling map[string]bool // lines of the file that say something; made when needed
+	work    int             // spent on distances in this plan
 }
 
 // NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
 // name determines the language. Data must not change afterwards.
 func NewText(name string, data []byte) *Text {
-	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{},
-		words: map[string]bool{}}
+	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{}}
 }
 
 // A Change is a change that a model asks for.

@@ -60,7 +60,8 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	}
 	at := equalOffsets(a, b)
 	if at == nil {
-		old, fresh = p.t.correctTypos(old, fresh, string(a.text), string(b.text))
+		typos, _ := p.t.typos(string(a.text), string(b.text))
+		old, fresh = respell(old, typos), respell(fresh, typos)
 		a = p.normalize(old)
 		at = equalOffsets(a, b)
 	}
@@ -94,20 +95,6 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return slices.Concat(file[:start], middle, file[end:]), true
-}
-
-// correctTypos returns an old line and a new one with the words that the old one misspells as the file spells them.
-func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
-	typos, _ := t.typos(was, is)
-	right := func(word []byte) []byte {
-		for _, s := range typos {
-			if string(word) == s.old {
-				return []byte(s.file)
-			}
-		}
-		return word
-	}
-	return tokens().ReplaceAllFunc(old, right), tokens().ReplaceAllFunc(fresh, right)
 }
 
 // gluedWords reports that between units from and to two words stand together in one text and apart in the other: it

@@ -65,8 +65,8 @@ func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan,
 		return nil, refusal
 	}
 	right := *r // new lines have words as the file spells them, too
-	right.old = newSource([]byte(respell(string(r.old.data), w.typos)), t.syntax)
-	right.new = respell(r.new, w.typos)
+	typos := slices.DeleteFunc(slices.Clone(w.typos), func(s substitution) bool { return !s.certain() })
+	right.old, right.new = newSource(respell(r.old.data, typos), t.syntax), string(respell([]byte(r.new), typos))
 	edits, refusal := t.project(similarPass, &right, a)
 	if refusal != nil {
 		return nil, refusal

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -26,7 +27,7 @@ func (t *Text) planRespelled(c Change) (*Plan, *Refusal) {
 	if len(typos) == 0 {
 		return nil, nil
 	}
-	c.Old, c.New = respell(c.Old, typos), respell(c.New, typos)
+	c.Old, c.New = string(respell([]byte(c.Old), typos)), string(respell([]byte(c.New), typos))
 	if c.Old == c.New {
 		return nil, nil
 	}
@@ -56,9 +57,9 @@ func (t *Text) misspeltWords(old string) (out []substitution) {
 		return nil
 	}
 	letters, least := 0, minSwapped
-	for word := range strings.FieldsFuncSeq(old, func(r rune) bool { return !wordRune(r) }) {
-		runes := []rune(word)
-		if len(runes) < minTypo || ideograph(runes[0]) || !strings.ContainsFunc(word, unicode.IsLetter) || t.hasWord(word) {
+	for word := range strings.FieldsFuncSeq(old, betweenWords) {
+		n := utf8.RuneCountInString(word)
+		if n < minTypo || !strings.ContainsFunc(word, unicode.IsLetter) || t.hasWord(word) {
 			continue
 		}
 		s := substitution{word, t.onlySpelling(word)}
@@ -68,7 +69,7 @@ func (t *Text) misspeltWords(old string) (out []substitution) {
 		if !s.swapped() {
 			least = minMisspelt
 		}
-		letters += len(runes)
+		letters += n
 		out = append(out, s)
 	}
 	if alnums([]byte(old))-letters < max(least, minRight*letters) {
@@ -79,16 +80,8 @@ func (t *Text) misspeltWords(old string) (out []substitution) {
 
 // onlySpelling is the one word of the file that another word can be, misspelt, or "".
 func (t *Text) onlySpelling(word string) (found string) {
-	if t.vocabulary == nil {
-		t.vocabulary = map[string]bool{}
-		for w := range bytes.FieldsFuncSeq(t.data, func(r rune) bool { return !wordRune(r) }) {
-			if len(w) >= minTypo-1 && !t.vocabulary[string(w)] {
-				t.vocabulary[string(w)] = true
-			}
-		}
-	}
-	for w := range t.vocabulary {
-		if abs(len(w)-len(word)) > 4 || digits(w) != digits(word) || !(substitution{word, w}).certain() {
+	for w := range t.vocabulary() {
+		if abs(len(w)-len(word)) > utf8.UTFMax || digits(w) != digits(word) || !(substitution{word, w}).certain() {
 			continue
 		}
 		if found != "" {
@@ -99,12 +92,35 @@ func (t *Text) onlySpelling(word string) (found string) {
 	return found
 }
 
-// respell puts words of the file in place of those that only can be them.
-func respell(text string, typos []substitution) string {
-	return tokens().ReplaceAllStringFunc(text, func(word string) string {
+// vocabulary are the words of the file, but for those of scripts without blanks between words.
+func (t *Text) vocabulary() map[string]bool {
+	if t.words == nil {
+		t.words = map[string]bool{}
+		for w := range bytes.FieldsFuncSeq(t.stream(presentForm).text, betweenWords) {
+			if !t.words[string(w)] { // a string is made for the first of equal words only
+				t.words[string(w)] = true
+			}
+		}
+	}
+	return t.words
+}
+
+func betweenWords(r rune) bool { return !wordRune(r) || ideograph(r) }
+
+// hasWord reports whether the file has a word on its own, or a sign.
+func (t *Text) hasWord(word string) bool {
+	if betweenWords(firstRune([]byte(word))) {
+		return bytes.Contains(t.stream(presentForm).text, []byte(word))
+	}
+	return t.vocabulary()[word]
+}
+
+// respell puts words of the file in place of the misspelt ones.
+func respell(text []byte, typos []substitution) []byte {
+	return tokens().ReplaceAllFunc(text, func(word []byte) []byte {
 		for _, s := range typos {
-			if word == s.old && s.certain() {
-				return s.file
+			if string(word) == s.old {
+				return []byte(s.file)
 			}
 		}
 		return word
@@ -180,20 +196,4 @@ func (s substitution) swapped() bool {
 func (t *Text) certainTypo(old, file string) bool {
 	typos, ok := t.typos(old, file)
 	return ok && !slices.ContainsFunc(typos, func(s substitution) bool { return !s.certain() })
-}
-
-// hasWord reports whether the file has a word, on its own.
-func (t *Text) hasWord(word string) bool {
-	known, ok := t.words[word]
-	if ok {
-		return known
-	}
-	text := t.stream(presentForm).text
-	for i := range indexes(text, []byte(word), false) {
-		if known = !insideWord(text, i) && !insideWord(text, i+len(word)); known {
-			break
-		}
-	}
-	t.words[word] = known
-	return known
 }
