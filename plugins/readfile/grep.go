@@ -367,7 +367,7 @@ var mistakes = []struct {
 }{
 	{false, lazy.Regexp(`\r|\\r|(?i:\\x0d)`),
 		"the CR of a line end CRLF is no part of a line: read says which line ends a file has"},
-	{false, lazy.Regexp(`\\[|<>]|\\\{\d|[\]).]\\[+?]`),
+	{false, lazy.Regexp(`(^|[^\\])(\\\\)*\\([|<>]|\{\d)|[\]).]\\[+?]`),
 		`a \ makes | ( ) { } + ? < > plain characters here, as it does not in grep: write a|b for alternatives, ` +
 			`\b for the end of a word`},
 	{false, lazy.Regexp(`^/.+/[gimsuy]+$`),

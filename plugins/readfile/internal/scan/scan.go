@@ -117,19 +117,17 @@ func hasLineBreak(re *syntax.Regexp) bool {
 	return false
 }
 
-var lookaround = regexp.MustCompile(`^\(\?<?[=!]`)
+var (
+	lookaround    = regexp.MustCompile(`^\(\?<?[=!]`)
+	backreference = regexp.MustCompile(`^(\\[1-9gk]|\(\?P=)`)
+	freeSpacing   = regexp.MustCompile(`^\(\?[a-z]*x`)
+)
 
-var backreference = regexp.MustCompile(`^\\[1-9gk]`)
-
-// elsewhere says how to write what other dialects have, by how it begins where the library stops.
-var elsewhere = map[string]string{
+// escapes says how to write those of other dialects.
+var escapes = map[string]string{
 	`\Z`: "The end of a line is $.", `\h`: `Blanks are [ \t].`, `\u`: `A character by its number is \x{00e9}.`,
-	`\K`:  "Search for all of it: a match need not be cut down to a part.",
-	`(?x`: "Leave out blanks and comments: of flags there are i, m, s and U.",
-	`(?>`: linear, `++`: linear, `*+`: linear, `?+`: linear,
+	`\K`: "Search for all of it: a match need not be cut down to a part.",
 }
-
-const linear = "Write (?: in place of (?>, and leave out the last +: no pattern takes longer without them."
 
 // explain finds where a mistake is, and what to do about those that come from other dialects.
 func explain(pattern string, err error) *PatternError {
@@ -137,23 +135,25 @@ func explain(pattern string, err error) *PatternError {
 	if !ok {
 		return &PatternError{Offset: -1, Problem: err.Error()}
 	}
+	if e.Expr == "(?P" && strings.Contains(pattern, "(?P=") { // the library stops before the sign
+		e.Expr = "(?P="
+	}
 	out := &PatternError{Offset: strings.Index(pattern, e.Expr), Problem: fmt.Sprintf("%s: %s", e.Code, e.Expr)}
-	from := pattern[max(out.Offset, 0):]
 	switch {
 	case lookaround.MatchString(e.Expr):
 		out.Problem = fmt.Sprintf("lookahead and lookbehind are not in RE2: %s", e.Expr[:min(4, len(e.Expr))])
 		out.Hint = "Search for the part that must be there, and pick from the results."
-	case backreference.MatchString(from), strings.Contains(pattern, "(?P="):
+	case backreference.MatchString(e.Expr):
 		out.Problem = "backreferences are not in RE2: " + e.Expr
 		out.Hint = "Write out what it refers to."
 	case e.Code == syntax.ErrInvalidRepeatSize:
 		out.Hint = "Counts in {} may be up to 1000, also when multiplied by those around them."
+	case e.Expr == "(?>", e.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(e.Expr, "+"):
+		out.Hint = "Write (?: in place of (?>, and leave out the last +: no pattern takes longer without them."
+	case freeSpacing.MatchString(e.Expr):
+		out.Hint = "Leave out blanks and comments: of flags there are i, m, s and U."
 	default:
-		for begin, hint := range elsewhere {
-			if strings.HasPrefix(from, begin) {
-				out.Hint = hint
-			}
-		}
+		out.Hint = escapes[e.Expr]
 	}
 	if e.Expr == "" {
 		out.Offset = -1
