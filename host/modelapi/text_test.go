@@ -91,6 +91,9 @@ var textMessages = map[string]struct {
 	"an array": {fenced("tool_call", `{"name":"p__a","arguments":[]}`), wanted(`[]`), true},
 
 	"on the line of the fence": {"```tool_call {\"name\":\"p__a\",\"arguments\":" + `{"x":1}}` + "\n```\n", wanted(`{"x":1}`), false},
+	"right behind the fence":   {fenced("tool_call{", `"name":"p__a","arguments":{}}`), wanted(`{}`), false},
+	"behind a tab":             {fenced("tool_call\t{", `"name":"p__a","arguments":{}}`), wanted(`{}`), false},
+	"a word that begins so":    {fenced("tool_calls", `{"name":"p__a","arguments":{}}`), nil, false},
 
 	"in a tag":             {"Well.\n<tool_call>\n{\"name\":\"p__a\",\n\"arguments\":{}}\n</tool_call>\nDone", wanted(`{}`), false},
 	"in a tag on its line": {tagged(`{}`) + "\n" + tagged(`{"x":1}`), wanted(`{}`, `{"x":1}`), false},

@@ -49,15 +49,13 @@ func (f fence) closes(open fence) bool {
 
 // call reports whether a fence or tag begins a call, of which kind, and what of it is on the same line.
 func (f fence) call() (body string, listed, isCall bool) {
-	switch word, rest, _ := strings.Cut(f.info, " "); {
+	switch rest, named := strings.CutPrefix(f.info, "tool_call"); {
 	case f.mark == '<':
 		return f.info, false, true
-	case f.mark != '`':
-		return "", false, false
-	case f.info == "tool":
+	case f.mark == '`' && f.info == "tool":
 		return "", true, true
 	default:
-		return rest, false, word == "tool_call"
+		return rest, false, f.mark == '`' && named && (rest == "" || strings.IndexByte(" \t{", rest[0]) >= 0)
 	}
 }
 
