@@ -367,17 +367,8 @@ func (p *projection) replace(u block, j int) *Refusal {
 
 // sameShape reports whether two lines differ in a few words and in nothing else.
 func sameShape(a, b string) bool {
-	x, y := tokens().FindAllString(a, -1), tokens().FindAllString(b, -1)
-	if len(x) != len(y) {
-		return false
-	}
-	differ := 0
-	for i := range x {
-		if x[i] != y[i] {
-			differ++
-		}
-	}
-	return 2*differ <= len(x)
+	differ, n, m := otherWords(a, b)
+	return n == m && 2*len(differ) <= n
 }
 
 // changeRewrapped changes lines that the file breaks in other places: only the changed part, which must be on one line.

@@ -240,17 +240,12 @@ func (t *Text) lineCause(from *source, i, j int) string {
 		return hidden
 	}
 	old, file := from.key(i), t.key(j)
-	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
-	if len(x) == len(y) {
-		for i := range x {
-			switch {
-			case x[i] == y[i]:
-			case digits(x[i]) == digits(y[i]) && alnums([]byte(x[i])) >= 3 && !t.hasWord(x[i]):
-				return fmt.Sprintf("Line %d has %s; %s is nowhere in the file.", j+1, quoteShort(y[i]), quoteShort(x[i]))
-			default:
-				return fmt.Sprintf("Line %d has %s where old_string has %s.", j+1, quoteShort(y[i]), quoteShort(x[i]))
-			}
+	if words, _, _ := otherWords(old, file); len(words) > 0 {
+		s := words[0]
+		if digits(s.old) == digits(s.file) && alnums([]byte(s.old)) >= 3 && !t.hasWord(s.old) {
+			return fmt.Sprintf("Line %d has %s; %s is nowhere in the file.", j+1, quoteShort(s.file), quoteShort(s.old))
 		}
+		return fmt.Sprintf("Line %d has %s where old_string has %s.", j+1, quoteShort(s.file), quoteShort(s.old))
 	}
 	return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(file, old), quoteAround(old, file))
 }

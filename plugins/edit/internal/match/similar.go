@@ -298,12 +298,10 @@ func (r *reading) hasOuterBrackets(w *window) bool {
 
 // renames reports that one word stands for another on several lines: a change of name, not a typo.
 func (w *window) renames() bool {
-	seen := map[substitution]bool{}
-	for _, s := range w.typos {
-		if seen[s] {
+	for i, s := range w.typos {
+		if slices.Contains(w.typos[:i], s) {
 			return true
 		}
-		seen[s] = true
 	}
 	return false
 }
@@ -315,19 +313,10 @@ func (t *Text) contradicts(r *reading, w *window) bool {
 		if k != altered || w.pairs[i] < 0 {
 			continue
 		}
-		x := tokens().FindAllString(r.index.keys[i], -1)
-		y := tokens().FindAllString(t.lineIndex().keys[w.pairs[i]], -1)
-		if len(x) != len(y) {
-			continue
-		}
-		n, known := 0, false
-		for i := range x {
-			if x[i] != y[i] {
-				n++
-				known = known || digits(x[i]) != digits(y[i]) || t.hasWord(x[i])
-			}
-		}
-		if n <= 2 && known {
+		words, _, _ := otherWords(r.index.keys[i], t.lineIndex().keys[w.pairs[i]])
+		if len(words) <= 2 && slices.ContainsFunc(words, func(s substitution) bool {
+			return digits(s.old) != digits(s.file) || t.hasWord(s.old)
+		}) {
 			return true
 		}
 	}

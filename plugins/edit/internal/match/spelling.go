@@ -130,22 +130,28 @@ func respell(text []byte, typos []substitution) []byte {
 // A substitution is a word that the model misspelt, and what the file has.
 type substitution struct{ old, file string }
 
+// otherWords are the words and signs of a line of old_string that are others in a line of the file, if both lines have
+// as many, and how many each has.
+func otherWords(old, file string) (out []substitution, n, m int) {
+	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
+	for i := range x {
+		if len(x) == len(y) && x[i] != y[i] {
+			out = append(out, substitution{x[i], y[i]})
+		}
+	}
+	return out, len(x), len(y)
+}
+
 // typos reports whether a line of old_string is one of the file but for misspelt words, and returns these.
 func (t *Text) typos(old, file string) (out []substitution, ok bool) {
-	x, y := tokens().FindAllString(old, -1), tokens().FindAllString(file, -1)
-	if len(x) != len(y) {
-		return nil, abs(len(x)-len(y)) == 1 && despaced(old) == despaced(file)
+	out, n, m := otherWords(old, file)
+	if len(out) == 0 {
+		return nil, abs(n-m) <= 1 && despaced(old) == despaced(file)
 	}
-	for i := range x {
-		if x[i] == y[i] {
-			continue
-		}
-		if len(out) == maxTypos || !t.misspells(x[i], y[i]) {
-			return nil, false
-		}
-		out = append(out, substitution{x[i], y[i]})
+	if len(out) > maxTypos || slices.ContainsFunc(out, func(s substitution) bool { return !t.misspells(s.old, s.file) }) {
+		return nil, false
 	}
-	return out, len(out) > 0 || despaced(old) == despaced(file)
+	return out, true
 }
 
 func (t *Text) isTypo(old, file string) bool {
