@@ -12,7 +12,8 @@ import (
 // not have. Literal replacement would indent a line twice or not at all, and write twice what is beside the place.
 
 // flushLeft is a line that starts at the left edge within indented ones: a directive or the tag of a template; label is
-// another one in languages that have labels.
+// another one in languages that have labels. The others tell whether a line begins a block, which an end may close on
+// the same line.
 var (
 	flushLeft = lazy.Regexp(`^(#\w|\{[{%]|<[%?]|"""|'''|` + "`)")
 	label     = lazy.Regexp(`^\w+:\s*$`)
@@ -29,8 +30,7 @@ func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refus
 	before, _ := t.around(at)
 	if c.Strictness == Exact || !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
-		squeeze([]byte(r.new)) == squeeze(r.old.data) || flushLeft().MatchString(is) ||
-		(t.syntax == cLike || t.syntax == goLike) && label().MatchString(is) {
+		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
 		return r, nil
 	}
 	if slices.Contains(r.old.rightTrimmed()[1:], strings.TrimRight(is, blanks)) { // it moves
@@ -103,49 +103,10 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 	if at.End > at.Start && t.data[at.End-1] == '\n' {
 		after = ""
 	}
-	lines := strings.Split(r.new, "\n")
-	old := strings.TrimSpace(string(r.old.data))
+	old, lines := string(r.old.data), strings.Split(r.new, "\n")
 	if c.Strictness == Exact || before == "" || !isBlankString(before+after) ||
-		old != strings.TrimRight(firstLine(string(r.old.data)), blanks) {
+		strings.TrimSpace(old) != strings.TrimRight(firstLine(old), blanks) || !t.lostIndent(old, lines, before, at) {
 		return r.new, ""
-	}
-	lowest, first, flush := len(before), -1, false // of the lines behind the first one, the first of them
-	again, kept := false, false                    // old_string is one of them, at the left edge or as deep as in the file
-	for i, l := range lines[1:] {
-		if isBlankString(l) {
-			continue
-		}
-		own := leading([]byte(l))
-		flush = flush || own == "" && (flushLeft().MatchString(l) ||
-			(t.syntax == cLike || t.syntax == goLike) && label().MatchString(l) ||
-			t.syntax == yaml && l[0] == '-' && !strings.HasPrefix(lines[0], "-"))
-		if lowest = min(lowest, len(own)); first < 0 {
-			first = i + 1
-		}
-		if squeeze([]byte(l)) == squeeze(r.old.data) && alnums(r.old.data) >= minBeside {
-			again, kept = again || own == "", kept || own == before
-		}
-	}
-	if first < 0 || kept || !again && (t.unknown() || leading([]byte(lines[0])) != "") {
-		return r.new, ""
-	}
-	text := t.prose() || t.syntax != nil && t.syntax.within(t.data, at.Start)
-	deeper, asFile := strings.CutPrefix(leading([]byte(lines[first])), before)
-	start := strings.TrimRight(lines[0], blanks)
-	opens := !text && t.opensBlock(start) || t.syntax == yaml && strings.HasPrefix(start, "- ") && lowest == len("- ") &&
-		!strings.HasPrefix(strings.TrimLeft(lines[first], blanks), "-")
-	switch {
-	case again, opens && lowest > 0 && !(asFile && deeper != ""): // a block that is not deeper than its first line
-	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), t.endsBlock(lines):
-		return r.new, ""
-	default:
-		next := t.closeFilled(t.lineAt(max(at.Start, at.End-1)), +1)
-		inside := next >= 0 && leading(t.text(next)) != ""
-		closed := next >= 0 && strings.ContainsAny(t.key(next)[:1], ")]}")
-		apart := isBlankString(lines[first-1]) && lines[0] != "" || startsDefinition().MatchString(lines[first])
-		if !inside && (text || t.syntax == yaml || !closed && apart) { // a key of YAML may be one of the mapping around
-			return r.new, ""
-		}
 	}
 	for i, l := range lines {
 		if i > 0 && !isBlankString(l) {
@@ -154,6 +115,50 @@ func (t *Text) indentRest(c Change, r *reading, at Range) (fresh, note string) {
 	}
 	return strings.Join(lines, "\n"), "The lines of new_string are indented as the line is in the file; both strings " +
 		"lost that indentation."
+}
+
+// lostIndent reports whether the lines of new_string are indented from old_string on, which is one line of the file and
+// begins behind its indentation.
+func (t *Text) lostIndent(old string, lines []string, indent string, at Range) bool {
+	rest := slices.DeleteFunc(slices.Clone(lines[1:]), isBlankString)
+	has := func(depth string) bool { // the line of old_string, for a second time
+		return alnums([]byte(old)) >= minBeside && slices.ContainsFunc(rest, func(l string) bool {
+			return leading([]byte(l)) == depth && squeeze([]byte(l)) == squeeze([]byte(old))
+		})
+	}
+	again := has("")
+	if len(rest) == 0 || has(indent) || !again && (t.unknown() || leading([]byte(lines[0])) != "") {
+		return false
+	}
+	lowest := len(indent)
+	for _, l := range rest {
+		lowest = min(lowest, indentLen([]byte(l)))
+	}
+	item := strings.HasPrefix(lines[0], "-")
+	flush := slices.ContainsFunc(rest, func(l string) bool {
+		return t.staysLeft(l) || t.syntax == yaml && l[0] == '-' && !item
+	})
+	text := t.prose() || t.syntax != nil && t.syntax.within(t.data, at.Start)
+	deeper, asFile := strings.CutPrefix(leading([]byte(rest[0])), indent)
+	start := strings.TrimRight(lines[0], blanks)
+	opens := !text && t.opensBlock(start) || t.syntax == yaml && strings.HasPrefix(start, "- ") && lowest == len("- ") &&
+		!strings.HasPrefix(strings.TrimLeft(rest[0], blanks), "-")
+	switch {
+	case again, opens && lowest > 0 && !(asFile && deeper != ""): // a block that is not deeper than its first line
+		return true
+	case lowest > 0, flush, asFile && !strings.HasSuffix(start, ",") && !(opens && deeper == ""), t.endsBlock(lines):
+		return false
+	}
+	next := t.closeFilled(t.lineAt(max(at.Start, at.End-1)), +1)
+	inside := next >= 0 && leading(t.text(next)) != ""
+	closed := next >= 0 && strings.ContainsAny(t.key(next)[:1], ")]}")
+	apart := lines[1] != rest[0] && lines[0] != "" || startsDefinition().MatchString(rest[0])
+	return inside || !text && t.syntax != yaml && (closed || !apart) // a key of YAML may be one of the mapping around
+}
+
+// staysLeft reports whether a line is at the left edge wherever it stands: a directive, the tag of a template, a label.
+func (t *Text) staysLeft(l string) bool {
+	return flushLeft().MatchString(l) || (t.syntax == cLike || t.syntax == goLike) && label().MatchString(l)
 }
 
 // opensBlock reports whether the lines behind a line, which is not indented, are deeper than it.
