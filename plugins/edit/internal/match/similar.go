@@ -216,72 +216,90 @@ func (t *Text) windowsAt(r *reading, votes map[int]float64) (out []*window) {
 	return out
 }
 
-// nearlyEqual reports that a window is so similar to old_string that it can be nothing else.
-func (t *Text) nearlyEqual(r *reading, w *window) bool {
-	x := r.index
-	lines, code, letters, equal, typos, others, missing := 0, 0, 0, 0, 0, 0, 0 // of the informative lines of old_string
-	literal, reworded, loose := 0, 0, 0                                        // code, comments in (quite) other words
-	var ends []bool                                                            // whether these lines are in the window
+// A tally counts the informative lines of old_string, by what a window has of them.
+type tally struct {
+	lines, letters, code int
+	equal, literal       int // literal are those of equal that are code
+	typos                int // the same but for misspelt words
+	others               int // paired with another line
+	reworded, loose      int // comments of others in other words, in quite other ones
+	missing              int
+	extra                int    // lines of code that only the window has
+	has                  []bool // whether the window has each line that is no comment in other words
+}
+
+func (t *Text) tally(r *reading, w *window) (n tally) {
+	x, file := r.index, t.lineIndex()
 	for i, key := range x.keys {
 		if !x.informative(i) {
 			continue
 		}
-		lines++
-		letters += len(key)
+		n.lines++
+		n.letters += len(key)
 		if !x.comment[i] {
-			code++
+			n.code++
 		}
 		switch {
 		case w.pairs[i] < 0:
-			missing++
+			n.missing++
 		case w.relations[i] == same:
-			if equal++; !x.comment[i] {
-				literal++
+			if n.equal++; !x.comment[i] {
+				n.literal++
 			}
 		case w.relations[i] == typo:
-			typos++
-		case w.relations[i] == skipped && len(t.lineIndex().at[key]) == 0: // else it is that of another place
-			if reworded++; t.compare(key, t.lineIndex().keys[w.pairs[i]]) < minSameLine {
-				loose++
-			}
-			fallthrough
+			n.typos++
 		default:
-			others++
+			n.others++
+			if w.relations[i] == skipped && len(file.at[key]) == 0 { // else it is that of another place
+				if n.reworded++; t.compare(key, file.keys[w.pairs[i]]) < minSameLine {
+					n.loose++
+				}
+			}
 		}
-		if w.pairs[i] < 0 || w.relations[i] != skipped { // comments may be worded in another way
-			ends = append(ends, w.has(i))
+		if w.pairs[i] < 0 || w.relations[i] != skipped {
+			n.has = append(n.has, w.has(i))
 		}
 	}
-	extra := 0
 	for j := w.first; j <= w.last; j++ {
-		if t.lineIndex().isCode(j) && !slices.Contains(w.pairs, j) {
-			extra++
+		if file.isCode(j) && !slices.Contains(w.pairs, j) {
+			n.extra++
 		}
 	}
-	// Lines too many or too few are less of a doubt than other lines, and those that old_string only leaves out the least.
-	counted, allowed := lines, 0
-	if others > 0 {
-		counted = code
+	return n
+}
+
+// allowed is how many lines may be others, missing or too many: those are less of a doubt than other lines, and lines
+// that old_string only leaves out the least.
+func (n tally) allowed() (most int) {
+	counted := n.lines
+	if n.others > 0 {
+		counted = n.code
 	}
 	switch {
 	case counted >= 18:
-		allowed = 2
+		most = 2
 	case counted >= 5:
-		allowed = 1
+		most = 1
 	}
-	if equal == lines && counted >= 8 {
-		allowed++
+	if n.equal == n.lines && counted >= 8 {
+		most++
 	}
-	enough := lines >= 3 && letters >= 40
+	return most
+}
+
+// nearlyEqual reports that a window is so similar to old_string that it can be nothing else.
+func (t *Text) nearlyEqual(r *reading, w *window) bool {
+	n := t.tally(r, w)
+	lines, others := n.lines, n.others
 	// Where all of the code is there comments may be in other words: with little code only a few, and not in quite
 	// other ones.
-	if literal == code && missing+extra == 0 && (code >= 2 && reworded <= maxReworded*code ||
-		loose == 0 && reworded <= equal) {
-		lines, others = lines-reworded, others-reworded
+	if n.literal == n.code && n.missing+n.extra == 0 && (n.code >= 2 && n.reworded <= maxReworded*n.code ||
+		n.loose == 0 && n.reworded <= n.equal) {
+		lines, others = lines-n.reworded, others-n.reworded
 	}
-	return enough && len(ends) > 0 && ends[0] && ends[len(ends)-1] && r.hasOuterBrackets(w) &&
-		equal >= 2 && equal*100 >= 55*lines && typos*100 <= 45*lines && others+max(missing, extra) <= allowed &&
-		!w.renames() && !t.contradicts(r, w)
+	return n.lines >= 3 && n.letters >= 40 && len(n.has) > 0 && n.has[0] && n.has[len(n.has)-1] && r.hasOuterBrackets(w) &&
+		n.equal >= 2 && n.equal*100 >= 55*lines && n.typos*100 <= 45*lines &&
+		others+max(n.missing, n.extra) <= n.allowed() && !w.renames() && !t.contradicts(r, w)
 }
 
 // hasOuterBrackets reports that the file has the brackets that old_string begins and ends with: else it is half of
