@@ -5,6 +5,7 @@ import "testing"
 // Blank lines that old_string leaves out set apart what new_string does not: each gap is there once.
 func TestGapsAreThereOnce(t *testing.T) {
 	const data = "func a() {}\n\nfunc b() {}\n\nfunc c() {}\n"
+	const block = "case 1:\n\tx()\n\ncase 2:\n\ty()\n"
 	const added = "func a() {}\n\n// New.\nfunc n() {}\n\nfunc b() {}\n\nfunc c() {}\n"
 	for _, c := range []struct{ name, data, old, fresh, want string }{
 		{"new lines with a gap behind them", data, "func a() {}\nfunc b() {}\n",
@@ -27,6 +28,10 @@ func TestGapsAreThereOnce(t *testing.T) {
 			"func a() {}\n\n//go:noinline\nfunc b(x int) {}\n\nfunc c() {}\n"},
 		{"a line that is set apart from nothing", data, "func a() {}\nfunc b() {}\n", "func a() {}\nvar x int\nfunc b() {}\n",
 			"func a() {}\nvar x int\n\nfunc b() {}\n\nfunc c() {}\n"},
+		{"the last line of a block", block, "case 1:\n\tx()\ncase 2:\n", "case 1:\n\tx()\n\tz()\ncase 3:\n",
+			"case 1:\n\tx()\n\tz()\n\ncase 3:\n\ty()\n"},
+		{"a comment at the end of a block", block, "case 1:\n\tx()\ncase 2:\n", "case 1:\n\tx()\n\t// Done.\ncase 2:\n",
+			"case 1:\n\tx()\n\t// Done.\n\ncase 2:\n\ty()\n"},
 		{"lines that go, without any gap", data, "func a() {}\nfunc b() {}\nfunc c() {}\n",
 			"func a() {}\nfunc c() {}\n", "func a() {}\n\nfunc c() {}\n"},
 		{"the last lines go", data, "func b() {}\nfunc c() {}\n", "func b() {}\n", "func a() {}\n\nfunc b() {}\n"},

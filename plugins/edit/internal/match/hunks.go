@@ -210,8 +210,8 @@ func (p *projection) insert(from, to, anchor int, changes bool) *Refusal {
 	if from >= to {
 		return nil
 	}
-	if gap := p.gap(anchor + 1); anchor >= 0 && gap > 0 && (changes || isBlank(p.t.text(anchor)) ||
-		isBlank(p.new.text(to-1)) || p.belongsToNext(to-1, anchor)) {
+	if gap := p.gap(anchor + 1); anchor >= 0 && gap > 0 && (isBlank(p.t.text(anchor)) || isBlank(p.new.text(to-1)) ||
+		p.belongToNext(from, to, anchor, changes)) {
 		anchor += gap
 		for ; gap > 0 && from < to && isBlank(p.new.text(from)); gap-- {
 			from++ // which the file has
@@ -248,15 +248,18 @@ func (p *projection) insert(from, to, anchor int, changes bool) *Refusal {
 	return nil
 }
 
-// belongsToNext reports that a new line is a comment or an annotation of what follows it, or begins as that does and
-// as the line of the file before does not.
-func (p *projection) belongsToNext(j, anchor int) bool {
-	text := p.new.key(j)
-	if p.new.commentOnly(j) || strings.HasPrefix(text, "@") || strings.HasPrefix(text, "#") {
+// belongToNext reports that new lines begin no deeper than the line that follows, and end with a comment or an
+// annotation of that, or came with it as it changed, or end as it begins and as the line of the file before does not.
+func (p *projection) belongToNext(from, to, anchor int, changes bool) bool {
+	text, hasNext := p.new.key(to-1), to < len(p.new.lines)
+	if hasNext && indentLen(p.new.text(from)) > indentLen(p.new.text(to)) {
+		return false
+	}
+	if changes || p.new.commentOnly(to-1) || strings.HasPrefix(text, "@") || strings.HasPrefix(text, "#") {
 		return true
 	}
 	first := func(l string) bool { return tokens().FindString(l) == tokens().FindString(text) }
-	return j+1 < len(p.new.lines) && first(p.new.key(j+1)) && !first(p.t.key(anchor))
+	return hasNext && first(p.new.key(to)) && !first(p.t.key(anchor))
 }
 
 // reindent gives a new line the indentation that it has in the file.
