@@ -69,7 +69,7 @@ func (c *Command) gitArgs() (sub string, rest []Word) {
 		switch {
 		case !a.Static:
 			return "", nil
-		case strings.Contains(globalValues()["git"], " "+a.Text+" "):
+		case globalValues()["git"].Has(a.Text):
 			i++
 		case strings.HasPrefix(a.Text, "-"):
 		default:

@@ -155,7 +155,7 @@ var (
 	literal  = lazy.Regexp("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
 	runsCode = lazy.Regexp(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
 		"`")
-	separated = lazy.Regexp(`^[\s,]*$`)
+	separated = lazy.Regexp(`^[\s,\[]*$`)
 )
 
 // guessLiterals treats the strings in code as texts and as lists of words, if the code seems to run something.

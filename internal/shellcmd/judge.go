@@ -52,8 +52,10 @@ func (r Rules) judge(s *Script, err error, c Context) Verdict {
 func (r Rules) deniedIn(text string) (reasons []Reason) {
 	words := []string{"$'"}
 	for _, prefix := range r.Deny {
-		if len(prefix) > 0 {
-			words = append(words, baseName(prefix[0]))
+		for _, one := range append(alike(prefix), prefix) {
+			if len(one) > 0 {
+				words = append(words, usualName(baseName(one[0])))
+			}
 		}
 	}
 	mentions := func(text string) bool { return mentions(text, words) }
@@ -506,12 +508,18 @@ func prefixFile(prefix []string) string {
 }
 
 // denies reports that a rule is about a command, in any spelling: by its base name, with global options before the
-// sub-command, with short options bundled or apart, with long ones abbreviated, with one in place of the other.
+// sub-command, with short options bundled or apart, with long ones abbreviated, with one in place of the other, with
+// another word for the sub-command.
 func denies(prefix []string, c *Command) bool {
+	return deniesAs(prefix, c) || slices.ContainsFunc(alike(prefix), func(one []string) bool { return deniesAs(one, c) })
+}
+
+func deniesAs(prefix []string, c *Command) bool {
 	if len(prefix) == 0 || c.Name == "" && c.Program.Text != prefix[0] {
 		return false
 	}
-	if name := path.Base(prefix[0]); c.Name != "" && c.Name != name && path.Base(c.Program.Text) != name {
+	if name := path.Base(prefix[0]); c.Name != "" && usualName(c.Name) != usualName(name) &&
+		path.Base(c.Program.Text) != name {
 		return false
 	}
 	args := c.dashed()
@@ -534,21 +542,17 @@ func denies(prefix []string, c *Command) bool {
 }
 
 // globalValues are options before a sub-command that take a word with them. Of other programs any option may.
-var globalValues = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"git":    " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source ",
-		"go":     " -C ",
-		"cargo":  " --color --config -C -Z ",
-		"npm":    " --prefix -w --workspace -C ",
-		"docker": " --config -c --context -H --host -l --log-level --tlscacert --tlscert --tlskey ",
-		"kubectl": " -n --namespace --context --cluster --kubeconfig -s --server --user --as --as-group --token " +
-			"--request-timeout ",
-		"rm": " ",
+var globalValues = sync.OnceValue(func() map[string]lazy.Words {
+	return map[string]lazy.Words{
+		"git":   "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source",
+		"go":    "-C",
+		"cargo": "--color --config -C -Z",
+		"rm":    "-", // none
 	}
 })
 
 // startsWith reports that the operands begin with some words.
-func startsWith(args []Word, words []string, values string) bool {
+func startsWith(args []Word, words []string, values lazy.Words) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -557,7 +561,7 @@ func startsWith(args []Word, words []string, values string) bool {
 		case !a.Static:
 			return false
 		case len(a.Text) > 1 && a.Text[0] == '-':
-			takes := values == "" || strings.Contains(values, " "+a.Text+" ")
+			takes := values == "" || values.Has(a.Text)
 			if takes && !strings.Contains(a.Text, "=") && i+1 < len(args) && startsWith(args[i+2:], words, values) {
 				return true
 			}

@@ -103,18 +103,17 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it rewrites what others have", `git push --force`},
 		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs,
 			git checkout --pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f,
-			git submodule deinit|update -f, hg update|up|checkout|co -C, hg revert, svn revert, jj abandon|restore,
-			jj op|operation abandon|restore`},
-		{"it deletes", `git push --delete, git clean|prune, git branch -D, git branch -d -f, git tag -d, git rm|mv -f,
+			git submodule deinit|update -f, hg update -C, hg revert, svn revert, jj abandon|restore,
+			jj op abandon|restore`},
+		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f,
 			git stash drop|clear, git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d,
 			git notes remove|prune, git replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel,
-			hg strip|purge|rollback, hg bookmark|bookmarks -d, svn delete|del|remove|rm,
-			svn cleanup --remove-unversioned|--remove-ignored, jj bookmark|b delete|d|forget|f, jj git push --deleted,
+			hg strip|purge|rollback, hg bookmark|bookmarks -d, svn delete,
+			svn cleanup --remove-unversioned|--remove-ignored, jj bookmark delete|d|forget|f, jj git push --deleted,
 			docker|podman|nerdctl rm|rmi|kill, docker swarm leave,
 			docker|podman|nerdctl container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill,
 			docker|podman|nerdctl secret|config|context|plugin|service|stack|node|manifest rm|remove,
 			docker|podman|nerdctl compose rm|kill, docker|podman|nerdctl compose down -v|--rmi,
-			docker-compose rm|kill, docker-compose down -v|--rmi,
 			vagrant|virsh|minikube destroy|delete|undefine, kind|multipass|lxc|incus delete, k3d cluster delete,
 			redis-cli|valkey-cli flushall|flushdb|FLUSHALL|FLUSHDB, mysqladmin drop, glab repo|release|issue|mr|ci delete,
 			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
@@ -124,7 +123,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			rsync --delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
 		{"it ends processes or the machine", `init|telinit 0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
-		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git branch -m|-c -f, git checkout -B,
+		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B,
 			git switch -C, git tag|fetch|pull -f`},
 		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, hg push -f`},
 		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish,
@@ -137,7 +136,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			stack|cabal|conda|anaconda upload,
 			docker|podman build|buildx --push, buildah|crane|oras|helm push, skopeo copy, ko publish|build|apply|resolve,
 			gh release create|upload|edit, gh gist create|edit, gh repo create, glab release create|upload,
-			rake release, python|python3 setup.py upload, surge, gh-pages, np, release-it, railway|render up|deploy`},
+			rake release, python setup.py upload, surge, gh-pages, np, release-it, railway|render up|deploy`},
 		{"it changes accounts, or who may do what", `gh ssh-key|gpg-key add, gh secret|variable set,
 			gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh,
 			glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
@@ -146,23 +145,25 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			alembic downgrade, flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset,
 			php artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
 			artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe, manage.py flush|reset_db,
-			python|python3 manage.py flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove,
+			python manage.py flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove,
 			git lfs prune`},
-		{"it can reach all of the machine", `docker|podman|nerdctl run|create,
-			docker|podman|nerdctl container run|create`},
+		{"it can reach all of the machine", `docker|podman|nerdctl run|create`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it removes traces", `history -c|-d|-w`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths,
 			cpio -i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
-			npm|pnpm|yarn|pip|pip3|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add,
+			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add,
 			conda config --add|--set|--append|--prepend, direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}) {
 		for commands := range strings.SplitSeq(pair[1], ",") {
 			for _, prefix := range spelledOut(strings.Fields(commands)) {
-				m[prefix[0]] = append(m[prefix[0]], use{prefix, pair[0]})
+				for _, one := range append(alike(prefix), prefix) {
+					name := usualName(one[0])
+					m[name] = append(m[name], use{one, pair[0]})
+				}
 			}
 		}
 	}
@@ -200,8 +201,8 @@ func (c *Command) harmfulUse() string {
 		git.Args = append([]Word{static(sub)}, rest...)
 		c = &git
 	}
-	for _, u := range harmfulUses()[cmp.Or(c.Name, c.Program.Text)] {
-		if denies(u.prefix, c) {
+	for _, u := range harmfulUses()[usualName(cmp.Or(c.Name, c.Program.Text))] {
+		if deniesAs(u.prefix, c) {
 			return u.why
 		}
 	}

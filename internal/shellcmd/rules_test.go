@@ -340,6 +340,10 @@ func TestDenyOfOtherNames(t *testing.T) {
 			t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
 		}
 	}
+	const spawned = `node -e 'require("child_process").spawnSync("git", ["push", "x"])'`
+	if v := rules.Judge(spawned, here); v.Effect != "deny" {
+		t.Errorf("%s is %s: %v", spawned, v.Effect, v.Reasons)
+	}
 	for _, text := range []string{"grep x y", "gzip x", "go version", "gcc a.c", "git status", "GREP x y",
 		"sed p x", "tool.exe x"} {
 		if v := rules.Judge(text, here); v.Effect == "deny" {
@@ -351,6 +355,49 @@ func TestDenyOfOtherNames(t *testing.T) {
 		if v := (shellcmd.Rules{ReadOnly: true, Allow: tokens("sort", "rm",
 			"find")}).Judge(text, here); v.Effect == "allow" {
 			t.Errorf("%s is allowed: %v", text, v.Reasons)
+		}
+	}
+}
+
+// A sub-command is denied by each of its names, and so is an option that others together stand for.
+func TestDenyOfSameCommands(t *testing.T) {
+	t.Parallel()
+	for rule, list := range map[string]string{
+		"npm install":   "npm i|in|ins|add|isntall x, npm --registry a i x, npm --loglevel silent install x",
+		"npm i x":       "npm install|add x",
+		"npm uninstall": "npm rm|r|un|remove x", "npm run": "npm run-script x", "npm test": "npm t|tst",
+		"pnpm remove": "pnpm rm|un|uninstall x", "bun add": "bun a x",
+		"docker run --privileged": `docker container run --privileged|--privileged=true x,
+			docker --context a run --rm --privileged x`,
+		"docker container rm": "docker rm x, docker -H a rm x, docker container remove x",
+		"docker logs x":       "docker logs -f x", "podman image rm": "podman rmi x, podman image remove x",
+		"docker compose down": `docker-compose down, docker compose -f|--file|-p|--profile a down,
+			docker-compose -f a down`,
+		"docker-compose down -v": "docker compose down -v|--volumes, docker compose -p a down -v",
+		"git branch -D":          "git branch -d|--delete -f|--force x, git branch -df|-fd|-D x, git -C a branch -d x -f",
+		"git branch -M a":        "git branch -m|--move -f a, git branch -f -m a", "git add": "git stage x",
+		"kubectl delete": `kubectl -v|--as-uid|--cache-dir 6 delete pod y,
+			kubectl --insecure-skip-tls-verify delete a`,
+		"helm uninstall": "helm delete|del|un y, helm -n a delete y", "brew rm": "brew uninstall|remove x",
+		"cargo run": "cargo r, cargo +nightly r", "terraform destroy": "terraform apply -destroy",
+		"pip install": "pip3|pip3.12 install x, python -m pip install x, uv pip install x",
+		"python -c":   "python3|python3.12 -c x",
+		"apt remove":  "apt-get|aptitude remove x, apt-get -y remove x", "dnf erase": "yum|dnf|dnf5 remove|rm x",
+		"make install": "gmake install, make -j4 install", "node -e": "node|nodejs --eval|--eval=x|-pe x",
+		"ls -R": "ls --recursive|-lR", "pacman -R": "pacman --remove|-Rns x", "dpkg --purge": "dpkg -P x",
+	} {
+		rules := shellcmd.Rules{Deny: tokens(rule), Otherwise: "allow"}
+		for _, text := range each(list) {
+			if v := rules.Judge(text, here); v.Effect != "deny" {
+				t.Errorf("with %s, %s is %s: %v", rule, text, v.Effect, v.Reasons)
+			}
+		}
+		for _, text := range each(`npm view|ci|pack x, docker ps|container\ ls|compose\ up, git branch -d|-f|-m|-v a, git diff, kubectl get delete,
+			helm list, brew info rm, cargo build, terraform apply, python x, apt list, yum list, make test, node x, ls, pacman -Q,
+			dpkg -l`) {
+			if v := rules.Judge(text, here); v.Effect == "deny" {
+				t.Errorf("with %s, %s is denied: %v", rule, text, v.Reasons)
+			}
 		}
 	}
 }

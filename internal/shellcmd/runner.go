@@ -548,7 +548,7 @@ func setsGit(args []Word) bool {
 			i++
 		case name == "-c" || name == "--config-env" || name == "--exec-path":
 			return true
-		case strings.Contains(globalValues()["git"], " "+args[i].Text+" "):
+		case globalValues()["git"].Has(args[i].Text):
 			i++
 		}
 	}

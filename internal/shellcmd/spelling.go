@@ -34,10 +34,11 @@ var sameOptions = map[string]string{
 	"bsdtar": "x,extract c,create r,append u,update t,list f,file C,directory,cd P,absolute-paths",
 	"cpio":   "i,extract o,create p,pass-through t,list D,directory",
 	"gzip":   "d,decompress,uncompress f,force k,keep c,stdout,to-stdout r,recursive",
-	"sed":    "i,in-place e,expression f,file n,quiet,silent E,r,regexp-extended s,separate z,null-data",
-	"grep":   "r,recursive R,dereference-recursive f,file e,regexp",
-	"rsync":  "a,archive r,recursive e,rsh n,dry-run u,update b,backup R,relative l,links L,copy-links T,temp-dir",
-	"kill":   "s,signal", "date": "s,set", "xargs": "a,arg-file I,replace n,max-args P,max-procs",
+	"ls":     "a,all A,almost-all R,recursive d,directory r,reverse", "node": "e,eval p,print c,check r,require",
+	"sed":   "i,in-place e,expression f,file n,quiet,silent E,r,regexp-extended s,separate z,null-data",
+	"grep":  "r,recursive R,dereference-recursive f,file e,regexp",
+	"rsync": "a,archive r,recursive e,rsh n,dry-run u,update b,backup R,relative l,links L,copy-links T,temp-dir",
+	"kill":  "s,signal", "date": "s,set", "xargs": "a,arg-file I,replace n,max-args P,max-procs",
 	"sudo": "u,user g,group i,login s,shell E,preserve-env b,background H,set-home A,askpass S,stdin k,reset-timestamp " +
 		"K,remove-timestamp e,edit",
 	"make":      "f,file,makefile C,directory B,always-make e,environment-overrides i,ignore-errors j,jobs k,keep-going",
@@ -116,6 +117,95 @@ var sameLists = sync.OnceValue(func() map[string][][]string {
 	}
 	return m
 })
+
+// sameCommands are words with the same meaning behind a program: with | between them, and a comma between the groups.
+var sameCommands = [][2]string{
+	{"npm", `install|i|add|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall, uninstall|remove|rm|r|un|unlink,
+		run|run-script|rum|urn, test|t|tst, exec|x, update|up|upgrade|udpate, config|c, init|create|innit, link|ln,
+		ci|clean-install|ic|install-clean|isntall-clean, install-test|it, list|ls|la|ll, view|info|show|v, owner|author,
+		dist-tag|dist-tags, rebuild|rb, dedupe|ddp`},
+	{"pnpm", `install|i, remove|rm|uninstall|un, update|up|upgrade, run|run-script, test|t, list|ls, link|ln, config|c`},
+	{"bun", `install|i, add|a, remove|rm|r`},
+	{"docker podman nerdctl", `run|container run, exec|container exec, create|container create, kill|container kill,
+		rm|container rm|container remove, start|container start, stop|container stop, cp|container cp,
+		rmi|image rm|image remove, pull|image pull, push|image push, build|image build|buildx build, load|image load,
+		save|image save, tag|image tag, import|image import, export|container export, commit|container commit,
+		attach|container attach, volume rm|volume remove, network rm|network remove`},
+	{"git", `add|stage, branch -D|branch -d -f, branch -M|branch -m -f, branch -C|branch -c -f,
+		remote remove|remote rm`},
+	{"brew", `uninstall|remove|rm, list|ls, link|ln`}, {"helm", `uninstall|delete|del|un, dependency|dep|dependencies`},
+	{"cargo", `build|b, check|c, test|t, run|r, doc|d, remove|rm`}, {"terraform tofu", `destroy|apply -destroy`},
+	{"svn", `delete|del|remove|rm, commit|ci, checkout|co, update|up`}, {"hg", `commit|ci, update|up|checkout|co`},
+	{"gh", `extension|ext|extensions, codespace|cs`}, {"dnf", `remove|erase|rm, install|in`},
+	{"zypper", `remove|rm, install|in, update|up`}, {"winget", `uninstall|remove|rm, install|add`},
+	{"conda mamba micromamba", `remove|uninstall`}, {"flatpak", `uninstall|remove`}, {"jj", `bookmark|b, operation|op`},
+	{"pacman", `-R|--remove, -S|--sync, -U|--upgrade`}, {"dpkg", `-r|--remove, -P|--purge, -i|--install`},
+	{"rpm", `-e|--erase, -i|--install, -U|--upgrade`},
+}
+
+// sameByProgram are the groups of a program, of which each member is a list of words.
+var sameByProgram = sync.OnceValue(func() map[string][][][]string {
+	m := map[string][][][]string{}
+	for _, pair := range sameCommands {
+		for program := range strings.FieldsSeq(pair[0]) {
+			for group := range strings.SplitSeq(pair[1], ",") {
+				var forms [][]string
+				for form := range strings.SplitSeq(group, "|") {
+					forms = append(forms, strings.Fields(form))
+				}
+				m[program] = append(m[program], forms)
+			}
+		}
+	}
+	return m
+})
+
+// alike is a rule with other words for its sub-command.
+func alike(prefix []string) (out [][]string) {
+	if len(prefix) == 0 {
+		return nil
+	}
+	with := func(program string, words ...[]string) {
+		out = append(out, append([]string{program}, slices.Concat(words...)...))
+	}
+	program, rest := usualName(baseName(prefix[0])), prefix[1:]
+	if before, compose := strings.CutSuffix(program, "-compose"); compose {
+		with(before, []string{"compose"}, rest)
+	} else if len(rest) > 0 && rest[0] == "compose" {
+		with(program+"-compose", rest[1:])
+	}
+	for _, group := range sameByProgram()[program] {
+		for _, form := range group {
+			if len(rest) < len(form) || !slices.Equal(rest[:len(form)], form) {
+				continue
+			}
+			for _, other := range group {
+				if !slices.Equal(other, form) {
+					with(prefix[0], other, rest[len(form):])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// usualName is the name by which the tables know a program that has others.
+func usualName(name string) string {
+	switch base := strings.TrimRight(name, ".0123456789"); {
+	case base == "python", base == "pip", base == "perl", base == "ruby", base == "php", base == "lua", base == "pypy",
+		base == "dnf", base == "node":
+		return base
+	case name == "apt-get", name == "aptitude":
+		return "apt"
+	case name == "yum", name == "microdnf":
+		return "dnf"
+	case name == "gmake":
+		return "make"
+	case name == "nodejs":
+		return "node"
+	}
+	return name
+}
 
 // dashed are the arguments, with a dash before the letters that tar accepts without one.
 func (c *Command) dashed() []Word {

@@ -100,7 +100,7 @@ var outputsOf = sync.OnceValue(func() map[string][]outputUse {
 // outputs are those that are about a command.
 func (c *Command) outputs() (out []outputUse) {
 	for _, o := range outputsOf()[cmp.Or(c.Name, c.Program.Text)] {
-		if denies(o.prefix, c) {
+		if deniesAs(o.prefix, c) {
 			out = append(out, o)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *Command) unpacks() string {
 }
 
 func (c *Command) writtenAs(o outputUse) (out []Word) {
-	args, values := c.dashed(), strings.Fields(o.values+globalValues()[c.Name])
+	args, values := c.dashed(), strings.Fields(o.values+" "+string(globalValues()[c.Name]))
 	var operands []Word
 	named := false // what the first operand would be is in an option, such as -e of sed
 	for i := 0; i < len(args); i++ {
