@@ -24,6 +24,8 @@ var dryRuns = sync.OnceValue(func() map[string]lazy.Words {
 		"kubectl|oc apply|create|delete|replace|patch|scale|run|expose|annotate|label|set": "--dry-run=client " +
 			"--dry-run=server",
 		"helm install|upgrade|uninstall|rollback": "--dry-run --dry-run=client --dry-run=server",
+		"aws s3": "--dryrun", "bq query": "--dry_run",
+		"ansible-playbook": "--check -C --syntax-check --list-hosts --list-tasks --list-tags",
 	} {
 		for _, words := range spelledOut(strings.Fields(commands)) {
 			m[strings.Join(words, " ")] = options
@@ -50,6 +52,9 @@ func (c *Command) dryRun() bool {
 		sub, rest = args[0].Text, args[1:]
 	}
 	options := dryRuns()[c.Name+" "+sub]
+	if options == "" {
+		options, rest = dryRuns()[c.Name], c.Args
+	}
 	for i, a := range rest {
 		switch {
 		case !a.Static || a.Text == "--":
@@ -72,6 +77,8 @@ var looking = sync.OnceValue(func() map[string]lazy.Words {
 		"kubectl": kubectlLooks, "oc": kubectlLooks,
 		"helm": "template lint list ls status history get show search pull package verify env version dependency dep " +
 			"repo diff",
+		"skaffold": "render build diagnose version schema config", "sam": "build validate local list logs version",
+		"istioctl": "analyze version proxy-status ps validate",
 		"helmfile": "diff template lint list build status deps fetch",
 	}
 })
@@ -82,12 +89,13 @@ const kubectlLooks = "get describe logs top explain diff kustomize wait version 
 // lookVerbs say that a command only looks, where no word before them is one of changeVerbs.
 const (
 	lookVerbs lazy.Words = `get describe list ls show status logs info version history whoami tail get-value
-		get-iam-policy can-i preview view`
+		get-iam-policy get-versions can-i preview view diff read cat du members help`
 	changeVerbs lazy.Words = `delete remove rm create update set add deploy ssh scp start stop reset import export restore
 		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish
 		submit purge destroy up down scale edit undo restart put post write push del drop kill cp rb mb drain
 		operator`
-	awsLooks   lazy.Words = `ls tail wait query scan`
+	awsLooks   lazy.Words = `ls tail wait query scan help`
+	awsBegins  lazy.Words = `describe list get head filter validate lookup batch-get estimate search`
 	lookGroups lazy.Words = `state workspace stack rollout auth`
 )
 
@@ -112,12 +120,13 @@ func (c *Command) onlyLooks() bool {
 		case c.Name == "aws":
 			if i == 1 {
 				begin, _, _ := strings.Cut(verb, "-")
-				return begin == "describe" || begin == "list" || begin == "get" || begin == "head"
+				return awsBegins.Has(begin)
 			}
 		case looking()[c.Name] != "" && (i > 1 || !lookGroups.Has(args[0].Text)):
 			return false
-		case lookVerbs.Has(verb):
-			return true
+		case i == 0 && c.Name == "gcloud" && verb == "run": // a group
+		case lookVerbs.Has(verb): // but logs is also a group, of gcloud logging logs delete
+			return i+1 == len(args) || !changeVerbs.Has(args[i+1].Text)
 		case slices.ContainsFunc(strings.FieldsFunc(verb, notLetter), changeVerbs.Has):
 			return false
 		}
@@ -163,6 +172,8 @@ var shows = sync.OnceValue(func() map[string]lazy.Words {
 // onlyShows reports such a use, a test of a port, and a query of a database.
 func (c *Command) onlyShows() bool {
 	switch {
+	case c.Name == "history":
+		return len(c.Args) == 0 || len(c.Args) == 1 && numeric(c.Args[0])
 	case len(c.Args) == 0:
 		return false
 	case shows()[c.Name].Has(c.Args[0].Text):
@@ -174,10 +185,16 @@ func (c *Command) onlyShows() bool {
 			!slices.ContainsFunc(c.Args, func(a Word) bool {
 				return !a.Static || strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-zvnuw46") != ""
 			})
-	case c.Name == "sqlite3":
+	case c.Name == "sqlite3" || c.Name == "duckdb":
 		return c.queries("", sqliteFlags, 1)
 	case c.Name == "psql":
 		return c.queries("-c", psqlFlags, -1)
+	case c.Name == "clickhouse-client":
+		return c.queries("-q", mysqlFlags, -1)
+	case c.Name == "cqlsh":
+		return c.queries("-e", mysqlFlags, -1)
+	case c.Name == "mongosh" || c.Name == "mongo":
+		return c.asksMongo()
 	case c.Name == "mysql" || c.Name == "mariadb":
 		return c.queries("-e", mysqlFlags, -1)
 	}
@@ -194,17 +211,22 @@ const (
 		--batch --silent --skip-column-names`
 )
 
+// queryOptions are the long options with a query, behind the program.
+const queryOptions lazy.Words = `psql--command mysql--execute mariadb--execute cqlsh--execute clickhouse-client-q
+	clickhouse-client--query`
+
 // queries reports a client of a database with queries only: those behind an option, or operands from a number on.
 func (c *Command) queries(option string, flags lazy.Words, from int) bool {
 	queries, operands := 0, 0
 	for i := 0; i < len(c.Args); i++ {
 		a := c.Args[i]
-		name, _, attached := strings.Cut(a.Text, "=")
+		name, text, attached := strings.Cut(a.Text, "=")
 		switch {
 		case !a.Static && (a.split || from >= 0 && operands >= from):
 			return false
 		case option != "" && i+1 < len(c.Args) && strings.HasPrefix(a.Text, "-") &&
-			strings.HasSuffix(a.Text, option[1:]) && strings.Trim(a.Text, "-tAqXwxNBs") == option[1:]:
+			(strings.HasSuffix(a.Text, option[1:]) && strings.Trim(a.Text, "-tAqXwxNBs") == option[1:] ||
+				queryOptions.Has(c.Name+a.Text)):
 			if i++; !c.Args[i].Static || !plainQuery(c.Args[i].Text) {
 				return false
 			}
@@ -216,7 +238,15 @@ func (c *Command) queries(option string, flags lazy.Words, from int) bool {
 				}
 				queries++
 			}
-		case flags.Has(a.Text), attached && flags.Has(name+"="), len(a.Text) > 2 && flags.Has(a.Text[:2]+"="):
+		case c.Name == "psql" && (a.Text == "-l" || a.Text == "--list"):
+			queries++
+		case attached && queryOptions.Has(c.Name+name):
+			if !plainQuery(text) {
+				return false
+			}
+			queries++
+		case flags.Has(a.Text), attached && flags.Has(name+"="), len(a.Text) > 2 && flags.Has(a.Text[:2]+"="),
+			from < 0 && len(a.Text) > 2 && a.Text[:2] == "-p": // with the password
 		case flags.Has(a.Text+"=") && i+1 < len(c.Args):
 			i++
 		default:
@@ -227,15 +257,43 @@ func (c *Command) queries(option string, flags lazy.Words, from int) bool {
 }
 
 var (
-	reads     = lazy.Regexp(`(?i)^(select|with|show|describe|desc|explain|values)\b`)
+	reads = lazy.Regexp(`(?i)^((select|with|show|describe|desc|explain|values)\b|` +
+		`pragma (table_x?info|table_list|index_list|index_info|foreign_key_list|foreign_key_check|integrity_check|` +
+		`quick_check|database_list|compile_options|user_version|page_count)\s*(\(\s*['"]?\w+['"]?\s*\))?$)`)
 	describes = lazy.Regexp(`^(\\(d[a-zA-Z]*\+?|l\+?|conninfo|x|timing)( [\w.*]+)?|\.(tables|schema|indexes|databases|` +
-		`fullschema|dbinfo)( [\w.*%]+)*)$`)
+		`fullschema|dbinfo|dump)( [\w.*%]+)*)$`)
 	// changes are words by which a query may do more: in other statements, and functions that write or run something.
 	changes = lazy.Regexp(`(?i)\b(insert|update|delete|drop|alter|create|truncate|grant|revoke|copy|into|attach|call|do|exec|` +
 		`execute|set|merge|load_extension|load_file|writefile|readfile|edit|lo_\w+|dblink\w*|nextval|setval|set_config|` +
 		`pg_(read|write|ls|terminate|cancel|rotate|reload|switch|create|drop|advisory|notify|promote|sleep|logical|` +
 		`replication|file|import|start|stop|backup)\w*)\b|\\|` + "`")
 )
+
+// readsMongo is a chain of calls that read, with arguments in which nothing is called.
+var readsMongo = lazy.Regexp(`^\s*(printjson\(|JSON\.stringify\(|EJSON\.stringify\(|print\()?db(\.[\w-]+)*?\.` +
+	`(find|findOne|count|countDocuments|estimatedDocumentCount|distinct|version|stats|getCollectionNames|getIndexes|` +
+	`getCollectionInfos|serverStatus|hello|isMaster)\([^()$\x60]*\)(\.(forEach\(print(json)?\)|` +
+	`(limit|skip|sort|toArray|count|pretty|explain|length|size)(\([^()$\x60]*\))?))*\)?;?\s*$`)
+
+var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
+
+// asksMongo reports a shell of MongoDB with only such programs.
+func (c *Command) asksMongo() bool {
+	asks := 0
+	for i, a := range c.Args {
+		switch {
+		case i > 0 && c.Args[i-1].Text == "--eval":
+			if !a.Static || !readsMongo().MatchString(a.Text) {
+				return false
+			}
+			asks++
+		case a.Text == "--eval", a.Text == "--quiet", a.Text == "--norc", a.Text == "--json":
+		case i > 0 || !mongoName().MatchString(a.Text):
+			return false
+		}
+	}
+	return asks > 0
+}
 
 // plainQuery reports statements that only select, and commands of a client that only describe.
 func plainQuery(text string) bool {

@@ -402,7 +402,7 @@ var (
 var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh
 	chpst softlimit setuidgid envdir envuidgid daemon daemonize start-stop-daemon cgexec numactl choom valgrind
 	perf rr hyperfine tmux screen dtach abduco zellij socat nc ncat netcat xvfb-run dbus-run-session dbus-launch
-	firejail bwrap lxc-attach lxc-execute machinectl systemd-nspawn flatpak flatpak-spawn snap aa-exec runcon
+	firejail bwrap lxc-attach lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon
 	newgrp sg ssh-agent dumb-init tini su-exec catatonit rush cpulimit trickle proxychains proxychains4 torsocks
 	torify tsocks eatmydata faketime libtool watchexec nodemon xterm gnome-terminal konsole alacritty kitty foot
 	urxvt rxvt uxterm expect gdb gdbserver lldb cgdb ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql
@@ -410,7 +410,8 @@ var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname
 	lftp ftp compgen complete mapfile readarray alias bind fc dialog whiptail inotifywait entr reptyr unbuffer
 	run-parts runc crun ctr nerdctl pkexec gksudo kdesu sudoedit logrotate logsave ssh-copy-id sshpass autossh
 	mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo schroot debootstrap chronic ts ifne vipe pee
-	lckdo errno pwsh powershell nu elvish xonsh psql pspg withlock setlock with-lock-ex multilog runsvdir
+	lckdo errno pwsh powershell nu elvish xonsh psql duckdb clickhouse-client
+	cqlsh sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir
 	s6-setuidgid execlineb exec-fd doas-run sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec
 	arch xcrun nsjail minijail0 landrun switch_root pivot_root setuser lockf shlock socksify dtruss truss
 	uftrace heaptrack kcov coreutils uutils box64 fex wine wine64 mono qemu-i386 qemu-x86_64 viddy reflex rlfe
@@ -424,7 +425,7 @@ var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache 
 	accelerate sbatch bsub qsub chamber aws-exec summon vaultenv teller infisical envconsul consul multipass lxc
 	incus direnv dotenv op doppler aws-vault envchain sops docker podman kubectl oc heroku fly vagrant nix
 	nix-shell guix devbox mise asdf rtx pyenv rbenv nodenv nvm volta conda mamba micromamba poetry uv pipenv
-	hatch pdm rye bundle npm pnpm yarn bun deno stack cabal dotnet mix rustup cargo docker-compose toolbox
+	hatch pdm rye snap flatpak bundle npm pnpm yarn bun deno stack cabal dotnet mix rustup cargo docker-compose toolbox
 	distrobox lima limactl wsl R julia octave guile racket sbcl clisp elixir iex erl luajit gnuplot ghci groovy
 	scala kotlin swift jshell`)
 

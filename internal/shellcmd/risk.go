@@ -78,7 +78,9 @@ var harmful = sync.OnceValue(func() map[string]string {
 				"csrutil swapon swapoff kexec update-alternatives loginctl"},
 		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rclone s3cmd s5cmd"},
 		{changesSystems, "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
-			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl"},
+			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero " +
+			"kubeadm linode-cli scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam " +
+			"skaffold ansible-playbook"},
 	}.byName()
 })
 
@@ -115,13 +117,22 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			docker|podman|nerdctl secret|config|context|plugin|service|stack|node|manifest rm|remove,
 			docker|podman|nerdctl compose rm|kill, docker|podman|nerdctl compose down -v|--rmi,
 			vagrant|virsh|minikube destroy|delete|undefine, kind|multipass|lxc|incus delete, k3d cluster delete,
-			redis-cli|valkey-cli flushall|flushdb|FLUSHALL|FLUSHDB, mysqladmin drop, glab repo|release|issue|mr|ci delete,
+			mysqladmin drop, restic forget|prune, borg delete|prune, nix-collect-garbage -d|--delete-older-than,
+			nix store delete, cmake -E rm|remove|remove_directory, glab repo|release|issue|mr|ci delete,
 			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
 			gh release delete-asset, rustup self uninstall, pm2 delete, tmux kill-server,
 			journalctl --vacuum-time|--vacuum-size|--vacuum-files, supabase db reset,
 			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm, rsync --delete|--del|--delete-before,
 			rsync --delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
-		{"it ends processes or the machine", `init|telinit 0|1|6|q|s|S`},
+		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, pacman -R,
+			apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove, dpkg -r|-P,
+			rpm -e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak uninstall, nix profile remove,
+			nix-env -e|--uninstall, conda|mamba|micromamba env remove,
+			conda|mamba remove --all, opam switch remove, gem uninstall, pipx uninstall,
+			uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
+			pyenv|rbenv|nodenv|asdf|mise uninstall`},
+		{"it changes the system", `brew services start|stop|restart|run|kill`},
+		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, init|telinit 0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B,
 			git switch -C, git tag|fetch|pull -f`},
@@ -136,7 +147,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			stack|cabal|conda|anaconda upload,
 			docker|podman build|buildx --push, buildah|crane|oras|helm push, skopeo copy, ko publish|build|apply|resolve,
 			gh release create|upload|edit, gh gist create|edit, gh repo create, glab release create|upload,
-			rake release, python setup.py upload, surge, gh-pages, np, release-it, railway|render up|deploy`},
+			rake release, python setup.py upload, surge, gh-pages, np, release-it, render up|deploy`},
 		{"it changes accounts, or who may do what", `gh ssh-key|gpg-key add, gh secret|variable set,
 			gh repo edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh,
 			glab variable set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
@@ -146,6 +157,9 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			php artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
 			artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe, manage.py flush|reset_db,
 			python manage.py flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove,
+			mongorestore --drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex migrate:rollback,
+			mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel database drop|reset,
+			sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down,
 			git lfs prune`},
 		{"it can reach all of the machine", `docker|podman|nerdctl run|create`},
 		{"it changes rights or owners", `chmod -R|777`},
@@ -155,6 +169,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
 			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add,
+			apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper addrepo|ar,
+			flatpak remote-add, nix-channel --add, rpm --import,
 			conda config --add|--set|--append|--prepend, direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}) {
@@ -233,6 +249,10 @@ func (c *Command) harmfulUse() string {
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return publishes().MatchString(a.Text) }) {
 			return "it publishes"
 		}
+	case "npm":
+		if deniesAs([]string{"npm", "pkg", "set"}, c) && slices.ContainsFunc(c.Args, setsScript) {
+			return "it changes what programs run"
+		}
 	case "chmod":
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return setsID().MatchString(a.Text) }) {
 			return "it changes rights or owners"
@@ -244,6 +264,13 @@ func (c *Command) harmfulUse() string {
 	case "npx", "bunx", "pnpx", "uvx", "pipx", "deno", "bun", "nix":
 		if c.runsAddress() {
 			return "it runs what it downloads"
+		}
+	case "redis-cli", "valkey-cli":
+		for i, a := range c.Args {
+			if word := strings.ToLower(a.Text); redisHarms.Has(word) || redisGroups.Has(word) &&
+				(i+1 == len(c.Args) || !redisLooks.Has(strings.ToLower(c.Args[i+1].Text))) {
+				return "it deletes data, or changes the server"
+			}
 		}
 	case "gh":
 		if c.changesGitHub() {
@@ -257,6 +284,20 @@ func (c *Command) harmfulUse() string {
 	return ""
 }
 
+// setsScript reports a word that npm pkg set is given for a script, or for all of them.
+func setsScript(a Word) bool {
+	return !a.Static || strings.HasPrefix(strings.Trim(a.Text, `["'`), "scripts")
+}
+
+// redisHarms are commands of Redis, in small letters, that delete data, run scripts or change the server; those of
+// redisGroups do so but for the words behind them in redisLooks.
+const (
+	redisHarms lazy.Words = `flushall flushdb del unlink eval evalsha --eval fcall shutdown slaveof replicaof failover
+		migrate restore swapdb`
+	redisGroups lazy.Words = `config function script module debug cluster acl`
+	redisLooks  lazy.Words = `get info nodes slots shards list exists whoami help object`
+)
+
 // packageBins are programs of packages, which package managers also run without a word such as exec.
 const packageBins lazy.Words = "rimraf del-cli trash"
 
@@ -265,10 +306,16 @@ func (c *Command) harmfulName() string {
 	why := harmful()[c.Name]
 	switch {
 	case why == "", c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
+		c.Name == "service" && c.asksService(),
 		why == changesSystems && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
 		return ""
 	}
 	return why
+}
+
+// asksService reports service NAME status, and service --status-all.
+func (c *Command) asksService() bool {
+	return len(c.Args) == 2 && c.Args[1].Text == "status" || len(c.Args) == 1 && c.Args[0].Text == "--status-all"
 }
 
 // endsOwnJob reports kill with jobs of the same shell.
