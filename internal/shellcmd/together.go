@@ -13,9 +13,13 @@ import (
 // downloaders fetch the files that they write.
 const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh"
 
-// ranFiles say which files a text downloads and runs, or writes with a content that could do much harm and runs.
+// archivers unpack what others have packed.
+const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar jar"
+
+// ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
+// much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	var downloaded []string
+	var downloaded, unpacked []string
 	content := map[string]string{}
 	for i := range s.Commands {
 		part := &s.Commands[i]
@@ -23,7 +27,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 		switch {
 		case part.maybe:
 			continue
-		case ran != "" && slices.Contains(downloaded, ran):
+		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom):
 			why = append(why, part.Text+": it runs what was downloaded")
 		case ran != "" && content[ran] != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
 			strings.Contains(part.Program.Text, "/")):
@@ -51,12 +55,17 @@ func ranFiles(s *Script, c Context) (why []string) {
 				}
 			}
 		}
+		unpacks := archivers.Has(part.Name) && (fetches || slices.ContainsFunc(part.Args, func(a Word) bool {
+			return slices.Contains(downloaded, part.found(a.Text[strings.LastIndexByte(a.Text, '=')+1:]))
+		}))
 		for _, f := range files {
 			if !f.Static {
 				continue
 			}
 			name := part.found(f.Text)
-			if fetches {
+			if unpacks {
+				unpacked = append(unpacked, name)
+			} else if fetches {
 				downloaded = append(downloaded, name)
 			} else if text := part.prints(); text != "" {
 				content[name] = text
@@ -102,9 +111,23 @@ func (c *Command) readsSecret() bool {
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
 }
 
+// runsFrom reports a command that runs a file in a folder, or in one below it what the project there holds.
+func (c *Command) runsFrom(folder string) bool {
+	in := func(file string) bool {
+		return strings.HasPrefix(file, folder+"/") ||
+			folder == "." && !path.IsAbs(file) && !strings.HasPrefix(file, "..")
+	}
+	ran, at := c.ranFile(), c.found(".")
+	return ran != "" && in(ran) || at != "." && in(at) && unseen(c) != ""
+}
+
 // ranFile is the file that a command runs: a program, a script of a shell or an interpreter, or of source.
 func (c *Command) ranFile() string {
-	_, interprets := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	kind, interprets := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	text := kind.text + "m" // the letters of options behind which no file is
+	if shells.Has(c.Name) {
+		text = "c"
+	}
 	switch {
 	case strings.Contains(c.Program.Text, "/") && c.Program.Static:
 		return c.found(c.Program.Text)
@@ -112,8 +135,11 @@ func (c *Command) ranFile() string {
 		return ""
 	}
 	for _, a := range c.Args {
-		if a.Static && a.Text != "" && a.Text[0] != '-' {
+		switch {
+		case a.Static && a.Text != "" && a.Text[0] != '-':
 			return c.found(a.Text)
+		case hasLetter(a, text):
+			return ""
 		}
 	}
 	return ""
