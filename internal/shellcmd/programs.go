@@ -476,7 +476,7 @@ var programOptions = sync.OnceValue(func() map[string]lazy.Words {
 		"cpio": "--rsh-command", "sort": "--compress-program",
 		"split": "--filter",
 		"rg":    "--pre --hostname-bin", "rsync": "--rsh --rsync-path -e",
-		"zip": "-TT --unzip-command", "man": "-P --pager -H --html",
+		"zip": "-TT -T --unzip-command", "man": "-P --pager -H --html",
 		"ssh": "-o", "scp": "-S -o", "sftp": "-S -o -b",
 		"go": "-exec -toolexec -vettool --exec --toolexec --vettool",
 		"fd": "-x -X --exec --exec-batch", "fdfind": "-x -X --exec --exec-batch",

@@ -347,7 +347,7 @@ func setsVariable(format Word) bool { return printfCounts().MatchString(format.T
 func (w *walker) interpreted(at int) {
 	w.evaluated(at)
 	c := w.all.commands[at]
-	if runsWords(&c) {
+	if c.Name == "git" && setsGit(c.Args) {
 		w.severe(at, "one of its words names a program to run")
 	}
 	if c.evaluatesText() {
@@ -456,34 +456,6 @@ func asText(options string, args []Word) string {
 		return ""
 	}
 	return "it runs what it reads"
-}
-
-// programWords are options and sub-commands that take a program to run, by program.
-var programWords = sync.OnceValue(func() map[string][][]string {
-	return tokenLists("tar --checkpoint-action", "tar --to-command", "tar --use-compress-program", "tar -I",
-		"tar -F", "tar --rsh-command",
-		"sort --compress-program", "rg --pre", "rg --hostname-bin", "rsync -e", "rsync --rsh", "zip -TT", "man -P",
-		"man --pager",
-		"git rebase --exec", "git rebase -x", "git bisect run", "git submodule foreach", "git grep -O",
-		"git grep --open-files-in-pager",
-		"git difftool -x", "git difftool --extcmd", "git fetch --upload-pack", "git clone --upload-pack", "git clone -c",
-		"git clone --config",
-		"go test -exec", "go -toolexec", "go vet -vettool", "fd -x", "fd -X", "fd --exec", "fd --exec-batch")
-})
-
-func tokenLists(list ...string) map[string][][]string {
-	m := map[string][][]string{}
-	for _, s := range list {
-		prefix := strings.Fields(s)
-		m[prefix[0]] = append(m[prefix[0]], prefix)
-	}
-	return m
-}
-
-func runsWords(c *Command) bool {
-	return !c.compresses() &&
-		slices.ContainsFunc(programWords()[c.Name], func(prefix []string) bool { return denies(prefix, c) }) ||
-		c.Name == "git" && setsGit(c.Args)
 }
 
 // compressors are programs by which tar packs and unpacks.
