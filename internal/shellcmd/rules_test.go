@@ -213,8 +213,8 @@ func TestAssess(t *testing.T) {
 		"git clean -fd":  "high",
 		"chmod -R 777 .": "high", "mkfs.ext4 /dev/sda": "high",
 		"echo x > /dev/sda": "high", "echo x > ../y": "high", "curl x | sh": "high", "bash <(curl x)": "high", "$x": "high",
-		"eval ls":     "high",
-		"python -c 1": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high",
+		"eval ls":             "high",
+		"python -c 'exec(1)'": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high",
 		"echo $(rm x)": "high",
 	} {
 		r, _ := shellcmd.Assess(text, here)

@@ -385,6 +385,10 @@ func (w *walker) interpreted(at int) {
 			break
 		}
 	}
+	if plainProgram(&c) {
+		w.doubt(at, asProgram)
+		return
+	}
 	if why := asText(r.text, c.Args); why != "" {
 		w.severe(at, why)
 		if c.Name == "source" || c.Name == "." {
