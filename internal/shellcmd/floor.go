@@ -79,7 +79,7 @@ var suspects = []string{
 	"()", "function", "while", "until", "fork", "shred", "wipefs", "blkdiscard", "find", "rsync", "truncate",
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
-	"clean", "srm", "wipe",
+	"clean", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/",
 }
 
 // suspicious also reports a text whose variables may hold the letters of a suspect each.
@@ -131,6 +131,9 @@ func (f *floor) command(i int) string {
 	words := f.texts([]Word{c.Program})
 	if len(words) == 0 || words[0] == "" || c.built {
 		return ""
+	}
+	if matched, _ := path.Match(path.Base(words[0]), "rm"); matched && c.Program.kind == glob { // /bin/r?
+		words[0] = "rm"
 	}
 	name, args := baseName(words[0]), f.added(c, append(words[1:], f.texts(c.Args)...))
 	p := f.at.workdirs(c.dirs)
@@ -186,9 +189,18 @@ func (f *floor) command(i int) string {
 		}
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
 		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
-	case "shred", "unlink", "srm", "wipe", "truncate":
+	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
 		if why := f.any(operands, p); why != "" {
 			return why
+		}
+	case "tar", "bsdtar":
+		if slices.Contains(args, "--remove-files") {
+			return f.any(operands, p)
+		}
+	case "cmake":
+		if i := slices.IndexFunc(args, func(a string) bool { return a == "rm" || a == "remove_directory" }); i > 0 &&
+			args[i-1] == "-E" {
+			return f.any(args[i+1:], p)
 		}
 	case "find":
 		if slices.Contains(args, "-delete") {
@@ -338,7 +350,8 @@ var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|che
 var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
 	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
 
-var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
+var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all)[\s(]+(?:["'](?:/?[*.]?|~/?)["']|` +
+	`(?:os\.path\.expanduser\(["']~/?["']\)|(?:pathlib\.)?Path\.home\(\)|Dir\.home|os\.homedir\(\))\s*[,)])`)
 
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {

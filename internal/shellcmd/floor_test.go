@@ -42,6 +42,12 @@ var catastrophes = []string{
 	"cd / && rm -rf *", "cd /; rm -rf .", "cd ~ && rm -rf *", "cd && rm -rf .", "cd /usr && rm -rf ./*",
 	"cd / && find . -delete", "cd $HOME && rm -rf .* *",
 	"echo / | xargs rm -rf", "printf '/' | xargs -0 rm -r", "python3 -c 'import os; os.system(\"rm -rf /\")'",
+	"/bin/r? -rf /", "/usr/bin/[r]m -rf ~", "/???/rm -rf /etc", "rimraf /", "npx rimraf ~", "del-cli / --force",
+	"trash ~/*",
+	"trash-put /usr", "cmake -E rm -rf /", "cmake -E remove_directory ~", "tar --remove-files -cf a.tar /etc",
+	"tar -czf a.tgz --remove-files ~", "python3 -c 'import shutil,os; shutil.rmtree(os.path.expanduser(\"~\"))'",
+	"python3 -c 'shutil.rmtree(Path.home())'", "ruby -e 'FileUtils.rm_rf \"/\"'", "ruby -e 'FileUtils.rm_r(Dir.home)'",
+	"perl -e 'use File::Path; remove_tree(\"/\")'", "node -e 'fs.rmSync(os.homedir(), {recursive: true})'",
 	"perl -e 'system(\"rm -rf /\")'", "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
 	"node -e 'require(\"child_process\").execSync(\"rm -rf ~\")'", "x=/; rm -rf $x", "X=/usr; rm -rf \"$X\"",
 	"r=rm; $r -rf /", "D=/; cd /tmp; rm -rf \"${D}\"*", "rm -rf ${NOTHING:-/}", "rm -rf $(echo /)", "rm -rf `echo /`",
@@ -112,6 +118,10 @@ var (
 )
 
 var harmless = []string{
+	"/bin/l? -rf /", "./r? build", "rimraf dist", "npx rimraf ~/a/dist", "trash a", "cmake -E rm -rf build",
+	"cmake -E copy / a",
+	"tar --remove-files -cf a.tar b", "tar -cf a.tar /etc", "ruby -e 'FileUtils.rm_rf \"dist\"'",
+	"python3 -c 'shutil.rmtree(Path.home() / \"a\")'", "node -e 'fs.rmSync(path.join(os.homedir(), \"a\"))'",
 	"rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *",
 	"rm -rf .", "rm -rf ./*", "rm -rf ~/project/build", "rm -rf $HOME/.cache/x", "rm -rf \"$TMP\"/*", "rm -rf $DIR",
 	"rm -rf ${BUILD_DIR:?}/*", "rm -rf /var/lib/apt/lists/*", "rm -rf /usr/share/doc/x", "rm -rf /opt/x",
