@@ -29,7 +29,7 @@ func sedScripts() *regexp.Regexp {
 	var replaced []string
 	for mark := range strings.SplitSeq("/|,#@", "") {
 		quoted := regexp.QuoteMeta(mark)
-		plain, part := `[^\\\n\[\]`+mark+`]`, sedPart(mark)
+		plain, part := `[^\\\n`+mark+`]`, sedPart(mark)
 		escape := sedEscape
 		if mark == "|" {
 			escape = strings.ReplaceAll(escape, "|^", "^")

@@ -70,7 +70,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			strptime isoformat date datetime timedelta timestamp time sqrt pi e floor ceil log sin cos gcd factorial randint
 			random choice uuid4 findall match search sub group groups compile pprint reader DictReader Counter defaultdict
 			most_common chain combinations permutations product mean median stdev reduce exit executable prefix maxsize
-			byteorder dedent wrap fill ascii_letters digits pop copy isdigit zfill ljust rjust total_seconds`,
+			byteorder dedent wrap fill ascii_letters ascii_lowercase
+			ascii_uppercase SystemRandom digits pop copy isdigit zfill ljust rjust total_seconds`,
 		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help
 			execfile file reload apply`,
 	}

@@ -26,6 +26,7 @@ import os; print(os.path.exists("a"), os.getcwd())
 import datetime; print(datetime.datetime.now().isoformat())
 import base64,sys; print(base64.b64decode(sys.argv[1]).decode())
 for i in range(3): print(i)
+import random, string; print("".join(random.SystemRandom().choice(string.ascii_lowercase) for _ in range(40)))
 print("eval(x); rm -rf /", 'a"b')
 print(sorted({"b": 1}.items(), key=lambda x: x[1], reverse=True)[:3])
 `, `

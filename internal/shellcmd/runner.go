@@ -408,9 +408,9 @@ func (w *walker) interpreted(at int) {
 	}
 }
 
-// harmlessOption is an option of node or python that makes it run no more than the file behind it.
+// harmlessOption is an option of node, python or php that makes it run no more than the file behind it, or the folder.
 var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
-	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-q|-b|-bb)$`)
+	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb)$`)
 
 const asProgram = "it runs a program that is given as text"
 
