@@ -42,6 +42,10 @@ func TestGapsAreThereOnce(t *testing.T) {
 			added},
 		{"a blank line more, and lines that go", data, "func b() {}\n\nfunc c() {}\n\n", "func b() {}\n\n",
 			"func a() {}\n\nfunc b() {}\n"},
+		{"the end of a directive", "#if X\nint a;\n\nint b;\n", "int a;\nint b;\n", "int a;\n#endif\nint b;\n",
+			"#if X\nint a;\n#endif\n\nint b;\n"},
+		{"the start of one", "int a;\n\nint b;\n#endif\n", "int a;\nint b;\n", "int a;\n#if X\nint b;\n",
+			"int a;\n\n#if X\nint b;\n#endif\n"},
 	} {
 		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
 			t.Errorf("%s: pass %d gives\n%swant\n%s", c.name, p.Pass, got, c.want)

@@ -166,7 +166,7 @@ func (t *Text) opensBlock(l string) bool {
 	switch {
 	case t.syntax == markup:
 		tag := openTag().FindStringSubmatch(l)
-		return tag != nil && bytes.Contains(t.data, []byte("</"+tag[1])) // others have no content
+		return tag != nil && bytes.Contains(t.data, []byte("</"+tag[1]+">")) // others have no content
 	case t.syntax == hashed && keyword().MatchString(l):
 		return !endWord().MatchString(l)
 	}

@@ -3,7 +3,8 @@ package match
 import (
 	"bytes"
 	"slices"
-	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 const (
@@ -248,6 +249,9 @@ func (p *projection) insert(from, to, anchor int, changes bool) *Refusal {
 	return nil
 }
 
+// annotation is a line that belongs to the next, such as the start of a directive's lines, not their end.
+var annotation = lazy.Regexp(`^(@|#[^e])`)
+
 // belongToNext reports that new lines begin no deeper than the line that follows, and end with a comment or an
 // annotation of that, or came with it as it changed, or end as it begins and as the line of the file before does not.
 func (p *projection) belongToNext(from, to, anchor int, changes bool) bool {
@@ -255,7 +259,7 @@ func (p *projection) belongToNext(from, to, anchor int, changes bool) bool {
 	if hasNext && indentLen(p.new.text(from)) > indentLen(p.new.text(to)) {
 		return false
 	}
-	if changes || p.new.commentOnly(to-1) || strings.HasPrefix(text, "@") || strings.HasPrefix(text, "#") {
+	if changes || p.new.commentOnly(to-1) || annotation().MatchString(text) {
 		return true
 	}
 	first := func(l string) bool { return tokens().FindString(l) == tokens().FindString(text) }

@@ -51,7 +51,7 @@ func TestLinesAreIndentedAsOldStringIs(t *testing.T) {
 		{"a definition behind the block", "a.py", py, "return x\n", "return x\n\n\ndef g():\n    pass\n"},
 		{"the end of a block", "a.go", code, "g(x)\n", "g(x)\n}\n\nfunc h() {\n"},
 		{"another branch", "a.py", py, "y = 2\n", "y = 2\n        else:\n            y = 3\n"},
-		{"an element without content", "a.html", "<p>\n  <br>\n  a\n</p>\n", "<br>\n", "<br>\n  b\n"},
+		{"an element without content", "a.html", "<p>\n  <b>\n  a\n</p>\n<body>\n</body>\n", "<b>\n", "<b>\n  b\n"},
 		{"an element behind it", "a.xml", xml, "<dep>\n", "<dep/>\n    <dep>\n"},
 		{"the end of an element", "a.xml", xml, "</dep>\n", "</dep>\n  </deps>\n  <deps>\n"},
 		{"a branch on one line", "a.rb", rb, "h = 1\n", "if a then b end\n  h = 1\n"},
