@@ -304,6 +304,10 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	}
 	d.Doubts = append(d.Doubts, "it sets variables for what follows")
 	w.put(at, d)
+	refers := func(a Word) bool { return strings.HasPrefix(a.Text, "-") && strings.Contains(a.Text, "n") }
+	if d.Name != "export" && slices.ContainsFunc(d.Args, refers) {
+		w.severe(at, "its variable stands for another one")
+	}
 	for _, a := range c.Args {
 		if a.Name != nil && a.Value != nil {
 			w.variable(at, a.Name.Value, w.word(a.Value))

@@ -44,7 +44,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			clickhouse-client -q|--query 'select\ 1', redis-cli get|llen|info|ping|config\ get|cluster\ nodes|script\ exists a,
 			mongosh --eval 'db.version()'|'db.a.find({b:1}).limit(5)'|'printjson(db.a.stats())', mongosh a --quiet --eval 'db.a.count()',
 			cmake -E copy|make_directory a b,
-			sed -i|-i.bak 's/"a":\ .*/"a":\ ["b\/**\/e"\ \[w\]]/' c, sed -i 's#a#[e]#'|'s/a/[/g' a, php -S localhost:8000 -t public, export PATH=$PATH:a|PATH="$PATH:$HOME/bin"|PATH=${PATH}:a`,
+			sed -i|-i.bak 's/"a":\ .*/"a":\ ["b\/**\/e"\ \[w\]]/' c, sed -i 's#a#[e]#'|'s/a/[/g' a, php -S localhost:8000 -t public, declare -i n=3, export -n a, export PATH=$PATH:a|PATH="$PATH:$HOME/bin"|PATH=${PATH}:a`,
 		"high": `git restore --staged a -W, git restore -s -S a, git restore -p --staged, git restore --staged --worktree|--source=a a,
 			git restore -- --staged, git clean -fe|-e -n, git clean -fen, git clean -fd -- -n, git push -o|--push-option --dry-run --force,
 			git push --force -- -n, git push origin --force --no-dry-run, yarn|lerna publish --dry-run, npm publish --tag|--otp --dry-run,
@@ -82,7 +82,7 @@ func TestRiskOfEverydayUses(t *testing.T) {
 			redis-cli FlushAll|del|DEL|eval|--eval|shutdown|debug|config\ set|script\ flush|module\ load a, redis-cli -n 1 flushdb,
 			redis-cli del list, mysqladmin shutdown, pg_ctl stop, pg_restore -c|--clean a, mongorestore --drop a, mix ecto.drop|ecto.reset,
 			dotnet ef database drop, diesel|sqlx database drop|reset, migrate -path a drop, knex migrate:rollback,
-			sed -i 's/a/[b]/w\ c'|'s/a/[/e'|'s/a/[b]/;e\ ls'|'s/[/]/e/' a, restic forget a, cmake -E rm|remove_directory a, history -c|-w|-d\ 1, echo a > ~/.env|../.env, export PYTHONPATH=a|PYTHONPATH=/a|PYTHONPATH=../a|PYTHONPATH=~/a|PYTHONPATH=$x|PYTHONPATH=src:/a, export PATH=a:$PATH|PATH=a|PATH=$PATHS:a, export LD_PRELOAD=$PATH:a`,
+			sed -i 's/a/[b]/w\ c'|'s/a/[/e'|'s/a/[b]/;e\ ls'|'s/[/]/e/' a, restic forget a, cmake -E rm|remove_directory a, history -c|-w|-d\ 1, declare -n|-rn a=b, echo a > ~/.env|../.env, export PYTHONPATH=a|PYTHONPATH=/a|PYTHONPATH=../a|PYTHONPATH=~/a|PYTHONPATH=$x|PYTHONPATH=src:/a, export PATH=a:$PATH|PATH=a|PATH=$PATHS:a, export LD_PRELOAD=$PATH:a`,
 	}
 	for level, list := range levels {
 		for _, text := range each(list) {

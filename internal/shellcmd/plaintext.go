@@ -158,7 +158,7 @@ var textIn = lazy.Regexp(text)
 // plainProgram reports an interpreter with a plain text and, behind it, words for the text.
 func plainProgram(c *Command) bool {
 	d := dialects()[usualName(c.Name)]
-	if d == nil {
+	if d == nil || len(c.Assigns) > 0 { // PYTHONPATH is where its modules are
 		return false
 	}
 	for i, a := range c.Args {

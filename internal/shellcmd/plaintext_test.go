@@ -135,7 +135,7 @@ require("a" + ".json")
 		`node -e 1 -r ./a`: "high", `node -r ./a -e 1`: "high", `node -p 'process.arch' a b`: "medium",
 		`python3 -u -c 'print(1)' -x $x`: "medium", `python3 -i -c 'print(1)'`: "high", `python3 -c "print($x)"`: "high",
 		`python3.12 -c 'print(1)' > ~/.bashrc`: "high", `pypy3 -c 'print(1)'`: "high",
-		`PATH=. python3 -c 'print(1)'`: "high",
+		`PATH=. python3 -c 'print(1)'`: "high", `PYTHONPATH=a python3 -c 'import json'`: "high",
 	} {
 		if r, _ := shellcmd.Assess(text, here); r.Level != level {
 			t.Errorf("%s is %s, want %s: %q", text, r.Level, level, r.Reasons)
