@@ -11,10 +11,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // Limits of a pattern.
@@ -118,9 +119,9 @@ func hasLineBreak(re *syntax.Regexp) bool {
 }
 
 var (
-	lookaround    = regexp.MustCompile(`^\(\?<?[=!]`)
-	backreference = regexp.MustCompile(`^(\\[1-9gk]|\(\?P=)`)
-	freeSpacing   = regexp.MustCompile(`^\(\?[a-z]*x`)
+	lookaround    = lazy.Regexp(`^\(\?<?[=!]`)
+	backreference = lazy.Regexp(`^(\\[1-9gk]|\(\?P=)`)
+	freeSpacing   = lazy.Regexp(`^\(\?[a-z]*x`)
 )
 
 // escapes says how to write those of other dialects.
@@ -140,17 +141,17 @@ func explain(pattern string, err error) *PatternError {
 	}
 	out := &PatternError{Offset: strings.Index(pattern, e.Expr), Problem: fmt.Sprintf("%s: %s", e.Code, e.Expr)}
 	switch {
-	case lookaround.MatchString(e.Expr):
+	case lookaround().MatchString(e.Expr):
 		out.Problem = fmt.Sprintf("lookahead and lookbehind are not in RE2: %s", e.Expr[:min(4, len(e.Expr))])
 		out.Hint = "Search for the part that must be there, and pick from the results."
-	case backreference.MatchString(e.Expr):
+	case backreference().MatchString(e.Expr):
 		out.Problem = "backreferences are not in RE2: " + e.Expr
 		out.Hint = "Write out what it refers to."
 	case e.Code == syntax.ErrInvalidRepeatSize:
 		out.Hint = "Counts in {} may be up to 1000, also when multiplied by those around them."
 	case e.Expr == "(?>", e.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(e.Expr, "+"):
 		out.Hint = "Write (?: in place of (?>, and leave out the last +: no pattern takes longer without them."
-	case freeSpacing.MatchString(e.Expr):
+	case freeSpacing().MatchString(e.Expr):
 		out.Hint = "Leave out blanks and comments: of flags there are i, m, s and U."
 	default:
 		out.Hint = escapes[e.Expr]
