@@ -15,7 +15,9 @@ import (
 
 // A dialect is what plain texts in a language may have in them. Words that are bound in the text are known, too.
 type dialect struct {
-	options  *regexp.Regexp   // before that with the text
+	script   bool             // JavaScript: strings can name members, and options may come behind the text
+	takes    lazy.Words       // options that the text comes behind
+	options  *regexp.Regexp   // before those
 	texts    *regexp.Regexp   // strings
 	replaces []replace        // for what is known as a whole
 	refuses  *regexp.Regexp   // what is never plain
@@ -46,6 +48,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		return out
 	}
 	python := &dialect{
+		takes:   "-c",
 		options: regexp.MustCompile(`^-(u|B|q|s|E|I|OO?)$`),
 		texts:   regexp.MustCompile(`\b[rbRB]{1,2}(` + quotes + `)|` + quotes),
 		replaces: replaces(
@@ -76,6 +79,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			execfile file reload apply`,
 	}
 	node := &dialect{
+		script:  true,
+		takes:   "-e -p -pe --eval --print",
 		options: regexp.MustCompile(`^--no-warnings$`),
 		texts:   regexp.MustCompile(quotes + "|`[^`$\\\\]*`"),
 		replaces: replaces(
@@ -117,7 +122,7 @@ func (d *dialect) plain(code string) bool {
 	}
 	reaching := false
 	code = d.texts.ReplaceAllStringFunc(code, func(s string) string {
-		reaching = reaching || d.calls != "" && reaches().MatchString(s)
+		reaching = reaching || d.script && reaches().MatchString(s)
 		s = strings.TrimLeft(s, "rbRB")
 		return "\x01" + others().ReplaceAllString(s[1:len(s)-1], "_") + "\x01"
 	})
@@ -133,13 +138,13 @@ func (d *dialect) plain(code string) bool {
 		for _, m := range e.FindAllStringSubmatch(code, -1) {
 			for name := range strings.SplitSeq(m[1], ",") {
 				name = strings.TrimSpace(name)
-				bound[name] = d.calls == "" || ownName().MatchString(name)
+				bound[name] = !d.script || ownName().MatchString(name)
 			}
 		}
 	}
 	for _, m := range wordsIn().FindAllStringSubmatch(code, -1) {
 		behind, name, after := strings.HasPrefix(m[1], "."), m[2], strings.TrimSpace(m[3])
-		key := d.calls != "" && after == ":" && m[1] != "" && !behind
+		key := d.script && after == ":" && m[1] != "" && !behind
 		switch {
 		case behind && d.members != "":
 			if !d.members.Has(name) {
@@ -165,8 +170,8 @@ func plainProgram(c *Command) bool {
 		switch {
 		case !a.Static:
 			return false
-		case a.Text == "-c" && d.members != "", d.members == "" && lazy.Words("-e -p -pe --eval --print").Has(a.Text):
-			more := func(x Word) bool { return d.members == "" && (!x.Static || strings.HasPrefix(x.Text, "-")) }
+		case d.takes.Has(a.Text):
+			more := func(x Word) bool { return d.script && (!x.Static || strings.HasPrefix(x.Text, "-")) }
 			return i+1 < len(c.Args) && c.Args[i+1].Static && d.plain(c.Args[i+1].Text) &&
 				!slices.ContainsFunc(c.Args[i+2:], more)
 		case !d.options.MatchString(a.Text):
