@@ -191,11 +191,9 @@ func (c *Command) onlyShows() bool {
 		return c.queries("-c", psqlFlags, -1)
 	case c.Name == "clickhouse-client":
 		return c.queries("-q", mysqlFlags, -1)
-	case c.Name == "cqlsh":
-		return c.queries("-e", mysqlFlags, -1)
 	case c.Name == "mongosh" || c.Name == "mongo":
 		return c.asksMongo()
-	case c.Name == "mysql" || c.Name == "mariadb":
+	case c.Name == "mysql" || c.Name == "mariadb" || c.Name == "cqlsh":
 		return c.queries("-e", mysqlFlags, -1)
 	}
 	return false
