@@ -276,7 +276,10 @@ func (p *Process) beginCall(ctx context.Context, starting *time.Duration) (*inFl
 			continue // with the next generation, or an error
 		}
 		c := &inFlightCall{generation: g, process: p, ctx: ctx}
-		if g.calls.add(c) {
+		if added, watch := g.calls.add(c); added {
+			if watch && !g.child.attached { // a person may have stopped that
+				g.watchForStop(p.stopCheck, false)
+			}
 			p.calls.Add(1)
 			return c, nil
 		}
@@ -312,6 +315,7 @@ type inFlightCalls struct {
 	mu         sync.Mutex
 	running    map[*inFlightCall]struct{}
 	lastAnswer time.Time     // when the process last answered something
+	watched    bool          // by watchForStop
 	closed     bool          // accepts no more calls
 	empty      chan struct{} // made by close; closed when the last call has ended
 
@@ -325,17 +329,27 @@ func newInFlightCalls() *inFlightCalls {
 	return &inFlightCalls{life: life, end: end}
 }
 
-func (s *inFlightCalls) add(c *inFlightCall) bool {
+// add refuses calls after close. The caller begins to watch the process if nobody does.
+func (s *inFlightCalls) add(c *inFlightCall) (added, watch bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false
+		return false, false
 	}
 	if s.running == nil {
 		s.running = map[*inFlightCall]struct{}{}
 	}
 	s.running[c] = struct{}{}
-	return true
+	watch, s.watched = !s.watched, true
+	return true, watch
+}
+
+// keepWatching is false, and the next call begins to watch the process again, if none runs.
+func (s *inFlightCalls) keepWatching() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watched = len(s.running) > 0
+	return s.watched
 }
 
 // remove reports whether the call was still registered.

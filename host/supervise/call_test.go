@@ -231,6 +231,22 @@ func TestStoppedDuringACall(t *testing.T) {
 	mustCall(t, p, "echo", "")
 }
 
+// A call without a near deadline ends too when its plugin is stopped, and a plugin that goes on keeps its calls.
+func TestStoppedDuringALongCall(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), fixture("good", "good"))
+	p.stopCheck = 50 * time.Millisecond
+	slow := begin(t, t.Context(), p, "deaf")
+	ended := make(chan error, 1)
+	go func() { _, err := p.Call(t.Context(), request("stop", "")); ended <- err }()
+	checkError(t, <-ended, sdk.CodePluginCrashed, "it was stopped (SIGSTOP)")
+	checkError(t, <-slow, sdk.CodePluginCrashed, "it was stopped (SIGSTOP)")
+	mustCall(t, p, "echo", "")
+	if s := p.Status(); s.Generation != 2 || s.Crashes != 1 {
+		t.Errorf("status: %+v", s)
+	}
+}
+
 func TestCloseEndsCallsAndProcess(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"good", "deaf"} {

@@ -21,6 +21,8 @@ const (
 	probeAfterIdle = 30 * time.Second
 	// maxMissedProbes is how many consecutive probes a plugin may miss while it has calls; without calls it is one.
 	maxMissedProbes = 3
+	// stopCheckInterval is the time between looks at whether a process that has calls is stopped.
+	stopCheckInterval = 30 * time.Second
 )
 
 // A healthCheck probes whether a process still answers. One check runs at a time.
@@ -75,6 +77,23 @@ func (g *generation) takesCalls(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// watchForStop kills a process that two looks in a row find stopped (SIGSTOP) while calls run in it, and ends when
+// none do. Slow calls are not probed, since a plugin with one thread answers nothing during a call; but a stopped one
+// does not even keep a time limit of its own, and the host's may be hours.
+func (g *generation) watchForStop(interval time.Duration, stoppedBefore bool) {
+	time.AfterFunc(interval, func() {
+		if isClosed(g.done()) || !g.calls.keepWatching() {
+			return
+		}
+		stopped := isStopped(g.child.pid)
+		if stopped && stoppedBefore {
+			g.child.kill("it was stopped (SIGSTOP) while calls ran in it")
+			return
+		}
+		g.watchForStop(interval, stopped)
+	})
 }
 
 // probe asks go-plugin's health service, which every plugin has. An error from a plugin without it is an answer too.

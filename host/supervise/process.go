@@ -18,13 +18,14 @@ import (
 // A Process is one plugin under supervision: the same value through every crash, restart and reload. It is safe for
 // concurrent use, and implements host.Plugin.
 type Process struct {
-	name    string
-	spec    atomic.Pointer[Spec] // complete; replaced by a reload
-	workdir string               // for specs without Dir
-	log     *slog.Logger
-	onState func(Status)                                 // or nil
-	recall  func(context.Context, Spec) *sdk.Description // looks up the tool cache; may be nil and may return nil
-	overdue overdueLimits
+	name      string
+	spec      atomic.Pointer[Spec] // complete; replaced by a reload
+	workdir   string               // for specs without Dir
+	log       *slog.Logger
+	onState   func(Status)                                 // or nil
+	recall    func(context.Context, Spec) *sdk.Description // looks up the tool cache; may be nil and may return nil
+	overdue   overdueLimits
+	stopCheck time.Duration // see stopCheckInterval
 
 	// Events of the state machine.
 	acquires  chan acquireRequest
@@ -60,7 +61,7 @@ type Process struct {
 func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Status)) *Process {
 	p := &Process{
 		name: spec.Name, log: log, onState: onState,
-		overdue:  overdueLimits{overdueInterval, overdueSettle, overdueAfter, maxOverdue},
+		overdue: overdueLimits{overdueInterval, overdueSettle, overdueAfter, maxOverdue}, stopCheck: stopCheckInterval,
 		acquires: make(chan acquireRequest), reloads: make(chan reload), resets: make(chan chan<- struct{}),
 		stuck: make(chan *generation), removed: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
 		reloading: make(chan struct{}, 1), identify: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
