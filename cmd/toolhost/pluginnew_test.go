@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // A new plugin works in three commands: it is written, installed, and called. Its other targets work too, and end well.
@@ -20,6 +22,9 @@ func TestNewPlugin(t *testing.T) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			required := os.Getenv("TOOLHOST_TEST_KITS") == "required"
+			if lang != "go" && !required {
+				testutil.Long(t)
+			}
 			if why := needs(); why != "" && required {
 				t.Fatal(why)
 			} else if why != "" {

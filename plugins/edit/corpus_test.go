@@ -22,7 +22,7 @@ import (
 var (
 	printTable = flag.Bool("table", false, "print the scores, and the first cases that went wrong")
 	seed       = flag.Uint64("seed", 1, "another seed draws other cases")
-	cases      = flag.Int("cases", 0, "cases of each category; 40 with -table, 17 without")
+	cases      = flag.Int("cases", 0, "cases of each category; 40 with -table, 17 without, 8 with -short")
 	category   = flag.String("category", "", "this category only")
 	most       = flag.Int("show", 5, "with -table, how many cases to show in full")
 )
@@ -88,6 +88,9 @@ func TestCorpus(t *testing.T) {
 		atATime = 1 // for true times
 	} else if o.Count == 0 {
 		o.Count, o.Small = 17, true
+		if testing.Short() {
+			o.Count = 8
+		}
 	}
 	drawn, err := editbench.Generate(files, o)
 	check(t, err)
