@@ -8,6 +8,13 @@ exclude (
 	github.com/kaptinlin/jsonschema v0.9.10
 )
 
+// Requirements of kaptinlin/jsonschema of which nothing is built. go doc and go list -m all read them, and not every
+// proxy has them.
+exclude (
+	github.com/agentable/go-intl v0.2.14
+	github.com/kaptinlin/messageformat-go/mf1 v0.8.3
+)
+
 require (
 	connectrpc.com/connect v1.21.1
 	connectrpc.com/grpchealth v1.5.0
