@@ -3,7 +3,6 @@
 package fsutil
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -11,28 +10,19 @@ import (
 // ErrLocked says that another process has the lock.
 var ErrLocked error = syscall.EWOULDBLOCK
 
-// TryLock opens the file or folder at path, which must be no symbolic link, with the flags, such as
-// os.O_RDWR|os.O_CREATE, and locks it for this process alone. Closing the file, or the end of the process, unlocks it.
-// It fails at once with [ErrLocked].
-func TryLock(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return f, nil
+func openToLock(path string, flags int) (*os.File, error) {
+	return os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
 }
 
-// Locked reports whether a process has locked the file at path by [TryLock]. Any number may ask at once; a TryLock at
-// that moment may fail.
-func Locked(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return false
+// LockFile locks an open file for this process alone, or shared with others that do. It fails at once with [ErrLocked].
+// A lock that this process has on the file already becomes the new one.
+func LockFile(f *os.File, alone bool) error {
+	how := syscall.LOCK_SH
+	if alone {
+		how = syscall.LOCK_EX
 	}
-	defer f.Close() // which unlocks it
-	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), ErrLocked)
+	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
+
+// UnlockFile ends the lock of LockFile.
+func UnlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -1,7 +1,6 @@
-//go:build unix
-
 // Package dirlock locks folders, for processes that share them to agree on who may remove one. A process that may
-// read a folder can lock it: nothing may depend on a lock that can be had.
+// read a folder can lock it: nothing may depend on a lock that can be had. On Windows a folder cannot be locked: a file
+// in it is.
 package dirlock
 
 import (
@@ -11,38 +10,38 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // errReplaced means that the folder at the path was another one once it was locked.
 var errReplaced = errors.New("it is being replaced")
 
 // Shared locks the folder at the path, which is no link, beside others that do; at once or not at all. Closing the
-// file ends the lock. The error is EWOULDBLOCK when another process has it alone.
-func Shared(dir string) (*os.File, error) { return lock(dir, syscall.LOCK_SH) }
+// file ends the lock. The error is fsutil.ErrLocked when another process has it alone.
+func Shared(dir string) (*os.File, error) { return lock(dir, false) }
 
 // Alone is Shared for a lock of this process alone.
-func Alone(dir string) (*os.File, error) { return lock(dir, syscall.LOCK_EX) }
+func Alone(dir string) (*os.File, error) { return lock(dir, true) }
 
-func lock(dir string, how int) (*os.File, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+func lock(dir string, alone bool) (*os.File, error) {
+	f, err := os.OpenFile(locked(dir), openFlags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err == nil && !Is(f, dir) {
+	if err = fsutil.LockFile(f, alone); err == nil && !Is(f, dir) {
 		err = errReplaced
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, lockError(dir, err)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, fsutil.ErrLocked):
+		err = fmt.Errorf("another process has a lock on %s: %w", dir, err)
+	default:
+		err = fmt.Errorf("%s cannot be locked: %w", dir, err)
 	}
-	return f, nil
-}
-
-func lockError(dir string, err error) error {
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("another process has a lock on %s: %w", dir, err)
-	}
-	return fmt.Errorf("%s cannot be locked: %w", dir, err)
+	_ = f.Close()
+	return nil, err
 }
 
 // A host that removes a folder locks it alone for a moment; what locks it for longer than all tries is no host.
@@ -56,9 +55,10 @@ const (
 // all is removed.
 func Make(dir string, mode fs.FileMode) (f *os.File, made bool, err error) {
 	for range tries {
-		if made, err = mkdir(dir, mode); err != nil {
+		if err = os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, false, err
 		}
+		made = err == nil
 		if f, err = Shared(dir); !passes(err) {
 			break
 		}
@@ -70,21 +70,9 @@ func Make(dir string, mode fs.FileMode) (f *os.File, made bool, err error) {
 	return f, made, err
 }
 
-func mkdir(dir string, mode fs.FileMode) (made bool, err error) {
-	if err = os.Mkdir(dir, mode); errors.Is(err, fs.ErrExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // passes reports whether a folder cannot be locked because it is being removed.
 func passes(err error) bool {
-	return errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReplaced)
-}
-
-// Upgrade turns a shared lock into one of this process alone, if no other process has it.
-func Upgrade(f *os.File) bool {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+	return errors.Is(err, fsutil.ErrLocked) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReplaced)
 }
 
 // Is reports whether the open folder is still the one at the path.
@@ -93,6 +81,6 @@ func Is(f *os.File, dir string) bool {
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(dir)
+	there, err := os.Lstat(locked(dir))
 	return err == nil && os.SameFile(open, there)
 }

@@ -1,16 +1,13 @@
-//go:build unix
-
 package audit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
+	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 const (
@@ -25,17 +22,17 @@ const (
 
 // lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped
 // while it holds the lock would block all others permanently. freed is when this process had the lock last.
-func lock(f *os.File, how int, began, freed time.Time) error {
+func lock(f *os.File, alone bool, began, freed time.Time) error {
 	size, quiet := sizeOf(f), began
 	if freed.After(began) {
 		quiet = freed
 	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		err := fsutil.LockFile(f, alone)
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, fsutil.ErrLocked) && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("%s cannot be locked: %w", f.Name(), err)
 		}
 		if now := sizeOf(f); now != size {
@@ -64,35 +61,14 @@ func sizeOf(f *os.File) int64 {
 
 // lock is for a caller that began to wait some time ago, maybe for others of this process: their wait says nothing
 // about the process that has the lock now.
-func (l *Log) lock(began time.Time) error {
-	return lock(l.file, unix.LOCK_EX, began, l.freed)
-}
+func (l *Log) lock(began time.Time) error { return lock(l.file, true, began, l.freed) }
 
 func (l *Log) unlock() {
 	l.freed = time.Now()
 	unlock(l.file)
 }
 
-func lockForReading(f *os.File) error { return lock(f, unix.LOCK_SH, time.Now(), time.Time{}) }
+func lockForReading(f *os.File) error { return lock(f, false, time.Now(), time.Time{}) }
 
 // unlock cannot fail on an open file; closing it unlocks too.
-func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
-
-// holder names the process that has the file locked, as Linux reports it, or returns "". See
-// https://man7.org/linux/man-pages/man5/proc_locks.5.html.
-func holder(f *os.File) string {
-	var st unix.Stat_t // whose fields have other types elsewhere
-	if unix.Fstat(int(f.Fd()), &st) != nil {
-		return ""
-	}
-	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino) //nolint:unconvert // an int32 on macOS
-	locks, _ := os.ReadFile("/proc/locks")
-	for line := range bytes.Lines(locks) {
-		// 1: FLOCK ADVISORY WRITE 708 00:13:11 0 EOF
-		if l := strings.Fields(string(line)); len(l) > 5 && l[1] == "FLOCK" && l[5] == file {
-			name, _ := os.ReadFile("/proc/" + l[4] + "/comm")
-			return fmt.Sprintf(", process %s (%q)", l[4], bytes.TrimSpace(name))
-		}
-	}
-	return ""
-}
+func unlock(f *os.File) { _ = fsutil.UnlockFile(f) }
