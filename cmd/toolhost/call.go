@@ -227,20 +227,21 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 	} else {
 		g.printErrors(s.Plugins().Unlocked(plugin)...)
 	}
-	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
-		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
-	}
-	return g.print(result, f)
+	return g.print(result, watch, f)
 }
 
-func (g *globals) print(r *host.Result, f callFlags) error {
+func (g *globals) print(r *host.Result, watch *eventPrinter, f callFlags) error {
 	if f.stream || f.format == "json" {
 		if err := json.NewEncoder(g.out).Encode(r); err != nil {
 			return err
 		}
 		return exitCodeOnly(r.Error)
 	}
-	g.printContent(r.Readable())
+	content := r.Readable()
+	if r.Error != nil && len(content) == 0 { // such as after Ctrl-C
+		content = []sdk.Content{sdk.TextContent(watch.printed())}
+	}
+	g.printContent(content)
 	if slices.ContainsFunc(r.Content, func(c sdk.Content) bool { return len(c.Data) > 0 }) {
 		fmt.Fprintln(g.err, "toolhost: --format json shows the data of the result")
 	}

@@ -403,11 +403,8 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, a
 	case person == nil:
 		return errors.New("there is no terminal to ask at, so nothing was written; --yes writes it")
 	default:
-		agreed, err := newPrompter(g, person).sure(ctx, "Write this? [y/N] ")
-		if ctx.Err() != nil {
-			return errInterrupted
-		} else if err != nil || !agreed {
-			return &exitError{exitDenied, "nothing was written"}
+		if err := g.confirm(ctx, person, "Write this? [y/N] ", "nothing was written"); err != nil {
+			return err
 		}
 	}
 	now, err := readSettings(s.path)

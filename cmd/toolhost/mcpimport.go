@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,7 +114,6 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 
 // clientSettings reads the settings to import; from names them.
 func (g *globals) clientSettings(args []string, f importFlags) (from string, data []byte, err error) {
-	var in io.Reader
 	switch {
 	case f.yes && !f.write, f.project && f.from == "":
 		return "", nil, errors.New("--yes goes with --write, and --project with --from")
@@ -135,29 +133,15 @@ func (g *globals) clientSettings(args []string, f importFlags) (from string, dat
 		return "", nil, errors.New("name a file with the settings of a client, or a client with --from: " +
 			strings.Join(mcpclients.Names(), ", "))
 	}
-	if from = "standard input"; len(args) == 0 || args[0] == "-" {
-		in = g.in
-	} else {
-		from = args[0]
-		info, err := os.Stat(from)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, fmt.Errorf("there is no %s; name the file that has the settings", visible(from))
-		}
-		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file", visible(from))
-		}
-		if err != nil {
-			return "", nil, err
-		}
-		file, err := os.Open(from)
-		if err != nil {
-			return "", nil, err
-		}
-		defer file.Close()
-		in = file
+	if len(args) == 0 || args[0] == "-" {
+		data, err = io.ReadAll(io.LimitReader(g.in, document.MaxSize+1))
+		return "standard input", data, err
 	}
-	data, err = io.ReadAll(io.LimitReader(in, document.MaxSize+1))
-	return visible(from), data, err
+	file, err := readSettings(args[0])
+	if err == nil && !file.there {
+		err = fmt.Errorf("there is no %s; name the file that has the settings", visible(args[0]))
+	}
+	return visible(args[0]), file.data, err
 }
 
 // importInto is the configuration for the blocks. It need not exist.

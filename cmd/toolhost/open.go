@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -153,9 +152,4 @@ func statusNotices(s supervise.Status) (out, problems []error) {
 		}
 	}
 	return out, problems
-}
-
-// untrusted adds what to do instead of using the configuration.
-func untrusted(path, advice string) error {
-	return errors.Join(&bootstrap.UntrustedError{Path: path}, errors.New(advice))
 }

@@ -145,14 +145,7 @@ func (g *globals) agree(ctx context.Context, question, done string) error {
 		return fmt.Errorf("there is no terminal to ask at, and nothing was %s. Look at what is shown, then repeat it with "+
 			"--yes", done)
 	}
-	yes, err := newPrompter(g, person).sure(ctx, question)
-	switch {
-	case ctx.Err() != nil:
-		return errInterrupted
-	case err != nil || !yes:
-		return &exitError{exitDenied, "nothing was " + done}
-	}
-	return nil
+	return g.confirm(ctx, person, question, "nothing was "+done)
 }
 
 func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {

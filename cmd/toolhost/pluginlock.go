@@ -132,14 +132,9 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f 
 	if len(others) > 1 {
 		them = fmt.Sprintf("each of the %d", len(others))
 	}
-	yes, err := newPrompter(g, person).sure(ctx, "Start "+them+" to see the tools? [y/N] ")
-	switch {
-	case ctx.Err() != nil:
-		return false, errInterrupted
-	case err != nil || !yes:
-		return false, &exitError{exitDenied, "no changed program was started, and nothing was written"}
-	}
-	return true, nil
+	err := g.confirm(ctx, person, "Start "+them+" to see the tools? [y/N] ",
+		"no changed program was started, and nothing was written")
+	return err == nil, err
 }
 
 // showLock prints how a plugin differs from what was locked.
@@ -251,11 +246,8 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 				"the changes, " +
 				"then lock them with --yes, which also starts changed programs")
 		}
-		yes, err := newPrompter(g, person).sure(ctx, "Lock this? [y/N] ")
-		if ctx.Err() != nil {
-			return errInterrupted
-		} else if err != nil || !yes {
-			return &exitError{exitDenied, "nothing was written"}
+		if err := g.confirm(ctx, person, "Lock this? [y/N] ", "nothing was written"); err != nil {
+			return err
 		}
 	}
 	path, err := lock.Write(differing)

@@ -6,12 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/pluginnew"
 )
 
@@ -82,7 +80,7 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, visible(written.Dir))
 	fmt.Fprintln(g.out, "Next:")
 	rows := [][2]string{
-		{"cd " + commandWord(written.Dir), ""},
+		{"cd " + shellWords([]string{visible(written.Dir)}), ""},
 		{"make run", `toolhost plugin run --watch: call its tool by typing hello {"name": "Ada"}`},
 		{"make test", "its tests, in memory and under a host"},
 		{"make install", "for you, from anywhere: toolhost call " + o.Name + "__hello name=Ada"},
@@ -99,7 +97,7 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	if own, err := os.Executable(); err == nil && filepath.IsAbs(own) {
 		if _, err := exec.LookPath("toolhost"); err != nil { // the Makefile would build one, or not find it
 			fmt.Fprintf(g.out, "\ntoolhost is not in the PATH, so name it for these commands: export TOOLHOST=%s\n",
-				commandWord(own))
+				shellWords([]string{visible(own)}))
 		}
 	}
 	if o.Lang == "go" && o.SDK.Dir != "" {
@@ -110,14 +108,4 @@ func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 			g.printError(fmt.Errorf("warning: there is no command %s in the PATH, which the Makefile needs", program))
 		}
 	}
-}
-
-var plainWord = lazy.Regexp(`^[A-Za-z0-9._/+-]+$`)
-
-// commandWord quotes a word for a shell where it needs that.
-func commandWord(word string) string {
-	if plainWord().MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(visible(word), "'", `'\''`) + "'"
 }

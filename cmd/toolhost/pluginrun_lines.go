@@ -35,16 +35,10 @@ const runHelp = "Lines:\n" +
 // maxLine is the longest line: a call with the largest arguments.
 const maxLine = sdk.MaxArguments + 1<<10
 
-// A line of the input, or the reason why there is none.
-type inputLine struct {
-	text string
-	err  error
-}
-
 // read executes the lines until they end or ctx does. A line is read only when the one before is done: at a terminal
 // the lines between are answers.
 func (r *pluginRun) read(ctx context.Context) error {
-	wanted, lines := make(chan struct{}), make(chan inputLine)
+	wanted, lines := make(chan struct{}), make(chan typedLine)
 	defer close(wanted)
 	go readLines(r.g.in, wanted, lines)
 	for {
@@ -71,13 +65,13 @@ func (r *pluginRun) read(ctx context.Context) error {
 }
 
 // readLines reads a line each time one is requested. An abandoned read ends with the process.
-func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- inputLine) {
+func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- typedLine) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, maxLine)
 	for range wanted {
-		l := inputLine{err: io.EOF}
+		l := typedLine{err: io.EOF}
 		if scan.Scan() {
-			l = inputLine{text: scan.Text()}
+			l = typedLine{text: scan.Text()}
 		} else if err := scan.Err(); err != nil {
 			l.err = err
 		}

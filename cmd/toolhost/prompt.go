@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -180,6 +180,7 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	return host.Answer{Arguments: changed}, true, nil
 }
 
+// A typedLine is a line of the input, or the reason why there is none.
 type typedLine struct {
 	text string
 	err  error
@@ -227,14 +228,22 @@ func (p *prompter) forgetTyped() {
 	}
 }
 
-// sure asks a yes-or-no question of toolhost's own.
-func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
+// confirm asks a yes-or-no question of toolhost's own. Anything but a yes is an error with the text refused.
+func (g *globals) confirm(ctx context.Context, person io.Reader, question, refused string) error {
+	p := newPrompter(g, person)
 	answered, err := p.open(ctx, "")
-	if err != nil {
-		return false, err
+	yes := false
+	if err == nil {
+		yes, err = p.yes(ctx, question)
+		answered()
 	}
-	defer answered()
-	return p.yes(ctx, question)
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil || !yes:
+		return &exitError{exitDenied, refused}
+	}
+	return nil
 }
 
 // yes asks for the answer of an open yes-or-no question. Anything but a plain yes is a no.
@@ -390,7 +399,7 @@ func visible(text string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[0])
-		case r == '\n' || r == '\t' || strconv.IsPrint(r) && !blank(r):
+		case r == '\n' || r == '\t' || strconv.IsPrint(r) && !textutil.Invisible(r):
 			out.WriteRune(r)
 		default:
 			fmt.Fprintf(&out, `\u{%x}`, r)
@@ -398,12 +407,6 @@ func visible(text string) string {
 		text = text[size:]
 	}
 	return out.String()
-}
-
-// blank reports letters and signs by their class that are invisible, such as the Hangul fillers. Variation selectors
-// may carry a message.
-func blank(r rune) bool {
-	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // edited returns the arguments as the person edits them: in the editor that $VISUAL or $EDITOR names, otherwise on

@@ -122,10 +122,7 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	if !again && readableNow(unread, result) {
 		return errReadable
 	}
-	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
-		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
-	}
-	return g.print(result, f)
+	return g.print(result, watch, f)
 }
 
 // waiting returns what is called when the call waits for a person: it says where the call can be approved.
