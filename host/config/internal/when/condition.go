@@ -62,7 +62,7 @@ func (c *Compiler) Compile(rule *hclfile.Body, e hclsyntax.Expression) *Conditio
 	}
 	cond := &Condition{vetted: v, path: c.Path, commands: c.commands, base: &hcl.EvalContext{
 		Variables: map[string]cty.Value{"local": cty.ObjectVal(v.locals), "env": cty.ObjectVal(v.env)},
-		Functions: c.functions,
+		Functions: v.functions,
 	}}
 	unknown := slices.Repeat([]cty.Value{cty.DynamicVal}, len(cond.arguments))
 	var value cty.Value
@@ -114,13 +114,14 @@ func (c *Condition) Holds(q *policy.Query) (policy.Truth, error) {
 		}
 	}
 	m := meters.Get().(*meter)
-	*m = meter{left: maxSteps, args: m.args[:0], operands: m.operands[:0], loops: m.loops[:0]}
+	*m = meter{left: maxSteps, args: m.args[:0], operands: m.operands[:0], loops: m.loops[:0], values: m.values[:0]}
 	truth, err := c.ask(q, m)
 	if m.made == nil { // else HCL's contexts refer to it
 		m.query = nil
 		clear(m.args[:cap(m.args)])
 		clear(m.operands[:cap(m.operands)])
 		clear(m.loops[:cap(m.loops)])
+		clear(m.values[:cap(m.values)])
 		meters.Put(m)
 	}
 	return truth, err

@@ -29,6 +29,7 @@ type meter struct {
 	args     []cty.Value      // the arguments that the condition refers to, in the order of its names
 	loops    []iteration      // that are evaluated without HCL's contexts, the innermost last
 	operands []evaluated      // of the calls that are being evaluated
+	values   []cty.Value      // of the function that is being called
 	made     *hcl.EvalContext // the outermost context, once it was needed
 }
 

@@ -1,7 +1,6 @@
 package when
 
 import (
-	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
@@ -47,7 +47,11 @@ func (v *vetted) shorten(e hclsyntax.Expression, literal bool) hclsyntax.Express
 		if n.Name == "matches" {
 			return match{n}
 		}
-		if plain := plainCalls[n.Name]; plain != nil && !n.ExpandFinal {
+		plain := plainCalls[n.Name]
+		if plain == nil {
+			plain = direct(v.functions[n.Name])
+		}
+		if !n.ExpandFinal {
 			return call{n, plain}
 		}
 	case *hclsyntax.ForExpr:
@@ -267,35 +271,11 @@ func (c call) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) 
 	return long.Value(m.context(ctx))
 }
 
-// plainCalls are by the names of the functions.
-var plainCalls = map[string]plainCall{
-	"alltrue":     all(cty.True),
-	"anytrue":     all(cty.False),
-	"basename":    ofText(func(s string) cty.Value { return cty.StringVal(path.Base(s)) }),
-	"coalesce":    plainCoalesce,
-	"commands":    plainCommands,
-	"contains":    plainContains,
-	"dirname":     ofText(func(s string) cty.Value { return cty.StringVal(path.Dir(s)) }),
-	"endswith":    ofTexts(strings.HasSuffix),
-	"inside":      plainInside,
-	"length":      plainLength,
-	"lower":       ofText(func(s string) cty.Value { return cty.StringVal(strings.ToLower(s)) }),
-	"paths":       plainPaths,
-	"runs":        plainRuns,
-	"startswith":  ofTexts(strings.HasPrefix),
-	"strcontains": ofTexts(strings.Contains),
-	"trimspace":   ofText(func(s string) cty.Value { return cty.StringVal(strings.TrimSpace(s)) }),
-	"upper":       ofText(func(s string) cty.Value { return cty.StringVal(strings.ToUpper(s)) }),
-}
-
-func ofText(f func(string) cty.Value) plainCall {
-	return func(_ *meter, args []evaluated) (cty.Value, bool) {
-		if !isPlain(args[0].value, cty.String) {
-			return cty.NilVal, false
-		}
-		return f(args[0].value.AsString()), true
-	}
-}
+// plainCalls are those of functions that depend on the call of the tool, or are common in loops.
+var plainCalls = map[string]plainCall{"commands": plainCommands, "contains": plainContains, "inside": plainInside,
+	"length": plainLength, "paths": plainPaths, "runs": plainRuns,
+	"startswith": ofTexts(strings.HasPrefix), "endswith": ofTexts(strings.HasSuffix),
+	"strcontains": ofTexts(strings.Contains)}
 
 func ofTexts(f func(a, b string) bool) plainCall {
 	return func(_ *meter, args []evaluated) (cty.Value, bool) {
@@ -303,6 +283,21 @@ func ofTexts(f func(a, b string) bool) plainCall {
 			return cty.NilVal, false
 		}
 		return cty.BoolVal(f(args[0].value.AsString(), args[1].value.AsString())), true
+	}
+}
+
+// direct calls a function with arguments that are known and of its parameters' types. For others it fails.
+func direct(f function.Function) plainCall {
+	return func(m *meter, args []evaluated) (cty.Value, bool) {
+		m.values = m.values[:0]
+		for _, g := range args {
+			if !g.value.IsKnown() || g.value.Type() == cty.DynamicPseudoType {
+				return cty.NilVal, false
+			}
+			m.values = append(m.values, g.value)
+		}
+		v, err := f.Call(m.values)
+		return v, err == nil
 	}
 }
 
@@ -316,26 +311,6 @@ func plainItems(g evaluated) ([]cty.Value, bool) {
 		return nil, false
 	}
 	return v.AsValueSlice(), true
-}
-
-// all is whether all items are that truth, for alltrue; anytrue is not whether all are false.
-func all(truth cty.Value) plainCall {
-	return func(_ *meter, args []evaluated) (cty.Value, bool) {
-		items, ok := plainItems(args[0])
-		if !ok {
-			return cty.NilVal, false
-		}
-		out := truth
-		for _, item := range items {
-			if !isPlain(item, cty.Bool) {
-				return cty.NilVal, false
-			}
-			if item != truth {
-				out = truth.Not()
-			}
-		}
-		return out, true
-	}
 }
 
 func plainContains(_ *meter, args []evaluated) (cty.Value, bool) {
@@ -364,19 +339,6 @@ func plainLength(_ *meter, args []evaluated) (cty.Value, bool) {
 		ok = ok && item.IsKnown()
 	}
 	return cty.NumberIntVal(int64(len(items))), ok
-}
-
-func plainCoalesce(_ *meter, args []evaluated) (cty.Value, bool) {
-	var first cty.Value
-	for _, g := range args {
-		switch v := g.value; {
-		case v.ContainsMarked() || !v.IsKnown():
-			return cty.NilVal, false
-		case first == cty.NilVal && !v.IsNull():
-			first = v
-		}
-	}
-	return first, first != cty.NilVal
 }
 
 func plainInside(m *meter, args []evaluated) (cty.Value, bool) {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
@@ -25,13 +26,15 @@ type vetted struct {
 	arguments   []string  // that it names, sorted
 	words       []string  // of tool, caller and workdir, those that it needs
 	locals, env map[string]cty.Value
+	functions   map[string]function.Function
 	paths       bool // it calls inside or paths
 }
 
 // vet checks that an expression uses only what conditions may. It is false, and reports why, when it does not.
 func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 	before := c.Count()
-	v := &vetting{Compiler: c, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{}}}
+	v := &vetting{Compiler: c, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{},
+		functions: c.functions}}
 	_ = hclsyntax.Walk(e, v)
 	if v.operators > hclfile.MaxOperators {
 		c.Add(e.Range(), "more than %d operators in one expression",
