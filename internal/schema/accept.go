@@ -506,13 +506,12 @@ func (m *ruleMaker) fillBounds(r *rule, n *node) {
 		limit  *float64
 		has    *bool
 		open   *bool
-		upper  bool
 		strict bool
 	}{
-		{n.minimum, &r.low, &r.hasLow, &r.lowOpen, false, false},
-		{n.exclusiveMinimum, &r.low, &r.hasLow, &r.lowOpen, false, true},
-		{n.maximum, &r.high, &r.hasHigh, &r.highOpen, true, false},
-		{n.exclusiveMaximum, &r.high, &r.hasHigh, &r.highOpen, true, true},
+		{n.minimum, &r.low, &r.hasLow, &r.lowOpen, false},
+		{n.exclusiveMinimum, &r.low, &r.hasLow, &r.lowOpen, true},
+		{n.maximum, &r.high, &r.hasHigh, &r.highOpen, false},
+		{n.exclusiveMaximum, &r.high, &r.hasHigh, &r.highOpen, true},
 	} {
 		if b.from == nil {
 			continue

@@ -36,10 +36,6 @@ func (n *node) full() any {
 	if n.never {
 		return false
 	}
-	return n.keywords()
-}
-
-func (n *node) keywords() map[string]any {
 	out := map[string]any{}
 	n.putSchemas(out)
 	n.putNumbers(out)

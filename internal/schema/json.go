@@ -263,8 +263,6 @@ type decodeError struct {
 	steps  []location
 }
 
-func (e *decodeError) Error() string { return e.reason }
-
 func (e *decodeError) inside(name string, index int) *decodeError {
 	if !e.whole {
 		e.steps = append(e.steps, location{name: name, index: index})

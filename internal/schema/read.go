@@ -254,8 +254,8 @@ func init() {
 		"dependencies":      readDependencies,
 		"items":             readItems,
 		"additionalItems":   readAdditionalItems,
-		"exclusiveMinimum":  readExclusiveMinimum,
-		"exclusiveMaximum":  readExclusiveMaximum,
+		"exclusiveMinimum":  readExclusive("exclusiveMinimum", func(n *node) *bool { return &n.exclusiveMinimumFlag }),
+		"exclusiveMaximum":  readExclusive("exclusiveMaximum", func(n *node) *bool { return &n.exclusiveMaximumFlag }),
 		"$ref":              readRef,
 		"$dynamicRef":       readDynamicRef,
 		"$recursiveRef":     readDynamicRef,
@@ -364,22 +364,16 @@ func readAdditionalItems(r *reader, n *node, at string, v any) (err error) {
 	return err
 }
 
-func readExclusiveMinimum(r *reader, n *node, at string, v any) (err error) {
-	if flag, ok := v.(bool); ok && r.dialect == draft4 {
-		n.exclusiveMinimumFlag = flag
-		return nil
+// readExclusive reads a bound that is a flag beside another one in draft 4.
+func readExclusive(word string, flag func(*node) *bool) func(*reader, *node, string, any) error {
+	return func(r *reader, n *node, at string, v any) (err error) {
+		if set, ok := v.(bool); ok && r.dialect == draft4 {
+			*flag(n) = set
+			return nil
+		}
+		*bounds[word](n), err = readBound(at, v)
+		return err
 	}
-	n.exclusiveMinimum, err = readBound(at, v)
-	return err
-}
-
-func readExclusiveMaximum(r *reader, n *node, at string, v any) (err error) {
-	if flag, ok := v.(bool); ok && r.dialect == draft4 {
-		n.exclusiveMaximumFlag = flag
-		return nil
-	}
-	n.exclusiveMaximum, err = readBound(at, v)
-	return err
 }
 
 func readRef(r *reader, n *node, at string, v any) error {

@@ -94,9 +94,7 @@ func (p *location) steps() []*location {
 	for ; p != nil; p = p.up {
 		out = append(out, p)
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out
 }
 
