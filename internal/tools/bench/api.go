@@ -33,9 +33,6 @@ const (
 // api compares calls over the API with what they are made of. All servers are in this process, and all clients are of
 // gRPC on a Unix socket. Only the host that is served has what the server adds, the register of its calls.
 func (b *bench) api(ctx context.Context) error {
-	if !b.wants("api") {
-		return nil
-	}
 	const size = 100
 	plain, err := b.open(1)
 	if err != nil {

@@ -10,15 +10,7 @@ import (
 const ours = "toolhost"
 
 // roundTrips compares calls of all sizes with all others.
-func (b *bench) roundTrips(ctx context.Context) error {
-	if !b.wants("calls") {
-		return nil
-	}
-	h, err := b.open(1)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+func (b *bench) roundTrips(ctx context.Context, h *toolhost) error {
 	const small, middle, large = 100, 10_000, 1_000_000
 	names := map[int]string{small: "100 B", middle: "10 KB", large: "1 MB"}
 	for _, c := range []struct{ size, callers int }{{small, 1}, {small, 16}, {small, 64}, {middle, 16}, {large, 1}, {large, 16}} {
@@ -68,15 +60,7 @@ func (b *bench) roundTrips(ctx context.Context) error {
 }
 
 // schemas compares calls whose arguments are checked.
-func (b *bench) schemas(ctx context.Context) error {
-	if !b.wants("schemas") {
-		return nil
-	}
-	h, err := b.open(1)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+func (b *bench) schemas(ctx context.Context, h *toolhost) error {
 	naive, err := b.naive(16)
 	if err != nil {
 		return err
@@ -90,9 +74,6 @@ func (b *bench) schemas(ctx context.Context) error {
 
 // bridge compares what calls of one MCP server cost all processes, through toolhost and from the official client.
 func (b *bench) bridge(ctx context.Context) error {
-	if !b.wants("bridge") {
-		return nil
-	}
 	h, err := b.openBridge()
 	if err != nil {
 		return err
@@ -124,15 +105,7 @@ func (b *bench) bridge(ctx context.Context) error {
 }
 
 // writes compares calls whose record has to be on the disk first.
-func (b *bench) writes(ctx context.Context) error {
-	if !b.wants("writes") {
-		return nil
-	}
-	h, err := b.open(1)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+func (b *bench) writes(ctx context.Context, h *toolhost) error {
 	one, many := h.arm("one caller writes", "write", payload.Arguments(100), 1, 100), h.arm("16 callers write", "write", payload.Arguments(100), 16, 100)
 	all, err := b.compare(ctx, "writing calls", []*arm{one, many})
 	if err != nil {
@@ -144,15 +117,7 @@ func (b *bench) writes(ctx context.Context) error {
 }
 
 // besideLarge compares small calls alone and beside results of 4 MB.
-func (b *bench) besideLarge(ctx context.Context) error {
-	if !b.wants("large") {
-		return nil
-	}
-	h, err := b.open(1)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+func (b *bench) besideLarge(ctx context.Context, h *toolhost) error {
 	const large = 1 << 20
 	return b.beside(ctx, h, "small calls beside two callers of 1 MB results, p50",
 		func(int) error { return h.call("echo", payload.Arguments(large), large) }, 2, 8, 4)

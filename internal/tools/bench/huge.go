@@ -19,9 +19,6 @@ const peakArgument = "peak"
 
 // huge compares results over 4 MiB: their time, and the host's memory.
 func (b *bench) huge(ctx context.Context) error {
-	if !b.wants("huge") {
-		return nil
-	}
 	h, err := b.openWith("max_large_result_bytes = 200000000\n" + b.plugin(0))
 	if err != nil {
 		return err

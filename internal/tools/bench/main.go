@@ -105,9 +105,17 @@ func (b *bench) run(ctx context.Context) (err error) {
 		time.Sleep(time.Until(info.ModTime().Add(3 * time.Second)))
 	}
 	began := time.Now()
-	for _, part := range []func(context.Context) error{b.roundTrips, b.api, b.bridge, b.schemas, b.writes, b.besideLarge, b.huge, b.waiting, b.starts, b.deaths,
-		b.listing, b.memory, b.sizes} {
-		if err := part(ctx); err != nil && ctx.Err() == nil {
+	for _, part := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"calls", b.hosted(b.roundTrips)}, {"api", b.api}, {"bridge", b.bridge}, {"schemas", b.hosted(b.schemas)},
+		{"writes", b.hosted(b.writes)}, {"large", b.hosted(b.besideLarge)}, {"huge", b.huge}, {"waiting", b.waiting},
+		{"starts", b.starts}, {"deaths", b.deaths}, {"listing", b.listing}, {"memory", b.hosted(b.memory)},
+		{"sizes", b.sizes}} {
+		if !b.only.MatchString(part.name) {
+			continue
+		}
+		if err := part.run(ctx); err != nil && ctx.Err() == nil {
 			log.Print(err) // the others go on
 		}
 		if ctx.Err() != nil {
@@ -129,14 +137,16 @@ func (b *bench) run(ctx context.Context) (err error) {
 // program is one that arms call. They are small, so that a start does not measure what this one links.
 func (b *bench) program(name string) string { return filepath.Join(b.bin, "bench-"+name) }
 
-// wants says whether a figure is asked for.
-func (b *bench) wants(names ...string) bool {
-	for _, n := range names {
-		if b.only.MatchString(n) {
-			return true
+// hosted gives a part a host with one plugin.
+func (b *bench) hosted(part func(context.Context, *toolhost) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		h, err := b.open(1)
+		if err != nil {
+			return err
 		}
+		defer h.Close()
+		return part(ctx, h)
 	}
-	return false
 }
 
 // rounds is how many are measured.

@@ -44,9 +44,6 @@ func (b *bench) pairs(ctx context.Context, rounds int, ours, theirs func() (time
 
 // starts compares how long plugins take until they have listed their tools, or answered.
 func (b *bench) starts(ctx context.Context) error {
-	if !b.wants("starts") {
-		return nil
-	}
 	for _, c := range []struct {
 		plugins   int
 		must, aim float64
@@ -116,9 +113,6 @@ func (b *bench) startStocks(n int) (time.Duration, error) {
 
 // deaths compares how soon a killed plugin serves again, and how soon its call fails.
 func (b *bench) deaths(ctx context.Context) error {
-	if !b.wants("deaths") {
-		return nil
-	}
 	var client *goplugin.Client
 	var conn *grpc.ClientConn
 	var err error
@@ -241,9 +235,6 @@ func deathOf(ctx context.Context, h *toolhost) (float64, error) {
 
 // listing compares a listing of 100 plugins that are known with a command that does nothing.
 func (b *bench) listing(ctx context.Context) error {
-	if !b.wants("listing") {
-		return nil
-	}
 	var config strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&config, "plugin \"bench%d\" {\n command = [%q]\n}\n", i, b.program("plugin"))
@@ -271,15 +262,7 @@ func (b *bench) listing(ctx context.Context) error {
 }
 
 // memory compares what idle plugins keep, and what is kept after a burst of large results.
-func (b *bench) memory(ctx context.Context) error {
-	if !b.wants("memory") {
-		return nil
-	}
-	h, err := b.open(1)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+func (b *bench) memory(ctx context.Context, h *toolhost) error {
 	client, conn, err := b.startStock()
 	if err != nil {
 		return err
@@ -350,9 +333,6 @@ func parentOf(pid int) int {
 
 // sizes are those of the plugins that ship with toolhost.
 func (b *bench) sizes(context.Context) error {
-	if !b.wants("sizes") {
-		return nil
-	}
 	for _, name := range []string{"readfile", "edit", "shell", "discover"} {
 		info, err := os.Stat(filepath.Join(b.bin, toolname.ProgramPrefix+name))
 		if err != nil {

@@ -14,9 +14,6 @@ import (
 // waiting compares the processor time of 20,000 calls that wait for one plugin with that of 10,000: twice as much, if
 // it grows in proportion.
 func (b *bench) waiting(ctx context.Context) error {
-	if !b.wants("waiting") {
-		return nil
-	}
 	h, err := b.open(1, "limits {\n concurrency = 1\n queue = 100000\n}")
 	if err != nil {
 		return err
