@@ -131,20 +131,21 @@ func (i *instruments) meter(h *Host, m metric.Meter) (err error) {
 
 // observe registers what is read of the host when someone asks for it.
 func (i *instruments) observe(h *Host, m metric.Meter) error {
-	running, err := m.Int64ObservableUpDownCounter("toolhost.queue.running", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls that have a slot."))
-	if err != nil {
-		return err
-	}
-	waiting, err := m.Int64ObservableUpDownCounter("toolhost.queue.waiting", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls that wait for a slot."))
-	if err != nil {
-		return err
-	}
-	approvals, err := m.Int64ObservableUpDownCounter("toolhost.approvals.waiting", metric.WithUnit("{call}"),
-		metric.WithDescription("Calls that wait for a person's approval."))
-	if err != nil {
-		return err
+	var running, waiting, approvals metric.Int64ObservableUpDownCounter
+	for _, one := range []struct {
+		to                *metric.Int64ObservableUpDownCounter
+		name, description string
+	}{
+		{&running, "toolhost.queue.running", "Calls that have a slot."},
+		{&waiting, "toolhost.queue.waiting", "Calls that wait for a slot."},
+		{&approvals, "toolhost.approvals.waiting", "Calls that wait for a person's approval."},
+	} {
+		var err error
+		*one.to, err = m.Int64ObservableUpDownCounter(one.name, metric.WithUnit("{call}"),
+			metric.WithDescription(one.description))
+		if err != nil {
+			return err
+		}
 	}
 	registered, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		o.ObserveInt64(approvals, h.approving.Load())

@@ -121,7 +121,7 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 		opened = p.q.Workdir + string(filepath.Separator) + opened
 	}
 	full := filepath.Clean(opened)
-	inRoot := p.aware && p.isOutside(full) // other tools do not use roots
+	inRoot := p.aware && !isIn(full, p.q.Workdir) && !isIn(full, p.workdir) // other tools do not use roots
 	if !p.rules && !inRoot {
 		return d
 	}
@@ -294,11 +294,6 @@ func (p *pathDecider) tighten(d, by policy.Decision, what string) policy.Decisio
 	}
 	return d.Tighten(policy.Step{Layer: by.Layer, Rule: by.Rule, Source: by.Source, Effect: by.Effect, Matched: true,
 		Reason: what + ": " + by.Why()})
-}
-
-// isOutside reports whether a path is outside of the work folder.
-func (p *pathDecider) isOutside(full string) bool {
-	return !isIn(full, p.q.Workdir) && !isIn(full, p.workdir)
 }
 
 // decideRoot makes a decision as strict as those on the roots that contain the path.

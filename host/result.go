@@ -21,56 +21,45 @@ const (
 
 // A Result is the outcome of a call, for models and programs.
 type Result struct {
-	CallID string
-	Tool   string // the name that the caller used
-	Plugin string // "" when the tool was not found
-	Status string // StatusOK, StatusError or StatusInputRequired
+	CallID string `json:"call_id"`
+	Tool   string `json:"tool"`   // the name that the caller used
+	Plugin string `json:"plugin"` // "" when the tool was not found
+	Status string `json:"status"` // StatusOK, StatusError or StatusInputRequired
 
 	// Content is for the model; a failed call can have content too.
-	Content    []sdk.Content
-	Structured json.RawMessage
+	Content    []sdk.Content   `json:"content"`
+	Structured json.RawMessage `json:"structured,omitempty"`
 	// Error is set when Status is StatusError.
-	Error *sdk.Error
+	Error *sdk.Error `json:"error,omitempty"`
 	// InputRequired is set when Status is StatusInputRequired: the questions that the tool asks before it continues.
-	InputRequired *sdk.InputRequired
+	InputRequired *sdk.InputRequired `json:"input_required,omitempty"`
 	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta of an MCP
 	// server; nil when there are none. See sdk.Result.
-	Extra json.RawMessage
+	Extra json.RawMessage `json:"extra,omitempty"`
 	// Truncated says that Content or Structured was cut, and KeptFiles are the paths of files with the full text of
 	// what the host cut.
-	Truncated bool
-	KeptFiles []string
+	Truncated bool     `json:"truncated"`
+	KeptFiles []string `json:"kept_files,omitempty"`
 
-	Duration time.Duration
+	Duration time.Duration `json:"-"` // duration_ms
 	// Attempts is how often the plugin was called, Generation the last generation that was called; both are zero when
 	// the call did not reach the plugin.
-	Attempts, Generation int
+	Attempts   int `json:"attempts"`
+	Generation int `json:"generation"`
 }
 
 // MarshalJSON writes the result in the form that `toolhost call --format json` prints.
 func (r Result) MarshalJSON() ([]byte, error) {
-	content := r.Content
-	if content == nil {
-		content = []sdk.Content{}
+	if r.Content == nil {
+		r.Content = []sdk.Content{}
 	}
+	type plain Result
 	return json.Marshal(struct {
-		CallID        string             `json:"call_id"`
-		Tool          string             `json:"tool"`
-		Plugin        string             `json:"plugin"`
-		Status        string             `json:"status"`
-		Content       []sdk.Content      `json:"content"`
-		Structured    json.RawMessage    `json:"structured,omitempty"`
-		Error         *sdk.Error         `json:"error,omitempty"`
-		InputRequired *sdk.InputRequired `json:"input_required,omitempty"`
-		Extra         json.RawMessage    `json:"extra,omitempty"`
-		Truncated     bool               `json:"truncated"`
-		KeptFiles     []string           `json:"kept_files,omitempty"`
-		DurationMS    float64            `json:"duration_ms"`
-		Attempts      int                `json:"attempts"`
-		Generation    int                `json:"generation"`
-	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated,
-		r.KeptFiles,
-		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
+		plain
+		DurationMS float64 `json:"duration_ms"`
+		Attempts   int     `json:"attempts"` // behind it
+		Generation int     `json:"generation"`
+	}{plain(r), float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 
 // Readable is the content or, for a successful call without text, the structured result as one text.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -34,14 +35,13 @@ func (h *snapshot) callDuringQuestions(ctx context.Context, c *Call, in *sdk.Inp
 	r.RunID, r.Attempt, r.Services = h.newRunID(), 1, (*services)(c)
 	b := &callDuringQuestions{received: make(chan struct{}), done: make(chan struct{})}
 	forward := h.forwardEvents(ctx, c)
-	received := false
+	received := sync.OnceFunc(func() { close(b.received) })
 	r.Events = func(e sdk.Event) {
 		if e.Type != sdk.EventStarted {
 			forward(e)
-		} else if !received {
-			received = true
-			close(b.received)
+			return
 		}
+		received()
 	}
 	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.cancel = cancel

@@ -155,22 +155,21 @@ type stageRun struct {
 
 // enter begins a stage of the call. Calls of plugins and people within it get the context that it returns.
 func (c *Call) enter(ctx context.Context, s stage) (context.Context, stageRun) {
-	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil { // one that only looks for a tool
-		return ctx, stageRun{}
-	}
-	return c.snapshot.instruments.enter(ctx, c, s, c.snapshot.instruments.labelsOf(c.Definition).plugin)
+	return c.enterOf(ctx, s, func(i *instruments) *pluginLabels { return i.labelsOf(c.Definition).plugin })
 }
 
 // enterStart is enter for the start of a plugin whose tools are not known yet.
 func (c *Call) enterStart(ctx context.Context, plugin string) (context.Context, stageRun) {
-	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil {
-		return ctx, stageRun{}
-	}
-	return c.snapshot.instruments.enter(ctx, c, stageStart, c.snapshot.instruments.labelsOfPlugin(plugin))
+	return c.enterOf(ctx, stageStart, func(i *instruments) *pluginLabels { return i.labelsOfPlugin(plugin) })
 }
 
-func (i *instruments) enter(ctx context.Context, c *Call, s stage, plugin *pluginLabels) (context.Context, stageRun) {
-	run := stageRun{of: i, ctx: ctx, stage: s, plugin: plugin, began: time.Now()}
+func (c *Call) enterOf(ctx context.Context, s stage, plugin func(*instruments) *pluginLabels) (context.Context,
+	stageRun) {
+	if c.callState == nil || c.snapshot == nil || c.snapshot.instruments == nil { // one that only looks for a tool
+		return ctx, stageRun{}
+	}
+	i := c.snapshot.instruments
+	run := stageRun{of: i, ctx: ctx, stage: s, plugin: plugin(i), began: time.Now()}
 	if c.traced && i.tracer != nil { // a reload may have ended traces
 		run.ctx, run.span = i.tracer.Start(ctx, stageNames[s], trace.WithTimestamp(run.began))
 		run.ctx = callctx.WithValues(ctx, run.ctx)

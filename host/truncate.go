@@ -177,8 +177,7 @@ func joinEnds(head, tail string, size int64, note string) string {
 		tail = tail[1:]
 	}
 	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", head, size-int64(len(head)+len(tail)),
-		size,
-		note, tail)
+		size, note, tail)
 }
 
 // A resultStore writes results that are cut to files that only this user can read.

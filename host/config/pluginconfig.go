@@ -212,7 +212,7 @@ func (t *tree) value(pointer string, e hclsyntax.Expression, v cty.Value) {
 			return
 		}
 	}
-	if !refers(e) {
+	if hclfile.Literal(e) {
 		return
 	}
 	name := t.Source(e)

@@ -17,21 +17,9 @@ import (
 	"github.com/toolhost/toolhost/internal/commandline"
 )
 
-// refers reports whether an expression uses a local or the environment.
-func refers(e hclsyntax.Expression) (is bool) {
-	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch n.(type) {
-		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr:
-			is = true
-		}
-		return nil
-	})
-	return is
-}
-
 // refuseWrittenOut refuses a secret that does not come from a variable.
 func refuseWrittenOut(in *hclfile.Body, name, variable string) {
-	if e := in.Syntax.Attributes[name]; e != nil && !refers(e.Expr) {
+	if e := in.Syntax.Attributes[name]; e != nil && hclfile.Literal(e.Expr) {
 		in.Wrong(e.Expr.Range(), "%s is written out", name).WithHint(
 			"keep it in the environment, where this file's readers do not see it: %s = env.%s", name, variable)
 	}
@@ -77,7 +65,7 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	}
 	e := in.ExprOf("command")
 	shown, locked := r.wordsByReference(e, words)
-	if refers(e) {
+	if !hclfile.Literal(e) {
 		for i, word := range words {
 			spec.References.Written = append(spec.References.Written, r.written(wordOf(e, i), word))
 		}
@@ -121,7 +109,7 @@ func wordOf(e hclsyntax.Expression, i int) hclsyntax.Expression {
 // written says how a word is written, and what its references come to, without the values that are hidden in texts. It
 // is "" for a word that is not by reference.
 func (r *reader) written(e hclsyntax.Expression, word string) string {
-	if !refers(e) {
+	if hclfile.Literal(e) {
 		return ""
 	}
 	text := "it is written " + r.Source(e)
@@ -150,7 +138,7 @@ func (r *reader) written(e hclsyntax.Expression, word string) string {
 // are written, for the lock with a checksum of a local's value, since only the environment may change unnoticed. Both
 // are nil when no argument is by reference. The program itself is never hidden.
 func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown, locked []string) {
-	if !refers(e) {
+	if hclfile.Literal(e) {
 		return nil, nil
 	}
 	for i, word := range words {
@@ -160,7 +148,7 @@ func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown
 		}
 		lock := text
 		switch {
-		case i == 0 || !refers(item):
+		case i == 0 || hclfile.Literal(item):
 			text, lock = word, word
 		case refersToLocal(item):
 			// The beginning of the checksum is enough to detect another text, and too little to recover it.

@@ -61,14 +61,7 @@ type settingsView struct {
 }
 
 func (v *settingsView) body(b *hclsyntax.Body, around string) {
-	attributes := make([]*hclsyntax.Attribute, 0, len(b.Attributes))
-	for _, a := range b.Attributes {
-		attributes = append(attributes, a)
-	}
-	slices.SortFunc(attributes, func(a, b *hclsyntax.Attribute) int {
-		return cmp.Compare(a.SrcRange.Start.Byte, b.SrcRange.Start.Byte)
-	})
-	for _, a := range attributes {
+	for _, a := range hclfile.InOrder(b.Attributes) {
 		v.all = append(v.all, Setting{around, a.Name, "", fmt.Sprintf("%s:%d", v.name, a.SrcRange.Start.Line)})
 		v.places = append(v.places, rangeOf(a.Expr.Range()))
 	}

@@ -41,7 +41,7 @@ func (r *reader) telemetry(top *hclfile.Body) {
 		Headers: in.TextMap("headers", checkHeaderName, hclfile.CheckLine), Content: in.Bool("content"),
 		SampleRatio: ratio(in, "sample_ratio")}
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-		if e := itemOf(in, "headers", name); redact.Name(name) && e != nil && !refers(e) {
+		if e := itemOf(in, "headers", name); redact.Name(name) && e != nil && hclfile.Literal(e) {
 			in.Wrong(e.Range(), "headers %q is written out", name).WithHint(
 				"keep it in the environment, where this file's readers do not see it: headers = { %s = env.OTLP_TOKEN }", name)
 		}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,10 +85,10 @@ func launchError(spec Spec, err error) error {
 		_, statErr := os.Lstat(path)
 		missing = errors.Is(statErr, os.ErrNotExist)
 		if statErr == nil {
-			why = diagnose(path)
+			why = Diagnose(path)
 		}
 	} else if found, lookErr := exec.LookPath(path); lookErr == nil {
-		why = diagnose(found)
+		why = Diagnose(found)
 	}
 	unusable := func(why string) error {
 		return &unusableError{fmt.Errorf("%s cannot be run: %s%s", quoted(program), why, spec.written(0))}
@@ -216,14 +217,10 @@ func (e *unusableError) Unwrap() error { return e.error }
 
 // aboutFile reports whether an error can be about a file's content or mode.
 func aboutFile(err error) bool {
-	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL,
-		errIrregular} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
 	e, ok := errors.AsType[syscall.Errno](err)
-	return ok && errnoName(e) == "ELIBBAD" // only on Linux
+	return ok && errnoName(e) == "ELIBBAD" || // only on Linux
+		slices.ContainsFunc([]error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL,
+			errIrregular}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // earlyExit says how a process ended that should have become a plugin and, if it can be found out, why.
@@ -237,7 +234,7 @@ func (g *generation) earlyExit(err error) error {
 	if before {
 		exit = withText{c.exitError(" before the handshake").Error(), err}
 	}
-	switch why := diagnose(g.program); {
+	switch why := Diagnose(g.program); {
 	case why != "":
 		return fmt.Errorf("%w; %s", exit, why)
 	case exited && code == 0:
@@ -288,13 +285,9 @@ func (g *generation) sandboxAdvice(message string) string {
 	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)
 }
 
-// Diagnose says why a file cannot be run on this machine, such as a program for another one; "" if it seems to be
-// possible.
-func Diagnose(path string) string { return diagnose(path) }
-
-// diagnose says why a file cannot be run, and how to fix it; "" when it finds nothing. It never blocks, and reads
-// only the headers.
-func diagnose(path string) string {
+// Diagnose says why a file cannot be run on this machine, such as a program for another one, and how to fix it; "" when
+// it finds nothing. It never blocks, and reads only the headers.
+func Diagnose(path string) string {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -451,12 +444,8 @@ func elfProblem(r io.ReaderAt) string {
 }
 
 func isMachO(head []byte) bool {
-	for _, magic := range []string{"\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return true
-		}
-	}
-	return false
+	magics := []string{"\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
+	return len(head) >= 4 && slices.Contains(magics, string(head[:4]))
 }
 
 var machOArchs = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64", macho.Cpu386: "386",

@@ -203,15 +203,15 @@ func TestMissingWordByReference(t *testing.T) {
 // A program of another system may start before the mistake is noticed.
 func TestProgramOfAnotherSystem(t *testing.T) {
 	if !testing.Short() { // Go builds its runtime for it
-		if why, want := diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+
+		if why, want := Diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+
 			runtime.GOARCH; !strings.HasPrefix(why, want) {
 			t.Errorf("got %q, want %q", why, want)
 		}
 	}
-	if why := diagnose(builtFor(t, t.TempDir(), runtime.GOOS, runtime.GOARCH)); why != "" {
+	if why := Diagnose(builtFor(t, t.TempDir(), runtime.GOOS, runtime.GOARCH)); why != "" {
 		t.Errorf("a good program is said to be bad: %s", why)
 	}
-	if why := diagnose("/bin/sh"); why != "" {
+	if why := Diagnose("/bin/sh"); why != "" {
 		t.Errorf("/bin/sh is said to be bad: %s", why)
 	}
 }

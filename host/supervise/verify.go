@@ -414,7 +414,7 @@ func interpreterError(path string, err error) error {
 	if isInvalid(err) || errors.Is(err, errUnclear) {
 		return &invalidError{wrapped}
 	}
-	if why := diagnose(path); why != "" { // it knows the #! line, which err does not name
+	if why := Diagnose(path); why != "" { // it knows the #! line, which err does not name
 		return &unusableError{fmt.Errorf("%s cannot be run: %s", quoted(path), why)}
 	}
 	return wrapped

@@ -229,6 +229,19 @@ func InOrder(attrs hclsyntax.Attributes) []*hclsyntax.Attribute {
 	})
 }
 
+// Literal reports whether an expression has neither names nor functions.
+func Literal(e hclsyntax.Expression) bool {
+	literal := true
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n.(type) {
+		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr:
+			literal = false
+		}
+		return nil
+	})
+	return literal
+}
+
 // MaxToolName is the longest PLUGIN__TOOL; model vendors refuse longer names.
 const MaxToolName = 64
 

@@ -126,7 +126,7 @@ func (e metered) wrong(detail string) hcl.Diagnostics {
 
 // meterParts puts a meter on the expression and on all its parts. The kinds of nodes are those that vetting allows.
 func (v *vetted) meterParts(e hclsyntax.Expression) metered {
-	literal := isLiteral(e) // asked while its parts are HCL's own
+	literal := hclfile.Literal(e) // asked while its parts are HCL's own
 	switch n := e.(type) {
 	case *hclsyntax.ForExpr:
 		v.meterEach(&n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)

@@ -475,19 +475,6 @@ func newConstant(e hclsyntax.Expression, v cty.Value, steps int) constant {
 	return constant{e, v, items, steps + maxSteps - m.left}
 }
 
-// isLiteral says whether an expression has neither names nor functions.
-func isLiteral(e hclsyntax.Expression) bool {
-	literal := true
-	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch n.(type) {
-		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr:
-			literal = false
-		}
-		return nil
-	})
-	return literal
-}
-
 // constantOf evaluates a literal. It is false where that fails.
 func constantOf(e hclsyntax.Expression) (constant, bool) {
 	m := &meter{left: maxSteps}
