@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -38,7 +39,7 @@ type Members struct {
 	text        []byte
 	at          int
 	begun, over bool
-	skip        func(b []byte, at, depth int) (int, error) // skipValue, or skipDeep
+	most        int // how deep it may be nested
 
 	Name, Value []byte // of the current member: its name without escapes, its value's exact bytes
 	Start, End  int    // where the member is in the text, from its name's quote to the end of its value
@@ -46,10 +47,10 @@ type Members struct {
 }
 
 // MembersOf begins before the first member of a text.
-func MembersOf(text []byte) Members { return Members{text: text, skip: skipValue} }
+func MembersOf(text []byte) Members { return Members{text: text, most: MaxDepth} }
 
 // DeepMembersOf is MembersOf without the limit of nesting.
-func DeepMembersOf(text []byte) Members { return Members{text: text, skip: skipDeep} }
+func DeepMembersOf(text []byte) Members { return Members{text: text, most: math.MaxInt} }
 
 // Next moves to the next member. It returns false after the last one, or at the first error.
 func (m *Members) Next() bool {
@@ -66,7 +67,7 @@ func (m *Members) advance() (more bool, err error) {
 	m.at = skipSpace(m.text, m.at)
 	switch {
 	case !m.begun && m.peek() != '{':
-		return false, m.finish(m.skip(m.text, m.at, 0))
+		return false, m.finish(skipValue(m.text, m.at, m.most))
 	case !m.begun:
 		m.begun = true
 		if m.at = skipSpace(m.text, m.at+1); m.peek() == '}' {
@@ -91,7 +92,7 @@ func (m *Members) advance() (more bool, err error) {
 		return false, wrong(m.text, m.at)
 	}
 	from := skipSpace(m.text, m.at+1)
-	if m.at, err = m.skip(m.text, from, 1); err != nil {
+	if m.at, err = skipValue(m.text, from, m.most-1); err != nil {
 		return false, err
 	}
 	m.End, m.Value = m.at, m.text[from:m.at]
@@ -183,7 +184,7 @@ func Elements(array []byte, limit int) (list []json.RawMessage, more bool, err e
 	}
 	for {
 		from := skipSpace(array, at)
-		if at, err = skipDeep(array, from, 1); err != nil {
+		if at, err = skipValue(array, from, math.MaxInt); err != nil {
 			return nil, false, err
 		}
 		if len(list) == limit {
@@ -217,25 +218,20 @@ func Array(elements []json.RawMessage) json.RawMessage {
 // Check reports what is wrong with a JSON text, which may be nested to any depth.
 func Check(text []byte) error {
 	m := Members{text: text}
-	return m.finish(skipDeep(text, skipSpace(text, 0), 0))
+	return m.finish(skipValue(text, skipSpace(text, 0), math.MaxInt))
 }
 
 // ErrDeep is the error of a text that is nested deeper than MaxDepth.
 var ErrDeep = fmt.Errorf("it is nested more than %d deep", MaxDepth)
 
-// skipValue returns the offset after the value that begins at an offset.
-func skipValue(b []byte, at, depth int) (int, error) {
+// skipScalar returns the offset after the string, number or word that begins at an offset.
+func skipScalar(b []byte, at int) (int, error) {
 	if at >= len(b) {
 		return at, wrong(b, at)
 	}
 	switch c := b[at]; {
 	case c == '"':
 		return skipString(b, at+1)
-	case c == '{' || c == '[':
-		if depth >= MaxDepth {
-			return at, ErrDeep
-		}
-		return skipContainer(b, at, depth)
 	case c == '-' || c >= '0' && c <= '9':
 		return skipNumber(b, at)
 	case c == 't':
@@ -246,32 +242,6 @@ func skipValue(b []byte, at, depth int) (int, error) {
 		return skipWord(b, at, "null")
 	}
 	return at, wrong(b, at)
-}
-
-func skipContainer(b []byte, at, depth int) (_ int, err error) {
-	object, closing := b[at] == '{', b[at]+2
-	if at = skipSpace(b, at+1); at < len(b) && b[at] == closing {
-		return at + 1, nil
-	}
-	for {
-		if object {
-			if at, err = skipName(b, at); err != nil {
-				return at, err
-			}
-		}
-		if at, err = skipValue(b, at, depth+1); err != nil {
-			return at, err
-		}
-		at = skipSpace(b, at)
-		switch {
-		case at < len(b) && b[at] == closing:
-			return at + 1, nil
-		case at < len(b) && b[at] == ',':
-			at = skipSpace(b, at+1)
-		default:
-			return at, wrong(b, at)
-		}
-	}
 }
 
 // skipName returns the offset of the value after the name of a member.
@@ -288,11 +258,15 @@ func skipName(b []byte, at int) (_ int, err error) {
 	return skipSpace(b, at+1), nil
 }
 
-// skipDeep is skipValue without a limit of nesting: it takes a byte of memory for each level, and no recursion.
-func skipDeep(b []byte, at, _ int) (_ int, err error) {
+// skipValue returns the offset after the value that begins at an offset and has at most so many containers in each
+// other. It takes a byte of memory for each level, and no recursion.
+func skipValue(b []byte, at, most int) (_ int, err error) {
 	closings := make([]byte, 0, 64) // of the containers around; on the stack while there are few
 	for {
 		if at < len(b) && (b[at] == '{' || b[at] == '[') {
+			if len(closings) >= most {
+				return at, ErrDeep
+			}
 			closing := b[at] + 2
 			closings = append(closings, closing)
 			if at = skipSpace(b, at+1); at >= len(b) || b[at] != closing {
@@ -304,7 +278,7 @@ func skipDeep(b []byte, at, _ int) (_ int, err error) {
 				}
 				continue
 			}
-		} else if at, err = skipValue(b, at, 0); err != nil || len(closings) == 0 {
+		} else if at, err = skipScalar(b, at); err != nil || len(closings) == 0 {
 			return at, err
 		}
 		if at, closings, err = skipEnds(b, at, closings); err != nil || len(closings) == 0 {
