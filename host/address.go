@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -96,8 +97,5 @@ func (l toolList) named(original string) string {
 
 // sourceName is the name of the tool at its source.
 func (t *Tool) sourceName() string {
-	if t.declared.OriginalName != "" {
-		return t.declared.OriginalName
-	}
-	return t.declared.Name
+	return cmp.Or(t.declared.OriginalName, t.declared.Name)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -44,10 +45,7 @@ var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
 
 // tools without a cost tier count as cheap
 func (t *Tool) tier() sdk.CostTier {
-	if t.CostTier == "" {
-		return sdk.Cheap
-	}
-	return t.CostTier
+	return cmp.Or(t.CostTier, sdk.Cheap)
 }
 
 func (t *Tool) costsMore(limit sdk.CostTier) bool {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -140,10 +141,7 @@ type callState struct {
 // recorded is the call that records, logs and results describe: the one that was decided on and run, whatever a
 // middleware has changed in its own Call since.
 func (c *Call) recorded() *Call {
-	if c.ran != nil {
-		return c.ran
-	}
-	return c
+	return cmp.Or(c.ran, c)
 }
 
 // copyArguments gives the call its own copy of the arguments. Arguments over the limit are refused and not copied.

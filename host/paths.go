@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,10 +23,7 @@ type Root struct {
 }
 
 func (r Root) effect() policy.Effect {
-	if r.Effect == "" {
-		return policy.Ask
-	}
-	return r.Effect
+	return cmp.Or(r.Effect, policy.Ask)
 }
 
 func (o *Options) checkRoots() error {

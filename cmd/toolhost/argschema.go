@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -224,9 +225,7 @@ func (s *argSchema) describeOne() string {
 			kind = "list of " + items
 		}
 	}
-	if kind == "" {
-		kind = "anything"
-	}
+	kind = cmp.Or(kind, "anything")
 	for _, k := range []struct{ keyword, words string }{
 		{"format", "as %s"}, {"minimum", "at least %s"}, {"exclusiveMinimum", "more than %s"}, {"maximum", "at most %s"},
 		{"exclusiveMaximum", "less than %s"}, {"minLength", "at least %s characters"}, {"maxLength",

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -175,12 +176,8 @@ func (r *pluginRun) isAlias(word string) bool {
 	if own {
 		return false
 	}
-	for _, o := range r.instance.Config().Host.Tools {
-		if slices.Contains(o.Aliases, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.instance.Config().Host.Tools)),
+		func(o host.ToolOptions) bool { return slices.Contains(o.Aliases, word) })
 }
 
 // lineWord is a word without blanks, or KEY="a value with blanks".

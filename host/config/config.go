@@ -14,6 +14,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -318,9 +319,7 @@ func (r *reader) roots(top *hclfile.Body) {
 	for _, b := range top.Blocks("root") {
 		name, in := top.Named(b, hclfile.PluginNaming, names)
 		root := host.Root{Path: r.resolvePath(in, "path"), Effect: policy.Effect(in.OneOf("effect", rootEffects))}
-		if root.Effect == "" {
-			root.Effect = policy.Ask
-		}
+		root.Effect = cmp.Or(root.Effect, policy.Ask)
 		in.Require("path", `"../shared-docs"`)
 		switch other := paths[root.Path]; {
 		case root.Path == "":

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -200,9 +201,7 @@ func (v *view) page(ctx context.Context, f *Filter, p Page) (rows []foundRow, ne
 	if p.Size < 0 || p.Size > maxPage {
 		return nil, "", count, &FilterError{fmt.Sprintf("a page has 1 to %d calls, not %d", maxPage, p.Size)}
 	}
-	if p.Size == 0 {
-		p.Size = defaultPage
-	}
+	p.Size = cmp.Or(p.Size, defaultPage)
 	after, err := v.parseCursor(p.Cursor)
 	if err != nil {
 		return nil, "", count, err

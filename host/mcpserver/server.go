@@ -7,6 +7,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -112,9 +113,7 @@ func New(o Options) (*Server, error) {
 	if len(o.StateKey) < minStateKey {
 		return nil, fmt.Errorf("mcpserver: Options.StateKey has %d bytes; it needs %d", len(o.StateKey), minStateKey)
 	}
-	if o.ServerName == "" {
-		o.ServerName = "toolhost"
-	}
+	o.ServerName = cmp.Or(o.ServerName, "toolhost")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

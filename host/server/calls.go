@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -348,10 +349,7 @@ func (t *tracked) summary() *apiv1.CallSummary {
 // list returns the running calls, the oldest first.
 func (c *Calls) list() []*apiv1.CallSummary {
 	c.mu.Lock()
-	all := make([]*tracked, 0, len(c.running))
-	for t := range c.running {
-		all = append(all, t)
-	}
+	all := slices.Collect(maps.Keys(c.running))
 	c.mu.Unlock()
 	slices.SortFunc(all, func(a, b *tracked) int { return a.began.Compare(b.began) })
 	out := make([]*apiv1.CallSummary, len(all))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -189,12 +190,8 @@ func privateGroup(uid, gid uint32) bool {
 	if len(user) < 4 || len(group) < 4 || user[0] != group[0] || user[3] != group[2] {
 		return false
 	}
-	for member := range strings.SplitSeq(group[3], ",") {
-		if member != "" && member != user[0] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Split(group[3], ","),
+		func(member string) bool { return member != "" && member != user[0] })
 }
 
 // accountLine returns the fields of the line of /etc/passwd or /etc/group with the id. The files are read here because

@@ -149,12 +149,8 @@ func knownHolder(name string, n *document.Node) bool {
 // isServers reports whether an object looks like one of servers.
 func isServers(n *document.Node) bool {
 	return slices.ContainsFunc(n.Members, func(m document.Member) bool {
-		for _, key := range []string{"command", "cmd", "url", "httpUrl", "serverUrl", "uri", "type"} {
-			if m.Value.Get(key) != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc([]string{"command", "cmd", "url", "httpUrl", "serverUrl", "uri", "type"},
+			func(key string) bool { return m.Value.Get(key) != nil })
 	})
 }
 

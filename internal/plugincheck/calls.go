@@ -2,6 +2,7 @@ package plugincheck
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -194,9 +195,7 @@ func (c *checker) makeExamples(ctx context.Context, p *process) *problem {
 		}
 		var first sdk.EventType
 		r, err := c.call(ctx, p, e.Tool, e.Arguments, func(e sdk.Event) {
-			if first == "" {
-				first = e.Type
-			}
+			first = cmp.Or(first, e.Type)
 		})
 		if err != nil && p.endsSoon() {
 			return failed("Return an error from the handler, and let the process run on.",

@@ -3,6 +3,7 @@
 package plugincheck
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -128,9 +129,7 @@ var items = []item{
 func Run(ctx context.Context, o Options) (*Report, error) { return run(ctx, o, items) }
 
 func run(ctx context.Context, o Options, items []item) (*Report, error) {
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	program, err := filepath.Abs(o.Command[0])
 	if err != nil {
 		return nil, err

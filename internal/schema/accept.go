@@ -280,12 +280,7 @@ func (a *attempt) text(r *rule) bool {
 }
 
 func (s *scalars) text(value []byte) bool {
-	for _, t := range s.texts {
-		if t == string(value) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.texts, string(value))
 }
 
 // exactDigits is how many decimal digits a float64 keeps apart: two numbers with no more compare as their floats do.

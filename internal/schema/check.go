@@ -609,12 +609,7 @@ func (c *checker) seenProperties(n *node, obj map[string]any, at *location, seen
 }
 
 func (n *node) matches(name string) bool {
-	for _, m := range n.patternProperties {
-		if m.pattern.re.MatchString(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.patternProperties, func(m member) bool { return m.pattern.re.MatchString(name) })
 }
 
 // eachApplied calls f for the schemas in n that apply to the value and hold.

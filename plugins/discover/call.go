@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,7 @@ func input(r *sdk.Request) []byte {
 
 // run runs the job and makes a result of however it ends.
 func (s *settings) run(ctx context.Context, r *sdk.Request, j programCall) (*sdk.Result, error) {
-	dir := r.Workdir
-	if dir == "" {
-		dir = s.workdir
-	}
+	dir := cmp.Or(r.Workdir, s.workdir)
 	l := limit{proctree.LimitsFor(ctx, j.timeout), j.timeSetting}
 	o := s.follow(ctx, r, j, dir, l)
 	start, notStarted := errors.AsType[*proctree.StartError](o.err)
@@ -216,10 +214,7 @@ func (o *outcome) lines(most int) string {
 }
 
 func joinOr(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
+	return cmp.Or(text, otherwise)
 }
 
 // shortened leaves out the middle of text when it has more than so many bytes.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -125,9 +126,7 @@ func (s *settings) absolute(path string) string {
 }
 
 func seconds(key string, value, fallback float64) (time.Duration, error) {
-	if value == 0 {
-		value = fallback
-	}
+	value = cmp.Or(value, fallback)
 	if value < 0 || value > maxSeconds {
 		return 0, invalidConfig("%s = %v: it must be more than 0 and at most %d", key, value, maxSeconds)
 	}
@@ -135,9 +134,7 @@ func seconds(key string, value, fallback float64) (time.Duration, error) {
 }
 
 func size(key string, value, fallback, most int) (int, error) {
-	if value == 0 {
-		value = fallback
-	}
+	value = cmp.Or(value, fallback)
 	if value < 1 || value > most {
 		return 0, invalidConfig("%s = %d: it must be from 1 to %d", key, value, most)
 	}

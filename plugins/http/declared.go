@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,9 +168,7 @@ func (b toolBlock) declare() (*declared, *mistake) {
 	if b.TimeoutSeconds < 0 || b.TimeoutSeconds > maxSeconds {
 		return nil, wrong("timeout_seconds", "%v must be more than 0 and at most %d", b.TimeoutSeconds, maxSeconds)
 	}
-	if b.TimeoutSeconds == 0 {
-		b.TimeoutSeconds = defaultSeconds
-	}
+	b.TimeoutSeconds = cmp.Or(b.TimeoutSeconds, defaultSeconds)
 	if b.Schema == nil {
 		b.Schema = json.RawMessage(`{"type":"object"}`)
 	}

@@ -89,9 +89,7 @@ func (in *common) outgoing(method string, s *settings) (outgoing, error) {
 
 func (in *common) view() pageOptions {
 	v := pageOptions{raw: in.Raw, maxBytes: in.MaxBytes}
-	if v.maxBytes == 0 {
-		v.maxBytes = defaultBytes
-	}
+	v.maxBytes = cmp.Or(v.maxBytes, defaultBytes)
 	return v
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func (a *response) statusLine() string {
 
 // typed is the type of the answer for people.
 func (a *response) typed() string {
-	if a.mediaType == "" {
-		return "no type given"
-	}
-	return a.mediaType
+	return cmp.Or(a.mediaType, "no type given")
 }
 
 const (

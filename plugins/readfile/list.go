@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -65,9 +66,7 @@ func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.R
 		return nil, invalid(fmt.Sprintf("depth must be from 1 to %d", maxDepth),
 			"For what lies deeper list a directory below.")
 	}
-	if in.Path == "" {
-		in.Path = "."
-	}
+	in.Path = cmp.Or(in.Path, ".")
 	w, err := workspace.OpenAt(r, in.Path)
 	if err != nil {
 		return nil, err

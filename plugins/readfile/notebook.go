@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,9 +197,7 @@ func (n *notebook) output(o *output) {
 	switch {
 	case o.Type == "error":
 		text := string(o.Traceback)
-		if text == "" {
-			text = o.Error + ": " + o.Message
-		}
+		text = cmp.Or(text, o.Error+": "+o.Message)
 		n.printed("error", text)
 	case o.Type == "stream":
 		n.printed(o.Name, string(o.Text))

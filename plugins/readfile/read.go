@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -107,9 +108,7 @@ func (in readInput) window() (window, error) {
 	}
 	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars,
 		numbers: in.LineNumbers}
-	if out.bytes == 0 {
-		out.bytes = defaultBytes
-	}
+	out.bytes = cmp.Or(out.bytes, defaultBytes)
 	if out.last == 0 && out.tail == 0 {
 		out.last, out.byDefault = first+defaultLines-1, true
 	}

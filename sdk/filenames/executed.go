@@ -2,6 +2,7 @@ package filenames
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -37,12 +38,7 @@ func EntryPoint(name string) bool {
 // within reports whether a path is one of the places, or in one.
 func within(places []string, name string) bool {
 	name = "/" + name + "/"
-	for _, place := range places {
-		if strings.Contains(name, place) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(places, func(place string) bool { return strings.Contains(name, place) })
 }
 
 var (

@@ -7,6 +7,7 @@
 package filenames
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -132,23 +133,15 @@ func classes(pattern string) string {
 var secretSamples = sync.OnceValue(func() []string {
 	names := []string{".env", ".env.local", ".env.prod", ".env.production", ".envrc", "prod.env", "local.env",
 		"id_rsa.old", "service-account.json", "client_secret.json"}
-	for name := range secretNames() {
-		names = append(names, name)
-	}
+	names = slices.AppendSeq(names, maps.Keys(secretNames()))
 	for ending := range secretEndings.All() {
 		names = append(names, "server"+ending, "private"+ending, "my"+ending)
 	}
 	return names
 })
 
-var folderSamples = sync.OnceValue(func() (names []string) {
-	for name := range secretFolders.All() {
-		names = append(names, name)
-	}
-	for name := range codeFolders.All() {
-		names = append(names, name)
-	}
-	return names
+var folderSamples = sync.OnceValue(func() []string {
+	return slices.AppendSeq(slices.Collect(secretFolders.All()), codeFolders.All())
 })
 
 // SecretMatch returns the name of a file with secrets that a test of names accepts, such as the match of an expression.
@@ -167,10 +160,7 @@ func SecretMatch(accepts func(name string) bool) string {
 
 // plainSecrets are samples without words that other names have too, such as local.
 var plainSecrets = sync.OnceValue(func() []string {
-	names := []string{".env"}
-	for name := range secretNames() {
-		names = append(names, name)
-	}
+	names := append(slices.Collect(maps.Keys(secretNames())), ".env")
 	for ending := range secretEndings.All() {
 		names = append(names, "server"+ending)
 	}

@@ -177,12 +177,8 @@ func HoldsSecret(text []byte) bool {
 	if bytes.Contains(text, []byte("PRIVATE KEY")) || knownToken().Match(text) {
 		return true
 	}
-	for _, found := range assigned().FindAllSubmatch(text, 200) {
-		if !placeholder(string(found[len(found)-1])) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(assigned().FindAllSubmatch(text, 200),
+		func(found [][]byte) bool { return !placeholder(string(found[len(found)-1])) })
 }
 
 var (

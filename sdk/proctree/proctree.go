@@ -22,6 +22,7 @@
 package proctree
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -171,10 +172,7 @@ func (c *Cmd) await(ctx context.Context, t *tree) bool {
 }
 
 func (c *Cmd) grace() time.Duration {
-	if c.Grace == 0 {
-		return defaultGrace
-	}
-	return c.Grace
+	return cmp.Or(c.Grace, defaultGrace)
 }
 
 // within waits for done to close, at most for the limit, and reports whether it

@@ -3,6 +3,7 @@ package arguments
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -86,9 +87,7 @@ func (s *Schema) collect(top bool, schemas ...any) node {
 			schemas = append(schemas, next[key])
 		}
 		dependent, _ := next["dependentSchemas"].(map[string]any)
-		for _, d := range dependent {
-			schemas = append(schemas, d)
-		}
+		schemas = slices.AppendSeq(schemas, maps.Values(dependent))
 	}
 	return n
 }
@@ -131,9 +130,7 @@ func (n node) member(name string) node {
 			continue
 		}
 		patterns, _ := s["patternProperties"].(map[string]any)
-		for _, of := range patterns { // whichever matches
-			schemas = append(schemas, of)
-		}
+		schemas = slices.AppendSeq(schemas, maps.Values(patterns)) // whichever matches
 		schemas = append(schemas, s["additionalProperties"], s["unevaluatedProperties"])
 	}
 	return n.schema.collect(false, schemas...)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -23,9 +24,7 @@ type Limits struct {
 // Normalize replaces absent and invalid values. Queue is a number of places afterwards.
 func (l Limits) Normalize() Limits {
 	l.Concurrency = max(l.Concurrency, 0)
-	if l.Queue == 0 {
-		l.Queue = 16 * min(l.Concurrency, math.MaxInt/16)
-	}
+	l.Queue = cmp.Or(l.Queue, 16*min(l.Concurrency, math.MaxInt/16))
 	l.Queue = max(l.Queue, 0)
 	if !(l.Rate > 0) || math.IsInf(l.Rate, 1) { // NaN is above nothing
 		l.Rate = 0

@@ -110,12 +110,7 @@ func hasLineBreak(re *syntax.Regexp) bool {
 		re.Min == 0 {
 		return false
 	}
-	for _, sub := range re.Sub {
-		if hasLineBreak(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, hasLineBreak)
 }
 
 var (

@@ -7,6 +7,7 @@ package wild
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -181,12 +182,7 @@ func (g *Glob) Match(path string) bool {
 	if g.fold {
 		path = strings.ToLower(path)
 	}
-	for _, p := range g.alternatives {
-		if p.Match(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.alternatives, func(p *Pattern) bool { return p.Match(path) })
 }
 
 // expand writes out the alternatives in the first {}, and then those in what that gives.
