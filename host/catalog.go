@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -187,11 +188,11 @@ func (l listed) mayHave(glob string) bool {
 		return globReaches(glob, l.plugin)
 	}
 	for name := range l.tools {
-		if matches(glob, name) {
+		if toolname.Matches(glob, name) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.problems, func(p error) bool { return matches(glob, problemTool(p)) })
+	return slices.ContainsFunc(l.problems, func(p error) bool { return toolname.Matches(glob, problemTool(p)) })
 }
 
 // allows reports whether a tool is in the catalog. A nil catalog has every tool.
@@ -263,7 +264,8 @@ func (f *Filter) isEmpty() bool {
 
 // allowsName is false for names that the filter refuses for any tool.
 func (f *Filter) allowsName(name string) bool {
-	return !f.isEmpty() && (f.Tools == nil || matchesAny(f.Tools, name)) && !matchesAny(f.Exclude, name)
+	return !f.isEmpty() && (f.Tools == nil || toolname.MatchesAny(f.Tools, name)) &&
+		!toolname.MatchesAny(f.Exclude, name)
 }
 
 func (f *Filter) allows(t *Tool) bool {
@@ -291,27 +293,14 @@ func (f *Filter) reaches(plugin string) bool {
 	return !slices.ContainsFunc(f.Exclude, func(g string) bool { return globCovers(g, plugin) })
 }
 
-func matchesAny(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return matches(g, name) })
-}
-
-// matches expects a valid glob.
-func matches(glob, name string) bool {
-	if glob == name {
-		return true
-	}
-	ok, err := path.Match(glob, name)
-	return ok && err == nil
-}
-
 // globReaches reports whether the glob matches any name that a tool of the plugin may have.
 func globReaches(glob, plugin string) bool {
 	steps, rest := globSteps(glob)
 	prefix := plugin + "__"
 	if len(steps) < len(prefix) {
-		return rest != "" && matches(strings.Join(steps, ""), prefix[:len(steps)])
+		return rest != "" && toolname.Matches(strings.Join(steps, ""), prefix[:len(steps)])
 	}
-	return matches(strings.Join(steps[:len(prefix)], ""), prefix)
+	return toolname.Matches(strings.Join(steps[:len(prefix)], ""), prefix)
 }
 
 // globCovers reports whether the glob matches every name that a tool of the plugin may have.
@@ -319,7 +308,7 @@ func globCovers(glob, plugin string) bool {
 	steps, rest := globSteps(glob)
 	prefix := plugin + "__"
 	return strings.Trim(rest, "*") == "" && rest != "" && len(steps) <= len(prefix) &&
-		matches(strings.Join(steps, ""), prefix[:len(steps)])
+		toolname.Matches(strings.Join(steps, ""), prefix[:len(steps)])
 }
 
 // globSteps splits a glob into parts that match one byte of a name each, up to the first star, and the rest after it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -102,7 +103,7 @@ func (h *snapshot) nested(next CallFunc) CallFunc {
 }
 
 func (h *snapshot) checkNesting(c *Call, n *nesting) *sdk.Error {
-	if !matchesAny(h.options.Plugins[n.via.Plugin].MayCall, c.Tool) {
+	if !toolname.MatchesAny(h.options.Plugins[n.via.Plugin].MayCall, c.Tool) {
 		e := fail(sdk.CodeDenied, "NotGranted", "plugin %q may not call %.100q; nothing was run", n.via.Plugin, c.Tool)
 		e.Suggestion = fmt.Sprintf("The user can allow it in the configuration: plugin %q { may_call = [%q] }.", n.via.Plugin,
 			cutText(c.Tool, 100))

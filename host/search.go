@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/internal/toolsearch"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -156,7 +157,8 @@ func (d *deferral) listed(tools []*Tool) []*Tool {
 	d.mu.Lock()
 	found := maps.Clone(d.found)
 	d.mu.Unlock()
-	return slices.DeleteFunc(tools, func(t *Tool) bool { return !found[t.Name] && !matchesAny(d.always, t.Name) })
+	return slices.DeleteFunc(tools,
+		func(t *Tool) bool { return !found[t.Name] && !toolname.MatchesAny(d.always, t.Name) })
 }
 
 // Deferred returns a catalog of the same tools that lists only some of them: the search tool, tools whose names match

@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/internal/toolsearch"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -92,7 +93,7 @@ func (t *Tool) clone() *Tool {
 // forModel returns the tool with its description for a model; the tool itself if it has none of its own.
 func (t *Tool) forModel(model string) *Tool {
 	globs := slices.Collect(maps.Keys(t.descriptionFor))
-	globs = slices.DeleteFunc(globs, func(g string) bool { return !matches(g, model) })
+	globs = slices.DeleteFunc(globs, func(g string) bool { return g != model && !toolname.Matches(g, model) })
 	if len(globs) == 0 {
 		return t
 	}

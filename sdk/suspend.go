@@ -75,7 +75,7 @@ func newSuspension(s *server, r *pluginv1.CallRequest, ctx context.Context, to *
 	out := &suspension{server: s, request: r, first: leg{ctx: ctx, out: to}}
 	out.leg = &out.first
 	out.ctx.plugin = s.base
-	out.ctx.attach(ctx)
+	out.ctx.follow(ctx)
 	return out
 }
 
@@ -231,7 +231,7 @@ func (s *suspension) detach(q *question, requests map[string][]byte) bool {
 	if of == nil {
 		return false
 	}
-	s.ctx.detach()
+	s.ctx.follow(nil) //nolint:staticcheck // it is none
 	s.server.overdue.release(of.ctx)
 	_ = of.end(q.inputRequired(requests)) // a broken connection ends the host's call, and no answer comes
 	return true
@@ -246,7 +246,7 @@ func (q *question) resume(next *leg) (result *pluginv1.Result) {
 		return s.result
 	}
 	s.leg, q.leg = next, next
-	s.ctx.attach(next.ctx)
+	s.ctx.follow(next.ctx)
 	close(q.resumed)
 	return nil
 }
@@ -351,12 +351,7 @@ type handlerContext struct {
 	err  error
 }
 
-// attach makes the context end with another leg.
-func (c *handlerContext) attach(leg context.Context) { c.follow(leg) }
-
-// detach makes it end with the plugin alone.
-func (c *handlerContext) detach() { c.follow(nil) } //nolint:staticcheck // it is none
-
+// follow makes the context end with another leg; with nil, with the plugin alone.
 func (c *handlerContext) follow(leg context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -266,13 +266,7 @@ func namesArgumentsOf(r policy.Rule, plugin string) bool {
 // mayName reports whether the pattern may match a tool of the plugin.
 func mayName(glob, plugin string) bool {
 	part, _, whole := strings.Cut(glob, "__")
-	return !whole || matches(part, plugin)
-}
-
-// matches expects valid patterns.
-func matches(glob, name string) bool {
-	ok, err := path.Match(glob, name)
-	return ok && err == nil
+	return !whole || toolname.Matches(part, plugin)
 }
 
 // namesToolsOf reports whether a rule or a profile names single tools of the plugin, which only the plugin knows.
@@ -309,7 +303,7 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 			}
 			known := map[string]bool{}
 			for _, t := range tools {
-				about := func(glob string) bool { return matches(glob, t.Name) }
+				about := func(glob string) bool { return toolname.Matches(glob, t.Name) }
 				if len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, about) {
 					maps.Copy(known, t.Arguments())
 				}
@@ -345,7 +339,7 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 		for _, glob := range globs {
 			plugin, tool, _ := strings.Cut(glob, "__")
 			own := ownNames(tools, plugin)
-			means := func(name string) bool { return matches(glob, plugin+"__"+name) }
+			means := func(name string) bool { return toolname.Matches(glob, plugin+"__"+name) }
 			if len(own) > 0 && !slices.ContainsFunc(own, means) {
 				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin,
 					textutil.DidYouMean(tool, own)))

@@ -178,11 +178,9 @@ const (
 	maxDefinition   = 1 << 20
 )
 
-func definitionsFolder() (string, error) { return cacheFolder("definitions") }
-
 // keepDefinitions stores them by hash, if possible, and removes old ones.
 func keepDefinitions(definitions map[string]json.RawMessage) {
-	dir, err := definitionsFolder()
+	dir, err := cacheFolder("definitions")
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
@@ -194,15 +192,11 @@ func keepDefinitions(definitions map[string]json.RawMessage) {
 
 // keptDefinition returns the definition with the hash, nil when it is not stored, or its file has changed.
 func keptDefinition(hash string) json.RawMessage {
-	dir, err := definitionsFolder()
+	dir, err := cacheFolder("definitions")
 	if err != nil || filepath.Base(hash) != hash {
 		return nil
 	}
-	path := filepath.Join(dir, hash+".json")
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
+	f, err := fsutil.OpenForReading(filepath.Join(dir, hash+".json"))
 	if err != nil {
 		return nil
 	}

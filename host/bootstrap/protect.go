@@ -27,9 +27,10 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 	folder := resolvedFolder()
 	specs = slices.Clone(specs)
 	for i, s := range specs {
-		locked := lock.Plugin(s.Name)
-		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
-			!needsConfinement(s.Sandbox) {
+		locked, box := lock.Plugin(s.Name), s.Sandbox
+		needsConfinement := box.Require != "" || box.Write != nil || box.Read != nil || len(box.Wrapper) > 0
+		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && box.Level == "" &&
+			!needsConfinement {
 			specs[i].Sandbox.Level = sandbox.Supervised
 			if s.InheritEnv == nil && fsutil.ProgramName(fsutil.Resolved(programOf(s))) == toolname.ProgramPrefix+"discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
@@ -37,11 +38,6 @@ func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.S
 		}
 	}
 	return specs
-}
-
-// needsConfinement reports whether the sandbox has settings that need Confined.
-func needsConfinement(s sandbox.Spec) bool {
-	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
 }
 
 // resolvedFolder is the folder of this program, with links resolved, "" if that is not known.

@@ -137,10 +137,6 @@ func (e *entry) words() string {
 	return string(w.text)
 }
 
-func (e *entry) seriesKey() series {
-	return series{e.call.Plugin, e.call.Tool, e.call.Status, e.call.Code}
-}
-
 // sessionKey stands for the session in the index; 0 is no session.
 func sessionKey(session string) int64 {
 	if session == "" {
@@ -337,7 +333,8 @@ func (w *writer) write(ctx context.Context, tx *sql.Tx, c *changes) error {
 	defer func() { _ = words.Close() }()
 	for _, e := range c.entries {
 		e.now = row{e.call.Time().UnixMicro(), e.call.Duration.Microseconds(), 0, sessionKey(e.call.SessionID)}
-		if e.now.series, err = w.seriesID(ctx, tx, e.seriesKey()); err != nil {
+		key := series{e.call.Plugin, e.call.Tool, e.call.Status, e.call.Code}
+		if e.now.series, err = w.seriesID(ctx, tx, key); err != nil {
 			return err
 		}
 	}

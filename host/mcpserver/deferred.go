@@ -54,15 +54,6 @@ func checkGlobs(globs []string) error {
 	return nil
 }
 
-func matchesAny(globs []string, name string) bool {
-	for _, g := range globs {
-		if ok, err := path.Match(g, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // search answers a call of the search tool, which is the host's: policy and record are about it like about any other.
 func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMessage) *result {
 	label, _, _ := strings.Cut(searchName, "__")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/toolname"
 )
 
 const (
@@ -78,7 +79,7 @@ func newCatalog(ctx context.Context, source func() *host.Catalog, o *Options,
 		plugins: map[string]*pluginTools{},
 		step:    make(chan struct{}), served: &servedTools{}, logged: map[string]bool{}}
 	if o.Deferred {
-		c.lists = func(full string) bool { return matchesAny(o.List, full) }
+		c.lists = func(full string) bool { return toolname.MatchesAny(o.List, full) }
 	}
 	c.rebuild()
 	c.refreshAll()

@@ -186,7 +186,8 @@ func (o *Import) pair(p *Plugin, pair Pair, kind string) (value, error) {
 		if !variablePattern().MatchString(pair.Variable) || looksSecret(pair.Variable) {
 			return nil, fmt.Errorf("%s %s should be the name of a variable, and looks like a value", kind, pair.Name)
 		}
-		return value{{text: pair.Value}, {variable: pair.Variable}}.filled(), nil
+		return slices.DeleteFunc(value{{text: pair.Value}, {variable: pair.Variable}},
+			func(p part) bool { return p.variable == "" && p.text == "" }), nil
 	}
 	v, err := readValue(pair.Value, true)
 	if err != nil {

@@ -3,7 +3,6 @@ package mcpclients
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -265,11 +264,6 @@ func secretQuery(text string, refer func(name string) string) (value, error) {
 		out = append(out, part{text: "#" + fragment})
 	}
 	return out.joined(), nil
-}
-
-// filled is the value without empty texts.
-func (v value) filled() value {
-	return slices.DeleteFunc(v, func(p part) bool { return p.variable == "" && p.text == "" })
 }
 
 // joined puts texts beside each other together.

@@ -254,7 +254,7 @@ func fromECMA(s string) string {
 		}
 		rest := s[i+1:]
 		switch {
-		case rest[0] == 'u' && len(rest) >= 5 && isHex(rest[1:5]):
+		case rest[0] == 'u' && len(rest) >= 5 && strings.Trim(rest[1:5], "0123456789abcdefABCDEF") == "":
 			b.WriteString(`\x{` + rest[1:5] + `}`)
 			i += 5
 		case rest[0] == 'c' && len(rest) >= 2 && isLetter(rest[1]):
@@ -266,10 +266,6 @@ func fromECMA(s string) string {
 		}
 	}
 	return b.String()
-}
-
-func isHex(s string) bool {
-	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

@@ -4,6 +4,8 @@ package toolname
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -69,4 +71,15 @@ func (r Rule) Hashed(name, original string) string {
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:3])
+}
+
+// MatchesAny reports whether one of the globs matches a name, see Matches.
+func MatchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return Matches(g, name) })
+}
+
+// Matches reports whether a pattern of path.Match that is well formed matches a name.
+func Matches(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return ok && err == nil
 }

@@ -48,7 +48,7 @@ func (c command) String() string {
 // in is the command ready to run in a folder, and to be ended within the limits.
 func (c command) in(dir string, l proctree.Limits) *proctree.Cmd {
 	cmd := proctree.Command(c.program, c.words[1:]...)
-	cmd.Dir, cmd.Env, cmd.Grace = dir, environ(dir), l.Grace
+	cmd.Dir, cmd.Env, cmd.Grace = dir, append(proctree.Environ(), "PWD="+dir), l.Grace
 	return cmd
 }
 

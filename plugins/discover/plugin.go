@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 func main() { sdk.Serve(newPlugin()) }
@@ -144,6 +143,3 @@ func size(key string, value, fallback, most int) (int, error) {
 func invalidConfig(format string, a ...any) error {
 	return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf(format, a...)}
 }
-
-// environ is the environment of a project's commands, which run in dir.
-func environ(dir string) []string { return append(proctree.Environ(), "PWD="+dir) }
