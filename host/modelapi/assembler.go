@@ -76,7 +76,7 @@ func NewAssembler(f Format, tools ...string) (*Assembler, error) {
 	v := vendors[f]
 	if v.stream == nil {
 		return nil, fmt.Errorf("there are no streams of calls in the format %.100q; use openai, openai-responses, "+
-			"anthropic, gemini or text", string(f))
+			"anthropic, bedrock, cohere, gemini or text", string(f))
 	}
 	a := &Assembler{vendor: v, tools: map[string]bool{}}
 	for _, t := range tools {
@@ -88,11 +88,12 @@ func NewAssembler(f Format, tools ...string) (*Assembler, error) {
 	return a, nil
 }
 
-// Add reads one chunk of the stream, of at most 8 MiB: the data of one server-sent event. Blank chunks and [DONE] are
-// ignored. In FormatText a chunk is the next piece of the model's text, cut anywhere. Add returns the calls that the
-// chunk changed.
-// If the chunk cannot be read, what it held is lost: Add fails, and so do the open calls, which it returns with the
-// error. The stream may continue. So it is with an error that the vendor reports, of which Add returns the message.
+// Add reads one chunk of the stream, of at most 8 MiB: the data of one server-sent event, or in FormatBedrock an
+// event under its name, such as {"contentBlockDelta":{…}}, as AWS's SDKs for Python and JavaScript give it. Blank
+// chunks and [DONE] are ignored. In FormatText a chunk is the next piece of the model's text, cut anywhere. Add
+// returns the calls that the chunk changed. If the chunk cannot be read, what it held is lost: Add fails, and so do
+// the open calls, which it returns with the error. The stream may continue. So it is with an error that the vendor
+// reports, of which Add returns the message.
 func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 	var err error
 	switch {

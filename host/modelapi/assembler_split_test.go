@@ -106,6 +106,8 @@ var ends = map[modelapi.Format][][]byte{
 	modelapi.FormatOpenAIResponses: {[]byte(`{"type":"response.completed","response":{}}`)},
 	modelapi.FormatAnthropic: {[]byte(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`),
 		[]byte(`{"type":"message_stop"}`)},
+	modelapi.FormatBedrock: {[]byte(`{"messageStop":{"stopReason":"tool_use"}}`), []byte(`{"metadata":{"usage":{}}}`)},
+	modelapi.FormatCohere:  {[]byte(`{"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}}`)},
 }
 
 type object = map[string]any
@@ -138,6 +140,26 @@ var vendors = map[modelapi.Format]func(i int, w written) [][]byte{
 				"delta": object{"type": "input_json_delta", "partial_json": p}}))
 		}
 		return append(out, jsonOf(object{"type": "content_block_stop", "index": i}))
+	},
+	modelapi.FormatBedrock: func(i int, w written) [][]byte {
+		out := [][]byte{jsonOf(object{"contentBlockStart": object{"contentBlockIndex": i,
+			"start": object{"toolUse": object{"toolUseId": w.id, "name": w.name}}}})}
+		for _, p := range w.argument {
+			out = append(out, jsonOf(object{"contentBlockDelta": object{"contentBlockIndex": i,
+				"delta": object{"toolUse": object{"input": p}}}}))
+		}
+		return append(out, jsonOf(object{"contentBlockStop": object{"contentBlockIndex": i}}))
+	},
+	modelapi.FormatCohere: func(i int, w written) [][]byte {
+		event := func(kind, id, name, text string) []byte {
+			return jsonOf(object{"type": kind, "index": i, "delta": object{"message": object{"tool_calls": object{"id": id,
+				"type": "function", "function": object{"name": name, "arguments": text}}}}})
+		}
+		out := [][]byte{event("tool-call-start", w.id, w.name, "")}
+		for _, p := range w.argument {
+			out = append(out, event("tool-call-delta", "", "", p))
+		}
+		return append(out, jsonOf(object{"type": "tool-call-end", "index": i}))
 	},
 }
 

@@ -116,7 +116,7 @@ func TestAssemblerFormats(t *testing.T) {
 	t.Parallel()
 	for _, f := range []modelapi.Format{"mcp", "", "OpenAI"} {
 		if _, err := modelapi.NewAssembler(f); err == nil ||
-			!strings.Contains(err.Error(), "use openai, openai-responses, anthropic, gemini or text") {
+			!strings.Contains(err.Error(), "use openai, openai-responses, anthropic, bedrock, cohere, gemini or text") {
 			t.Errorf("%q: error %v", f, err)
 		}
 	}
@@ -435,7 +435,7 @@ func FuzzAssemble(f *testing.F) {
 		f.Fatal(err)
 	}
 	formats := []modelapi.Format{modelapi.FormatOpenAI, modelapi.FormatOpenAIResponses, modelapi.FormatAnthropic,
-		modelapi.FormatGemini, modelapi.FormatText}
+		modelapi.FormatGemini, modelapi.FormatText, modelapi.FormatBedrock, modelapi.FormatCohere}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {

@@ -31,12 +31,18 @@ type exported struct {
 
 func takeApart(f modelapi.Format, tool map[string]any) exported {
 	e := exported{tool: tool, inner: tool, openAPI: f == modelapi.FormatGeminiOpenAPI}
-	if f == modelapi.FormatOpenAI {
+	switch f {
+	case modelapi.FormatOpenAI, modelapi.FormatCohere:
 		e.inner, _ = tool["function"].(map[string]any)
+	case modelapi.FormatBedrock:
+		e.inner, _ = tool["toolSpec"].(map[string]any)
+		schema, _ := e.inner["inputSchema"].(map[string]any)
+		e.schema, _ = schema["json"].(map[string]any)
+		return e
 	}
 	key := map[modelapi.Format]string{modelapi.FormatOpenAI: "parameters", modelapi.FormatOpenAIResponses: "parameters",
-		modelapi.FormatAnthropic: "input_schema",
-		modelapi.FormatGemini:    "parametersJsonSchema", modelapi.FormatGeminiOpenAPI: "parameters",
+		modelapi.FormatAnthropic: "input_schema", modelapi.FormatCohere: "parameters",
+		modelapi.FormatGemini: "parametersJsonSchema", modelapi.FormatGeminiOpenAPI: "parameters",
 		modelapi.FormatMCP:  "inputSchema",
 		modelapi.FormatText: "parameters"}[f]
 	e.schema, _ = e.inner[key].(map[string]any)
@@ -48,7 +54,8 @@ var (
 	claude  = []modelapi.Format{modelapi.FormatAnthropic}
 	openAPI = []modelapi.Format{modelapi.FormatGeminiOpenAPI}
 	rooted  = []modelapi.Format{modelapi.FormatOpenAI, modelapi.FormatOpenAIResponses, modelapi.FormatAnthropic,
-		modelapi.FormatGemini, modelapi.FormatMCP, modelapi.FormatText}
+		modelapi.FormatGemini, modelapi.FormatBedrock, modelapi.FormatCohere, modelapi.FormatMCP, modelapi.FormatText}
+	amazon = []modelapi.Format{modelapi.FormatBedrock}
 )
 
 var vendorRules = []vendorRule{
@@ -92,6 +99,26 @@ var vendorRules = []vendorRule{
 		"names start with a letter or _ and have at most 64 characters",
 		"https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration",
 		func(e exported) string { return name(e, `^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`) }},
+	{amazon, "a tool is a toolSpec", "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Tool.html",
+		func(e exported) string { return keys(e.tool, "toolSpec") }},
+	{amazon, "a toolSpec has these members",
+		"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html",
+		func(e exported) string { return keys(e.inner, "name", "description?", "inputSchema") }},
+	{amazon, "names have 64 letters, digits, _ and -",
+		"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html",
+		func(e exported) string { return name(e, `^[a-zA-Z0-9_-]{1,64}$`) }},
+	{amazon, "three members at the top of a schema, for Nova", "https://github.com/pydantic/pydantic-ai/issues/1623",
+		func(e exported) string { return keys(e.schema, "type", "properties", "required?") }},
+	{amazon, "no references, as there is no place for definitions", "https://github.com/pydantic/pydantic-ai/issues/1623",
+		func(e exported) string {
+			return every(e.schema, func(s map[string]any) string { return without(s, "$ref", "$defs", "definitions") })
+		}},
+	{amazon, "property keys as Claude wants them", "https://github.com/anthropics/claude-code/issues/79418",
+		func(e exported) string { return propertyNames(e.schema, `^[a-zA-Z0-9_.-]{1,64}$`) }},
+	{[]modelapi.Format{modelapi.FormatCohere}, "a function has these members", "https://docs.cohere.com/reference/chat",
+		func(e exported) string {
+			return keys(e.tool, "type", "function") + keys(e.inner, "name", "description", "parameters")
+		}},
 	{[]modelapi.Format{modelapi.FormatText}, "a tool has these members", "the text itself",
 		func(e exported) string { return keys(e.tool, "name", "description", "parameters") }},
 	{openAPI, "a declaration has these members", "https://ai.google.dev/api/caching#FunctionDeclaration",
@@ -118,7 +145,7 @@ var vendorRules = []vendorRule{
 			}
 			return ""
 		}},
-	{rooted[:4], "$schema, and what older drafts wrote otherwise, is not there",
+	{rooted[:6], "$schema, and what older drafts wrote otherwise, is not there",
 		"https://json-schema.org/draft/2020-12/schema",
 		func(e exported) string { return every(e.schema, brokenDraft) }},
 	{[]modelapi.Format{modelapi.FormatMCP}, "a tool has these members",

@@ -249,7 +249,7 @@ func TestExportRefuses(t *testing.T) {
 		list   string
 		want   string
 	}{
-		"an unknown format": {"yaml", nil, "", `there is no format "yaml"; there are anthropic, gemini, `},
+		"an unknown format": {"yaml", nil, "", `there is no format "yaml"; there are anthropic, bedrock, cohere, gemini, `},
 		"a name with dots":  {modelapi.FormatAnthropic, []*host.Tool{named("p__a.b")}, "[]", "its name does not match"},
 		"a long name": {modelapi.FormatOpenAI, []*host.Tool{named(strings.Repeat("a", 65))}, "[]",
 			"its name does not match"},

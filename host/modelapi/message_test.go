@@ -88,6 +88,26 @@ var messages = map[string]struct {
 		[]host.Call{{ID: "t", Tool: "c", Arguments: []byte(`{}`)}}},
 	"claude blocks": {modelapi.FormatAnthropic,
 		`[{"type":"thinking","thinking":""},{"type":"tool_use","id":"t","name":"c"}]`, []host.Call{{ID: "t", Tool: "c"}}},
+	"bedrock response": {modelapi.FormatBedrock,
+		`{"ResponseMetadata":{},"output":{"message":{"role":"assistant","content":[{"text":"I look."},
+		{"toolUse":{"toolUseId":"tooluse_1","name":"a__b","input":` + exact + `}},
+		{"toolUse":{"toolUseId":"s","name":"nova_grounding","type":"server_tool_use","input":{}}},
+		{"toolResult":{"toolUseId":"s","content":[],"type":"nova_grounding_result"}},
+		{"toolUse":{"toolUseId":"tooluse_2","name":"c","input":{}}}]}},"stopReason":"tool_use"}`,
+		[]host.Call{{ID: "tooluse_1", Tool: "a__b", Arguments: []byte(exact)},
+			{ID: "tooluse_2", Tool: "c", Arguments: []byte(`{}`)}}},
+	"bedrock message": {modelapi.FormatBedrock,
+		`{"role":"assistant","content":[{"reasoningContent":{}},{"toolUse":{"toolUseId":"t","name":"c"}}]}`,
+		[]host.Call{{ID: "t", Tool: "c"}}},
+	"bedrock block": {modelapi.FormatBedrock, `[{"toolUse":{"toolUseId":"t","name":"c","input":{}}}]`,
+		[]host.Call{{ID: "t", Tool: "c", Arguments: []byte(`{}`)}}},
+	"bedrock text": {modelapi.FormatBedrock,
+		`{"output":{"message":{"role":"assistant","content":[{"text":"Hello."}]}},"stopReason":"end_turn"}`, nil},
+	"cohere response": {modelapi.FormatCohere,
+		`{"id":"c","finish_reason":"TOOL_CALL","message":{"role":"assistant","tool_plan":"I look.","tool_calls":[
+		{"id":"1","type":"function","function":{"name":"a__b","arguments":"{\"n\":1e400}"}},
+		{"id":"2","type":"function","function":{"name":"c","arguments":"{}"}}]}}`,
+		[]host.Call{{ID: "1", Tool: "a__b", Arguments: []byte(`{"n":1e400}`)}, {ID: "2", Tool: "c", Arguments: []byte(`{}`)}}},
 	"gemini response": {modelapi.FormatGemini,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"I look."},{"functionCall":{"name":"a__b","args":` +
 			exact + `},"thoughtSignature":"x"},
@@ -156,6 +176,11 @@ func TestParseCallsErrors(t *testing.T) {
 			`reports an error: "Overloaded"`},
 		"response failed": {modelapi.FormatOpenAIResponses,
 			`{"status":"failed","error":{"code":"server_error","message":"no luck"},"output":[]}`, `reports an error: "no luck"`},
+		"bedrock exception":     {modelapi.FormatBedrock, `{"message":"Too many requests"}`, `reports an error: "Too many requests"`},
+		"bedrock use no object": {modelapi.FormatBedrock, `[{"toolUse":1}]`, "[0].toolUse must be an object"},
+		"bedrock no name": {modelapi.FormatBedrock, `{"role":"assistant","content":[{"toolUse":{"toolUseId":"a"}}]}`,
+			"content[0].toolUse.name must be a string"},
+		"cohere error": {modelapi.FormatCohere, `{"message":"invalid api token"}`, `reports an error: "invalid api token"`},
 		"gemini error": {modelapi.FormatGemini, `[{"error":{"code":400,"message":"bad key","status":"INVALID_ARGUMENT"}}]`,
 			`reports an error: "bad key"`},
 		"gemini blocked": {modelapi.FormatGemini, `{"promptFeedback":{"blockReason":"SAFETY"}}`,
@@ -228,6 +253,9 @@ func wrapped(f modelapi.Format, calls []host.Call) string {
 				name, text),
 			modelapi.FormatAnthropic: fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":%s}`, id, name,
 				c.Arguments),
+			modelapi.FormatBedrock: fmt.Sprintf(`{"toolUse":{"toolUseId":%s,"name":%s,"input":%s}}`, id, name, c.Arguments),
+			modelapi.FormatCohere: fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`, id,
+				name, text),
 			modelapi.FormatGemini:        fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, id, name, c.Arguments),
 			modelapi.FormatGeminiOpenAPI: fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, id, name, c.Arguments),
 			modelapi.FormatMCP: fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%s,`+
@@ -241,6 +269,8 @@ func wrapped(f modelapi.Format, calls []host.Call) string {
 		modelapi.FormatOpenAI:          `{"choices":[{"message":{"tool_calls":` + list + `}}]}`,
 		modelapi.FormatOpenAIResponses: `{"output":` + list + `}`,
 		modelapi.FormatAnthropic:       `{"role":"assistant","content":` + list + `}`,
+		modelapi.FormatBedrock:         `{"output":{"message":{"role":"assistant","content":` + list + `}}}`,
+		modelapi.FormatCohere:          `{"message":{"tool_calls":` + list + `}}`,
 		modelapi.FormatGemini:          `{"candidates":[{"content":{"parts":` + list + `}}]}`,
 		modelapi.FormatGeminiOpenAPI:   `{"parts":` + list + `}`, modelapi.FormatMCP: list,
 		modelapi.FormatText: strings.Join(items, ""),
@@ -256,6 +286,15 @@ func answered(t rapid.TB, f modelapi.Format, message json.RawMessage) (ids []str
 		var m struct{ Content json.RawMessage }
 		unmarshal(t, message, &m)
 		list = m.Content
+	case modelapi.FormatBedrock:
+		var m struct {
+			Content []struct{ ToolResult struct{ ToolUseID string } }
+		}
+		unmarshal(t, message, &m)
+		for _, b := range m.Content {
+			ids = append(ids, b.ToolResult.ToolUseID)
+		}
+		return ids
 	case modelapi.FormatGemini, modelapi.FormatGeminiOpenAPI:
 		var m struct {
 			Parts []struct{ FunctionResponse struct{ ID, Name string } }
@@ -274,7 +313,7 @@ func answered(t rapid.TB, f modelapi.Format, message json.RawMessage) (ids []str
 	}
 	unmarshal(t, list, &items)
 	key := map[modelapi.Format]string{modelapi.FormatOpenAI: "tool_call_id", modelapi.FormatOpenAIResponses: "call_id",
-		modelapi.FormatAnthropic: "tool_use_id"}[f]
+		modelapi.FormatAnthropic: "tool_use_id", modelapi.FormatCohere: "tool_call_id"}[f]
 	for _, item := range items {
 		if f == modelapi.FormatMCP {
 			ids = append(ids, item["content"].([]any)[0].(map[string]any)["text"].(string))
@@ -389,6 +428,17 @@ func TestCutOffCallIsRefused(t *testing.T) {
 		"claude, good": {modelapi.FormatAnthropic,
 			`{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"p__a","input":{}}],
 			"stop_reason":"tool_use"}`, []bool{false}},
+		"bedrock, in a call": {modelapi.FormatBedrock, `{"output":{"message":{"content":[
+			{"toolUse":{"toolUseId":"1","name":"p__a","input":{}}},
+			{"toolUse":{"toolUseId":"2","name":"p__a","input":{"x":1}}}]}},"stopReason":"max_tokens"}`, []bool{false, true}},
+		"bedrock, in a text": {modelapi.FormatBedrock, `{"output":{"message":{"content":[
+			{"toolUse":{"toolUseId":"1","name":"p__a","input":{}}},{"text":"Now I"}]}},"stopReason":"max_tokens"}`, []bool{false}},
+		"bedrock, good": {modelapi.FormatBedrock, `{"output":{"message":{"content":[
+			{"toolUse":{"toolUseId":"1","name":"p__a","input":{}}}]}},"stopReason":"tool_use"}`, []bool{false}},
+		"cohere, cut": {modelapi.FormatCohere, `{"finish_reason":"MAX_TOKENS","message":{"tool_calls":[
+			{"id":"1","function":{"name":"p__a","arguments":"{}"}}]}}`, []bool{true}},
+		"cohere, good": {modelapi.FormatCohere, `{"finish_reason":"TOOL_CALL","message":{"tool_calls":[
+			{"id":"1","function":{"name":"p__a","arguments":"{}"}}]}}`, []bool{false}},
 		"chat, before the arguments": {modelapi.FormatOpenAI, `{"choices":[{"finish_reason":"length","message":{"tool_calls":[
 			{"id":"1","function":{"name":"p__a","arguments":""}},{"id":"2","function":{"name":"p__a",
 				"arguments":""}}]}}]}`, []bool{false, true}},

@@ -36,6 +36,10 @@ const (
 	FormatOpenAIResponses Format = "openai-responses"
 	// FormatAnthropic is Anthropic's messages API.
 	FormatAnthropic Format = "anthropic"
+	// FormatBedrock is the Converse API of Amazon Bedrock, whose "tools" are in the member "toolConfig".
+	FormatBedrock Format = "bedrock"
+	// FormatCohere is Cohere's chat API, version 2.
+	FormatCohere Format = "cohere"
 	// FormatGemini is the Gemini API with JSON Schema. Gemini CLI expects it of a tool discovery command.
 	FormatGemini Format = "gemini"
 	// FormatGeminiOpenAPI is FormatGemini for endpoints without JSON Schema, which take a subset of OpenAPI 3.0.
@@ -74,6 +78,8 @@ var vendors = map[Format]vendor{
 	FormatOpenAI:          openAI,
 	FormatOpenAIResponses: openAIResponses,
 	FormatAnthropic:       anthropic,
+	FormatBedrock:         bedrock,
+	FormatCohere:          cohere,
 	FormatGemini:          gemini,
 	FormatGeminiOpenAPI:   geminiOpenAPI,
 	FormatMCP:             mcp,

@@ -51,7 +51,8 @@ func newOpenAIFunction(t *host.Tool) (openAIFunction, error) {
 }
 
 // chatEnds are the finish reasons of a complete message, OpenAI's first; servers have many names for the others.
-var chatEnds = []string{"tool_calls", "function_call", "stop", "tool_call", "tool_use", "end_turn", "eos", "complete"}
+var chatEnds = []string{"tool_calls", "function_call", "stop", "tool_call", "tool_use", "end_turn", "eos", "complete",
+	"stop_sequence"}
 
 // openAICalls reads a chat completion, one of its choices or messages, tool calls, or arrays of those. Choices are
 // alternatives: only the first counts.
@@ -68,6 +69,9 @@ func openAICalls(v value) ([]host.Call, error) {
 	case o.has("choices"):
 		return o.member("choices").first(openAICalls)
 	case o.has("message"):
+		if message, err := o.member("message").text(); err == nil { // of an error of vLLM or Cohere
+			return nil, &vendorError{message}
+		}
 		calls, err := openAICalls(o.member("message"))
 		return truncateLast(calls, o.truncation("finish_reason", chatEnds)), err
 	case o.has("tool_calls"):

@@ -11,16 +11,16 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// RenderResults returns what answers the model's calls, in the order of the results: for FormatOpenAI an array of tool
-// messages, for FormatOpenAIResponses an array of input items, for FormatAnthropic a user message, for the Gemini
-// formats a content, for FormatMCP the result, or an array unless there is exactly one, and for FormatText a JSON
-// string. Results have the ids of their calls, except for Gemini if it gave none, MCP, whose ids are in the JSON-RPC
-// envelope, and text.
+// RenderResults returns what answers the model's calls, in the order of the results: for FormatOpenAI and
+// FormatCohere an array of tool messages, for FormatOpenAIResponses an array of input items, for FormatAnthropic and
+// FormatBedrock a user message, for the Gemini formats a content, for FormatMCP the result, or an array unless there
+// is exactly one, and for FormatText a JSON string. Results have the ids of their calls, except for Gemini if it gave
+// none, MCP, whose ids are in the JSON-RPC envelope, and text.
 //
-// A failed call is the text of Result.Text, marked as an error where the format can, and so is one whose questions were
-// not answered: see host.Call.ReturnInput. Images and PDF files are included
-// where the vendor accepts them in a tool's result; of Gemini's models that is Gemini 3 and later, use
-// FormatGeminiOpenAPI for older ones. Any other content is described in a line of text.
+// A failed call is the text of Result.Text, marked as an error where the format can, and so is one whose questions
+// were not answered: see host.Call.ReturnInput. Images and PDF files are included where the vendor accepts them in a
+// tool's result; of Gemini's models that is Gemini 3 and later, use FormatGeminiOpenAPI for older ones, and of
+// Bedrock's Amazon Nova and Claude. Any other content is described in a line of text.
 func RenderResults(f Format, results []*host.Result) (json.RawMessage, error) {
 	v, err := f.vendor()
 	if err != nil {

@@ -2,6 +2,7 @@ package modelapi_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +14,9 @@ import (
 func textResult(c host.Call, text string) *host.Result {
 	return &host.Result{CallID: c.ID, Tool: c.Tool, Status: host.StatusOK, Content: []sdk.Content{sdk.TextContent(text)}}
 }
+
+// documentName is the name of a document for Bedrock, which wants another one for each.
+var documentName = regexp.MustCompile(`"file [A-Z2-7]{26}"`)
 
 // The results that TestRenderResults renders, in this order.
 var rendered = []*host.Result{
@@ -80,6 +84,22 @@ func TestRenderResults(t *testing.T) {
 				"text":"{file}\nhello\n{link}"},
 			 {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"cGRm"}},{"type":"text",
 				"text":"{\"type\":\"new\",\"x\":1}"}]}]}`,
+		modelapi.FormatBedrock: `{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"<one> text"}]}},
+			{"toolResult":{"toolUseId":"2","content":[{"text":"partly\n{png}\nIt broke.\nRepair it."}],"status":"error"}},
+			{"toolResult":{"toolUseId":"3","content":[{"text":"see"},{"image":{"format":"png","source":{"bytes":"cG5n"}}},
+			 {"text":"and\n{tiff}\n{wav}"}]}},
+			{"toolResult":{"toolUseId":"4","content":[{"text":"{\"n\": 12345678901234567890}"}]}},
+			{"toolResult":{"toolUseId":"5","content":[]}},
+			{"toolResult":{"toolUseId":"6","content":[{"text":"{file}\nhello\n{link}"},
+			 {"document":{"format":"pdf","name":"file *","source":{"bytes":"cGRm"}}},{"text":"{\"type\":\"new\",\"x\":1}"}]}}]}`,
+		modelapi.FormatCohere: `[{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"<one> text"}]},
+			{"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"partly\n{png}\nIt broke.\nRepair it."}]},
+			{"role":"tool","tool_call_id":"3",
+				"content":[{"type":"text","text":"see\n[image image/png, 3 bytes, which cannot be shown here]\nand\n{tiff}\n{wav}"}]},
+			{"role":"tool","tool_call_id":"4","content":[{"type":"text","text":"{\"n\": 12345678901234567890}"}]},
+			{"role":"tool","tool_call_id":"5","content":[{"type":"text","text":""}]},
+			{"role":"tool","tool_call_id":"6",
+				"content":[{"type":"text","text":"{file}\nhello\n{link}\n{pdf}\n{\"type\":\"new\",\"x\":1}"}]}]`,
 		modelapi.FormatGemini: `{"role":"user","parts":[{"functionResponse":{"id":"1","name":"a__b",
 			"response":{"output":"<one> text"}}},
 			{"functionResponse":{"id":"2","name":"a__c","response":{"error":"partly\n{png}\nIt broke.\nRepair it."}}},
@@ -118,6 +138,7 @@ func TestRenderResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			got = documentName.ReplaceAll(got, []byte(`"file *"`))
 			diff(t, decoded(t, described.Replace(text)), decoded(t, string(got)))
 			if f != modelapi.FormatMCP && strings.Contains(string(got), `\u003c`) {
 				t.Error("escaped for a browser")
@@ -172,6 +193,8 @@ func TestRenderResultsErrors(t *testing.T) {
 		"nil":              {modelapi.FormatMCP, []*host.Result{rendered[0], nil}, "result 1 is nil"},
 		"openai, no id":    {modelapi.FormatOpenAI, []*host.Result{anonymous}, "the result of a__b has no call id"},
 		"responses, no id": {modelapi.FormatOpenAIResponses, []*host.Result{anonymous}, "has no call id"},
+		"bedrock, no id":   {modelapi.FormatBedrock, []*host.Result{anonymous}, "has no call id"},
+		"cohere, no id":    {modelapi.FormatCohere, []*host.Result{anonymous}, "has no call id"},
 		"anthropic, no id": {modelapi.FormatAnthropic, []*host.Result{anonymous}, "has no call id"},
 		"mcp, no structured": {modelapi.FormatMCP, []*host.Result{{Tool: "a__b", Structured: json.RawMessage(`{`)}},
 			"of a__b is not valid JSON"},
@@ -200,7 +223,8 @@ func TestRenderNothing(t *testing.T) {
 	t.Parallel()
 	want := map[modelapi.Format]string{modelapi.FormatOpenAI: `[]`, modelapi.FormatOpenAIResponses: `[]`,
 		modelapi.FormatAnthropic: `{"role":"user","content":[]}`,
-		modelapi.FormatGemini:    `{"role":"user","parts":[]}`, modelapi.FormatGeminiOpenAPI: `{"role":"user","parts":[]}`,
+		modelapi.FormatBedrock:   `{"content":[],"role":"user"}`, modelapi.FormatCohere: `[]`,
+		modelapi.FormatGemini: `{"role":"user","parts":[]}`, modelapi.FormatGeminiOpenAPI: `{"role":"user","parts":[]}`,
 		modelapi.FormatMCP: `[]`, modelapi.FormatText: `""`}
 	for _, f := range modelapi.Formats() {
 		got, err := modelapi.RenderResults(f, nil)

@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,6 +163,60 @@ func (c *converter) flatten(o *object, entered *[]string) (*object, error) {
 		merged.into(out)
 	}
 	return out, nil
+}
+
+// inline returns a copy of a schema with its references followed everywhere. It adds errors to failed.
+func (c *converter) inline(value any, failed *error) any {
+	o, ok := value.(*object)
+	if err := c.step(c.depth); err != nil || !ok || *failed != nil {
+		*failed = cmp.Or(*failed, err)
+		return value
+	}
+	c.depth++
+	var entered []string
+	defer func() {
+		c.depth--
+		for _, ref := range entered {
+			delete(c.active, ref)
+		}
+	}()
+	flat, err := c.flatten(o, &entered)
+	if _, ok := errors.AsType[*inexpressible](err); ok {
+		flat, err = o.clone(), nil
+		flat.drop("$ref", "allOf")
+	}
+	if err != nil {
+		*failed = cmp.Or(*failed, err)
+		return value
+	}
+	out := flat.clone()
+	out.drop("$defs", "definitions")
+	for _, name := range out.names {
+		sub, isObject := out.members[name].(*object)
+		list, isList := out.members[name].([]any)
+		switch {
+		case isObject && slices.Contains(mapKeywords, name):
+			sub = sub.clone()
+			for _, member := range sub.names {
+				sub.members[member] = c.inline(sub.members[member], failed)
+			}
+			out.members[name] = sub
+		case isList && slices.Contains(listKeywords, name):
+			list = slices.Clone(list)
+			for i := range list {
+				list[i] = c.inline(list[i], failed)
+			}
+			out.members[name] = list
+		case isObject && slices.Contains(schemaKeywords, name):
+			out.members[name] = c.inline(sub, failed)
+		default:
+			c.inlined += len(name) + len(literal(out.members[name]))
+		}
+	}
+	if c.inlined > maxInlined {
+		*failed = cmp.Or(*failed, fmt.Errorf("with its references inlined it has more than %d bytes", maxInlined))
+	}
+	return out
 }
 
 // oneType returns the schema for the values of one type.

@@ -85,20 +85,53 @@ func Anthropic(raw json.RawMessage) (json.RawMessage, error) {
 		"dependentSchemas", "dependencies", "if", "then", "else"}, combiners...)
 	own := s.root.object("properties")
 	listsAll := own != nil && len(own.names) > 0 && !slices.ContainsFunc(others, s.root.has)
-	if err := s.relax(); err != nil {
+	if err := s.relaxForClaude(); err != nil {
 		return nil, err
-	}
-	if properties := s.root.object("properties"); properties != nil {
-		for _, name := range properties.names {
-			if !anthropicKey().MatchString(name) {
-				return nil, fmt.Errorf("the name of its property %.80q does not match %s", name, anthropicKey())
-			}
-		}
 	}
 	if listsAll {
 		s.root.set("additionalProperties", false)
 	}
 	return s.bytes()
+}
+
+func (s *schema) relaxForClaude() error {
+	if err := s.relax(); err != nil {
+		return err
+	}
+	if properties := s.root.object("properties"); properties != nil {
+		for _, name := range properties.names {
+			if !anthropicKey().MatchString(name) {
+				return fmt.Errorf("the name of its property %.80q does not match %s", name, anthropicKey())
+			}
+		}
+	}
+	return nil
+}
+
+// Bedrock returns a schema for inputSchema.json, whichever model reads it: Claude takes what Anthropic's API does, and
+// Amazon Nova refuses all members of the root but three, $defs among them. So references are inlined; one that leads
+// back to itself permits anything. https://github.com/pydantic/pydantic-ai/issues/1623 shows what the API answers.
+func Bedrock(raw json.RawMessage) (json.RawMessage, error) {
+	s, err := open(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.relaxForClaude(); err != nil {
+		return nil, err
+	}
+	s.dropOpenReferences() // to the combiners
+	c := converter{schema: s, active: map[string]bool{}}
+	root := c.inline(s.root, &err).(*object)
+	if err != nil {
+		return nil, err
+	}
+	root.drop(slices.DeleteFunc(slices.Clone(root.names), func(name string) bool {
+		return name == "type" || name == "properties" || name == "required"
+	})...)
+	if !root.has("properties") { // the API requires it, though it may be empty
+		root.set("properties", newObject())
+	}
+	return encode(root)
 }
 
 // OpenAI returns a schema for parameters, and whether strict may be true with it. Even without strict the API requires

@@ -11,7 +11,7 @@ import (
 
 // all are the rewritings, without what OpenAI has besides.
 var all = map[string]func(json.RawMessage) (json.RawMessage, error){
-	"MCP": MCP, "Gemini": Gemini, "Anthropic": Anthropic, "GeminiOpenAPI": GeminiOpenAPI,
+	"MCP": MCP, "Gemini": Gemini, "Anthropic": Anthropic, "GeminiOpenAPI": GeminiOpenAPI, "Bedrock": Bedrock,
 	"OpenAI": func(raw json.RawMessage) (json.RawMessage, error) {
 		out, _, err := OpenAI(raw)
 		return out, err
@@ -223,5 +223,40 @@ func TestMCPPropertiesAreObjects(t *testing.T) {
 	if want := `{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"items":true}}}`; err != nil ||
 		string(out) != want {
 		t.Errorf("%s, %v; want %s", out, err, want)
+	}
+}
+
+// Amazon Nova takes no definitions, so references are inlined; one that leads back to itself permits anything.
+func TestBedrockInlines(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"properties":{"a":{"$ref":"#/$defs/s","description":"mine"},"l":{"type":"array","items":{"$ref":"#/$defs/s"}},
+			"m":{"additionalProperties":{"anyOf":[{"$ref":"#/$defs/s"},{"enum":[{"$ref":"#/x"}]}]}}},"title":"T",
+			"additionalProperties":false,"$defs":{"s":{"type":"string","description":"theirs"}}}`: `{"type":"object","properties":{` +
+			`"a":{"description":"mine","type":"string"},` +
+			`"l":{"type":"array","items":{"type":"string","description":"theirs"}},"m":{"additionalProperties":{"anyOf":[` +
+			`{"type":"string","description":"theirs"},{"enum":[{"$ref":"#/x"}]}]}}}}`,
+		`{"type":"object","properties":{"t":{"$ref":"#/$defs/t"}},"required":["t"],"$defs":{"t":{"properties":{
+			"v":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/t","description":"more"}}}}}}`: `{"type":"object",` +
+			`"properties":{"t":{"properties":{"v":{"type":"string"},"kids":{"type":"array","items":{"description":"more"}}}}},` +
+			`"required":["t"]}`,
+	} {
+		if out, err := Bedrock(json.RawMessage(schema)); err != nil || string(out) != want {
+			t.Errorf("%v\n%s\n%s", err, out, want)
+		}
+	}
+	for name, width := range map[string]int{"references that multiply": 20, "texts that multiply": 3} {
+		defs := `"d0":{"type":"string","description":"` + strings.Repeat("x", 100_000/width) + `"}`
+		for i := range 6 {
+			var uses []string
+			for j := range width {
+				uses = append(uses, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/d%d"}`, j, i))
+			}
+			defs += fmt.Sprintf(`,"d%d":{"properties":{%s}}`, i+1, strings.Join(uses, ","))
+		}
+		if _, err := Bedrock(json.RawMessage(`{"properties":{"a":{"$ref":"#/$defs/d6"}},"$defs":{` + defs + `}}`)); err == nil ||
+			!strings.Contains(err.Error(), "with its references") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
