@@ -62,11 +62,12 @@ func (s CallState) MarshalJSON() ([]byte, error) {
 //
 // An Assembler is for one goroutine at a time.
 type Assembler struct {
-	vendor vendor
-	tools  map[string]bool // that the model was offered
-	calls  []*partialCall
-	text   *textReader // of FormatText
-	ended  bool
+	vendor    vendor
+	tools     map[string]bool // that the model was offered
+	calls     []*partialCall
+	text      *textReader // of FormatText
+	ended     bool
+	ambiguous bool // a part could belong to several calls, so later ones could, too
 }
 
 // NewAssembler returns an Assembler for one message. FormatMCP has no streams of calls. The names of the tools that the
@@ -236,6 +237,7 @@ func (a *Assembler) failOpen(name, format string, v ...any) {
 // failAmbiguous fails the open calls because of a piece that could belong to several: without it, the text of a call
 // could still be valid JSON.
 func (a *Assembler) failAmbiguous() {
+	a.ambiguous = true
 	a.failOpen("StreamAmbiguous", "may lack a part: the stream does not say which call a part belongs to")
 }
 

@@ -201,15 +201,39 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 	if d.ID == "" && d.Function.Name == "" && text == "" && err == nil {
 		return // some servers send it before the first call and after the last
 	}
+	begun := len(a.calls)
 	c := a.chatCall(d)
-	if c == nil {
+	// other finds another call that a delta without an id could belong to as well.
+	other := func(match func(*partialCall) bool) bool {
+		return c != nil && d.ID == "" && a.last(func(o *partialCall) bool {
+			return o != c && o.isOpen() && (d.Index == nil || o.hasSlot(d.Index)) && match(o)
+		}) != nil
+	}
+	continues := c != nil && d.Index == nil && text != "" && len(a.calls) == begun && c.text.pieces == 0
+	lacksArguments := func(o *partialCall) bool {
+		return o.text.pieces == 0 && (continues || o.tool() == d.Function.Name)
+	}
+	if c == nil || a.ambiguous && d.Index == nil && d.ID == "" || other(lacksArguments) {
 		a.failAmbiguous()
 		return
 	}
 	if c.slot == nil {
 		c.slot = d.Index
 	}
+	repeated := mayLackArguments(c.text.best(true).text) && other(func(o *partialCall) bool {
+		return o.isWhole(d) && (c.text.pieces == 0 || !mayLackArguments(o.text.best(true).text))
+	})
 	c.addRaw(d.ID, d.Function.Name, d.Function.Arguments)
+	if repeated {
+		c.fail("StreamAmbiguous", "has the arguments of another one, which the stream may only repeat")
+	}
+}
+
+// isWhole reports whether a delta has all that is known of this call.
+func (c *partialCall) isWhole(d chatDelta) bool {
+	text, _ := argumentText(d.Function.Arguments)
+	return (d.Function.Name == "" || strings.HasPrefix(d.Function.Name, c.name.last)) && c.isClosed() &&
+		text == string(c.text.best(true).text)
 }
 
 // chatCall finds the call that a delta belongs to, or begins one; nil if it could belong to several. Servers number
@@ -217,11 +241,14 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 // names a tool again does not continue a closed call. A delta without index uses its id, one without both to the
 // only open call.
 func (a *Assembler) chatCall(d chatDelta) *partialCall {
-	c := a.at(d.Index)
-	if c == nil && d.ID != "" {
-		c = a.last(func(c *partialCall) bool { return c.id == d.ID && (c.slot == nil || d.Index == nil) })
-	}
+	c := cmp.Or(a.last(func(c *partialCall) bool {
+		return d.ID != "" && c.id == d.ID && (c.slot == nil || d.Index == nil || c.hasSlot(d.Index))
+	}), a.at(d.Index))
+	incomplete := func(c *partialCall) bool { return c.isOpen() && !c.isClosed() && !c.isOtherTool(d) }
+	inSlot := func(c *partialCall) bool { return d.Index != nil && c.hasSlot(d.Index) && incomplete(c) }
 	switch {
+	case d.ID == "" && a.last(inSlot) != a.only(inSlot):
+		return nil
 	case c != nil && !c.isFollowedBy(d):
 		return c
 	case c != nil:
@@ -240,11 +267,21 @@ func (a *Assembler) chatCall(d chatDelta) *partialCall {
 		}
 		return a.begin()
 	}
-	incomplete := func(c *partialCall) bool { return c.isOpen() && !c.isClosed() && !c.isOtherTool(d) }
+	text, _ := argumentText(d.Function.Arguments)
+	if d.Function.Name == "" && a.last(func(c *partialCall) bool { return c.isOpen() && c.namedAgain }) != nil {
+		return nil
+	}
 	if last := a.last(incomplete); last != nil {
+		so := string(last.text.joined.text)
+		if d.Function.Name != "" && last.id == "" && so != "" &&
+			(text == "" || beginsObject(text) && !strings.HasPrefix(text, so)) {
+			return nil // the next call, or an object inside of the arguments of this one
+		}
+		last.namedAgain = last.namedAgain || d.Function.Name != "" && d.Function.Name == last.name.last && text == ""
 		return a.only(incomplete)
 	}
 	if open := a.last((*partialCall).isOpen); open != nil && !open.isFollowedBy(d) {
+		open.namedAgain = open.namedAgain || d.Function.Name != "" && text == ""
 		return open
 	}
 	return a.begin()
@@ -254,8 +291,8 @@ func (a *Assembler) chatCall(d chatDelta) *partialCall {
 // follow it, or the delta has another id.
 func (c *partialCall) isOtherTool(d chatDelta) bool {
 	name, known := c.tool(), c.name.known
-	return (c.text.pieces > 0 || c.id != "" && d.ID != "" && d.ID != c.id) &&
-		name != d.Function.Name && known[name] && known[d.Function.Name]
+	return (c.text.pieces > 0 || c.id != "" && d.ID != "" && d.ID != c.id || !strings.HasPrefix(d.Function.Name, name)) &&
+		name != d.Function.Name && known[name] && known[d.Function.Name] && !known[c.name.joined+d.Function.Name]
 }
 
 // isFollowedBy reports whether a delta under the index or id of this call begins the next one: it names another tool,
@@ -272,6 +309,5 @@ func (c *partialCall) isFollowedBy(d chatDelta) bool {
 		return d.ID != c.id
 	}
 	text, _ := argumentText(d.Function.Arguments)
-	repeats := strings.HasPrefix(d.Function.Name, c.name.last) && text == string(c.text.best(true).text)
-	return beginsObject(text) && !repeats
+	return beginsObject(text) && !c.isWhole(d)
 }

@@ -26,9 +26,10 @@ type partialCall struct {
 	name  partialName
 	text  argumentBuffer
 
-	status  host.CallStatus
-	err     *sdk.Error
-	changed bool // since the assembler returned it last
+	status     host.CallStatus
+	err        *sdk.Error
+	changed    bool // since the assembler returned it last
+	namedAgain bool // without arguments: as the next call is, if those follow
 	// mayRepeat is set if the call may be a repetition of the one before, under whose index it came: it needs arguments.
 	mayRepeat bool
 
