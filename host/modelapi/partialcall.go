@@ -69,9 +69,9 @@ func (c *partialCall) addRaw(id, name string, raw jsontext.Value) {
 	}
 }
 
-// replace replaces the arguments by their whole text.
+// replace replaces the arguments by their whole text. Some servers write {} for "see what came before".
 func (c *partialCall) replace(text string) {
-	if c.isOpen() && text != "" {
+	if c.isOpen() && text != "" && (!isEmptyObject([]byte(text)) || mayLackArguments(c.text.best(false).text)) {
 		c.text = argumentBuffer{}
 		c.add("", "", text)
 	}
