@@ -171,7 +171,8 @@ func TestFailureIsAResult(t *testing.T) {
 	}
 }
 
-// What an MCP server answered is passed on byte for byte, also when it is a failure.
+// What an MCP server answered is passed on byte for byte, also when it is a failure; a part of a kind that MCP does not
+// have in a text.
 func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
 	content := []sdk.Content{
 		{Type: "text", Text: "a <b> \u2028 é",
@@ -200,7 +201,8 @@ func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
 			isError = `"isError":true,`
 		}
 		want := "{\"content\":[{\"type\":\"text\",\"text\":\"a <b> \u2028 é\"" + `,"annotations":{"priority":0.10,"audience":["user"]}},` +
-			`{"type":"hologram","z":1,"a":9007199254740993},` + string(parts) + `],"structuredContent":` +
+			`{"type":"text","text":"[This part of the result is of a kind that MCP does not have: ` +
+			`{\"type\":\"hologram\",\"z\":1,\"a\":9007199254740993}]"},` + string(parts) + `],"structuredContent":` +
 			`{"z":12345678901234567890,"a":1.50},` + isError + `"_meta":{"y":1,"b":[2.0]},"future":{"k":1}}`
 		if got != want {
 			t.Errorf("got  %.600s\nwant %.600s", got, want)

@@ -51,13 +51,16 @@ func (r *request) known(content []sdk.Content) []sdk.Content {
 // mostShown is how much of a part that no client takes is shown, in bytes.
 const mostShown = 4 << 10
 
-// accepted returns a part that has what MCP says of its kind. One that lacks it becomes a text with its JSON; a kind
-// that MCP does not have stays.
+// accepted returns a part that has what MCP says of its kind. One that lacks it becomes a text with its JSON, and so
+// does one of another kind: MCP's are all that clients take.
 func accepted(p sdk.Content) sdk.Content {
-	fits := true
+	fits, limit, why := true, mostShown, "is not what MCP says of its kind"
 	switch {
 	case p.Raw != nil:
-		fits = isPart(p.Raw)
+		var known bool
+		if fits, known = isPart(p.Raw); !known {
+			limit, why = len(p.Raw), "is of a kind that MCP does not have"
+		}
 	case p.Type == "image" || p.Type == "audio":
 		if p.MIMEType == "" {
 			p.MIMEType = http.DetectContentType(p.Data)
@@ -80,15 +83,15 @@ func accepted(p sdk.Content) sdk.Content {
 		return p
 	}
 	raw, _ := p.MarshalJSON() // it was read from JSON
-	shown := textutil.Cut(string(raw), mostShown)
+	shown := textutil.Cut(string(raw), limit)
 	if len(shown) < len(raw) {
 		shown += fmt.Sprintf("… [%d bytes]", len(raw))
 	}
-	return sdk.TextContent("[This part of the result is not what MCP says of its kind: " + shown + "]")
+	return sdk.TextContent("[This part of the result " + why + ": " + shown + "]")
 }
 
-// isPart reports whether clients take a part, which is in none of the usual forms.
-func isPart(raw json.RawMessage) bool {
+// isPart reports whether clients take a part, which is in none of the usual forms, and whether MCP has its kind.
+func isPart(raw json.RawMessage) (fits, known bool) {
 	var in struct {
 		Type                            string
 		Text, Data, MIMEType, URI, Name *string
@@ -96,19 +99,19 @@ func isPart(raw json.RawMessage) bool {
 	}
 	err := json.Unmarshal(raw, &in)
 	switch in.Type {
-	case "":
-		return false
 	case "text":
-		return err == nil && in.Text != nil
+		fits = in.Text != nil
 	case "image", "audio":
-		return err == nil && isBase64(in.Data) && in.MIMEType != nil
+		fits = isBase64(in.Data) && in.MIMEType != nil
 	case "resource":
 		r := in.Resource
-		return err == nil && r.URI != nil && (r.Text != nil || isBase64(r.Blob))
+		fits = r.URI != nil && (r.Text != nil || isBase64(r.Blob))
 	case "resource_link":
-		return err == nil && in.URI != nil && in.Name != nil
+		fits = in.URI != nil && in.Name != nil
+	default:
+		return false, in.Type == ""
 	}
-	return true
+	return fits && err == nil, true
 }
 
 // isBase64 takes what browsers take: also with blanks, and without the padding.

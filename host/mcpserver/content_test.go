@@ -37,11 +37,15 @@ func TestContentInKindsOfTheRevision(t *testing.T) {
 	}
 }
 
-// A part that is not what MCP says of its kind, for which clients would refuse the whole result, becomes one that they
-// take; all others stay, also those of a kind that MCP does not have.
+// A part that is not what MCP says of its kind, or of a kind that MCP does not have, for which clients would refuse the
+// whole result, becomes one that they take; all others stay.
 func TestContentThatClientsAccept(t *testing.T) {
 	shown := func(part string) string {
-		list := contentJSON([]sdk.Content{sdk.TextContent("[This part of the result is not what MCP says of its kind: " + part + "]")})
+		why := "is not what MCP says of its kind"
+		if strings.Contains(part, "hologram") {
+			why = "is of a kind that MCP does not have"
+		}
+		list := contentJSON([]sdk.Content{sdk.TextContent("[This part of the result " + why + ": " + part + "]")})
 		return strings.TrimSuffix(strings.TrimPrefix(string(list), "["), "]")
 	}
 	for part, want := range map[string]string{
@@ -66,7 +70,8 @@ func TestContentThatClientsAccept(t *testing.T) {
 		`{"type":"text","text":"x","annotations":{"audience":["model"]}}`:               `{"type":"text","text":"x"}`,
 		`{"type":"text","text":"x","annotations":{"lastModified":"today"}}`:             `{"type":"text","text":"x"}`,
 		`{"type":"text","text":"x","annotations":null,"_meta":null}`:                    `{"type":"text","text":"x"}`,
-		`{"type":"hologram","data":5}`:                                                  "",
+		`{"type":"hologram","data":5}`:                                                  "shown",
+		`{"type":"hologram","data":"` + strings.Repeat("x", 5000) + `"}`:                "shown",
 		`{"type":"text","text":"one","text":"two"}`:                                     "",
 		`{"type":"image","data":"AAE","mimeType":"image/png"}`:                          "",
 		`{"type":"image","data":"AA\nEC","mimeType":"image/png"}`:                       "",

@@ -28,7 +28,7 @@ func TestEras(t *testing.T) {
 					!strings.Contains(text, `"isError":true`) {
 					t.Errorf("failure: %s", text)
 				}
-				sameMembers(t, "exact", []byte(exactResult), c.call("up__exact", `{}`))
+				sameMembers(t, "exact", []byte(exactServed), c.call("up__exact", `{}`))
 			})
 		}
 	}

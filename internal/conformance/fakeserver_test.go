@@ -284,7 +284,7 @@ var fakeCalls = map[string]func(*fakeServer, fakeRequest){
 // exactResult has what implementations tend to change.
 const exactResult = `{"content":[{"type":"text","text":"<&>\u2028","annotations":{"priority":0.50,"audience":["user"]},` +
 	`"_meta":{"example.org/z":1,"example.org/a":9007199254740993}},` +
-	`{"type":"example.org/chart","values":[9007199254740993,1.0,1e3],"axis":{"y":1,"x":2}},` +
+	exactChart + `,` +
 	`{"type":"resource_link","uri":"file:///a%20b","name":"l","title":"T","size":9007199254740993},` +
 	`{"type":"resource","resource":{"uri":"test://r","text":"inner","_meta":{"z":1,"a":2}},"_meta":{"y":1}},` +
 	`{"annotations":{"priority":1E0},"text":"\u0041\/\u00E9\u2028 <\u003c> \ud83d\ude00 \ud800","type":"text"},` +
@@ -293,6 +293,13 @@ const exactResult = `{"content":[{"type":"text","text":"<&>\u2028","annotations"
 	`{"name":"l","_meta":{"b":1,"a":9007199254740993},"type":"resource_link","uri":"u"}],` +
 	`"structuredContent":{"zebra":9007199254740993,"alpha":[1.0,-0.0,1e3],"nested":{"b":null,"a":"<&>"}},` +
 	`"isError":false,"_meta":{"example.org/z":{"b":1,"a":2}},"example.org/extra":{"b":9007199254740993,"a":1}}`
+
+// exactChart is of a kind that MCP does not have.
+const exactChart = `{"type":"example.org/chart","values":[9007199254740993,1.0,1e3],"axis":{"y":1,"x":2}}`
+
+// exactServed is exactResult as `toolhost mcp` writes it.
+var exactServed = strings.Replace(exactResult, exactChart, fmt.Sprintf(`{"type":"text","text":%q}`,
+	"[This part of the result is of a kind that MCP does not have: "+exactChart+"]"), 1)
 
 // turnedResult has its members in no usual order.
 const turnedResult = `{"example.org/extra":1,"isError":false,"_meta":{"example.org/z":1},"structuredContent":{"a":1},` +
