@@ -482,7 +482,7 @@ func TestEventsComeBeforeTheResult(t *testing.T) {
 
 // Silence ends a call; the total limit is the host's.
 func TestIdleTimeout(t *testing.T) {
-	f := newFake(t, "hang", "echo")
+	f := newFake(t, "hang", "print")
 	f.start(`,"idle_timeout":"200ms","timeout":"10m"`)
 	r := f.ask(sdk.Request{Tool: "hang"})
 	if r.Error == nil || r.Error.Name != "ServerSilent" || r.Error.Code != sdk.CodeTimeout ||
@@ -490,6 +490,11 @@ func TestIdleTimeout(t *testing.T) {
 		t.Fatalf("%+v", r.Error)
 	}
 	eventually(t, "the server is notified", func() bool { return len(f.lines("canceled")) == 1 })
+	r = f.ask(sdk.Request{Tool: "print"})
+	if r.Error == nil || r.Error.Name != "ServerSilent" || !strings.Contains(r.Error.Message, "logs belong on standard error") ||
+		!strings.Contains(r.Error.Message, `The first: "answer: `) {
+		t.Errorf("%+v", r.Error)
+	}
 	tools, err := f.Tools(t.Context())
 	if err != nil || tools[0].Timeout != 10*time.Minute {
 		t.Errorf("%+v %v", tools, err)

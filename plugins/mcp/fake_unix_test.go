@@ -201,6 +201,8 @@ func (s *fakeServer) call(r *fakeRequest) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "first line\nlast line")
 		os.Exit(7)
+	case "print":
+		fmt.Println("answer: " + string(r.ID))
 	case "hang":
 		fmt.Fprintln(os.Stderr, "hanging")
 		progress(1)

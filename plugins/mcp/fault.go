@@ -61,13 +61,13 @@ func (q *toolRequest) failure(err error) (*sdk.Result, error) {
 	}
 	if errors.Is(err, errIdle) {
 		return nil, delivery(&sdk.Error{Code: sdk.CodeTimeout, Name: "ServerSilent", Message: fmt.Sprintf(
-			"%s showed no sign of the call for %s (idle_timeout), and was asked to cancel it", q.bridge.who(),
-			q.bridge.idleTimeout)}, delivered)
+			"%s showed no sign of the call for %s (idle_timeout), and was asked to cancel it%s", q.bridge.who(),
+			q.bridge.idleTimeout, q.session.Junk())}, delivered)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, delivery(&sdk.Error{Code: endCode(err), Name: "CallEnded", Message: fmt.Sprintf(
-			"the call of %s ended before the server answered, and the server was asked to cancel it", q.bridge.who())},
-			delivered)
+			"the call of %s ended before the server answered, and the server was asked to cancel it%s", q.bridge.who(),
+			q.session.Junk())}, delivered)
 	}
 	if e, ok := errors.AsType[*sdk.Error](err); ok { // the transport's, which says what to do
 		e = new(*e)

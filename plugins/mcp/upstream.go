@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -263,6 +264,9 @@ func (u *upstream) connect(a *attempt) {
 // timedOut adds to the end of the time what the server said until then.
 func timedOut(cause, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause) {
+		if _, rest, found := strings.Cut(err.Error(), client.Lost); found {
+			return fmt.Errorf("%w%s%s", cause, client.Lost, rest)
+		}
 		if _, rest, found := cutLast(err.Error(), "; its last lines"); found {
 			return fmt.Errorf("%w; its last lines%s", cause, rest)
 		}

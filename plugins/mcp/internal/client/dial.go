@@ -59,6 +59,7 @@ func connect(ctx context.Context, open OpenFunc, o *Options) (s *Session, ended 
 	}
 	_, ended = errors.AsType[*ExitError](err) // which a request may meet before the session ends; it has the last lines
 	ended = ended || s.Err() != nil
+	err = fmt.Errorf("%w%s", err, s.Junk())
 	if t, ok := s.transport.(interface{ LastLines() string }); ok && !ended && t.LastLines() != "" {
 		err = fmt.Errorf("%w; its last lines on standard error:\n%s", err, t.LastLines())
 	}

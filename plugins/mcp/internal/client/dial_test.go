@@ -346,3 +346,39 @@ func TestLastLinesAreToldOnce(t *testing.T) {
 		t.Errorf("%d connections, error %v", opened, err)
 	}
 }
+
+// A printingProcess is the transport of a program that prints, and is no server.
+type printingProcess struct {
+	lines  chan string
+	closed chan struct{}
+}
+
+func (printingProcess) Send(context.Context, *client.Message) error { return nil }
+
+func (p printingProcess) Receive() (client.Received, error) {
+	select {
+	case line := <-p.lines:
+		return client.Received{JSON: []byte(line)}, nil
+	case <-p.closed:
+		return client.Received{}, io.EOF
+	}
+}
+
+func (p printingProcess) Close() error {
+	close(p.closed)
+	return nil
+}
+
+// The error of a server that does not answer, but prints, has its first line.
+func TestPrintingServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	lines := make(chan string, 2)
+	lines <- "Listening on port 3000"
+	lines <- "Ready."
+	_, err := client.Dial(ctx, func(context.Context) (client.Transport, error) {
+		return printingProcess{lines, make(chan struct{})}, nil
+	}, client.Options{Warn: func(string) { cancel() }})
+	if err == nil || !strings.Contains(err.Error(), `The first: "Listening on port 3000"`) {
+		t.Error(err)
+	}
+}

@@ -180,8 +180,9 @@ func (s *Session) junk(text []byte, from string, err error) {
 		s.failRequest(from, errors.New(reason))
 		return
 	}
-	s.warn("junk", fmt.Sprintf("the server prints text on its standard output that is no MCP message; it is skipped. "+
-		"The first: %q", textutil.Cut(string(text[:min(len(text), 400)]), 200)))
+	s.warn("junk", fmt.Sprintf("the server writes lines that are no messages to its standard output, which is for "+
+		"messages; logs belong on standard error. They are skipped. The first: %q",
+		textutil.Cut(string(text[:min(len(text), 400)]), 200)))
 }
 
 // broken is for a JSON-RPC message with a syntax error. If the request that it answers is known, that fails.

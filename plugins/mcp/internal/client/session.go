@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -84,7 +85,7 @@ type Session struct {
 	running  int                           // calls of pending that are Call's
 	requests map[string]context.CancelFunc // of the server that run, by id
 	level    int                           // of logging, as set with logging/setLevel
-	warned   map[string]bool
+	warned   map[string]string             // what was reported, by kind
 
 	changed      map[string]chan struct{} // lists that have changed; each has room for one
 	acknowledged chan struct{}            // a subscription; has room for one
@@ -143,7 +144,8 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{transport: t, options: *o, ended: make(chan struct{}),
-		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels),
+		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]string{},
+		level:        len(levels),
 		acknowledged: make(chan struct{}, 1), deaf: make(chan struct{})}
 	s.server.Store(&ServerInfo{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -155,10 +157,23 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 // warn reports what is wrong with the server, once for each kind.
 func (s *Session) warn(kind, text string) {
 	s.mu.Lock()
-	first := !s.warned[kind]
-	s.warned[kind] = true
+	first := s.warned[kind] == ""
+	s.warned[kind] = cmp.Or(s.warned[kind], text)
 	s.mu.Unlock()
 	if first && s.options.Warn != nil {
 		s.options.Warn(text)
 	}
+}
+
+// Lost begins what Session.Junk says.
+const Lost = ". Perhaps the answer was lost: "
+
+// Junk says which line of the server was the first that is no message, as a sentence behind another one, or is "".
+func (s *Session) Junk() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.warned["junk"] == "" {
+		return ""
+	}
+	return Lost + s.warned["junk"]
 }
