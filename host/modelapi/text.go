@@ -68,10 +68,11 @@ func textCalls(v value) (calls []host.Call, err error) {
 		blocks = append(blocks, r.block)
 	}
 	for i, b := range blocks {
-		c := host.Call{TextArguments: b.listed}
+		var c host.Call
 		if c.Tool, c.Arguments = b.call(); c.Tool == "" {
 			return nil, fmt.Errorf("block %d of its calls has no tool's name: it must hold %s", i+1, b.form())
 		}
+		c.TextArguments = b.listed
 		if !b.closed {
 			c.StopReason = unclosed
 		}

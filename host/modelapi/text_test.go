@@ -106,6 +106,15 @@ var textMessages = map[string]struct {
 	"a tag not closed":         {"<tool_call>\n{\"name\":\"p__a\",\"arguments\":{}}\n", wanted(`{}`), true},
 	"two in a tag":             {tagged(`{}`) + tagged(`{}`) + "\n", wanted(`{}}</tool_call>` + strings.TrimSuffix(tagged(`{}`), "</tool_call>")), true},
 
+	"backticks on the line of the fence": {"```tool_call {\"name\":\"p__a\",\"arguments\":" + "{\"x\":\"`y` ```\"}}\n```\n",
+		wanted("{\"x\":\"`y` ```\"}"), false},
+	"backticks on the first of lines": {"```tool_call {\"name\":\"p__a\",\"arguments\":{\"x\":\"`y`\",\n\"z\":1}}\n```\n",
+		wanted("{\"x\":\"`y`\",\"z\":1}"), false},
+	"a code span of no JSON":         {"```tool_call {x`}\n" + plainCall, wanted(`{}`), false},
+	"a code span that begins a line": {"```tool_call {\"name\":\"p__a\"}``` is the form.\n" + plainCall, wanted(`{}`), false},
+	"a tag that begins a sentence":   {"<tool_call> and </tool_call> are tags.\n" + plainCall, wanted(`{}`), false},
+	"a call that begins a sentence":  {tagged(`{}`) + " is the form.\n" + plainCall, wanted(`{}`), false},
+
 	"listed": {fenced("tool", "TOOL_NAME: p__a\nBEGIN_ARG: x\n5\nEND_ARG\nBEGIN_ARG: y: z\na \"b\"\n\n  c\nEND_ARG"),
 		wanted(`{"x":"5","y: z":"a \"b\"\n\n  c"}`), false},
 	"listed, no argument":    {fenced("tool", "TOOL_NAME: p__a"), wanted(`{}`), false},
@@ -235,7 +244,7 @@ func TestTextStreamErrors(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"no name": {fenced("tool_call", `{"arguments":{}}`),
 			`NameMissing: the call has no tool's name: its block must hold one JSON object with "name"`},
-		"another format in a tag": {"<tool_call>\n<function=p__a>\n</function>\n</tool_call>\n",
+		"another format in a tag": {"<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n",
 			"NameMissing: the call has no tool's name: its block must hold one JSON object"},
 		"cut before the name": {"```tool_call\n{\"na", "TruncatedCall"},
 		"cut off":             {strings.TrimSuffix(plainCall, "```\n"), "TruncatedCall"},

@@ -32,15 +32,38 @@ func fenceOf(line []byte) fence {
 	if marks == "" || len(text)-len(marks) > 3 {
 		return fence{}
 	}
-	if rest, ok := strings.CutPrefix(marks, openTag); ok {
+	if rest, ok := strings.CutPrefix(marks, openTag); ok && !isAboutTags(rest) {
 		return fence{'<', len(openTag), rest}
 	}
 	info := strings.TrimLeft(marks, marks[:1])
 	f := fence{marks[0], len(marks) - len(info), strings.Trim(info, arguments.Whitespace)}
-	if f.size < 3 || f.mark != '`' && f.mark != '~' || f.mark == '`' && strings.Contains(info, "`") {
+	if f.size < 3 || f.mark != '`' && f.mark != '~' || f.mark == '`' && strings.Contains(info, "`") && !f.quotesTicks() {
 		return fence{}
 	}
 	return f
+}
+
+// isAboutTags reports whether what follows a tag on its line is neither a call nor the beginning of one.
+func isAboutTags(rest string) bool {
+	call, after, _ := strings.Cut(rest, closeTag)
+	call, after = strings.TrimSpace(call), strings.TrimSpace(after)
+	if call == "" || strings.IndexByte("{[<", call[0]) < 0 {
+		return call != "" && !plainName().MatchString(call) || after != ""
+	}
+	return after != "" && after[0] != '<' && json.Valid([]byte(call))
+}
+
+// quotesTicks reports whether the backticks in the line of a fence are in strings of the JSON of a call, so that the
+// line is no code span.
+func (f fence) quotesTicks() bool {
+	body, listed, isCall := f.call()
+	var s scanner
+	for text := []byte(strings.TrimSpace(body)); isCall && s.state != invalid && s.read < len(text); {
+		if s.scan(text[:s.read+1]); text[max(s.read, 1)-1] == '`' && s.state != inString {
+			return false
+		}
+	}
+	return isCall && !listed && s.state != invalid
 }
 
 func (f fence) closes(open fence) bool {
@@ -64,11 +87,18 @@ type textReader struct {
 	line  []byte     // so far, outside of a block with a call
 	open  fence      // of the block that the text is in, of any kind
 	block *textBlock // with a call, if the text is in one
+	held  []byte     // from a line on that begins like a model's own form of calls
+	plain bool       // what was held is no call, so that no such line is one
 }
 
 // add returns the blocks that the piece closes.
 func (r *textReader) add(piece []byte) (closed []*textBlock) {
 	for len(piece) > 0 {
+		if r.held != nil && len(r.held)+len(piece) <= maxMessage {
+			r.held = append(r.held, piece...)
+			return closed
+		}
+		closed = append(closed, r.release()...)
 		n := bytes.IndexByte(piece, '\n') + 1
 		ended := n > 0
 		if !ended {
@@ -79,7 +109,8 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 		} else {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
-			if _, _, isCall := fenceOf(r.line[:min(len(r.line), 32)]).call(); isCall {
+			start := r.line[:min(len(r.line), 64)]
+			if _, _, isCall := fenceOf(start).call(); isCall || nativeStart().Match(start) {
 				limit = maxMessage
 			}
 			r.line = r.line[:min(len(r.line), limit)]
@@ -99,7 +130,22 @@ func (r *textReader) end() []*textBlock {
 			return nil
 		}
 	}
-	return r.endLine()
+	closed := r.endLine()
+	if r.held == nil {
+		return closed
+	}
+	if calls := nativeCalls(r.held); calls != nil {
+		return append(closed, calls...)
+	}
+	closed = append(closed, r.release()...)
+	return append(closed, r.end()...)
+}
+
+// release reads what was held like any other text.
+func (r *textReader) release() []*textBlock {
+	held := r.held
+	r.held, r.plain = nil, r.plain || held != nil
+	return r.add(held)
 }
 
 // endLine returns the block that the line closes, if it closes one.
@@ -115,6 +161,9 @@ func (r *textReader) endLine() []*textBlock {
 		return []*textBlock{b}
 	}
 	f := fenceOf(r.line)
+	if r.open.size == 0 && !r.plain && nativeStart().Match(r.line) {
+		r.held = bytes.Clone(r.line)
+	}
 	r.line = r.line[:0]
 	switch {
 	case r.open.size > 0 && f.closes(r.open):
@@ -171,6 +220,9 @@ func (b *textBlock) form() string {
 
 // call returns what the body holds.
 func (b *textBlock) call() (name string, args json.RawMessage) {
+	if name, args, rest, ok := readXMLCall(b.body); ok && len(bytes.TrimSpace(rest)) == 0 {
+		b.name, b.arguments, b.listed = name, args, true
+	}
 	if b.listed {
 		return b.name, append(b.arguments[:len(b.arguments):len(b.arguments)], '}')
 	}

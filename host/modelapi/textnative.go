@@ -1,0 +1,95 @@
+package modelapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/internal/lazy"
+)
+
+// What models write in a text whose server does not read the calls that they were trained to make. Only a line that
+// begins so is examined, and only a text that has nothing but calls from there to its end has any: models stop after
+// their calls, while a text about such calls goes on.
+var (
+	nativeStart = lazy.Regexp(`^ {0,3}(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁calls?▁begin｜>|` +
+		`<\|tool_calls_section_begin\|>)`)
+	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek and Kimi. A call without a name has
+	// it in the JSON.
+	nativeHead = lazy.Regexp(`^(?:\[TOOL_CALLS\](?:([\w-]{1,64})(?:\[CALL_ID\]\w*)?\[ARGS\])?|<\|python_tag\|>|` +
+		`<function=([\w-]{1,64})>|(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([\w-]{1,64})\n` +
+		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*functions\.` +
+		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>)`)
+	nativeEnd = lazy.Regexp("^(?:\\s|;|```|</function>|</tool_call>|<｜tool▁calls?▁end｜>|<｜end▁of▁sentence｜>|</s>|" +
+		`<\|(?:tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
+	// xmlCall is how Qwen3-Coder writes a call, each argument as text.
+	xmlCall     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*((?:<parameter=[^>\n]+>\n?(?s:.*?)\n?</parameter>\s*)*)</function>`)
+	xmlArgument = lazy.Regexp(`<parameter=([^>\n]+)>\n?((?s:.*?))\n?</parameter>`)
+)
+
+// nativeCalls reads a text that is nothing but calls; otherwise it returns nil.
+func nativeCalls(text []byte) (blocks []*textBlock) {
+	for {
+		text = text[len(nativeEnd().Find(text)):]
+		if len(text) == 0 {
+			return blocks
+		}
+		if name, args, rest, ok := readXMLCall(text); ok {
+			blocks, text = append(blocks, &textBlock{name: name, arguments: args, listed: true, closed: true}), rest
+			continue
+		}
+		head := nativeHead().FindSubmatch(text)
+		if head == nil {
+			return nil
+		}
+		d := jsontext.NewDecoder(bytes.NewReader(text[len(head[0]):]))
+		object, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		list := []struct {
+			Name       string         `json:"name"`
+			Arguments  jsontext.Value `json:"arguments"`
+			Parameters jsontext.Value `json:"parameters"`
+		}{{string(bytes.Join(head[1:], nil)), object.Clone(), nil}}
+		if list[0].Name == "" {
+			if object.Kind() == '{' {
+				object = append(append([]byte("["), object...), ']')
+			}
+			if err := jsonv2.Unmarshal(object, &list); err != nil {
+				return nil
+			}
+		}
+		for _, c := range list {
+			if c.Arguments == nil {
+				c.Arguments = c.Parameters
+			}
+			if c.Name == "" || c.Arguments.Kind() != '{' {
+				return nil
+			}
+			body, _ := json.Marshal(c.Name)
+			body = append(append(append([]byte(`{"name":`), body...), `,"arguments":`...), c.Arguments...)
+			blocks = append(blocks, &textBlock{body: append(body, '}'), closed: true})
+		}
+		text = text[len(head[0])+int(d.InputOffset()):]
+	}
+}
+
+// readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace.
+func readXMLCall(text []byte) (name string, args json.RawMessage, rest []byte, ok bool) {
+	m := xmlCall().FindSubmatch(text)
+	if m == nil {
+		return "", nil, nil, false
+	}
+	args = json.RawMessage("{")
+	for _, p := range xmlArgument().FindAllSubmatch(m[2], -1) {
+		if len(args) > 1 {
+			args = append(args, ',')
+		}
+		args = appendString(append(appendString(args, []byte(strings.TrimSpace(string(p[1])))), ':'), p[2])
+	}
+	return string(m[1]), args, text[len(m[0]):], true
+}

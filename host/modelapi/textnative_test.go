@@ -1,0 +1,109 @@
+package modelapi_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi"
+)
+
+// nativeTexts are calls of p__a as models were trained to write them, each with its arguments.
+var nativeTexts = map[string][]string{
+	`[TOOL_CALLS][{"name": "p__a", "arguments": {"x": 1}}, {"name": "p__a", "arguments": {}}]`:                 {`{"x": 1}`, `{}`},
+	`[TOOL_CALLS] [{"name": "p__a", "arguments": {"x": 1}, "id": "VvvODy9mT"}]</s>`:                            {`{"x": 1}`},
+	`[TOOL_CALLS]p__a[ARGS]{"x": 1}[TOOL_CALLS]p__a[CALL_ID]VvvODy9mT[ARGS]{"x": "[ARGS]{"}`:                   {`{"x": 1}`, `{"x": "[ARGS]{"}`},
+	`<|python_tag|>{"name": "p__a", "parameters": {"x": 1}}<|eom_id|>`:                                         {`{"x": 1}`},
+	`<|python_tag|>{"type": "function", "name": "p__a", "parameters": {}}; {"name": "p__a", "parameters": {}}`: nil,
+	`<function=p__a>{"x": 1}</function>`:                                                                       {`{"x": 1}`},
+	"<function=p__a>\n<parameter=x>\n1\n</parameter>\n<parameter=y>\n{\n \"z\": \"</p>\"\n}\n</parameter>\n</function>\n</tool_call>": {
+		`{"x":"1","y":"{\n \"z\": \"</p>\"\n}"}`},
+	"<tool_call>\n<function=p__a>\n<parameter=x>\n1\n</parameter>\n</function>\n</tool_call>": {`{"x":"1"}`},
+	"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>p__a\n```json\n{\"x\": 1}\n```<｜tool▁call▁end｜>\n" +
+		"<｜tool▁call▁begin｜>function<｜tool▁sep｜>p__a\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>": {
+		`{"x": 1}`, `{}`},
+	`<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>p__a<｜tool▁sep｜>{"x": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`: {`{"x": 1}`},
+	`<|tool_calls_section_begin|><|tool_call_begin|>functions.p__a:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>` +
+		`<|tool_call_begin|>functions.p__a:1<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>`: {
+		`{"x": 1}`, `{}`},
+}
+
+// The calls that end a text in a model's own form are read, at once and in pieces.
+func TestNativeTextCalls(t *testing.T) {
+	t.Parallel()
+	for text, arguments := range nativeTexts {
+		for _, whole := range []string{text, text + "\n", "I look.\n\n" + text} {
+			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
+			if err != nil {
+				t.Fatal(err)
+			}
+			diffCalls(t, wanted(arguments...), calls)
+			streamed, refused, _ := streamText(t, strings.SplitAfter(whole, "")...)
+			if len(refused) > 0 || !slices.EqualFunc(calls, streamed, func(a, b host.Call) bool {
+				return a.Tool == b.Tool && string(a.Arguments) == string(b.Arguments) && a.TextArguments == b.TextArguments
+			}) {
+				t.Errorf("%s: as a stream %+v, refused %+v", whole, streamed, refused)
+			}
+		}
+	}
+}
+
+// A text that is about such forms has no call: quoted in any way, in a sentence, or where the text goes on after it.
+func TestTextsAboutCalls(t *testing.T) {
+	t.Parallel()
+	sentences := []string{"Mistral's models write this.", "Here is what the server sees:", "The parser splits it at the token.",
+		"Llama 3.1 puts `<|python_tag|>` before it.", "[TOOL_CALLS] is one token of the vocabulary.",
+		"<|python_tag|> comes before code, too.", "<function=name>{...}</function> is the form of a call.",
+		"<tool_call> and </tool_call> are what Qwen was trained on.", "```tool_call``` is the word.", "- one\n- two",
+		"| form | model |\n|---|---|\n| `[TOOL_CALLS]` | Mistral |", "```go\nfunc main() {}\n```", "> quoted",
+		"[TOOL_CALLS]name[ARGS]{...}, for short.", "<｜tool▁calls▁begin｜> is DeepSeek's.", "{\"name\": \"p__a\", \"arguments\": {}}",
+		"<|tool_calls_section_begin|> begins a section.", "Use `tool_call` as the info string."}
+	quotes := map[string]func(string) string{
+		"a fence":          func(s string) string { return "````text\n" + s + "\n````" },
+		"tildes":           func(s string) string { return "~~~~\n" + s + "\n~~~~" },
+		"a code block":     func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") },
+		"a quotation":      func(s string) string { return "> " + strings.ReplaceAll(s, "\n", "\n> ") },
+		"a code span":      func(s string) string { return "`" + strings.ReplaceAll(s, "\n", " ") + "`" },
+		"a list":           func(s string) string { return "- " + strings.ReplaceAll(s, "\n", "\n  ") },
+		"a table":          func(s string) string { return "| " + strings.ReplaceAll(s, "\n", " ") + " |" },
+		"quotation marks":  func(s string) string { return `"` + strings.ReplaceAll(s, "\n", " ") + `"` },
+		"a sentence":       func(s string) string { return "It writes " + strings.ReplaceAll(s, "\n", " ") + "." },
+		"a comment":        func(s string) string { return "// " + strings.ReplaceAll(s, "\n", "\n// ") },
+		"the text goes on": func(s string) string { return s + "\n\nThat is all." },
+		"a mark":           func(s string) string { return s + " ← here" },
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+
+	for text := range nativeTexts {
+		for name, quote := range quotes {
+			if strings.HasPrefix(text, "<tool_call>") && (name == "a list" || name == "the text goes on" || name == "a mark") {
+				continue // a tag is read wherever its line begins with it
+			}
+			for range 40 {
+				var parts []string
+				for range r.IntN(4) {
+					parts = append(parts, sentences[r.IntN(len(sentences))])
+				}
+				parts = append(parts, quote(text))
+				for range r.IntN(4) {
+					parts = append(parts, sentences[r.IntN(len(sentences))])
+				}
+				whole := strings.Join(parts, "\n\n") + []string{"", "\n"}[r.IntN(2)]
+				calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(whole))
+				good, refused, _ := streamText(t, strings.SplitAfter(whole, " ")...)
+				if err != nil || len(calls)+len(good)+len(refused) > 0 {
+					t.Fatalf("%s: %v, %v, %v, %v in\n%s", name, calls, err, good, refused, whole)
+				}
+				if strings.Contains(text, "```") {
+					continue // CommonMark sees no end of a fence in it
+				}
+				after := whole + "\n\n" + plainCall
+				if calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(after)); err != nil || len(calls) != 1 {
+					t.Fatalf("%s: the call after it is %v, %v in\n%s", name, calls, err, after)
+				}
+			}
+		}
+	}
+}
