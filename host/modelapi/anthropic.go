@@ -2,7 +2,6 @@ package modelapi
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,14 +23,7 @@ var anthropic = vendor{
 // https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
 func anthropicTool(t *host.Tool) (any, error) {
 	schema, err := toolschema.Anthropic(t.InputSchema)
-	if err != nil {
-		return nil, badSchema(err)
-	}
-	return struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"input_schema"`
-	}{t.Name, t.Description, schema}, nil
+	return members("name", t.Name, "description", t.Description, "input_schema", schema), badSchema(err)
 }
 
 // anthropicEnds are the stop reasons of a complete message. Others are max_tokens, refusal and
@@ -80,42 +72,21 @@ var anthropicAccepts = []string{"image/png", "image/jpeg", "image/webp", "image/
 
 // anthropicResults returns one user message.
 func anthropicResults(results []*host.Result) (any, error) {
-	type text struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	type source struct {
-		Type      string `json:"type"`
-		MediaType string `json:"media_type"`
-		Data      []byte `json:"data"`
-	}
-	type media struct {
-		Type   string `json:"type"`
-		Source source `json:"source"`
-	}
-	type toolResult struct {
-		Type    string `json:"type"`
-		CallID  string `json:"tool_use_id"`
-		Content []any  `json:"content,omitempty"`
-		IsError bool   `json:"is_error,omitempty"`
-	}
-	type message struct {
-		Role    string       `json:"role"`
-		Content []toolResult `json:"content"`
-	}
-	out := message{"user", []toolResult{}}
+	blocks := []any{}
 	for _, r := range results {
-		blocks := renderContent(visibleContent(r), anthropicAccepts, func(t string) any { return text{"text", t} },
+		content := renderContent(visibleContent(r), anthropicAccepts,
+			func(t string) any { return members("type", "text", "text", t) },
 			func(p sdk.Content) any {
 				kind := "image"
 				if p.MIMEType == pdf {
 					kind = "document"
 				}
-				return media{kind, source{"base64", p.MIMEType, p.Data}}
+				return members("type", kind, "source", members("type", "base64", "media_type", p.MIMEType, "data", p.Data))
 			})
-		out.Content = append(out.Content, toolResult{"tool_result", r.CallID, blocks, r.Error != nil})
+		blocks = append(blocks, members("type", "tool_result", "tool_use_id", r.CallID,
+			"content", when(len(content) > 0, content), "is_error", when(r.Error != nil, true)))
 	}
-	return out, requireIDs(results)
+	return members("role", "user", "content", blocks), requireIDs(results)
 }
 
 // addAnthropic reads an event: blocks of type tool_use; tools that the vendor runs have other types.

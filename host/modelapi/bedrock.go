@@ -26,14 +26,8 @@ var bedrock = vendor{
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html
 func bedrockTool(t *host.Tool) (any, error) {
 	schema, err := toolschema.Bedrock(t.InputSchema)
-	if err != nil {
-		return nil, badSchema(err)
-	}
-	spec := map[string]any{"name": t.Name, "inputSchema": map[string]any{"json": schema}}
-	if t.Description != "" {
-		spec["description"] = t.Description
-	}
-	return map[string]any{"toolSpec": spec}, nil
+	return members("toolSpec", members("name", t.Name, "description", when(t.Description != "", t.Description),
+		"inputSchema", members("json", schema))), badSchema(err)
 }
 
 // bedrockEnds are the stop reasons of a complete message. Others are max_tokens, guardrail_intervened,
@@ -86,23 +80,19 @@ var bedrockAccepts = []string{"image/png", "image/jpeg", "image/gif", "image/web
 func bedrockResults(results []*host.Result) (any, error) {
 	blocks := []any{}
 	for _, r := range results {
-		content := renderContent(visibleContent(r), bedrockAccepts,
-			func(t string) any { return map[string]string{"text": t} },
+		content := renderContent(visibleContent(r), bedrockAccepts, func(t string) any { return members("text", t) },
 			func(p sdk.Content) any {
 				kind, format, _ := strings.Cut(p.MIMEType, "/")
-				media := map[string]any{"format": format, "source": map[string]any{"bytes": p.Data}}
+				var name any
 				if p.MIMEType == pdf { // the API wants a name, another one for each of a conversation
-					kind, media["name"] = "document", "file "+rand.Text()
+					kind, name = "document", "file "+rand.Text()
 				}
-				return map[string]any{kind: media}
+				return members(kind, members("format", format, "name", name, "source", members("bytes", p.Data)))
 			})
-		result := map[string]any{"toolUseId": r.CallID, "content": content}
-		if r.Error != nil {
-			result["status"] = "error"
-		}
-		blocks = append(blocks, map[string]any{"toolResult": result})
+		blocks = append(blocks, members("toolResult", members("toolUseId", r.CallID, "content", content,
+			"status", when(r.Error != nil, "error"))))
 	}
-	return map[string]any{"role": "user", "content": blocks}, requireIDs(results)
+	return members("role", "user", "content", blocks), requireIDs(results)
 }
 
 // addBedrock reads an event of ConverseStream under its name.
@@ -142,10 +132,10 @@ func (a *Assembler) addBedrock(chunk []byte) error {
 		block := a.at(e.Index)
 		switch name {
 		case "contentBlockStart":
-			if e.Start.ToolUse != nil && e.Start.ToolUse.Type == "" {
-				c := a.begin()
-				c.slot = e.Index
-				c.add(e.Start.ToolUse.ID, e.Start.ToolUse.Name, "")
+			if use := e.Start.ToolUse; use != nil && use.Type == "" {
+				block = a.begin()
+				block.slot = e.Index
+				block.add(use.ID, use.Name, "")
 			}
 		case "contentBlockDelta":
 			if block != nil {

@@ -12,11 +12,8 @@ var cohere = vendor{
 	toolName: plainName,
 	tool: func(t *host.Tool) (any, error) {
 		parameters, _, err := toolschema.OpenAI(t.InputSchema)
-		if err != nil {
-			return nil, badSchema(err)
-		}
-		return map[string]any{"type": "function",
-			"function": map[string]any{"name": t.Name, "description": t.Description, "parameters": parameters}}, nil
+		function := members("name", t.Name, "description", t.Description, "parameters", parameters)
+		return members("type", "function", "function", function), badSchema(err)
 	},
 	calls:   openAICalls,
 	results: cohereResults,
@@ -27,8 +24,8 @@ var cohere = vendor{
 func cohereResults(results []*host.Result) (any, error) {
 	out := []any{}
 	for _, r := range results {
-		content := []any{map[string]string{"type": "text", "text": resultText(r)}}
-		out = append(out, map[string]any{"role": "tool", "tool_call_id": r.CallID, "content": content})
+		content := []any{members("type", "text", "text", resultText(r))}
+		out = append(out, members("role", "tool", "tool_call_id", r.CallID, "content", content))
 	}
 	return out, requireIDs(results)
 }

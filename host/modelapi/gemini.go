@@ -2,7 +2,6 @@ package modelapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -19,10 +18,8 @@ var gemini = vendor{
 	toolName: geminiName,
 	tool: func(t *host.Tool) (any, error) {
 		schema, err := toolschema.Gemini(t.InputSchema)
-		if err != nil {
-			return nil, badSchema(err)
-		}
-		return geminiFunction{Name: t.Name, Description: t.Description, JSONSchema: schema}, nil
+		// https://ai.google.dev/api/caching#FunctionDeclaration
+		return members("name", t.Name, "description", t.Description, "parametersJsonSchema", schema), badSchema(err)
 	},
 	list:    geminiList,
 	calls:   geminiCalls,
@@ -35,10 +32,8 @@ var geminiOpenAPI = func() vendor {
 	v := gemini
 	v.tool = func(t *host.Tool) (any, error) {
 		schema, err := toolschema.GeminiOpenAPI(t.InputSchema)
-		if err != nil {
-			return nil, badSchema(err)
-		}
-		return geminiFunction{Name: t.Name, Description: t.Description, Parameters: schema}, nil
+		return members("name", t.Name, "description", t.Description, "parameters", when(schema != nil, schema)),
+			badSchema(err)
 	}
 	v.results = func(r []*host.Result) (any, error) { return geminiResults(r, nil), nil }
 	return v
@@ -48,24 +43,13 @@ var geminiOpenAPI = func() vendor {
 // stricter.
 var geminiName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
-// A geminiFunction is a function declaration with one of the two schemas.
-// https://ai.google.dev/api/caching#FunctionDeclaration
-type geminiFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"`
-}
-
 // geminiList puts all functions into one tool, as the API and Gemini CLI's discovery expect. Without functions there is
 // no tool: the API refuses an empty one.
 func geminiList(functions []any) any {
 	if len(functions) == 0 {
 		return functions
 	}
-	return []any{struct {
-		Declarations []any `json:"functionDeclarations"`
-	}{functions}}
+	return []any{members("functionDeclarations", functions)}
 }
 
 // geminiFailures are the finish reasons of a candidate whose calls could not be read by the vendor itself.
@@ -121,49 +105,25 @@ var geminiAccepts = []string{"image/png", "image/jpeg", "image/webp", pdf}
 
 // geminiResults returns one content. An id that the API did not give is not sent.
 func geminiResults(results []*host.Result, accepts []string) any {
-	type blob struct {
-		MIMEType string `json:"mimeType"`
-		Data     []byte `json:"data"`
-	}
-	type data struct {
-		Inline blob `json:"inlineData"`
-	}
-	type response struct {
-		ID       string            `json:"id,omitempty"`
-		Name     string            `json:"name"`
-		Response map[string]string `json:"response"`
-		Parts    []any             `json:"parts,omitempty"`
-	}
-	type part struct {
-		Response response `json:"functionResponse"`
-	}
-	type content struct {
-		Role  string `json:"role"`
-		Parts []part `json:"parts"`
-	}
-	out := content{"user", []part{}}
+	content := []any{}
 	for _, r := range results {
-		var texts []string
-		answer := response{Name: r.Tool}
+		texts, parts, key := []string{}, []any{}, "output"
 		for _, p := range renderContent(visibleContent(r), accepts, func(text string) any { return text },
-			func(p sdk.Content) any { return data{blob{p.MIMEType, p.Data}} }) {
+			func(p sdk.Content) any { return members("inlineData", members("mimeType", p.MIMEType, "data", p.Data)) }) {
 			if text, ok := p.(string); ok {
 				texts = append(texts, text)
-				continue
+			} else {
+				parts = append(parts, p)
 			}
-			answer.Parts = append(answer.Parts, p)
 		}
-		if !strings.HasPrefix(r.CallID, madeID) {
-			answer.ID = r.CallID
-		}
-		key := "output"
 		if r.Error != nil {
 			key = "error"
 		}
-		answer.Response = map[string]string{key: strings.Join(texts, "\n")}
-		out.Parts = append(out.Parts, part{answer})
+		answer := members("id", when(r.CallID != "" && !strings.HasPrefix(r.CallID, madeID), r.CallID), "name", r.Tool,
+			"response", members(key, strings.Join(texts, "\n")), "parts", when(len(parts) > 0, parts))
+		content = append(content, members("functionResponse", answer))
 	}
-	return out
+	return members("role", "user", "parts", content)
 }
 
 type geminiCall struct {

@@ -156,7 +156,12 @@ func Export(f Format, tools []*host.Tool) (json.RawMessage, []error) {
 	return text, problems
 }
 
-func badSchema(err error) error { return fmt.Errorf("its input schema does not fit: %w", err) }
+func badSchema(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("its input schema does not fit: %w", err)
+}
 
 // quoteName returns a tool's name for a message, quoted if a model or plugin has put anything unusual into it.
 func quoteName(name string) string {

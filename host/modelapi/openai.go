@@ -14,15 +14,14 @@ import (
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// openAI is OpenAI's chat completions API.
+// openAI is OpenAI's chat completions API. Strict is always written: the responses API takes its absence for true.
+// https://developers.openai.com/api/docs/guides/function-calling
 var openAI = vendor{
 	toolName: plainName,
 	tool: func(t *host.Tool) (any, error) {
-		f, err := newOpenAIFunction(t)
-		return struct {
-			Type     string         `json:"type"`
-			Function openAIFunction `json:"function"`
-		}{"function", f}, err
+		parameters, strict, err := toolschema.OpenAI(t.InputSchema)
+		function := members("name", t.Name, "description", t.Description, "parameters", parameters, "strict", strict)
+		return members("type", "function", "function", function), badSchema(err)
 	},
 	calls:   openAICalls,
 	results: openAIResults,
@@ -31,24 +30,6 @@ var openAI = vendor{
 
 // plainName is from OpenAI's and Anthropic's references; Anthropic's API accepts 128 characters by now.
 var plainName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
-
-// An openAIFunction is a function in both of OpenAI's APIs. Strict is always written: the responses API takes its
-// absence for true. https://developers.openai.com/api/docs/guides/function-calling
-type openAIFunction struct {
-	Type        string          `json:"type,omitempty"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"`
-}
-
-func newOpenAIFunction(t *host.Tool) (openAIFunction, error) {
-	parameters, strict, err := toolschema.OpenAI(t.InputSchema)
-	if err != nil {
-		return openAIFunction{}, badSchema(err)
-	}
-	return openAIFunction{Name: t.Name, Description: t.Description, Parameters: parameters, Strict: strict}, nil
-}
 
 // chatEnds are the finish reasons of a complete message, OpenAI's first; servers have many names for the others.
 var chatEnds = []string{"tool_calls", "function_call", "stop", "tool_call", "tool_use", "end_turn", "eos", "complete",
@@ -103,14 +84,9 @@ func openAICall(v value) ([]host.Call, error) {
 
 // openAIResults returns tool messages, which hold text only. https://platform.openai.com/docs/api-reference/chat/create
 func openAIResults(results []*host.Result) (any, error) {
-	type message struct {
-		Role    string `json:"role"`
-		CallID  string `json:"tool_call_id"`
-		Content string `json:"content"`
-	}
-	out := []message{}
+	out := []any{}
 	for _, r := range results {
-		out = append(out, message{"tool", r.CallID, resultText(r)})
+		out = append(out, members("role", "tool", "tool_call_id", r.CallID, "content", resultText(r)))
 	}
 	return out, requireIDs(results)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -16,9 +17,9 @@ import (
 var openAIResponses = vendor{
 	toolName: plainName,
 	tool: func(t *host.Tool) (any, error) {
-		f, err := newOpenAIFunction(t)
-		f.Type = "function"
-		return f, err
+		parameters, strict, err := toolschema.OpenAI(t.InputSchema)
+		return members("type", "function", "name", t.Name, "description", t.Description, "parameters", parameters,
+			"strict", strict), badSchema(err)
 	},
 	calls:   responsesCalls,
 	results: responsesResults,
@@ -60,40 +61,28 @@ var responsesAccepts = []string{"image/png", "image/jpeg", "image/webp", "image/
 
 // responsesResults returns the outputs of calls, each a string, or an array if there is more than text.
 func responsesResults(results []*host.Result) (any, error) {
-	type item struct {
-		Type   string `json:"type"`
-		CallID string `json:"call_id"`
-		Output any    `json:"output"`
-	}
-	type part struct {
-		Type     string `json:"type"`
-		Text     string `json:"text,omitempty"`
-		ImageURL string `json:"image_url,omitempty"`
-		Filename string `json:"filename,omitempty"`
-		FileData string `json:"file_data,omitempty"`
-	}
-	out := []item{}
+	out := []any{}
 	for _, r := range results {
 		hasMedia := false
 		parts := renderContent(visibleContent(r), responsesAccepts,
-			func(text string) any { return part{Type: "input_text", Text: text} },
+			func(text string) any { return members("type", "input_text", "text", text) },
 			func(p sdk.Content) any {
 				hasMedia = true
 				dataURL := "data:" + p.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 				if p.MIMEType != pdf {
-					return part{Type: "input_image", ImageURL: dataURL}
+					return members("type", "input_image", "image_url", dataURL)
 				}
 				name := cmp.Or(p.Name, path.Base(p.URI))
 				if !strings.HasSuffix(strings.ToLower(name), ".pdf") {
 					name = "file.pdf" // the API requires a name
 				}
-				return part{Type: "input_file", Filename: name, FileData: dataURL}
+				return members("type", "input_file", "filename", name, "file_data", dataURL)
 			})
 		var output any = parts
 		if !hasMedia {
 			output = resultText(r)
 		}
-		out = append(out, item{"function_call_output", r.CallID, output})
+		out = append(out, members("type", "function_call_output", "call_id", r.CallID, "output", output))
 	}
 	return out, requireIDs(results)
 }

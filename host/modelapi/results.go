@@ -55,6 +55,26 @@ func requireIDs(results []*host.Result) error {
 	return nil
 }
 
+// members returns an object of names and values in turn. A value that is nil is left out.
+func members(pairs ...any) json.RawMessage {
+	var out rawjson.Object
+	for ; len(pairs) >= 2; pairs = pairs[2:] {
+		if pairs[1] != nil {
+			value, _ := rawjson.Encode(pairs[1], "") // of texts, bytes, and what this returns
+			out.Add(pairs[0].(string), value)
+		}
+	}
+	return out.JSON()
+}
+
+// when returns a value for members, or nil.
+func when(holds bool, value any) any {
+	if holds {
+		return value
+	}
+	return nil
+}
+
 // visibleContent returns the content for the model.
 func visibleContent(r *host.Result) []sdk.Content {
 	if r.Error != nil {

@@ -223,7 +223,7 @@ func TestRenderNothing(t *testing.T) {
 	t.Parallel()
 	want := map[modelapi.Format]string{modelapi.FormatOpenAI: `[]`, modelapi.FormatOpenAIResponses: `[]`,
 		modelapi.FormatAnthropic: `{"role":"user","content":[]}`,
-		modelapi.FormatBedrock:   `{"content":[],"role":"user"}`, modelapi.FormatCohere: `[]`,
+		modelapi.FormatBedrock:   `{"role":"user","content":[]}`, modelapi.FormatCohere: `[]`,
 		modelapi.FormatGemini: `{"role":"user","parts":[]}`, modelapi.FormatGeminiOpenAPI: `{"role":"user","parts":[]}`,
 		modelapi.FormatMCP: `[]`, modelapi.FormatText: `""`}
 	for _, f := range modelapi.Formats() {

@@ -1,14 +1,12 @@
 package modelapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
 	"github.com/toolhost/toolhost/internal/lazy"
-	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -36,12 +34,8 @@ func textTool(t *host.Tool) (any, error) {
 	if err != nil {
 		return nil, badSchema(err)
 	}
-	line, err := rawjson.Encode(struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}{t.Name, t.Description, schema}, "")
-	return string(line) + "\n", err
+	line := members("name", t.Name, "description", t.Description, "parameters", schema)
+	return string(line) + "\n", nil
 }
 
 func textList(tools []any) any {

@@ -192,30 +192,16 @@ func (c *converter) inline(value any, failed *error) any {
 	out := flat.clone()
 	out.drop("$defs", "definitions")
 	for _, name := range out.names {
-		sub, isObject := out.members[name].(*object)
-		list, isList := out.members[name].([]any)
-		switch {
-		case isObject && slices.Contains(mapKeywords, name):
-			sub = sub.clone()
-			for _, member := range sub.names {
-				sub.members[member] = c.inline(sub.members[member], failed)
-			}
-			out.members[name] = sub
-		case isList && slices.Contains(listKeywords, name):
-			list = slices.Clone(list)
-			for i := range list {
-				list[i] = c.inline(list[i], failed)
-			}
-			out.members[name] = list
-		case isObject && slices.Contains(schemaKeywords, name):
-			out.members[name] = c.inline(sub, failed)
-		default:
+		if !slices.Contains(slices.Concat(schemaKeywords, listKeywords, mapKeywords), name) {
 			c.inlined += len(name) + len(literal(out.members[name]))
+		} else if sub := out.object(name); sub != nil {
+			c.inlined += len(strings.Join(sub.names, ""))
 		}
 	}
 	if c.inlined > maxInlined {
 		*failed = cmp.Or(*failed, fmt.Errorf("with its references inlined it has more than %d bytes", maxInlined))
 	}
+	replaceInside(out, func(sub any) any { return c.inline(sub, failed) })
 	return out
 }
 

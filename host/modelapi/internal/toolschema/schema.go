@@ -69,27 +69,35 @@ func referenceAlone(o *object) {
 // each calls f with o and then with every schema object inside.
 func each(o *object, f func(*object)) {
 	f(o)
-	visit := func(value any) {
+	replaceInside(o, func(value any) any {
 		if sub, ok := value.(*object); ok {
 			each(sub, f)
 		}
-	}
+		return value
+	})
+}
+
+// replaceInside replaces the schemas in the keywords of a schema. What holds them is copied.
+func replaceInside(o *object, replace func(any) any) {
 	for _, name := range o.names {
 		switch value := o.members[name].(type) {
 		case *object:
-			switch {
-			case slices.Contains(schemaKeywords, name):
-				visit(value)
-			case slices.Contains(mapKeywords, name):
+			if slices.Contains(schemaKeywords, name) {
+				o.members[name] = replace(value)
+			} else if slices.Contains(mapKeywords, name) {
+				value = value.clone()
 				for _, member := range value.names {
-					visit(value.members[member])
+					value.members[member] = replace(value.members[member])
 				}
+				o.members[name] = value
 			}
 		case []any:
 			if slices.Contains(listKeywords, name) {
-				for _, item := range value {
-					visit(item)
+				value = slices.Clone(value)
+				for i := range value {
+					value[i] = replace(value[i])
 				}
+				o.members[name] = value
 			}
 		}
 	}

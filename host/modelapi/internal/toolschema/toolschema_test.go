@@ -124,8 +124,11 @@ func TestHostile(t *testing.T) {
 		fat += fmt.Sprintf(`"p%d":{"$ref":"#/$defs/fat"},`, i)
 	}
 	fat += `"z":{"type":"string"}},"$defs":{"fat":{"type":"string","description":"` + strings.Repeat("x", 40<<10) + `"}}}`
+	fatNames := strings.ReplaceAll(fat, `{"type":"string","description":"`+strings.Repeat("x", 40<<10)+`"}`,
+		`{"properties":{"`+strings.Repeat("x", 40<<10)+`":{}}}`)
 	for name, schema := range map[string]string{
-		"doubling": doubling, "doubling in place": inPlace, "fat": fat,
+		"fat names": fatNames,
+		"doubling":  doubling, "doubling in place": inPlace, "fat": fat,
 		"itself": `{"type":"object","$ref":"#"}`, "itself in place": `{"type":"object","anyOf":[{"$ref":"#"}]}`,
 		"two for each other": `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],` +
 			`"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"allOf":[{"$ref":"#/$defs/x"}]}}}`,
