@@ -79,7 +79,7 @@ var suspects = []string{
 	"()", "function", "while", "until", "fork", "shred", "wipefs", "blkdiscard", "find", "rsync", "truncate",
 	"sgdisk", "parted", "fdisk", "zpool", "diskutil", "hdparm", "nvme", "cryptsetup", "badblocks", "vgremove",
 	"pvremove", "lvremove", "unlink", "system", "IFS", "((", "rmtree", "$'", "zfs", "mdadm", "userdel",
-	"clean", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/",
+	"clean", "btrfs", "srm", "wipe", "rimraf", "trash", "del-cli", "remove", "/bin/",
 }
 
 // suspicious also reports a text whose variables may hold the letters of a suspect each.
@@ -193,6 +193,12 @@ func (f *floor) command(i int) string {
 		if why := f.any(operands, p); why != "" {
 			return why
 		}
+	case "docker", "podman", "nerdctl":
+		return f.container(args)
+	case "btrfs":
+		if len(operands) > 2 && strings.HasPrefix("subvolume", operands[0]) && strings.HasPrefix("delete", operands[1]) {
+			return f.any(operands[2:], p)
+		}
 	case "tar", "bsdtar":
 		if slices.Contains(args, "--remove-files") {
 			return f.any(operands, p)
@@ -297,6 +303,49 @@ func (f *floor) cleans(args []string, p workdirs) string {
 	return f.target(folder, p)
 }
 
+// mounted are the folders of this system that a container sees, and where: -v FROM:TO, --mount source=FROM,target=TO.
+var mounted = lazy.Regexp(`^(?:-v=?|--volume=)?([/~][^:,]*):(/[^:,]+)(?::.*)?$|` +
+	`\b(?:source|src)=([^,]+),(?:.*,)?(?:target|dst|destination)=([^,]+)`)
+
+// pathInText is an absolute path, or one in the home folder, in a word or in a text for a shell.
+var pathInText = lazy.Regexp(`(?:^|[\s='"(;|&>])(?:/|~)[^\s'");|&]*`)
+
+// container examines what runs in a container, with the paths of folders of this system that it sees; others are its
+// own.
+func (f *floor) container(args []string) (why string) {
+	places, own := map[string]string{}, "/container"
+	if option(args, "", "privileged", "device") {
+		places["/dev"] = "/dev"
+	}
+	for _, a := range args {
+		if m := mounted().FindStringSubmatch(a); m != nil {
+			places[strings.TrimSuffix(m[2]+m[4], "/")] = m[1] + m[3]
+			if m[1]+m[3] == "/" && slices.Contains(args, "chroot") {
+				own = ""
+			}
+		}
+	}
+	for i := 0; len(places) > 0 && i < min(len(args), maxGuessed); i++ {
+		if args[i] == "" || args[i][0] == '-' {
+			continue
+		}
+		words := make([]string, 0, len(args)-i)
+		for _, word := range args[i:] {
+			words = append(words, inQuotes(pathInText().ReplaceAllStringFunc(word, func(found string) string {
+				at := strings.IndexAny(found, "/~")
+				for to := path.Clean(found[at:]); to != "/" && to != "."; to = path.Dir(to) {
+					if from, ok := places[to]; ok {
+						return found[:at] + path.Join(from, strings.TrimPrefix(found[at:], to))
+					}
+				}
+				return found[:at] + own + found[at:]
+			})))
+		}
+		why = cmp.Or(why, f.nested(strings.Join(words, " ")))
+	}
+	return why
+}
+
 func (f *floor) any(operands []string, p workdirs) string {
 	for _, o := range operands {
 		if why := f.target(o, p); why != "" {
@@ -355,8 +404,7 @@ var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf?|remove_tree|rmSync|remove_dir_all)
 
 // program examines the program text of an interpreter.
 func (f *floor) program(name string, args []string) string {
-	base := strings.TrimRight(name, ".0123456789")
-	if _, ok := interpreters()[base]; !ok {
+	if _, ok := interpreterOf(name); !ok {
 		return ""
 	}
 	for _, a := range args {

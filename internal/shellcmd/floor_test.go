@@ -8,6 +8,11 @@ import (
 
 var catastrophes = []string{
 	"rm --recursive --force /", "rm -rf --no-preserve-root /", "rm --no-preserve-root -r x", "rm -fr /", "rm -r -f /",
+	"docker run -v /:/h alpine rm -rf /h", "docker run --volume=/:/h:rw x rm -rf /h/*",
+	"podman run --rm -v /:/h x sh -c 'rm -rf /h/etc'", "docker run --mount type=bind,src=/,dst=/h x find /h -delete",
+	"docker run -v ~:/x y rm -rf /x", "docker run -v /:/mnt x chroot /mnt rm -rf /",
+	"docker run --privileged x dd if=/dev/zero of=/dev/sda", "docker run --device=/dev/sda x mkfs.ext4 /dev/sda",
+	"btrfs subvolume delete /", "btrfs sub del /home",
 	"rm / -rf", "rm -Rf /", "rm -rf -- /",
 	"mkfs /dev/sda", "mkfs.ext4 /dev/sda1", "mkfs.xfs -f /dev/nvme0n1", "mkfs -t ext4 /dev/vdb", "mkfs.btrfs $DISK",
 	"mke2fs /dev/sdb",
@@ -164,7 +169,10 @@ var harmless = []string{
 	"grep root /etc/passwd > out", "echo x > etc/passwd", "cd / && ls", "cd ~ && rm -rf project/build",
 	"cd /tmp && rm -rf *", "cd build && rm -rf *", "cd && cd work && rm -rf *",
 	"xargs rm -rf < list", "echo a | xargs rm -rf", "ls | xargs rm", "echo / ", "tar -C / -xf x.tar",
-	"test -d / && echo yes", "docker run -v /:/host x", "rm -rf \"$(mktemp -d)\"", "rm -rf $(pwd)/build",
+	"test -d / && echo yes", "docker run -v /:/host x", "docker run x rm -rf /",
+	"docker run -v $PWD:/w x rm -rf /w", "docker run -v /:/h x rm -rf /h/tmp/a",
+	"docker exec x rm -rf /etc", "btrfs subvolume delete /mnt/a",
+	"btrfs subvolume list /", "rm -rf \"$(mktemp -d)\"", "rm -rf $(pwd)/build",
 	"x=build; rm -rf $x", "x=/tmp/y; rm -rf \"$x\"/*", "make clean", "",
 	"nvme format.txt", "tee /dev/stderr", "git mv a b", "trap 'rm -rf /tmp/x' EXIT", "ssh host ls /",
 	"install -m 755 a /usr/local/bin/", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",

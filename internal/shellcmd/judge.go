@@ -381,12 +381,13 @@ var runsOthers = sync.OnceValue(func() map[string]string {
 func tooGeneral(prefix []string) string {
 	name := baseName(prefix[0])
 	_, wraps := wrappers()[name]
+	kind, _ := interpreterOf(name)
 	switch {
 	case wraps:
 		return name + " runs other commands; those in it are judged by themselves, list them instead"
 	case shells.Has(name) && len(prefix) == 1:
 		return name + " runs any command; list the commands instead"
-	case interpreters()[strings.TrimRight(name, ".0123456789")].text != "" && len(prefix) == 1:
+	case kind.text != "" && len(prefix) == 1:
 		return name + " runs any program; list the script with it"
 	case len(prefix) == 2 && slices.Contains([]string{"npm", "yarn", "pnpm"}, name) && prefix[1] == "run":
 		return "this is every script of the project; name the script"
@@ -492,7 +493,7 @@ func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 // python3 x.
 func prefixFile(prefix []string) string {
 	name := baseName(prefix[0])
-	kind, interprets := interpreters()[strings.TrimRight(name, ".0123456789")]
+	kind, interprets := interpreterOf(name)
 	file := prefix[0]
 	switch {
 	case strings.Contains(file, "/"):
@@ -529,12 +530,16 @@ func deniesAs(prefix []string, c *Command) bool {
 	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
 		return deniesPush(prefix[2:], rest)
 	}
-	same := spellings(prefix)
+	same, options := spellings(prefix), args
+	if end := slices.IndexFunc(args, func(a Word) bool { return a.Text == "--" }); end >= 0 && writers.Has(c.Name) &&
+		(end == 0 || args[end-1].Text == "" || args[end-1].Text[0] != '-' || c.Name == "rm") { // or it may be a value
+		options = args[:end+1] // what follows is files, whatever it looks like
+	}
 	var words []string
 	for _, token := range prefix[1:] {
 		if !strings.HasPrefix(token, "-") || token == "-" {
 			words = append(words, token)
-		} else if !hasOption(args, token, same) {
+		} else if !hasOption(options, token, same) {
 			return false
 		}
 	}
@@ -606,9 +611,8 @@ func Prefix(text string) []string {
 // runsText reports programs for which a prefix would cover anything.
 func runsText(name string) bool {
 	_, wraps := wrappers()[name]
-	_, interprets := interpreters()[name]
-	_, versioned := interpreters()[strings.TrimRight(name, ".0123456789")]
-	return name == "" || wraps || interprets || versioned || shells.Has(name) ||
+	_, interprets := interpreterOf(name)
+	return name == "" || wraps || interprets || shells.Has(name) ||
 		slices.Contains([]string{"eval", "trap", "ssh", "su", "script", "npx", "&"}, name)
 }
 

@@ -398,13 +398,12 @@ func unseen(c *Command) string {
 	if args := c.plainArgs(); len(args) > 0 {
 		sub = args[0].Text
 	}
-	_, interprets := interpreters()[c.Name]
-	_, versioned := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	kind, interprets := interpreterOf(c.Name)
 	switch {
 	case strings.Contains(c.Program.Text, "/") && !programFolders.Has(path.Dir(path.Clean(c.Program.Text))):
 		return "what is in " + c.Program.Text + " is not looked into"
-	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"), (interprets || versioned) &&
-		interpreters()[c.Name].text != "*":
+	case shells.Has(c.Name) && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"),
+		interprets && kind.text != "*":
 		return "it runs a file that is not looked into"
 	case c.Name == "npm" || c.Name == "pnpm" || c.Name == "yarn":
 		if !readNPM.Has(sub) {

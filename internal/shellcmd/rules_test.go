@@ -281,13 +281,14 @@ func TestDenyInAnySpelling(t *testing.T) {
 		deny, command string
 		given, others []string
 	}{
-		{"rm -rf", "rm", forced, []string{"-r %s", "-f %s", "--recursive %s", "-ri %s", "--verbose --force %s"}},
+		{"rm -rf", "rm", forced, []string{"-r %s", "-f %s", "--recursive %s", "-ri %s", "--verbose --force %s",
+			"-- -rf %s", "-v -- -rf", "-r -- -f", "-- --recursive --force %s"}},
 		{"rm -Rf", "rm", forced, nil},
 		{"rm --recursive --force", "rm", forced, nil},
 		{"rm -r", "rm", []string{"-r %s", "-R %s", "--recursive %s", "-fR %s"}, []string{"%s", "-f %s", "--force %s"}},
 		{"cp -r", "cp", []string{"-R %s y", "--recursive %s y", "-vR %s y"}, []string{"%s y", "-v %s y"}},
 		{"cp --force", "cp", []string{"-f %s y", "-rf %s y"}, []string{"-r %s y"}},
-		{"mv -f", "mv", []string{"--force %s y"}, []string{"%s y", "-n %s y"}},
+		{"mv -f", "mv", []string{"--force %s y", "-t -- -f %s", "-f -- %s y"}, []string{"%s y", "-n %s y", "%s -- -f y"}},
 		{"ln -s", "ln", []string{"--symbolic %s y", "-sf %s y", "--sym %s y"}, []string{"%s y", "-f %s y"}},
 		{"mkdir -p", "mkdir", []string{"--parents %s", "-pv %s"}, []string{"%s", "-m 700 %s"}},
 		{"chmod -R", "chmod", []string{"--recursive 700 %s", "-vR 700 %s"}, []string{"700 %s"}},

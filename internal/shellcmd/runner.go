@@ -265,8 +265,8 @@ func afterOption(args []Word) []Word {
 
 // interpreters run programs in a language of their own. The options are those that come before a text to run, and those
 // that only print something.
-var interpreters = sync.OnceValue(func() map[string]struct{ text, prints string } {
-	return map[string]struct{ text, prints string }{
+var interpreters = sync.OnceValue(func() map[string]interpreter {
+	return map[string]interpreter{
 		"python": {"c", "-V --version"}, "python2": {"c", "-V --version"}, "python3": {"c", "-V --version"},
 		"pypy3": {"c", "--version"},
 		"perl":  {"eEnpMmi", "-v --version"}, "ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"},
@@ -286,6 +286,16 @@ var interpreters = sync.OnceValue(func() map[string]struct{ text, prints string 
 		"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
 	}
 })
+
+type interpreter struct{ text, prints string }
+
+// interpreterOf finds the interpreter of a name, perhaps with a version behind it: python3.12, m4.
+func interpreterOf(name string) (r interpreter, ok bool) {
+	if r, ok = interpreters()[name]; !ok {
+		r, ok = interpreters()[strings.TrimRight(name, ".0123456789")]
+	}
+	return r, ok
+}
 
 // syntaxChecks are the options by which shells and interpreters read the file after it, and run nothing. Perl is not
 // among them: with -c it runs BEGIN blocks.
@@ -354,11 +364,9 @@ func (w *walker) interpreted(at int) {
 		w.severe(at, asProgram)
 		w.guessAll(at, c.Args)
 	}
-	r, ok := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	r, ok := interpreterOf(c.Name)
 	if !ok {
-		if r, ok = interpreters()[c.Name]; !ok {
-			return
-		}
+		return
 	}
 	if len(c.Args) == 1 && c.Args[0].Static && lazy.Words(r.prints).Has(c.Args[0].Text) ||
 		printsVersion(&c) || checksSyntax(&c) || c.onlyShows() {

@@ -123,7 +123,7 @@ func (c *Command) runsFrom(folder string) bool {
 
 // ranFile is the file that a command runs: a program, a script of a shell or an interpreter, or of source.
 func (c *Command) ranFile() string {
-	kind, interprets := interpreters()[strings.TrimRight(c.Name, ".0123456789")]
+	kind, interprets := interpreterOf(c.Name)
 	text := kind.text + "m" // the letters of options behind which no file is
 	if shells.Has(c.Name) {
 		text = "c"

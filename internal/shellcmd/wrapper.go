@@ -134,6 +134,9 @@ func (w *walker) inner(at int, via string, words []Word, doubt string, depth int
 	w.unwrap(len(w.all.commands)-1, depth+1)
 }
 
+// inQuotes is a word as it is written in a text.
+func inQuotes(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
 // textOf is the text that a program makes of several words.
 func textOf(words []Word) string {
 	texts := make([]string, len(words))
@@ -174,7 +177,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.severe(at, c.Name+" splits a text into words")
 		for _, x := range s.rest {
 			if x.Static {
-				x.Text = "'" + strings.ReplaceAll(x.Text, "'", `'\''`) + "'"
+				x.Text = inQuotes(x.Text)
 			}
 			s.split.Text += " " + x.Text
 		}
