@@ -329,19 +329,22 @@ func (f *floor) container(args []string) (why string) {
 		if args[i] == "" || args[i][0] == '-' {
 			continue
 		}
-		words := make([]string, 0, len(args)-i)
+		words, here := make([]string, 0, len(args)-i), own == ""
 		for _, word := range args[i:] {
 			words = append(words, inQuotes(pathInText().ReplaceAllStringFunc(word, func(found string) string {
 				at := strings.IndexAny(found, "/~")
 				for to := path.Clean(found[at:]); to != "/" && to != "."; to = path.Dir(to) {
 					if from, ok := places[to]; ok {
+						here = true
 						return found[:at] + path.Join(from, strings.TrimPrefix(found[at:], to))
 					}
 				}
 				return found[:at] + own + found[at:]
 			})))
 		}
-		why = cmp.Or(why, f.nested(strings.Join(words, " ")))
+		if here && why == "" {
+			why = f.nested(strings.Join(words, " "))
+		}
 	}
 	return why
 }

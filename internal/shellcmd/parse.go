@@ -66,6 +66,7 @@ type Command struct {
 	maybe     bool     // it is a guess at what another command runs
 	script    bool     // of a guess: its name is that of a script, or of a sub-command
 	dirs      []string // the folders it may run in, relative to the first one or absolute
+	writes    []Word   // the files that a text in it writes to
 	input     span     // the commands that print what it reads
 }
 

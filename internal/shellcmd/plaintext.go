@@ -2,26 +2,29 @@ package shellcmd
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
-// Texts for interpreters that certainly only compute, read files and print: python -c 'print(1)'. They are asked
-// about, as a script is, but are not high. All words in them that are no strings must be known; a text in which
-// something else could be called is not plain.
+// Texts for interpreters that certainly only compute, print, and read and write files that they name: python -c
+// 'print(1)'. They are asked about, as a script is, but are not high. All words in them that are no strings must be
+// known; a text in which something else could be called is not plain.
 
 // A dialect is what plain texts in a language may have in them. Words that are bound in the text are known, too.
 type dialect struct {
-	script   bool             // JavaScript: strings can name members, and options may come behind the text
-	takes    lazy.Words       // options that the text comes behind
-	options  *regexp.Regexp   // before those
-	texts    *regexp.Regexp   // strings
+	script   bool             // JavaScript: strings can name members
+	files    bool             // operands are files that it reads, by names that may also be commands
+	takes    *regexp.Regexp   // options that the text comes behind
+	options  *regexp.Regexp   // other options
+	texts    *regexp.Regexp   // strings; what is in a group stays
+	unsafe   *regexp.Regexp   // what has code in a string
 	replaces []replace        // for what is known as a whole
 	refuses  *regexp.Regexp   // what is never plain
 	binds    []*regexp.Regexp // what gives a name a meaning
+	own      bool             // only names that look like ownName can be bound
+	writes   *regexp.Regexp   // writes to files; the groups are those that are named
 	names    lazy.Words       // words that are not behind a dot
 	members  lazy.Words       // words behind a dot; "" for all
 	calls    lazy.Words       // what may be called; "" for all
@@ -33,112 +36,312 @@ type replace struct {
 	to   string
 }
 
-// text is a string as replaces see it: its letters, digits and a few signs, with _ for all others.
-const text = "\x01[^\x01]*\x01"
+// text is a string as replaces see it: its letters, digits and a few signs, with \x02 for all others; file is one that
+// is a path.
+const (
+	text = "\x01[^\x01]*\x01"
+	file = "\x01[\\w.@-]+(?:/[\\w.@-]+)*\x01"
+)
+
+// patterns are those of perl and ruby between slashes, where no division can be.
+const patterns = `(^|[(,{;!~&|=]\s*|\b(?:if|unless|while|and|or|not|split|grep|return)\s+)/(?:[^/\\\n]|\\.)*/[gimsxo]*`
 
 var dialects = sync.OnceValue(func() map[string]*dialect {
 	const quotes = `"(?:[^"\\\n]|\\[nt"'\\])*"|'(?:[^'\\\n]|\\[nt"'\\])*'`
-	const modules = `(?:json|sys|re|math|datetime|time|platform|ast|tomllib|base64|hashlib|textwrap|uuid|` +
-		`random|statistics|itertools|collections|functools|string|pprint|csv|yaml|os)`
-	const fs = "(?:\\brequire\\(\\s*\x01(?:node_)?fs\x01\\s*\\)|\\bfs)"
+	const anyQuotes = `"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'`
+	const modules = `(?:json|sys|re|math|datetime|time|platform|ast|tomllib|base64|hashlib|textwrap|uuid|secrets|struct|` +
+		`random|statistics|itertools|collections|functools|string|pprint|csv|yaml|pathlib|glob|urllib\.parse|difflib|` +
+		`dataclasses|typing|decimal|fractions|bisect|heapq)`
+	const fs = "(?:\\brequire\\(\\s*\x01(?:node.)?fs\x01\\s*\\)|\\bfs)"
+	all := regexp.MustCompile
 	replaces := func(pairs ...string) (out []replace) {
 		for i := 0; i < len(pairs); i += 2 {
-			out = append(out, replace{regexp.MustCompile(pairs[i]), pairs[i+1]})
+			out = append(out, replace{all(pairs[i]), pairs[i+1]})
 		}
 		return out
 	}
 	python := &dialect{
-		takes:   "-c",
-		options: regexp.MustCompile(`^-(u|B|q|s|E|I|OO?)$`),
-		texts:   regexp.MustCompile(`\b[rbRB]{1,2}(` + quotes + `)|` + quotes),
+		takes:   all(`^-c$`),
+		options: all(`^-(u|B|q|s|E|I|OO?)$`),
+		texts: all(`\b[rbuRBUfF]{1,2}(?:"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|` + anyQuotes + `)|` +
+			`"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|` + anyQuotes + `|#[^\n]*`),
 		replaces: replaces(
-			`\bopen\(\s*(?:`+text+`|sys\.argv\[\d\])\s*(,\s*`+"\x01r?[bt]?\x01"+`\s*)?(,\s*encoding=`+text+`)?\)`, "\x01\x01",
-			`\bimport\s+`+modules+`(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
+			`\bopen\(\s*(?:`+text+`|sys\.argv\[\d\])\s*(,\s*(mode=)?`+"\x01[rwabtx]*\x01"+`\s*)?`+
+				`(,\s*(encoding|newline|errors)=`+text+`\s*)*\)`, "\x01\x01",
+			`(?:\bpathlib\s*\.\s*|\b)Path\(\s*(?:`+text+`)?\s*\)`, "\x01\x01",
+			`\bimport\s+`+modules+`(\s*,\s*`+modules+`|\s*,\s*os)*\s*([;\n]|$)`, ";",
+			`\.__name__\b`, ".name",
+			`\bimport\s+os(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
+			`\bfrom\s+`+modules+`\s+import\s+\w+(\s*,\s*\w+)*\s*([;\n]|$)`, ";",
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
-			`\byaml\.safe_load(_all)?\(`, "len(",
-			`\bimport\s+[a-z_]\w*\s*;\s*print\(\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|is_available\(\)|`+
-				`device_count\(\))\s*\)\s*$`, ";"),
-		refuses: regexp.MustCompile("[^\\x00-\\x7f]|[\"'`#@\\\\]|__|\\w\x01"),
-		binds: []*regexp.Regexp{regexp.MustCompile(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
-			regexp.MustCompile(`\b(?:for|as|lambda)\s+([a-z_]\w*(?:\s*,\s*[a-z_]\w*)*)`)},
+			`\b(yaml\.safe_load(_all)?|i?glob\.i?glob|secrets\.token_\w+|urllib\.parse\.(un)?(quote|urlparse|urlencode)\w*)\(`,
+			"len(",
+			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*;\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
+				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";"),
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\]|__|\\w\x01"),
+		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
+			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},
+		writes: all(`\bopen\(\s*(` + text + `|[^,()]*),\s*(?:mode=)?` + "\x01[rbt]*[wax]" + `|\bPath\(\s*(` + text +
+			`|[^()]*)\)|\.write_(?:text|bytes)\(`),
 		names: `print len sorted sum min max str int float bool list dict set tuple range enumerate zip map filter any all
 			abs round repr type isinstance reversed chr ord hex bin bytes next iter divmod pow format json sys re math
 			datetime time platform ast tomllib base64 hashlib textwrap uuid random statistics itertools collections
-			functools string pprint csv for in if else elif not and or is lambda while break continue pass with as try
-			except finally assert True False None Exception KeyError ValueError`,
+			functools string pprint csv struct difflib decimal heapq bisect Counter defaultdict OrderedDict namedtuple
+			timezone timedelta date Decimal reduce chain for in if else elif not and or is lambda while break continue pass
+			with as try raise assert def return yield except finally True False None Exception KeyError ValueError
+			SystemExit IndexError TypeError`,
 		members: `load loads dump dumps version version_info platform path argv stdin stdout stderr read readline
 			readlines write split rsplit splitlines strip lstrip rstrip join get keys values items format replace startswith
 			endswith lower upper title count index find append extend sort encode decode hexdigest digest md5 sha1 sha256
 			sha512 b64encode b64decode parse literal_eval machine system release python_version now today utcnow strftime
-			strptime isoformat date datetime timedelta timestamp time sqrt pi e floor ceil log sin cos gcd factorial randint
-			random choice uuid4 findall match search sub group groups compile pprint reader DictReader Counter defaultdict
-			most_common chain combinations permutations product mean median stdev reduce exit executable prefix maxsize
-			byteorder dedent wrap fill ascii_letters ascii_lowercase
-			ascii_uppercase SystemRandom digits pop copy isdigit zfill ljust rjust total_seconds`,
+			strptime isoformat date datetime timedelta timezone utc timestamp time sqrt pi e floor ceil log sin cos gcd
+			factorial randint random choice uuid4 findall finditer match fullmatch search sub subn group groups groupdict
+			start end span escape compile pprint reader DictReader Counter defaultdict most_common chain combinations
+			permutations product mean median stdev reduce exit executable prefix maxsize byteorder dedent indent wrap fill
+			ascii_letters ascii_lowercase ascii_uppercase SystemRandom digits pop copy isdigit isalpha isspace zfill ljust
+			rjust center total_seconds read_text read_bytes write_text write_bytes exists is_file is_dir name stem suffix
+			rglob glob iterdir stat st_size update add insert setdefault remove union intersection difference rfind rindex
+			partition rpartition splitlines unpack pack calcsize unified_diff M MULTILINE S DOTALL I IGNORECASE X VERBOSE
+			casefold swapcase expandtabs removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
 		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help
-			execfile file reload apply`,
+			execfile file reload apply os`,
 	}
 	node := &dialect{
 		script:  true,
-		takes:   "-e -p -pe --eval --print",
-		options: regexp.MustCompile(`^--no-warnings$`),
-		texts:   regexp.MustCompile(quotes + "|`[^`$\\\\]*`"),
+		own:     true,
+		takes:   all(`^(-e|-p|-pe|--eval|--print|eval)$`),
+		options: all(`^--no-warnings$`),
+		texts:   all(quotes + "|`[^`$\\\\]*`"),
 		replaces: replaces(
 			"\\brequire\\(\\s*\x01[\\w./@-]+\\.json\x01\\s*\\)", "JSON",
 			"\\brequire\\(\\s*\x01[\\w./@-]+\x01\\s*\\)\\.(version|VERSION)\\b", "JSON",
-			`\b(const|let|var)\s+fs\s*=\s*`+fs+`\s*([;,\n])`, "$1 x$2",
-			fs+`\.(readFileSync|existsSync|readdirSync)\(`, "String(",
+			`\b(const|let|var)\s+(?:fs\s*=\s*`+fs+"|path\\s*=\\s*require\\(\x01(?:node.)?path\x01\\))"+`\s*([;,\n])`, "$1 x$2",
+			fs+`\.(readFileSync|existsSync|readdirSync|writeFileSync)\(`, "String(",
+			`\bpath\.(resolve|join|basename|dirname|extname|relative)\(`, "String(",
 			`\bprocess\.(versions?|platform|arch|argv|pid|cwd\(\)|uptime\(\)|memoryUsage\(\))`, "JSON",
 			`\bprocess\.stdout\.write\(`, "console.log("),
-		refuses: regexp.MustCompile("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
 			"[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
-		binds: []*regexp.Regexp{regexp.MustCompile(`\b(?:const|let|var)\s+(\w+)`), regexp.MustCompile(`\b(\w+)\s*=>`),
-			regexp.MustCompile(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
-		names: `console JSON Object Array Math Date String Number Boolean Set Map const let var of in for if else return
-			true false null undefined typeof new parseInt parseFloat isNaN`,
+		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
+			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
+		writes: all(`writeFileSync\(\s*(` + text + `|[^,()]*)`),
+		names: `console JSON Object Array Math Date String Number Boolean Buffer Set Map const let var of in for if else
+			return true false null undefined typeof new parseInt parseFloat isNaN`,
 		calls: `log error info table keys values entries fromEntries map filter forEach reduce find some every includes join
 			split slice sort reverse indexOf startsWith endsWith trim toString toFixed padEnd padStart repeat replace concat
-			flat flatMap parse stringify isArray at push max min floor ceil round abs pow sqrt random now toISOString
+			flat flatMap parse stringify isArray at push max min floor ceil round abs pow sqrt random now toISOString from
 			toLowerCase toUpperCase String Number Boolean Date Set Map Array parseInt parseFloat isNaN if for`,
 		never: `fs vm os v8 child_process cluster module process global globalThis require eval Function constructor
-			prototype Reflect Proxy WebAssembly import`,
+			prototype Reflect Proxy WebAssembly import path`,
 	}
-	return map[string]*dialect{"python": python, "node": node}
+	substitutes := ""
+	for mark := range strings.FieldsSeq(`/ \| , \# !`) {
+		part := `(?:[^` + mark + `\\]|\\[\s\S])*` + mark
+		substitutes += `|(?:s|tr|y)` + mark + part + part + `[gimsxrcd]*|m` + mark + part + `[gimsxo]*`
+	}
+	perl := &dialect{
+		files: true,
+		takes: all(`^-[pnlaw]*(0[0-7]*)?[pnlaw]*[eE]$`),
+		options: all(`^-([pnlaw]*(0[0-7]*)?(i[.\w]*)?|F[^({` + "`" + `]*|M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|` +
+			`JSON::PP)(=[\w,]+)?|C[A-Z]*)$`),
+		texts: all(anyQuotes + `|(^|[^\w$@%&*>:-])(?:s\{[^{}]*\}\{[^{}]*\}[gimsxr]*|m\{[^{}]*\}[gimsxo]*` + substitutes + `)|` +
+			patterns),
+		unsafe:   all(`[$@]\{|\(\?\??\{|[$@]\w+(->)?[\[{][^\]}]*[^\w\]}$-]`),
+		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2", "\x01\\{\\w+\\}", "\x01"),
+		refuses:  all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|^=\\w|::"),
+		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join split map grep
+			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf
+			chomp chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo
+			while until else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return qw Dumper`,
+	}
+	ruby := &dialect{
+		files:   true,
+		own:     true,
+		takes:   all(`^-[nplaw]*e$`),
+		options: all(`^-([nplaw]+|i[.\w]*|W0|r(json|yaml|date|time|set|csv|digest|securerandom|pp|bigdecimal))$`),
+		texts:   all(anyQuotes + `|` + patterns),
+		unsafe:  all(`#[{$@]`),
+		replaces: replaces(
+			`\brequire\s*\(?\s*`+"\x01(json|yaml|date|time|set|csv|pp)\x01"+`\s*\)?\s*([;\n]|$)`, ";",
+			`\b(File\.(read|readlines|exist\?|size|basename|dirname|extname|foreach)|YAML\.(safe_)?load_file|`+
+				`JSON\.load_file|CSV\.read)\s*\(?\s*`+text, "p(\x01\x01",
+			`\bDir(\.(glob|children|entries)\s*\(|\[)\s*`+text, "p(\x01\x01",
+			`&:(\w+)`, " .$1 ", `\$[_\d]`, "p"),
+		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\@$]|%\\S|\\?\x01|<<|::|->|&[^&\\s]|\\.\\s*\\(|^=\\w"),
+		binds: []*regexp.Regexp{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
+			all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
+		names: `puts p print pp printf if unless else elsif end do while until and or not in for next break then true false
+			nil gets STDIN RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL JSON Date Time Math Integer Float String
+			Array Hash Set BEGIN END format sprintf`,
+		members: `map flat_map each select reject filter sum to_s to_i to_f to_a to_h to_sym keys values first last size
+			length count uniq sort sort_by min max min_by max_by join split strip chomp lstrip rstrip sub gsub scan match
+			upcase downcase capitalize reverse include start_with end_with each_with_index with_index each_line lines flatten
+			compact zip group_by tally find any all none empty key has_key dig fetch merge parse generate pretty_generate today
+			now strftime iso8601 year month day new read inspect class even odd zero abs round floor ceil sqrt times step
+			each_slice each_cons partition take drop chars bytes ord chr hex index slice transform_values to_json to_yaml rjust
+			ljust center succ digits gcd`,
+		never: `system exec spawn fork eval send open load require method instance_eval binding trap abort syscall test`,
+	}
+	php := &dialect{
+		takes:   all(`^-r$`),
+		options: all(`^-n$`),
+		texts:   all(anyQuotes),
+		unsafe:  all(`\{\$|\$\{`),
+		replaces: replaces(`\b(file_get_contents|file|file_exists|is_file|is_dir|filesize|parse_ini_file)\(\s*`+file,
+			"count(\x01\x01", `\$[a-z_]\w*`, "\x01\x01"),
+		refuses: all("[^\\x00-\\x7f]|[\"'`#\\\\@$]|//|/\\*|\\?>|<<|->|::|[)\\]}\x01]\\s*\\("),
+		names: `echo print print_r var_dump var_export printf sprintf number_format json_encode json_decode date time mktime
+			strtotime strlen count implode explode join array array_keys array_values array_slice array_sum array_merge
+			array_unique array_reverse array_combine array_column array_key_exists in_array sort rsort ksort strtoupper
+			strtolower ucfirst ucwords trim ltrim rtrim str_replace str_contains str_starts_with str_repeat str_pad substr
+			strpos strrev nl2br round floor ceil abs max min intdiv pow sqrt pi rand mt_rand random_int random_bytes is_array
+			is_string is_int is_null isset empty phpversion php_uname php_sapi_name ini_get extension_loaded
+			get_loaded_extensions sys_get_temp_dir memory_get_usage memory_get_peak_usage microtime hash md5 sha1 crc32
+			base64_encode base64_decode bin2hex uniqid mb_strlen mb_substr parse_url urlencode urldecode rawurlencode
+			htmlspecialchars range defined function_exists date_default_timezone_get hash_algos foreach as for if else elseif
+			while true false null and or PHP_VERSION PHP_EOL PHP_OS PHP_OS_FAMILY PHP_INT_MAX PHP_INT_SIZE PHP_BINARY
+			JSON_PRETTY_PRINT JSON_UNESCAPED_SLASHES JSON_THROW_ON_ERROR DATE_ATOM E_ALL M_PI`,
+	}
+	return map[string]*dialect{"python": python, "node": node, "bun": node, "deno": node, "perl": perl, "ruby": ruby,
+		"php": php}
 })
 
 var (
 	wordsIn = lazy.Regexp(`(\.\s*|[{,]\s*)?\b([A-Za-z_]\w*)\b(\s*\(|\s*:)?`)
 	reaches = lazy.Regexp(`constructor|prototype|__`)
-	// ownName are names that are none of JavaScript or node, so that one bound in a part of a text is not one of theirs
-	// in another.
+	// ownName are names that are none of JavaScript, node or Ruby, so that one bound in a part of a text is not one of
+	// theirs in another.
 	ownName = lazy.Regexp(`^(\w{1,2}|data|json|pkg|file|item|key|val|value|name|list|text|obj|res|result|lines?|arr|acc|rows?)$`)
 	others  = lazy.Regexp(`[^\w./@-]`)
+	// inBraces are the expressions in a string of Python, and formats what may be behind one.
+	inBraces = lazy.Regexp(`\{([^{}]*)\}`)
+	formats  = lazy.Regexp(`(![rsa])?(:[\w.,<>^+%= -]*)?$`)
+	// assignedText gives a name a string, on a line of its own.
+	assignedText = lazy.Regexp("(?:^|[;\n])[ \t]*([a-z_]\\w*)[ \t]*=[ \t]*(" + text + ")[ \t]*(?:[;\n]|$)")
 )
 
-// plain reports such a text.
-func (d *dialect) plain(code string) bool {
-	if strings.Contains(code, `"""`) || strings.Contains(code, "'''") || strings.Contains(code, "\x01") {
-		return false
+// hide puts what replaces see in the place of strings; false if one has code in it.
+func (d *dialect) hide(code string) (out string, ok bool) {
+	var b strings.Builder
+	last := 0
+	for _, m := range d.texts.FindAllStringSubmatchIndex(code, -1) {
+		b.WriteString(code[last:m[0]])
+		begin := m[0]
+		for g := 2; g < len(m); g += 2 {
+			if m[g] >= 0 && m[g+1] > m[g] {
+				b.WriteString(code[m[g]:m[g+1]])
+				begin = m[g+1]
+			}
+		}
+		last = m[1]
+		literal := code[begin:last]
+		if literal[0] == '#' { // a comment
+			continue
+		}
+		at := strings.IndexAny(literal, "\"'`/")
+		if d.script && reaches().MatchString(literal) || d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(literal) {
+			return "", false
+		}
+		if at > 0 && strings.ContainsAny(literal[:at], "fF") && !d.files {
+			inner := strings.NewReplacer("{{", "", "}}", "").Replace(literal[at:])
+			for _, e := range inBraces().FindAllStringSubmatch(inner, -1) {
+				part, plain := d.hide(formats().ReplaceAllString(e[1], ""))
+				if !plain {
+					return "", false
+				}
+				b.WriteString(" (" + part + ") ")
+			}
+			if strings.ContainsAny(inBraces().ReplaceAllString(inner, ""), "{}") {
+				return "", false
+			}
+			literal = `""`
+		}
+		literal = strings.TrimLeft(literal, "rbuRBUfF")
+		if quote := literal[:1]; len(literal) > 5 && literal[:3] == quote+quote+quote {
+			literal = literal[2 : len(literal)-2]
+		}
+		b.WriteString("\x01" + others().ReplaceAllString(literal[1:max(1, len(literal)-1)], "\x02") + "\x01")
 	}
-	reaching := false
-	code = d.texts.ReplaceAllStringFunc(code, func(s string) string {
-		reaching = reaching || d.script && reaches().MatchString(s)
-		s = strings.TrimLeft(s, "rbRB")
-		return "\x01" + others().ReplaceAllString(s[1:len(s)-1], "_") + "\x01"
-	})
+	b.WriteString(code[last:])
+	return b.String(), true
+}
+
+// constants puts strings in the place of names that stand for one of them and nothing else, where files are opened.
+func constants(code string) string {
+	for _, m := range assignedText().FindAllStringSubmatch(code, -1) {
+		sets := regexp.MustCompile(`\b` + m[1] + `\s*([^\s\w()=!<>]?=[^=]|,[^=\n]*=[^=])|\b(for|as|lambda|global)\b[^\n:]*\b` +
+			m[1] + `\b`)
+		if len(sets.FindAllString(code, 2)) == 1 {
+			code = regexp.MustCompile(`\b(open|Path)\(\s*`+m[1]+`\b`).ReplaceAllString(code, "$1("+m[2])
+		}
+	}
+	return code
+}
+
+// written are the files that a text names to write to; false if it also writes to others.
+func (d *dialect) written(code string) (files []Word, ok bool) {
+	if d.writes == nil {
+		return nil, true
+	}
+	if opens().MatchString(code) {
+		return nil, false
+	}
+	writes := false
+	var named []string
+	for _, m := range d.writes.FindAllStringSubmatch(code, -1) {
+		path := strings.HasPrefix(m[0], "Path")
+		writes = writes || !path
+		if name := strings.Join(m[1:], ""); name != "" || path {
+			named = append(named, name)
+		}
+	}
+	if !writes {
+		return nil, true
+	}
+	if joins().MatchString(textIn().ReplaceAllString(code, "\x01")) {
+		return nil, false
+	}
+	for _, name := range named {
+		if name = strings.TrimSpace(name); len(name) < 3 || name[0] != '\x01' || strings.Contains(name, "\x02") ||
+			name[1] == '.' && !strings.Contains(name, "/") && folders().MatchString(code) {
+			return nil, false
+		}
+		files = append(files, static(strings.Trim(name, "\x01")))
+	}
+	return files, len(files) > 0
+}
+
+var (
+	// joins are ways to make a path of others, and folders those to go through one.
+	opens   = lazy.Regexp(`\.\s*open\b`) // of an object that may be any file
+	joins   = lazy.Regexp("\\bjoin\\(.*\\bopen|path\\.join|/\\s*[\x01\\w]|\\.parent|listdir")
+	folders = lazy.Regexp(`\.(r?glob|iterdir)\(`)
+)
+
+// plain reports such a text, and the files that it writes to.
+func (d *dialect) plain(code string) (files []Word, ok bool) {
+	if strings.ContainsAny(code, "\x01\x02") {
+		return nil, false
+	}
+	if code, ok = d.hide(code); !ok {
+		return nil, false
+	}
+	code = constants(code)
+	if files, ok = d.written(code); !ok {
+		return nil, false
+	}
 	for _, r := range d.replaces {
 		code = r.from.ReplaceAllString(code, r.to)
 	}
 	code = textIn().ReplaceAllString(code, "\x01")
-	if reaching || d.refuses.MatchString(code) {
-		return false
+	if d.refuses.MatchString(code) {
+		return nil, false
 	}
 	bound := map[string]bool{}
 	for _, e := range d.binds {
 		for _, m := range e.FindAllStringSubmatch(code, -1) {
-			for name := range strings.SplitSeq(m[1], ",") {
-				name = strings.TrimSpace(name)
-				bound[name] = !d.script || ownName().MatchString(name)
+			for name := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
+				bound[name] = !d.own || ownName().MatchString(name)
 			}
 		}
 	}
@@ -148,35 +351,62 @@ func (d *dialect) plain(code string) bool {
 		switch {
 		case behind && d.members != "":
 			if !d.members.Has(name) {
-				return false
+				return nil, false
 			}
 		case d.never.Has(name), d.calls != "" && after == "(" && !d.calls.Has(name),
 			!behind && !key && !d.names.Has(name) && !bound[name]:
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return files, true
 }
 
-var textIn = lazy.Regexp(text)
+var (
+	textIn = lazy.Regexp(text)
+	edits  = lazy.Regexp(`^-[pnlaw0-7]*i`) // the files behind it
+)
 
-// plainProgram reports an interpreter with a plain text and, behind it, words for the text.
-func plainProgram(c *Command) bool {
+// plainProgram reports an interpreter with a plain text, and with words for the text behind it. The text is behind an
+// option, or in a here-document.
+func plainProgram(c *Command) (files []Word, ok bool) {
 	d := dialects()[usualName(c.Name)]
 	if d == nil || len(c.Assigns) > 0 { // PYTHONPATH is where its modules are
-		return false
+		return nil, false
 	}
-	for i, a := range c.Args {
+	changes := false // the files behind it
+	for i := 0; i < len(c.Args); i++ {
+		a := c.Args[i]
+		option := len(a.Text) > 1 && a.Text[0] == '-' || d.takes.MatchString(a.Text)
 		switch {
-		case !a.Static:
-			return false
-		case d.takes.Has(a.Text):
-			more := func(x Word) bool { return d.script && (!x.Static || strings.HasPrefix(x.Text, "-")) }
-			return i+1 < len(c.Args) && c.Args[i+1].Static && d.plain(c.Args[i+1].Text) &&
-				!slices.ContainsFunc(c.Args[i+2:], more)
-		case !d.options.MatchString(a.Text):
-			return false
+		case ok && d.members != "" && !d.files: // of Python
+			return files, true // words for the text
+		case ok && d.files && !option && (a.Static || a.kind == glob):
+			if strings.ContainsAny(a.Text, "|<>&") {
+				return nil, false
+			}
+			if changes {
+				files = append(files, a)
+			}
+		case !a.Static, ok && option && !d.files:
+			return nil, false
+		case ok && !option:
+		case d.takes.MatchString(a.Text) && !ok:
+			if i++; i == len(c.Args) || !c.Args[i].Static {
+				return nil, false
+			}
+			if files, ok = d.plain(c.Args[i].Text); !ok {
+				return nil, false
+			}
+		case d.options.MatchString(a.Text):
+			changes = changes || d.files && edits().MatchString(a.Text)
+		case a.Text != "-" || i+1 < len(c.Args):
+			return nil, false
 		}
 	}
-	return false
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && !ok && r.Target.Static {
+			return d.plain(r.Target.Text)
+		}
+	}
+	return files, ok
 }

@@ -29,14 +29,57 @@ for i in range(3): print(i)
 import random, string; print("".join(random.SystemRandom().choice(string.ascii_lowercase) for _ in range(40)))
 print("eval(x); rm -rf /", 'a"b')
 print(sorted({"b": 1}.items(), key=lambda x: x[1], reverse=True)[:3])
+open("a","w").write("x")
+from pathlib import Path; Path("src/a.py").write_text(Path("src/a.py").read_text().replace("a(", "b("))
+from pathlib import Path\np = Path("src/a.py")\ns = p.read_text()\np.write_text(s + """x""")
+path = "src/a.go"\nt = open(path).read()\nopen(path, "w").write(t)
+from pathlib import Path; [p.write_text(p.read_text().strip()) for p in Path("src").rglob("*.py")]
+d = {"a": 1}\nfor k, v in d.items():\n    print(f"{k}: {v:>10} {{x}} {d['a']!r}") # it's "one"
+import numpy as np; print(np.__version__)
+from datetime import datetime, timezone; print(datetime.now(timezone.utc).isoformat())
+import re; print(re.findall(r'^#\d', open('a.md').read(), re.M))
+import glob; print(len(glob.glob('src/**/*.py', recursive=True)))
+x = """a'b"c"""; print(x)
+def f(x): return x * 2\nprint(f(2))
 `, `
+p = "src/a"\np = "/etc/x"\nopen(p, "w").write("x")
+p = "src/a"\nfor p in ["/etc/x"]:\n    open(p, "w").write("x")
+p = "src/a"\nq, p = 1, "/etc/x"\nopen(p, "w").write("x")
+p = "src/a"\np += "/../../../etc/x"\nopen(p, "w").write("x")
+from pathlib import Path; (Path("src") / "../../x").write_text("x")
+from pathlib import Path; (Path("src").parent.parent / "x").write_text("x")
+from pathlib import Path; [p.write_text("x") for p in Path(".").rglob("*")]
+from pathlib import Path; Path().joinpath("/etc/x").write_text("x")
+from pathlib import Path; Path("a").unlink()
+from pathlib import Path; Path("a").open("w")
+from pathlib import Path; Path.home()
+from pathlib import Path; Path(x).write_text("x")
+from pathlib import Path; Path("a b/~").rename("c")
+import os; open(os.path.join("..", "x"), "w").write("x")
+import os; os.replace("a", "b")
+from os import system as len; len("ls")
+import shutil as json; json.copy("a", "b")
+import subprocess as len; len.run("ls")
+print(f"{open('/etc/x', 'w')}")
+print(f"{x:{exec('x')}}")
+print(f"{exec('x'):{1}}")
+print(f"{'}'}{exec('x')}")
+print(f'''{exec("x")}''')
+f"{x[0:exec('y')]}"
+u"a" if exec("x") else 1
+def len(x): exec(x)
+lambda exec: 1; exec("x")
+"""a""" """b"""; exec("x")
+"""a\"""; exec("x"); """b"""
 import os; os.system("ls")
 import os as json; json.system("x")
 import os,json; p=os; p.remove("a")
 import subprocess; print(subprocess.run("ls").VERSION)
 import shutil; shutil.rmtree("a")
 from os import system; system("x")
-open("a","w").write("x")
+open("/etc/x","w").write("x")
+open(".git/hooks/pre-commit","w").write("x")
+open("../x","a").write("x")
 open("a","r+").write("x")
 open(p,"w")
 "open("+exec("x")+")"
@@ -83,7 +126,10 @@ console.log({a: 1, b: "require('x')"})
 require("child_process").execSync("ls")
 require("./a.js")
 fs.rmSync("a")
-const fs=require("fs"); fs.writeFileSync("a","b")
+const fs=require("fs"); fs.writeFileSync("/etc/a","b")
+const fs=require("fs"); fs.writeFileSync(".git/hooks/a","b")
+fs.writeFileSync(x,"b")
+fs.writeFileSync("a"+x,"b")
 const fs=require("fs"); ["a"].forEach(fs.unlinkSync)
 ["a"].forEach(require("fs").unlinkSync)
 process.binding("x")
@@ -117,6 +163,115 @@ new Function("x")
 require("a" + ".json")
 ` + "`a`.replace(/`/, eval); eval(`x`)"},
 	}
+	texts["perl -e"] = [2]string{`
+print "x" x 80, "\n"
+$x = 1; print $x + 1
+print join(",", map { $_ * 2 } 1..3), "\n"
+my %h = (a => 1); for my $k (sort keys %h) { print "$k=$h{$k}\n" }
+print "yes" if "abc" =~ /b+/ && 1
+my $s = "a-b"; $s =~ s/-/_/g; print $s
+`, `
+system("ls")
+$x = system("ls"); $y = 1
+print $x; system("ls"); print $y
+unlink "a"
+print "@{[system('ls')]}"
+print "${\\system('ls')}"
+print "$h{system('ls')}"
+$x = "a"; $x =~ s/a/system("ls")/e
+$x =~ s/a/"system(q(ls))"/ee
+"a" =~ /(?{system("ls")})/
+my $f = "x"; $f->("y")
+&{"system"}("ls")
+&system("ls")
+"main"->can("system")
+*x = *CORE::system; x("ls")
+$'; system("ls"); '
+# ' ` + "\n" + `system("ls") # '
+$s/system("ls")/2/1
+print 1 / system("ls") / 1
+<<"X"; print 1` + "\n" + `system("ls")` + "\n" + `X
+=pod` + "\n" + `"` + "\n" + `=cut` + "\n" + `system("ls"); "
+open(F, "|ls")
+print $ENV{HOME}
+@ARGV = ("ls|"); print <>
+do "a.pl"
+require "a.pl"
+eval "1"
+y/a/b/; exec "ls"
+use POSIX; POSIX::system("ls")
+qx(ls)
+print q(a) . qx(ls)
+` + "`ls`"}
+	texts["perl -ne"] = [2]string{`
+print if /error/i
+print "$.: $_" if $. >= 10 && $. <= 20
+$c++ if /foo/; END { print "$c\n" }
+s/\s+$/\n/; print
+print $1 while /(\w+@\w+)/g
+`, `
+unlink $_
+eval
+system $_
+s/(.*)/system($1)/e
+rename $_, "x"
+`}
+	texts["ruby -e"] = [2]string{`
+puts RUBY_VERSION
+puts (1..10).map { |x| x * x }.sum
+puts File.readlines("a.txt").map(&:strip).uniq.size
+require "json"; puts JSON.parse(File.read("a.json"))["version"]
+print if /TODO/
+`, `
+system "ls"
+system("ls")
+puts %x(ls)
+puts "#{exec 'ls'}"
+File.delete("a")
+File.write("a", "b")
+IO.popen("ls")
+open("|ls")
+Kernel.send(:system, "ls")
+eval gets
+system = 1; system("ls")
+puts ?"; system("ls"); ?"
+["ls"].each(&method(:system))
+[File, "x"].reduce(:delete)
+puts 1 / system("ls") / 1
+# ' ` + "\n" + `system("ls") # '
+` + "=begin\n'\n=end\nsystem 'ls'" + `
+Object.const_get("Kernel")
+puts ENV
+` + "`ls`"}
+	texts["php -r"] = [2]string{`
+echo PHP_VERSION, PHP_EOL;
+var_dump(json_decode(file_get_contents("composer.json"), true)["require"]);
+$x = [1, 2]; foreach ($x as $y) { echo $y; }
+echo "a$x", date("c");
+`, `
+system("ls");
+$x = system("ls"); $y = 1;
+$f = "system"; $f("ls");
+("sys" . "tem")("ls");
+array_map("system", ["ls"]);
+["x", "y"]("ls");
+echo "{$x(1)}";
+echo "${x}";
+eval("x");
+include "a";
+\\system("ls");
+// ' ` + "\n" + `system("ls"); // '
+/* ' */ system("ls"); /* ' */
+file_get_contents("http://x");
+file_put_contents("a", "b");
+unlink("a");
+new X;
+X::y();
+$x->y();
+function f() { }
+1 ?> <?php system("ls");
+echo ` + "`ls`" + `;
+`}
 	for command, lists := range texts {
 		for i, level := range []string{"medium", "high"} {
 			for code := range strings.SplitSeq(strings.TrimSpace(lists[i]), "\n") {
@@ -132,6 +287,17 @@ require("a" + ".json")
 		}
 	}
 	for text, level := range map[string]string{
+		`perl -pi -e 's/a/b/' x.md src/*.go`: "medium", `perl -0777 -i.bak -pe 's/a\n/b/s' x`: "medium",
+		`perl -lane 'print $F[2]' a`: "medium", `perl -F, -lane 'print join "|", @F[0,2]' a`: "medium",
+		`perl -pi -e 's/a/b/' ~/.bashrc`: "high", `perl -pi -e 's/a/b/' .git/config`: "high",
+		`perl -pe 's/a/b/' 'ls|'`: "high", `perl -ne 1 '>x'`: "high", `perl -e 1 -MEvil`: "high",
+		`perl -pie 's/a/b/' x`: "high", `perl -F'/(?{system 1})/' -ane 1 x`: "high", `perl -c a.pl`: "medium",
+		`ruby -rjson -e 'puts JSON.parse("1")'`: "medium", `ruby -r./a -e 'puts 1'`: "high",
+		`ruby -Ilib test/a.rb`: "medium", `php -r 'echo 1;' -d a=b`: "high", `php -d a=b -r 'echo 1;'`: "high",
+		`python3 - <<'E'` + "\nprint(1)\nE": "medium", `python3 <<'E'` + "\nimport os\nos.remove('a')\nE": "high",
+		`python3 <<'E' - a` + "\nprint(1)\nE": "high", `node - <<'E'` + "\nconsole.log(1)\nE": "medium",
+		`python3 a.py <<'E'` + "\nexec(x)\nE": "medium", `bun -e 'console.log(1)'`: "medium",
+		`deno eval 'console.log(1)'`: "medium", `deno eval 'Deno.removeSync("a")'`: "high",
 		`node -e 1 -r ./a`: "high", `node -r ./a -e 1`: "high", `node -p 'process.arch' a b`: "medium",
 		`python3 -u -c 'print(1)' -x $x`: "medium", `python3 -i -c 'print(1)'`: "high", `python3 -c "print($x)"`: "high",
 		`python3.12 -c 'print(1)' > ~/.bashrc`: "high", `pypy3 -c 'print(1)'`: "high",

@@ -360,7 +360,8 @@ func (w *walker) interpreted(at int) {
 	if c.Name == "git" && setsGit(c.Args) {
 		w.severe(at, "one of its words names a program to run")
 	}
-	if c.evaluatesText() {
+	files, plain := plainProgram(&c)
+	if c.evaluatesText() && !plain {
 		w.severe(at, asProgram)
 		w.guessAll(at, c.Args)
 	}
@@ -393,8 +394,9 @@ func (w *walker) interpreted(at int) {
 			break
 		}
 	}
-	if plainProgram(&c) {
+	if plain {
 		w.doubt(at, asProgram)
+		w.all.commands[at].writes = files
 		return
 	}
 	if why := asText(r.text, c.Args); why != "" {
@@ -418,7 +420,7 @@ func (w *walker) interpreted(at int) {
 
 // harmlessOption is an option of node, python or php that makes it run no more than the file behind it, or the folder.
 var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
-	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb)$`)
+	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c|-I\w[\w./-]*)$`)
 
 const asProgram = "it runs a program that is given as text"
 

@@ -109,6 +109,7 @@ func (c *Command) outputs() (out []outputUse) {
 
 // written returns the words of a command that name what it writes to.
 func (c *Command) written() (out []Word) {
+	out = slices.Clip(c.writes)
 	for _, o := range c.outputs() {
 		out = append(out, c.writtenAs(o)...)
 	}
