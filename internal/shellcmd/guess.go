@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -194,8 +195,8 @@ func (w *walker) runner(at int) bool {
 		w.doubt(at, "what it shows is not looked into")
 		return true
 	case runners()[c.Name] || loader().MatchString(c.Name):
-		w.severe(at, c.Name+" runs what it is given")
-		w.guessAll(at, c.Args)
+		unclear := w.guessAs(at, c.Name, func() { w.guessAll(at, c.Args) })
+		w.launches(at, c.Name+" runs what it is given", launchers.Has(c.Name) && !unclear, c.Args)
 		return true
 	case packaged()[c.Name]:
 		w.packageRunner(at)
@@ -221,6 +222,13 @@ func (w *walker) runner(at int) bool {
 	}
 	w.programOptions(at)
 	return false
+}
+
+// launches adds a doubt, which is severe unless all that may be run is among the guesses.
+func (w *walker) launches(at int, why string, all bool, args []Word) {
+	w.doubt(at, why)
+	w.all.commands[at].severe = w.all.commands[at].severe || !all ||
+		slices.ContainsFunc(args, func(a Word) bool { return !a.Static && a.kind != glob })
 }
 
 // packageRunner guesses at the command of a program that runs one of a package, perhaps as a text for a shell. The
@@ -289,21 +297,22 @@ var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|
 // programOptions adds doubts about options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
 	c := w.all.commands[at]
-	options, args := programOptions()[c.Name], c.Args
+	options, args, sub := programOptions()[c.Name], c.Args, ""
 	if c.Name == "git" {
 		w.gitPrograms(at)
-		var sub string
 		sub, args = c.gitArgs()
 		options = gitProgramOptions()[sub]
 	}
 	for i, a := range args {
+		if a.Text == "--" && c.Name == "cargo" {
+			break
+		}
 		for o := range options.All() {
 			value, has := optionValue(a.Text, o)
 			if !has || c.compresses() {
 				continue
 			}
-			w.severe(at, a.Text+" names a program to run")
-			w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() { // it runs here, whatever git does with other words
+			unclear := w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() { // it runs here, whatever git does with other words
 				switch {
 				case value != "":
 					w.guessText(at, value)
@@ -316,9 +325,13 @@ func (w *walker) programOptions(at int) {
 					}
 				}
 			})
+			w.launches(at, a.Text+" names a program to run", !unclear && clearOptions.Has(cmp.Or(sub, c.Name)), args[i:])
 		}
 	}
 }
+
+// clearOptions are programs, and sub-commands of git, whose such options take no more than what they run.
+const clearOptions lazy.Words = `fd fdfind rebase bisect submodule`
 
 // optionValue reports that a word is an option, perhaps abbreviated or in a bundle, and returns the attached value.
 func optionValue(text, option string) (value string, has bool) {

@@ -94,9 +94,10 @@ const (
 		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish
 		submit purge destroy up down scale edit undo restart put post write push del drop kill cp rb mb drain
 		operator`
-	awsLooks   lazy.Words = `ls tail wait query scan help`
-	awsBegins  lazy.Words = `describe list get head filter validate lookup batch-get estimate search`
-	lookGroups lazy.Words = `state workspace stack rollout auth`
+	lookOptions lazy.Words = `--list --list-all --list-units --status --status-all --state --show -l -s`
+	awsLooks    lazy.Words = `ls tail wait query scan help`
+	awsBegins   lazy.Words = `describe list get head filter validate lookup batch-get estimate search`
+	lookGroups  lazy.Words = `state workspace stack rollout auth`
 )
 
 func notLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
@@ -113,10 +114,15 @@ func (c *Command) onlyLooks() bool {
 	for i, a := range args[:min(len(args), 4)] {
 		verb := a.Text
 		switch {
-		case !a.Static || verb == "" || verb[0] == '-':
+		case !a.Static:
 			return false
 		case i == 0 && looking()[c.Name].Has(verb), i < 2 && c.Name == "aws" && awsLooks.Has(verb):
 			return true
+		case verb == "" || verb[0] == '-':
+			return len(args) == 1 && lookOptions.Has(verb)
+		case c.Name == "aws" && i == 1 && args[0].Text == "s3" && (verb == "cp" || verb == "sync") && len(args) == 4:
+			return strings.HasPrefix(args[2].Text, "s3://") && args[3].Static && !strings.HasPrefix(args[3].Text, "s3:") &&
+				args[3].Text[0] != '-'
 		case c.Name == "aws":
 			if i == 1 {
 				begin, _, _ := strings.Cut(verb, "-")
@@ -185,8 +191,10 @@ func (c *Command) onlyShows() bool {
 			!slices.ContainsFunc(c.Args, func(a Word) bool {
 				return !a.Static || strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-zvnuw46") != ""
 			})
-	case c.Name == "sqlite3" || c.Name == "duckdb":
+	case c.Name == "sqlite3":
 		return c.queries("", sqliteFlags, 1)
+	case c.Name == "duckdb":
+		return c.queries("-c", sqliteFlags, 1)
 	case c.Name == "psql":
 		return c.queries("-c", psqlFlags, -1)
 	case c.Name == "clickhouse-client":
@@ -277,7 +285,7 @@ var mongoName = lazy.Regexp(`^([\w-]+|mongodb(\+srv)?://[\w.:@/%?&=,+-]+)$`)
 
 // asksMongo reports a shell of MongoDB with only such programs.
 func (c *Command) asksMongo() bool {
-	asks := 0
+	asks, names := 0, 0
 	for i, a := range c.Args {
 		switch {
 		case i > 0 && c.Args[i-1].Text == "--eval":
@@ -286,8 +294,10 @@ func (c *Command) asksMongo() bool {
 			}
 			asks++
 		case a.Text == "--eval", a.Text == "--quiet", a.Text == "--norc", a.Text == "--json":
-		case i > 0 || !mongoName().MatchString(a.Text):
+		case names > 0 || !mongoName().MatchString(a.Text):
 			return false
+		default:
+			names++
 		}
 	}
 	return asks > 0

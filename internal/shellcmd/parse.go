@@ -117,6 +117,7 @@ func walk(text string) (s *Script, err error) {
 		}
 	}()
 	w.text([]string{""})
+	w.ownJobs()
 	if w.all.err != nil {
 		return s, w.all.err
 	}

@@ -418,6 +418,11 @@ var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname
 	sem pexec pdsh byobu wezterm st osh ysh oil es rc at batch crontab incrontab anacron busctl dbus-send gio
 	xdg-open open osascript cscript wscript cmd`)
 
+// launchers are those of them that run nothing but what is among their words.
+const launchers lazy.Words = `setarch linux32 linux64 i386 i686 x86_64 arch prlimit valgrind perf hyperfine tmux screen
+	xvfb-run dbus-run-session eatmydata faketime watchexec nodemon chronic ts unbuffer cpulimit kcov heaptrack xcrun
+	open xdg-open`
+
 // packaged run a program, or a package, that is named among their words; a rule can allow such a command by its words.
 var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache distcc sccache icecc bear
 	coverage py-spy memray scalene cross-env cross-env-shell env-cmd dotenv-cli concurrently cargo-watch

@@ -68,19 +68,26 @@ var harmful = sync.OnceValue(func() map[string]string {
 	return reasons{
 		{"it deletes", "rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser"},
 		{"it writes to devices or file systems",
-			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup diskutil"},
+			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup diskutil " +
+				"fsck e2fsck tune2fs resize2fs xfs_growfs xfs_repair debugfs dmsetup multipath btrfs zfs zpool mdadm nvme vgremove " +
+				"lvremove pvremove lvreduce vgreduce flashrom fwupdmgr tmutil"},
 		{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
 		{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
-		{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff"},
+		{"it ends processes or the machine", "kill killall pkill skill xkill shutdown reboot halt poweroff"},
 		{"it changes the system",
 			"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
 				"groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at batch setenforce defaults " +
-				"csrutil swapon swapoff kexec update-alternatives loginctl"},
-		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rclone s3cmd s5cmd"},
+				"csrutil swapon swapoff kexec update-alternatives loginctl adduser addgroup deluser delgroup depmod dkms " +
+				"grub-install update-grub grub-mkconfig grub2-mkconfig grubby mkinitcpio update-initramfs dracut bootctl " +
+				"efibootmgr update-rc.d rc-update chkconfig auditctl aa-teardown aa-disable aa-complain apparmor_parser spctl " +
+				"firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl timedatectl hostnamectl localectl hwclock " +
+				"update-ca-trust update-ca-certificates schtasks wevtutil reg ethtool iwconfig iw tc"},
+		{"it shows secrets", "secret-tool gopass pass security"},
+		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail"},
 		{changesSystems, "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl " +
 			"gcloud gsutil bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero " +
 			"kubeadm linode-cli scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam " +
-			"skaffold ansible-playbook"},
+			"skaffold ansible-playbook crictl ctr rabbitmqctl influx"},
 	}.byName()
 })
 
@@ -116,13 +123,11 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			docker|podman|nerdctl container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill,
 			docker|podman|nerdctl secret|config|context|plugin|service|stack|node|manifest rm|remove,
 			docker|podman|nerdctl compose rm|kill, docker|podman|nerdctl compose down -v|--rmi,
-			vagrant|virsh|minikube destroy|delete|undefine, kind|multipass|lxc|incus delete, k3d cluster delete,
-			mysqladmin drop, restic forget|prune, borg delete|prune, nix-collect-garbage -d|--delete-older-than,
-			nix store delete, cmake -E rm|remove|remove_directory, glab repo|release|issue|mr|ci delete,
-			gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
-			gh release delete-asset, rustup self uninstall, pm2 delete, tmux kill-server,
-			journalctl --vacuum-time|--vacuum-size|--vacuum-files, supabase db reset,
-			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm, rsync --delete|--del|--delete-before,
+			virsh undefine, restic forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than,
+			cmake -E rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wrangler d1 execute,
+			wrangler r2 bucket|object delete, gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
+			gh release delete-asset, rustup self uninstall, tmux kill-server,
+			journalctl --vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm, rsync --delete|--del|--delete-before,
 			rsync --delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
 		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, pacman -R,
 			apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove, dpkg -r|-P,
@@ -131,8 +136,10 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			conda|mamba remove --all, opam switch remove, gem uninstall, pipx uninstall,
 			uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
 			pyenv|rbenv|nodenv|asdf|mise uninstall`},
-		{"it changes the system", `brew services start|stop|restart|run|kill`},
-		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, init|telinit 0|1|6|q|s|S`},
+		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear`},
+		{"it shows secrets", `security dump-keychain|find-generic-password|find-internet-password|export, op read`},
+		{"it changes who is trusted", `security add-trusted-cert|delete-certificate`},
+		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, init|telinit 0|1|6|q|s|S, fuser -k`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B,
 			git switch -C, git tag|fetch|pull -f`},
@@ -161,7 +168,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel database drop|reset,
 			sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down,
 			git lfs prune`},
-		{"it can reach all of the machine", `docker|podman|nerdctl run|create`},
+		{"it can reach all of the machine", `docker|podman|nerdctl run|create, docker|podman|nerdctl exec --privileged,
+			docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it removes traces", `history -c|-d|-w`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths,
@@ -261,9 +269,8 @@ func (c *Command) harmfulUse() string {
 		if why := c.sendsSecret(); why != "" {
 			return why
 		}
-	case "npx", "bunx", "pnpx", "uvx", "pipx", "deno", "bun", "nix":
-		if c.runsAddress() {
-			return "it runs what it downloads"
+		if slices.ContainsFunc(c.Args, func(a Word) bool { return deletes().MatchString(a.Text) }) && !c.local() {
+			return "it deletes"
 		}
 	case "redis-cli", "valkey-cli":
 		for i, a := range c.Args {
@@ -281,7 +288,43 @@ func (c *Command) harmfulUse() string {
 			return "it reaches other machines"
 		}
 	}
+	switch {
+	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && slices.ContainsFunc(c.Args, givesStatement):
+		return "it changes or runs what is in a database"
+	case fetchers.Has(c.Name) && c.runsAddress():
+		return "it runs what it downloads"
+	case c.deletesByName():
+		return "it deletes"
+	}
 	return ""
+}
+
+var (
+	deleteVerbs lazy.Words = `delete destroy drop purge erase wipe terminate`
+	// freeWords are programs whose first words may be anything: names of files, packages, scripts and branches.
+	freeWords lazy.Words = `git npm yarn pnpm bun deno cargo pip pip3 uv poetry bundle composer gem go dotnet mix flutter
+		dart swift npx bunx pnpx uvx pipx hg jj curl wget http https xh redis-cli valkey-cli`
+	subCommand = lazy.Regexp(`^[a-z][a-z0-9:_-]*$`)
+)
+
+// deletesByName reports a sub-command whose name says that it deletes, of any program that has some.
+func (c *Command) deletesByName() bool {
+	_, wraps := wrappers()[c.Name]
+	_, interprets := interpreterOf(c.Name)
+	if c.maybe || c.built || wraps || interprets || freeWords.Has(c.Name) || writers.Has(c.Name) || shells.Has(c.Name) ||
+		projects.Has(c.Name) || runners()[c.Name] {
+		return false
+	}
+	for _, a := range c.Args[:min(3, len(c.Args))] {
+		switch {
+		case strings.HasPrefix(a.Text, "-"):
+		case !subCommand().MatchString(a.Text):
+			return false
+		case slices.ContainsFunc(strings.FieldsFunc(a.Text, notLetter), deleteVerbs.Has):
+			return true
+		}
+	}
+	return false
 }
 
 // setsScript reports a word that npm pkg set is given for a script, or for all of them.
@@ -298,6 +341,11 @@ const (
 	redisLooks  lazy.Words = `get info nodes slots shards list exists whoami help object`
 )
 
+// managers are other harmful programs whose sub-commands say whether they change anything.
+const managers lazy.Words = `service launchctl ufw loginctl nft systemctl defaults btrfs zfs zpool nvme dmsetup fwupdmgr
+	tmutil diskutil cryptsetup dkms bootctl firewall-cmd auditctl netsh ip nmcli resolvectl timedatectl hostnamectl localectl
+	rc-update schtasks tc iw update-alternatives`
+
 // packageBins are programs of packages, which package managers also run without a word such as exec.
 const packageBins lazy.Words = "rimraf del-cli trash"
 
@@ -306,16 +354,23 @@ func (c *Command) harmfulName() string {
 	why := harmful()[c.Name]
 	switch {
 	case why == "", c.script && !packageBins.Has(c.Name), c.onlyShows(), c.dryRun(),
-		c.Name == "service" && c.asksService(),
-		why == changesSystems && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
+		(why == changesSystems || managers.Has(c.Name)) && c.onlyLooks(), c.Name == "kill" && c.endsOwnJob():
 		return ""
 	}
 	return why
 }
 
-// asksService reports service NAME status, and service --status-all.
-func (c *Command) asksService() bool {
-	return len(c.Args) == 2 && c.Args[1].Text == "status" || len(c.Args) == 1 && c.Args[0].Text == "--status-all"
+// ownJobs puts $! in the place of variables that hold it, for kill.
+func (w *walker) ownJobs() {
+	for i := range w.all.commands {
+		c := &w.all.commands[i]
+		for n, a := range c.Args {
+			if c.Name == "kill" && !a.Static && w.all.values[strings.Trim(a.Text, `"${}`)] == "$!" {
+				c.Args = slices.Clone(c.Args)
+				c.Args[n].Text = "$!"
+			}
+		}
+	}
 }
 
 // endsOwnJob reports kill with jobs of the same shell.
@@ -339,6 +394,10 @@ var (
 		`closeAndRelease\w*)|\+publish(Signed)?|sonatypeBundleRelease)$`)
 	setsID  = lazy.Regexp(`^([2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s[rwxXst]*)$`)
 	address = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
+	deletes = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
+	// fetched is an address that code is fetched from, and registry one of a registry that many use.
+	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
+	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
 )
 
 // sendsSecret says which file with secrets a client of HTTP would send.
@@ -363,14 +422,27 @@ func (c *Command) sendsSecret() string {
 	return ""
 }
 
-// runsAddress reports a program that fetches what it runs from an address, and not from a registry.
+// databases are clients that run what is behind some options; in another system they are no doubt of their own.
+const databases lazy.Words = "psql mysql mariadb mongosh mongo sqlite3 cqlsh clickhouse-client"
+
+func givesStatement(a Word) bool {
+	return slices.Contains([]string{"-c", "-e", "-f", "--command", "--execute", "--eval", "--file"}, a.Text)
+}
+
+// fetchers run, or install, what they fetch.
+const fetchers lazy.Words = "npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"
+
+// runsAddress reports a program that fetches what it runs, or installs, from an address, and not from a registry.
 func (c *Command) runsAddress() bool {
-	for _, a := range c.Args {
+	from := func(a Word) bool { return fetched().MatchString(a.Text) && !registry().MatchString(a.Text) }
+	for i, a := range c.Args {
 		switch {
-		case strings.HasPrefix(a.Text, "-"), slices.Contains([]string{"run", "x", "exec", "dlx", "serve", "shell"}, a.Text):
+		case slices.Contains([]string{"install", "i", "add"}, a.Text):
+			return slices.ContainsFunc(c.Args[i:], from)
+		case strings.HasPrefix(a.Text, "-"),
+			slices.Contains([]string{"run", "x", "exec", "dlx", "serve", "shell", "pip", "tool"}, a.Text):
 		default:
-			return strings.HasPrefix(a.Text, "http:") || strings.HasPrefix(a.Text, "https:") ||
-				strings.HasPrefix(a.Text, "git") && strings.Contains(a.Text, ":")
+			return from(a)
 		}
 	}
 	return false

@@ -12,8 +12,15 @@ import (
 // shells run the text after -c, and what they read.
 const shells lazy.Words = `bash sh dash ash zsh ksh mksh rbash fish csh tcsh`
 
-// plainText is text that all shells with -c read alike.
-var plainText = lazy.Regexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+var (
+	// plainText is text that sh and dash certainly read alike.
+	plainText = lazy.Regexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+	// bashOnly is what sh and dash take for something else than bash does, and zshOnly what zsh does.
+	bashOnly = lazy.Regexp(`[^ -~\n]|\$['"\[]|\(\(|\[\[|&>|>&[^0-9-]|[<>]\(|<<|=\(|;;?&|\|&|&\||[?*+@!]\(|\{[^ }]*(,|\.\.)|` +
+		`\b(function|coproc|select|time)\b|\^|!`)
+	zshOnly = lazy.Regexp(`(^|[\s;|&({])[=~]|[^\s$;|&({]\(|\$\{?[^\w"'()?#]|>[!|]|[#<\\]|[A-Za-z]\[|(^|[;|&({])\s*-?\s|` +
+		`\b([rR]|repeat|noglob|nocorrect|emulate|zmodload|autoload|sched|foreach|always|zargs|private)\b`)
+)
 
 // shell lists the commands of a shell.
 func (w *walker) shell(at int) {
@@ -64,10 +71,13 @@ func (w *walker) otherShell(at int, text Word) {
 	if name == "bash" || !text.Static {
 		return
 	}
-	plain := plainText().MatchString(text.Text) && !strings.Contains(text.Text, "&|") &&
-		!background().MatchString(text.Text)
-	if name != "sh" && name != "dash" || !plain {
+	differs := background().MatchString(text.Text) || strings.Contains(text.Text, "&|")
+	switch {
+	case name != "sh" && name != "dash" && name != "zsh", differs, bashOnly().MatchString(text.Text),
+		name == "zsh" && zshOnly().MatchString(text.Text):
 		w.severe(at, name+" may read the text in another way than bash")
+	case name == "zsh", !plainText().MatchString(text.Text):
+		w.doubt(at, name+" may read the text in another way than bash")
 	}
 }
 
@@ -213,6 +223,8 @@ func (w *walker) guessHere(at int) {
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
 	switch late := func(x Word) bool { return !x.Static }; {
+	case c.Name == "eval" && len(c.Args) == 1 && startText().MatchString(c.Args[0].Text):
+		w.doubt(at, "it runs text as commands") // of a tool that is asked for it
 	case c.Name != "trap" || slices.ContainsFunc(c.Args, late):
 		w.severe(at, "it runs text as commands")
 	case len(c.Args) > 0 && c.Args[0].Text == "-": // takes the text of a signal away
@@ -505,10 +517,12 @@ func (c *Command) compresses() bool {
 // runsBeside says what is doubtful about source with a file of the folder, which is a script as any other, and about
 // pushd and popd, which changeDir follows; "" if they do something else.
 func (c *Command) runsBeside(loop bool) string {
-	if c.Name == "popd" && len(c.Args) == 0 && !loop {
+	switch {
+	case c.Name == "popd" && len(c.Args) == 0 && !loop:
 		return "where it goes is only known when it runs"
-	}
-	if len(c.Args) == 0 || !c.Args[0].Static || len(c.Redirects) > 0 {
+	case len(c.Args) == 1 && startFile().MatchString(c.Args[0].Text):
+		return "it runs a file that is not looked into"
+	case len(c.Args) == 0 || !c.Args[0].Static || !quietRedirects(c):
 		return ""
 	}
 	switch to := path.Clean(c.Args[0].Text); {
@@ -520,6 +534,14 @@ func (c *Command) runsBeside(loop bool) string {
 	}
 	return ""
 }
+
+var (
+	// startFile is a file with which a tool is set up in a shell, and startText what such a tool prints for eval.
+	startFile = lazy.Regexp(`^"?(~|\$HOME|\$\{HOME\})/\.(nvm/nvm\.sh|cargo/env|sdkman/bin/sdkman-init\.sh|asdf/asdf\.sh|` +
+		`ghcup/env|deno/env)"?$`)
+	startText = lazy.Regexp(`^"?\$\(((/opt/homebrew|/usr/local|/home/linuxbrew/\.linuxbrew)/bin/)?(pyenv|rbenv|nodenv|jenv|` +
+		`fnm|mise|brew|conda|opam|ssh-agent|direnv hook)( [\w. =-]+)?\)"?$`)
+)
 
 // setsGit reports settings before the sub-command: they can name programs, and new sub-commands.
 func setsGit(args []Word) bool {

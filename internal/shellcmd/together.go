@@ -11,7 +11,7 @@ import (
 // What one part of a text does with what another one has written or read.
 
 // downloaders fetch the files that they write.
-const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh"
+const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh lwp-download"
 
 // archivers unpack what others have packed.
 const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar jar"
@@ -80,15 +80,19 @@ func ranFiles(s *Script, c Context) (why []string) {
 func sentSecrets(s *Script) (why []string) {
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if !downloaders.Has(part.Name) && part.Name != "dig" && part.Name != "nslookup" {
+		if !downloaders.Has(part.Name) && !senders.Has(part.Name) {
 			continue
+		}
+		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
+		if i := slices.IndexFunc(part.Args, func(a Word) bool { return part.sendsVariable(a) }); i >= 0 {
+			why = append(why, part.Text+": it sends "+part.Args[i].Text+", which may hold secrets")
 		}
 		for j := range s.Commands {
 			other := &s.Commands[j]
 			if !other.readsSecret() {
 				continue
 			}
-			given := j >= part.input.from && j < part.input.to && slices.ContainsFunc(part.Args, sendsInput)
+			given := j >= part.input.from && j < part.input.to && (piped || slices.ContainsFunc(part.Args, sendsInput))
 			for n, a := range part.Args {
 				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)
 				given = given || !a.Static && !header && strings.Contains(a.Text, "$(") && strings.Contains(a.Text, other.Text)
@@ -101,6 +105,31 @@ func sentSecrets(s *Script) (why []string) {
 	return why
 }
 
+// senders are other programs that send what is in their words.
+const senders lazy.Words = "dig nslookup host ping open xdg-open"
+
+var (
+	variables = lazy.Regexp(`\$\{?(\w+)`)
+	ownHost   = lazy.Regexp(`\b(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1\]|host\.docker\.internal)\b|^:\d`)
+)
+
+// local reports a command with an address on this machine.
+func (c *Command) local() bool {
+	return slices.ContainsFunc(c.Args, func(a Word) bool { return ownHost().MatchString(a.Text) })
+}
+
+// sendsVariable reports an address, or a body, with a variable in it whose name is that of a secret.
+func (c *Command) sendsVariable(a Word) bool {
+	i := slices.IndexFunc(c.Args, func(x Word) bool { return x.Text == a.Text })
+	body := i > 0 && slices.Contains([]string{"-d", "--data", "--data-raw", "--data-binary", "--json", "-F", "--form"},
+		c.Args[i-1].Text)
+	if a.Static || !body && !strings.Contains(a.Text, "://") || c.local() {
+		return false
+	}
+	m := variables().FindStringSubmatch(a.Text)
+	return m != nil && secretVariable(m[1])
+}
+
 func sendsInput(a Word) bool {
 	return strings.HasSuffix(a.Text, "@-") || a.Text == "-" || strings.HasSuffix(a.Text, "=-")
 }
@@ -108,6 +137,7 @@ func sendsInput(a Word) bool {
 // readsSecret reports a command that names a file with secrets, or shows all variables.
 func (c *Command) readsSecret() bool {
 	return (c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
+		c.Name == "gpg" && slices.ContainsFunc(c.Args, func(a Word) bool { return strings.HasPrefix(a.Text, "--export-sec") }) ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
 }
 

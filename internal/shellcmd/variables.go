@@ -48,11 +48,14 @@ func (c *Command) redirectsPrograms() string {
 	return ""
 }
 
-// extends reports a PATH with folders added behind its own: no program that is there is another one then.
+// extends reports a PATH with folders added behind its own: no program that is there is another one then. Before it may
+// be folders in which package managers install programs.
 func extends(name, value string) bool {
-	value = strings.Trim(value, `"'`)
-	return name == "PATH" && (strings.HasPrefix(value, "$PATH:") || strings.HasPrefix(value, "${PATH}:"))
+	return name == "PATH" && extended().MatchString(strings.Trim(value, `"'`))
 }
+
+var extended = lazy.Regexp(`^((\$HOME|\$\{HOME\}|~)/(\.(local|cargo|bun|deno|volta|dotnet/tools|krew|pyenv|rbenv|asdf|yarn|` +
+	`poetry)|go)(/bin|/shims)*:|/(usr/(local/)?|opt/homebrew/|usr/local/go/)?s?bin:|node_modules/\.bin:)*\$\{?PATH\}?(:|$)`)
 
 // variable guesses at the command in the value of a variable that is set.
 func (w *walker) variable(at int, name string, value Word) {

@@ -257,6 +257,11 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		}
 	case len(rest) > 0:
 		w.inner(at, name, rest, r.added, depth, assigns...)
+		_, place := xargsReads(w.all.commands[at].Args)
+		if whole := func(x Word) bool { return x.Text == place }; name == "xargs" && place != "" &&
+			(strings.Contains(rest[0].Text, place) || shells.Has(baseName(rest[0].Text)) && slices.ContainsFunc(rest, whole)) {
+			w.severe(at, "it runs what it reads")
+		}
 	case name == "xargs":
 		w.doubt(at, "what it prints is only known when it runs")
 	default:

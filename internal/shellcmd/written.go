@@ -83,7 +83,7 @@ var outputs = []output{
 	{"go test", "", "-coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir -o", ""},
 	{"gofmt -w", "all", "", "-r"}, {"strip", "all", "-o", ""}, {"objcopy", "last", "", ""},
 	{"ffmpeg", "last", "", ""}, {"convert", "last", "", ""}, {"magick", "last", "", ""},
-	{"docker|podman|nerdctl|kubectl cp", "last", "", ""},
+	{"docker|podman|nerdctl|kubectl cp", "last", "", ""}, {"aws s3 cp|sync", "last", "", ""},
 }
 
 // outputsOf are the outputs by program: most commands have none.
