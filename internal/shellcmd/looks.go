@@ -35,8 +35,9 @@ var dryRuns = sync.OnceValue(func() map[string]lazy.Words {
 })
 
 // noValue are options that take no word behind them in any of dryRuns; what follows another one may be its value.
-const noValue lazy.Words = `-f -d -x -X -q -v -u -a -A --force --force-with-lease --all --tags --delete --mirror --prune
-	--quiet --verbose --follow-tags --cached --install --wait --atomic --allow-dirty --no-verify --no-git-checks`
+const noValue lazy.Words = `-f -d -x -X -q -v -u -a -A --force --force-with-lease --all --tags --delete --mirror
+	--prune --quiet --verbose --follow-tags --cached --install --wait --atomic --allow-dirty --no-verify
+	--no-git-checks`
 
 // dryBundle is a bundle of letters for git that has n in it, and none that takes a value.
 var dryBundle = lazy.Regexp(`^-[dfqvxX]*n[dfqvxX]*$`)
@@ -75,8 +76,8 @@ var looking = sync.OnceValue(func() map[string]lazy.Words {
 		"terraform": plans, "tofu": plans, "terragrunt": plans + " hclfmt", "pulumi": "preview about whoami version",
 		"cdk": "diff synth synthesize ls list doctor metadata", "cdktf": "diff synth list",
 		"kubectl": kubectlLooks, "oc": kubectlLooks,
-		"helm": "template lint list ls status history get show search pull package verify env version dependency dep " +
-			"repo diff",
+		"helm": "template lint list ls status history get show search pull package verify env version dependency dep repo " +
+			"diff",
 		"skaffold": "render build diagnose version schema config", "sam": "build validate local list logs version",
 		"istioctl": "analyze version proxy-status ps validate",
 		"helmfile": "diff template lint list build status deps fetch",
@@ -91,9 +92,8 @@ const (
 	lookVerbs lazy.Words = `get describe list ls show status logs info version history whoami tail get-value
 		get-iam-policy get-versions can-i preview view diff read cat du members help`
 	changeVerbs lazy.Words = `delete remove rm create update set add deploy ssh scp start stop reset import export restore
-		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish
-		submit purge destroy up down scale edit undo restart put post write push del drop kill cp rb mb drain
-		operator`
+		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish submit
+		purge destroy up down scale edit undo restart put post write push del drop kill cp rb mb drain operator`
 	lookOptions lazy.Words = `--list --list-all --list-units --status --status-all --state --show -l -s`
 	awsLooks    lazy.Words = `ls tail wait query scan help`
 	awsBegins   lazy.Words = `describe list get head filter validate lookup batch-get estimate search`

@@ -84,27 +84,26 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		writes: all(`\bopen\(\s*(` + text + `|[^,()]*),\s*(?:mode=)?` + "\x01[rbt]*[wax]" + `|\bPath\(\s*(` + text +
 			`|[^()]*)\)|\.write_(?:text|bytes)\(`),
 		names: `print len sorted sum min max str int float bool list dict set tuple range enumerate zip map filter any all
-			abs round repr type isinstance reversed chr ord hex bin bytes next iter divmod pow format json sys re math
-			datetime time platform ast tomllib base64 hashlib textwrap uuid random statistics itertools collections
-			functools string pprint csv struct difflib decimal heapq bisect Counter defaultdict OrderedDict namedtuple
-			timezone timedelta date Decimal reduce chain for in if else elif not and or is lambda while break continue pass
-			with as try raise assert def return yield except finally True False None Exception KeyError ValueError
-			SystemExit IndexError TypeError`,
-		members: `load loads dump dumps version version_info platform path argv stdin stdout stderr read readline
-			readlines write split rsplit splitlines strip lstrip rstrip join get keys values items format replace startswith
-			endswith lower upper title count index find append extend sort encode decode hexdigest digest md5 sha1 sha256
-			sha512 b64encode b64decode parse literal_eval machine system release python_version now today utcnow strftime
-			strptime isoformat date datetime timedelta timezone utc timestamp time sqrt pi e floor ceil log sin cos gcd
-			factorial randint random choice uuid4 findall finditer match fullmatch search sub subn group groups groupdict
-			start end span escape compile pprint reader DictReader Counter defaultdict most_common chain combinations
-			permutations product mean median stdev reduce exit executable prefix maxsize byteorder dedent indent wrap fill
-			ascii_letters ascii_lowercase ascii_uppercase SystemRandom digits pop copy isdigit isalpha isspace zfill ljust
-			rjust center total_seconds read_text read_bytes write_text write_bytes exists is_file is_dir name stem suffix
-			rglob glob iterdir stat st_size update add insert setdefault remove union intersection difference rfind rindex
-			partition rpartition splitlines unpack pack calcsize unified_diff M MULTILINE S DOTALL I IGNORECASE X VERBOSE
-			casefold swapcase expandtabs removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
-		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help
-			execfile file reload apply os`,
+			abs round repr type isinstance reversed chr ord hex bin bytes next iter divmod pow format json sys re math datetime
+			time platform ast tomllib base64 hashlib textwrap uuid random statistics itertools collections functools string
+			pprint csv struct difflib decimal heapq bisect Counter defaultdict OrderedDict namedtuple timezone timedelta date
+			Decimal reduce chain for in if else elif not and or is lambda while break continue pass with as try raise assert def
+			return yield except finally True False None Exception KeyError ValueError SystemExit IndexError TypeError`,
+		members: `load loads dump dumps version version_info platform path argv stdin stdout stderr read readline readlines
+			write split rsplit splitlines strip lstrip rstrip join get keys values items format replace startswith endswith
+			lower upper title count index find append extend sort encode decode hexdigest digest md5 sha1 sha256 sha512
+			b64encode b64decode parse literal_eval machine system release python_version now today utcnow strftime strptime
+			isoformat date datetime timedelta timezone utc timestamp time sqrt pi e floor ceil log sin cos gcd factorial randint
+			random choice uuid4 findall finditer match fullmatch search sub subn group groups groupdict start end span escape
+			compile pprint reader DictReader Counter defaultdict most_common chain combinations permutations product mean median
+			stdev reduce exit executable prefix maxsize byteorder dedent indent wrap fill ascii_letters ascii_lowercase
+			ascii_uppercase SystemRandom digits pop copy isdigit isalpha isspace zfill ljust rjust center total_seconds
+			read_text read_bytes write_text write_bytes exists is_file is_dir name stem suffix rglob glob iterdir stat st_size
+			update add insert setdefault remove union intersection difference rfind rindex partition rpartition splitlines
+			unpack pack calcsize unified_diff M MULTILINE S DOTALL I IGNORECASE X VERBOSE casefold swapcase expandtabs
+			removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
+		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help execfile
+			file reload apply os`,
 	}
 	node := &dialect{
 		script:  true,
@@ -150,9 +149,9 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2", "\x01\\{\\w+\\}", "\x01"),
 		refuses:  all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|^=\\w|::"),
 		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join split map grep
-			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf
-			chomp chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo
-			while until else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return qw Dumper`,
+			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf chomp
+			chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo while until
+			else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return qw Dumper`,
 	}
 	ruby := &dialect{
 		files:   true,
@@ -171,15 +170,15 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		binds: []*regexp.Regexp{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
 			all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
 		names: `puts p print pp printf if unless else elsif end do while until and or not in for next break then true false
-			nil gets STDIN RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL JSON Date Time Math Integer Float String
-			Array Hash Set BEGIN END format sprintf`,
+			nil gets STDIN RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL JSON Date Time Math Integer Float String Array
+			Hash Set BEGIN END format sprintf`,
 		members: `map flat_map each select reject filter sum to_s to_i to_f to_a to_h to_sym keys values first last size
-			length count uniq sort sort_by min max min_by max_by join split strip chomp lstrip rstrip sub gsub scan match
-			upcase downcase capitalize reverse include start_with end_with each_with_index with_index each_line lines flatten
-			compact zip group_by tally find any all none empty key has_key dig fetch merge parse generate pretty_generate today
-			now strftime iso8601 year month day new read inspect class even odd zero abs round floor ceil sqrt times step
-			each_slice each_cons partition take drop chars bytes ord chr hex index slice transform_values to_json to_yaml rjust
-			ljust center succ digits gcd`,
+			length count uniq sort sort_by min max min_by max_by join split strip chomp lstrip rstrip sub gsub scan match upcase
+			downcase capitalize reverse include start_with end_with each_with_index with_index each_line lines flatten compact
+			zip group_by tally find any all none empty key has_key dig fetch merge parse generate pretty_generate today now
+			strftime iso8601 year month day new read inspect class even odd zero abs round floor ceil sqrt times step each_slice
+			each_cons partition take drop chars bytes ord chr hex index slice transform_values to_json to_yaml rjust ljust
+			center succ digits gcd`,
 		never: `system exec spawn fork eval send open load require method instance_eval binding trap abort syscall test`,
 	}
 	php := &dialect{
