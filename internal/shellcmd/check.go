@@ -107,24 +107,47 @@ func checkPrintf(u *invocation) string {
 	return ""
 }
 
-func checkDate(u *invocation) string {
-	for _, o := range u.operands {
-		if !strings.HasPrefix(o.Text, "+") {
-			return "it sets the clock"
+// operandsAre makes a check of each operand.
+func operandsAre(ok func(Word) bool, why string) func(*invocation) string {
+	return func(u *invocation) string {
+		for _, o := range u.operands {
+			if !ok(o) {
+				return shorten(o.Text) + why
+			}
 		}
+		return ""
 	}
-	return ""
 }
 
-// noLists is for programs that read more operands, or options, from the file in an operand like @file.
-func noLists(u *invocation) string {
-	for _, o := range u.operands {
-		if strings.HasPrefix(o.Text, "@") {
-			return "what is in " + o.Text[1:] + " is only known when it runs"
-		}
-	}
-	return ""
-}
+var (
+	checkDate = operandsAre(func(o Word) bool { return strings.HasPrefix(o.Text, "+") }, " would set the clock")
+	// noLists is for programs that read more operands, or options, from the file in an operand like @file.
+	noLists = operandsAre(func(o Word) bool { return !strings.HasPrefix(o.Text, "@") }, " names a file that is not looked into")
+	// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
+	// anything.
+	checkCargo = operandsAre(func(o Word) bool {
+		return !strings.HasPrefix(o.Text, "-") || cargoPasses().MatchString(o.Text)
+	}, " is an option for what it runs")
+	// checkNumbers accepts digits: shells other than bash evaluate what follows exit or break.
+	checkNumbers = operandsAre(numeric, " is no number")
+	// checkJobs accepts the numbers of processes and jobs.
+	checkJobs = operandsAre(func(o Word) bool {
+		return o.kind == number || o.Static && jobName().MatchString(o.Text)
+	}, " is neither a process nor a job")
+	// checkSetting refuses settings with passwords and tokens.
+	checkSetting = operandsAre(func(o Word) bool { return !secretSetting().MatchString(o.Text) }, " may hold secrets")
+	// noAssignments is for make, where NAME=value can change what runs.
+	noAssignments = operandsAre(func(o Word) bool { return !strings.ContainsAny(o.Text, "=$") }, " can change what runs")
+	// checkTee accepts only /dev/null.
+	checkTee = operandsAre(func(o Word) bool { return o.Text == "/dev/null" }, " is a file that it writes to")
+	// plainOperands requires operands that are names, and neither paths nor addresses of files.
+	plainOperands = operandsAre(func(o Word) bool {
+		return !strings.Contains(o.Text, "/") && !strings.HasSuffix(o.Text, ".") && o.kind != glob
+	}, " is a file")
+	// checkSysctl accepts names: NAME=value sets.
+	checkSysctl   = operandsAre(func(o Word) bool { return systemSetting().MatchString(o.Text) }, " may be set")
+	namesNoSecret = operandsAre(func(o Word) bool { return o.Static && !secretVariable(o.Text) }, " may hold a secret")
+)
 
 // checkGo accepts the modules that go.mod and go.sum name: -mod=mod changes both files, and fetches what is missing.
 func checkGo(u *invocation) string {
@@ -137,17 +160,6 @@ func checkGo(u *invocation) string {
 }
 
 var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
-
-// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
-// anything.
-func checkCargo(u *invocation) string {
-	for _, o := range u.operands {
-		if strings.HasPrefix(o.Text, "-") && !cargoPasses().MatchString(o.Text) {
-			return o.Text + " is an option for what it runs"
-		}
-	}
-	return ""
-}
 
 var shortSleep = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
 
@@ -178,27 +190,7 @@ func checkSet(u *invocation) string {
 	return ""
 }
 
-// checkNumbers accepts digits: shells other than bash evaluate what follows exit or break.
-func checkNumbers(u *invocation) string {
-	for _, o := range u.operands {
-		if !numeric(o) {
-			return shorten(o.Text) + " is no number"
-		}
-	}
-	return ""
-}
-
 var jobName = lazy.Regexp(`^(\d+|%\d+|%[%+-]?)$`)
-
-// checkJobs accepts the numbers of processes and jobs.
-func checkJobs(u *invocation) string {
-	for _, o := range u.operands {
-		if o.kind != number && !(o.Static && jobName().MatchString(o.Text)) {
-			return shorten(o.Text) + " is neither a process nor a job"
-		}
-	}
-	return ""
-}
 
 var (
 	testWords lazy.Words = `! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b
@@ -332,36 +324,6 @@ func checkGitConfig(u *invocation) string {
 var secretSetting = lazy.Regexp(`(?i)extraheader|credential|passw|token|secret|cookie|proxy|^url\.|api-?key|auth[a-z]*$|` +
 	`pass$|\.pat$`)
 
-// checkSetting refuses settings with passwords and tokens.
-func checkSetting(u *invocation) string {
-	for _, o := range u.operands {
-		if secretSetting().MatchString(o.Text) {
-			return "the setting may hold secrets"
-		}
-	}
-	return ""
-}
-
-// noAssignments is for make, where NAME=value can change what runs.
-func noAssignments(u *invocation) string {
-	for _, o := range u.operands {
-		if strings.ContainsAny(o.Text, "=$") {
-			return o.Text + " can change what runs"
-		}
-	}
-	return ""
-}
-
-// checkTee accepts only /dev/null.
-func checkTee(u *invocation) string {
-	for _, o := range u.operands {
-		if o.Text != "/dev/null" {
-			return "it writes to " + shorten(o.Text)
-		}
-	}
-	return ""
-}
-
 // checkUnpacks requires programs that replace files to print instead. Of -t, -l and -d some follow the last one.
 func checkUnpacks(u *invocation) string {
 	prints := u.has("c", "stdout", "to-stdout") ||
@@ -434,12 +396,7 @@ func checkPrintenv(u *invocation) string {
 	if len(u.operands) == 0 {
 		return "it shows all variables"
 	}
-	for _, o := range u.operands {
-		if !o.Static || secretVariable(o.Text) {
-			return o.Text + " may hold a secret"
-		}
-	}
-	return ""
+	return namesNoSecret(u)
 }
 
 // secretVariables are endings of variable names that hold secrets, besides those of package redact.
@@ -461,74 +418,34 @@ func secretVariable(name string) bool {
 		secretVariables.Any(func(end string) bool { return strings.HasSuffix(upper, end) })
 }
 
-// plainOperands requires operands that are names, and neither paths nor addresses of files.
-func plainOperands(u *invocation) string {
-	for _, o := range u.operands {
-		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") || o.kind == glob {
-			return o.Text + " is a file"
-		}
-	}
-	return ""
-}
-
 var (
-	psLetters = lazy.Regexp(`^([acfjlruvwx]+|\d+)$`)
-	psEach    = lazy.Regexp(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
-	psNamed   = lazy.Regexp(`^-[Cfo]$`)
+	// psShape is what ps is sure to understand at the first try, without the letter e that has no dash. psEach and psFull
+	// are options that it does not understand together with some others.
+	psShape = lazy.Regexp(`^((-?[AacdfFHjlLNrTuvwxy]+|\d+|-[pPutgGUqs] [^e ]+|-C \S+|-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|ww)?|` +
+		`-e?(ww)?o \S+|--(no-)?headers|--forest|--(sort|format|ppid|pid)[= ]\S+)( |$))*$`)
+	psEach = lazy.Regexp(`^-e`)
+	psFull = lazy.Regexp(`^-e?[a-zF]*[fFljL]`)
+	psOwn  = lazy.Regexp(`^-(e.*|o|C)$`)
 )
 
-// checkPs refuses the letter e without a dash: it prints the variables of other processes.
+// checkPs refuses the letter e without a dash: it prints the variables of other processes. What ps does not understand
+// otherwise it reads as if no option had a dash, as in ps -u e when there is no such user, or in ps -ef -o cmd.
 func checkPs(u *invocation) string {
-	for _, g := range u.given {
-		if strings.Contains(strings.ToLower(g.value.Text), "env") {
-			return "ps may show the variables of processes"
+	each, full, others, seen := false, false, false, map[string]bool{}
+	for _, a := range u.command.Args {
+		if strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--") {
+			others = others || !psOwn().MatchString(a.Text) || seen[a.Text]
+			each, full = each || psEach().MatchString(a.Text), full || psFull().MatchString(a.Text)
+			seen[a.Text] = true
 		}
 	}
-	for _, o := range u.operands {
-		if !psLetters().MatchString(o.Text) {
-			return "ps may show the variables of processes"
-		}
-	}
-	if u.psSuspects() && !u.psAccepts() {
+	text := textOf(u.command.Args)
+	if !psShape().MatchString(text) || strings.Contains(strings.ToLower(text), "env") || each && (others || len(u.operands) > 0) ||
+		full && u.has("o", "format") {
 		return "ps may show the variables of processes"
 	}
 	return ""
 }
-
-// psSuspects finds an e that means variables when ps reads the options as if they had no dash. It does so when it
-// does not understand them otherwise, as in ps -u e when there is no such user, or in ps -ef -o cmd.
-func (u *invocation) psSuspects() bool {
-	return slices.ContainsFunc(u.given, func(g given) bool {
-		return g.name == "e" || strings.Contains(g.value.Text, "e") && !psFormats(g.name)
-	})
-}
-
-// psAccepts reports options that ps is sure to understand at the first try.
-func (u *invocation) psAccepts() bool {
-	if len(u.operands) > 0 || u.has("o", "format") && u.has("f", "F", "l", "j", "L") {
-		return false
-	}
-	sure := psNamed
-	for _, g := range u.given {
-		if g.name == "e" {
-			sure = psEach
-		}
-		if g.value.Text != "" && g.name != "C" && !psFormats(g.name) {
-			return false
-		}
-	}
-	seen := map[string]bool{}
-	for _, a := range u.command.Args {
-		short := strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--")
-		if short && (seen[a.Text] || a.Text != "-o" && !sure().MatchString(a.Text)) {
-			return false
-		}
-		seen[a.Text] = true
-	}
-	return true
-}
-
-func psFormats(option string) bool { return slices.Contains([]string{"o", "format", "sort"}, option) }
 
 // awkReaches are the names by which an awk program does more than change text: it runs commands, reads other input,
 // changes which files are read, or shows the environment.

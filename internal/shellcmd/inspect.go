@@ -238,16 +238,6 @@ func checkKill(u *invocation) string {
 
 var systemSetting = lazy.Regexp(`^[a-z][a-z0-9_.-]*$`)
 
-// checkSysctl accepts names: NAME=value sets.
-func checkSysctl(u *invocation) string {
-	for _, o := range u.operands {
-		if !systemSetting().MatchString(o.Text) {
-			return "it may set " + shorten(o.Text)
-		}
-	}
-	return ""
-}
-
 // checkBat refuses pagers.
 func checkBat(u *invocation) string {
 	for _, g := range u.given {

@@ -259,22 +259,20 @@ func onlyReads(c *Command, p workdirs) string {
 // workspace for the program to run, or run something it names, are excluded: rustc, cargo, yarn, pnpm, wrappers of
 // builds, dotnet --version, which runs the SDK of a global.json.
 var versioned = sync.OnceValue(func() map[string]lazy.Words {
-	return map[string]lazy.Words{
-		"node": "--version -v", "npm": "--version -v", "npx": "--version -v", "python": "--version -V",
-		"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
-		"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
-		"php": "--version -v", "deno": "--version", "bun": "--version",
-		"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v",
-		"cmake": "--version", "docker": "--version -v", "podman": "--version -v",
-		"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
-		"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
-		"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
-		"terraform": "--version", "tofu": "--version", "aws": "--version", "tmux": "-V", "vim": "--version",
-		"dotnet": "--list-sdks --list-runtimes", "protoc": "--version",
-		"sed": "--version", "awk": "--version", "gawk": "--version", "find": "--version", "sort": "--version",
-		"diff": "--version", "less": "--version", "ldd": "--version", "ld": "--version", "rsync": "--version",
-		"ffmpeg": "-version", "nginx": "-v -V", "mysql": "--version -V", "redis-cli": "--version -v",
-		"shellcheck": "--version", "unzip": "-v", "zip": "-v", "xxd": "--version -v", "dig": "-v"}
+	m := map[string]lazy.Words{}
+	for _, pair := range [][2]lazy.Words{
+		{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake docker
+			podman kubectl curl wget tar sqlite3 psql jq rg fd gh terraform tofu aws vim protoc sed awk gawk find sort diff less ldd
+			ld rsync mysql redis-cli shellcheck xxd`},
+		{"-v", "node npm npx ruby perl php make docker podman nginx redis-cli unzip zip xxd dig"},
+		{"-V", "python python3 pip pip3 curl wget psql ssh tmux nginx mysql"}, {"-version", "java javac sqlite3 ffmpeg"},
+		{"version", "openssl gh helm"}, {"--list-sdks --list-runtimes", "dotnet"},
+	} {
+		for name := range pair[1].All() {
+			m[name] += " " + pair[0]
+		}
+	}
+	return m
 })
 
 // printsVersion reports such a command, and one that prints a help text. That of mysql has the user's settings in it.
@@ -358,24 +356,15 @@ func checkPrefix(prefix []string) error {
 
 // runsOthers are programs that run their arguments, or commands of a project.
 var runsOthers = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"git":  "sub-commands and settings of git can run programs; name the sub-command",
-		"find": "find can run and delete; this package covers its harmless uses only",
-		"npm":  "npm runs what packages say; name the script", "yarn": "yarn runs what packages say; name the script",
-		"pnpm": "pnpm runs what packages say; name the script",
-		"npx":  "npx downloads and runs", "make": "make runs what its file says; name the target",
-		"cargo":   "cargo runs what projects say; name the sub-command",
-		"go":      "go runs what projects say; name the sub-command",
-		"docker":  "docker can reach all of the machine; name the sub-command",
-		"podman":  "podman can run anything; name the sub-command",
-		"kubectl": "kubectl can change clusters; name the sub-command", "awk": "awk programs can run commands",
-		"tar": "tar has options that run programs",
-		"vim": "editors can run commands", "vi": "editors can run commands", "ssh": "ssh runs commands elsewhere",
-		"gdb":   "gdb can run anything",
-		"rsync": "rsync has options that run programs", "curl": "curl can send files away",
-		"wget":   "wget can write and send files",
-		"gradle": "gradle runs what projects say; name the task", "mvn": "mvn runs what projects say; name the goal",
-	}
+	return reasons{
+		{"its sub-commands and settings can run programs; name the sub-command", "git"},
+		{"it can run and delete; this package covers its harmless uses only", "find"},
+		{"it runs what packages or projects say; name the script or the sub-command", "npm yarn pnpm cargo go"},
+		{"it downloads and runs", "npx"}, {"it runs what its file says; name the target", "make gradle mvn"},
+		{"it can reach all of the machine; name the sub-command", "docker podman"},
+		{"it can change clusters; name the sub-command", "kubectl"}, {"it can run any command", "awk tar vim vi ssh gdb rsync"},
+		{"it can write files, and send them away", "curl wget"},
+	}.byName()
 })
 
 func tooGeneral(prefix []string) string {
