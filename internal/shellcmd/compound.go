@@ -28,8 +28,7 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 		w.function(c, dirs)
 	case *syntax.CoprocClause:
 		w.construct("coproc", c, nil, dirs, "a coprocess")
-		orderCoproc(c)
-		w.within("coproc", func(w *walker) { w.stmt(c.Stmt, dirs) })
+		w.within("coproc", func(w *walker) { w.coproc(c, dirs) })
 	case *syntax.DeclClause:
 		w.declare(c, dirs)
 	case *syntax.ArithmCmd:
@@ -42,73 +41,33 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 	return same
 }
 
-// orderCoproc corrects what the parser makes of a coprocess without a name: it takes the first word for one, and the
-// next ones for a command, so that its arguments are assignments (dd of=x), an assignment its program (a=b dd), or the
-// name remains (dd x | cat).
-func orderCoproc(c *syntax.CoprocClause) {
+// coproc walks a coprocess. The parser takes the first word of one without a name for that, so its words are read again.
+func (w *walker) coproc(c *syntax.CoprocClause, dirs []string) {
 	stmt := c.Stmt
 	for pipe, ok := stmt.Cmd.(*syntax.BinaryCmd); ok; pipe, ok = stmt.Cmd.(*syntax.BinaryCmd) {
 		stmt = pipe.X
 	}
-	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok {
+	if _, call := stmt.Cmd.(*syntax.CallExpr); !call {
+		w.stmt(c.Stmt, dirs)
 		return
 	}
-	if c.Name != nil {
-		call.Args, c.Name = append([]*syntax.Word{c.Name}, call.Args...), nil
-	}
-	if len(call.Args) == 0 {
-		return
-	}
-	first := call.Args[0]
-	if a := asAssignment(first); a != nil {
-		call.Assigns, call.Args = slices.Insert(call.Assigns, 0, a), call.Args[1:]
-		return
-	}
-	var arguments []*syntax.Word
-	call.Assigns = slices.DeleteFunc(call.Assigns, func(a *syntax.Assign) bool {
-		is := a.Pos().After(first.Pos()) && a.Name != nil && a.Index == nil && a.Array == nil
-		if is {
-			arguments = append(arguments, asArgument(a))
+	w.src = w.src[c.Coproc.Offset()+uint(len("coproc")) : max(c.End().Offset(), lastOf(c.Stmt))]
+	w.text(dirs)
+}
+
+// lastOf is the end of a statement with all that the parser found in it.
+func lastOf(s *syntax.Stmt) (end uint) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if n != nil {
+			end = max(end, n.End().Offset())
 		}
-		return is
+		return true
 	})
-	call.Args = slices.Insert(call.Args, 1, arguments...)
-}
-
-// asAssignment is a word as the assignment that it is written as; nil if it is none.
-func asAssignment(x *syntax.Word) *syntax.Assign {
-	lit, ok := x.Parts[0].(*syntax.Lit)
-	if !ok {
-		return nil
-	}
-	before, value, found := strings.Cut(lit.Value, "=")
-	before = strings.TrimSuffix(before, "+")
-	if !found || !syntax.ValidName(before) {
-		return nil
-	}
-	name, rest := *lit, *lit
-	name.Value, rest.Value = before, value
-	parts := append([]syntax.WordPart{&rest}, x.Parts[1:]...)
-	return &syntax.Assign{Name: &name, Value: &syntax.Word{Parts: parts}}
-}
-
-// asArgument is the assignment of a text as the word that it is written as.
-func asArgument(a *syntax.Assign) *syntax.Word {
-	name := *a.Name
-	if a.Append {
-		name.Value += "+"
-	}
-	name.Value += "="
-	parts := []syntax.WordPart{&name}
-	if a.Value != nil {
-		parts = append(parts, a.Value.Parts...)
-	}
-	return &syntax.Word{Parts: parts}
+	return end
 }
 
 func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) folderFlow {
-	w.forkBombs(isEndlessLoop(c))
+	w.endless(c)
 	w.forget(c.Cond...)
 	w.forget(c.Do...)
 	return w.repeated(func(w *walker) folderFlow {
@@ -193,7 +152,9 @@ func (w *walker) forClause(c *syntax.ForClause, dirs []string) folderFlow {
 			items = append(items, w.items(x, w.all.commands[from:])...)
 		}
 	} else {
-		w.forkBombs(isEndlessFor(c))
+		if loop, ok := c.Loop.(*syntax.CStyleLoop); ok && loop.Cond == nil { // for ((;;))
+			w.onlyStarts(c.Do)
+		}
 		doubts = append(doubts, "arithmetic with variables can run commands")
 		w.evaluatedIn(c.Loop, dirs)
 	}

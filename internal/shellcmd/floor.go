@@ -892,60 +892,24 @@ func callsItself(s *syntax.Stmt, name string) bool {
 	return word.Static && word.Text == name
 }
 
-// isEndlessLoop finds an endless loop that only starts shells, or itself, in the background.
-func isEndlessLoop(c *syntax.WhileClause) string {
-	if len(c.Cond) != 1 || c.Until != isFalse(c.Cond[0]) {
-		return ""
+var (
+	alwaysTrue  = lazy.Regexp(`^(true|:|(\[|test) 1( .*)?|\(\(\s*1\s*\)\))$`)
+	alwaysFalse = lazy.Regexp(`^(false|\(\(\s*0\s*\)\))$`)
+)
+
+// endless finds a loop whose condition never changes, and that only starts shells, or itself, in the background.
+func (w *walker) endless(c *syntax.WhileClause) {
+	always := alwaysTrue
+	if c.Until {
+		always = alwaysFalse
 	}
-	if !c.Until && !isTrue(c.Cond[0]) {
-		return ""
+	if len(c.Cond) == 1 && always().MatchString(strings.Trim(withoutQuotes.Replace(w.slice(c.Cond[0])), "; \n")) {
+		w.onlyStarts(c.Do)
 	}
-	return onlyStarts(c.Do)
 }
 
-// isEndlessFor finds such a loop with for ((;;)).
-func isEndlessFor(c *syntax.ForClause) string {
-	if loop, ok := c.Loop.(*syntax.CStyleLoop); !ok || loop.Cond != nil {
-		return ""
+func (w *walker) onlyStarts(list []*syntax.Stmt) {
+	if !slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !s.Background }) {
+		w.forkBombs("a loop without end starts processes in the background, and waits for none")
 	}
-	return onlyStarts(c.Do)
-}
-
-func onlyStarts(list []*syntax.Stmt) string {
-	for _, s := range list {
-		if !s.Background {
-			return ""
-		}
-	}
-	return "a loop without end starts processes in the background, and waits for none"
-}
-
-func isTrue(s *syntax.Stmt) bool { return oneWord(s, "true", ":") || arithmetic(s, "1") }
-
-func isFalse(s *syntax.Stmt) bool { return oneWord(s, "false") || arithmetic(s, "0") }
-
-func oneWord(s *syntax.Stmt, words ...string) bool {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return false
-	}
-	got := readWord(call.Args[0], "").Text
-	if got == "[" || got == "test" { // [ 1 ]
-		return len(call.Args) > 1 && words[0] == "true" && readWord(call.Args[1], "").Text == "1"
-	}
-	for _, w := range words {
-		if got == w && len(call.Args) == 1 {
-			return true
-		}
-	}
-	return false
-}
-
-func arithmetic(s *syntax.Stmt, number string) bool {
-	c, ok := s.Cmd.(*syntax.ArithmCmd)
-	if !ok {
-		return false
-	}
-	x, ok := c.X.(*syntax.Word)
-	return ok && x.Lit() == number
 }
