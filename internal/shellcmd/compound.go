@@ -514,48 +514,21 @@ func (w *walker) passesMore(at int, words []Word) bool {
 	}) {
 		return true
 	}
-	return slices.ContainsFunc(args, func(a Word) bool {
-		long := strings.HasPrefix(a.Text, "--")
-		return long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
-			strings.ContainsAny(a.Text, "apo")
-	})
+	_, more := scan(wrappers()["xargs"], args).value("a", "p", "o", "arg-file", "interactive")
+	return more
 }
 
 // xargsReads returns what ends a word for the options of an xargs: "" for the default, by which blanks, quotes and
 // backslashes count, as they do with -I; and the text that words are put in the place of, "" for none.
 func xargsReads(args []Word) (ends, place string) {
-	x := wrappers()["xargs"]
-	for i := 0; i < len(args); i++ {
-		text := args[i].Text
-		name, value, attached := strings.Cut(text, "=")
-		short := strings.IndexAny(text, x.values)
-		switch {
-		case !strings.HasPrefix(text, "--"):
-			if strings.Contains(text[:max(short, 0)], "0") || short < 0 && strings.Contains(text, "0") {
-				ends = byNUL
-			}
-			if short < 0 {
-				continue
-			}
-			name, value, attached = text[short:short+1], text[short+1:], len(text) > short+1
-		case name == "--null":
+	for _, g := range scan(wrappers()["xargs"], args).given {
+		switch g.name {
+		case "0", "null":
 			ends = byNUL
-			continue
-		case name == "--replace":
-			place = cmp.Or(value, "{}")
-			continue
-		case !slices.Contains(x.long, name[2:]+"="):
-			continue
-		}
-		if !attached && i+1 < len(args) {
-			i++
-			value = args[i].Text
-		}
-		switch name {
-		case "d", "--delimiter":
-			ends = map[string]string{`\n`: byLine, "\n": byLine, `\0`: byNUL}[value]
-		case "I", "J":
-			place = value
+		case "d", "delimiter":
+			ends = map[string]string{`\n`: byLine, "\n": byLine, `\0`: byNUL}[g.value.Text]
+		case "I", "J", "replace":
+			place = cmp.Or(g.value.Text, "{}")
 		}
 	}
 	return ends, place

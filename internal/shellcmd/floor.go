@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
@@ -730,86 +731,85 @@ func (f *floor) overwrites(c *Command, name string, operands []string) string {
 	return ""
 }
 
+// A deviceUse says with which words a program destroys what is on a device: options, or beginnings of operands; "" for
+// any. Unnamed ones do so whatever they name.
+type deviceUse struct {
+	words   lazy.Words
+	unnamed bool
+}
+
+var deviceUses = sync.OnceValue(func() map[string]deviceUse {
+	m := map[string]deviceUse{
+		"badblocks": {words: "-w"}, "ntfsclone": {words: "-O --overwrite"}, "bcachefs": {words: "format"},
+		"wipefs": {words: "-a -o -f --all --offset --force"}, "sgdisk": {words: "-Z -o -d --zap-all --zap --clear --delete"},
+		"parted": {words: "mklabel mktable rm mkpart"}, "cryptsetup": {words: "luksformat erase lukserase reencrypt"},
+		"hdparm":   {words: "--security-erase --trim-sector-ranges --write-sector"},
+		"nvme":     {"format sanitize write-zeroes", true},
+		"diskutil": {"erasedisk erasevolume zerodisk randomdisk secureerase partitiondisk", true},
+		"mdadm":    {words: "--zero-superblock -C --create"}, "vgremove": {"-f -y --force --yes", true},
+		"lvremove": {"-f -y --force --yes", true}, "zpool": {"destroy", true},
+	}
+	for name := range strings.FieldsSeq("tee shred wipe blkdiscard mkswap truncate sponge pvremove scrub pvcreate nwipe mkntfs " +
+		"sg_format sg_sanitize sg_write_same ddrescue mke2fs newfs mkdosfs") {
+		m[name] = deviceUse{}
+	}
+	return m
+})
+
 // disks examines programs that write to devices.
 func disks(name string, args, operands []string, has func(letters string, long ...string) bool) string {
 	named := slices.ContainsFunc(operands, func(o string) bool { return device().MatchString(path.Clean(o)) })
-	switch name {
-	case "dd", "dcfldd", "dc3dd", "ddrescue", "qemu-img":
-		last := len(operands) > 0 && device().MatchString(path.Clean(operands[len(operands)-1]))
-		named = named && name == "ddrescue" || last && name == "qemu-img" && operands[0] == "convert" ||
-			slices.ContainsFunc(args, func(a string) bool {
-				option, of, _ := strings.Cut(a, "=")
-				return slices.Contains([]string{"of", "hof", "wipe", "hwipe"}, option) && device().MatchString(path.Clean(of))
+	if u, ok := deviceUses()[name]; ok {
+		uses := u.words == "" || u.words.Any(func(word string) bool {
+			switch {
+			case strings.HasPrefix(word, "--"):
+				return has("", word[2:])
+			case word[0] == '-':
+				return has(word[1:])
+			}
+			return slices.ContainsFunc(operands, func(o string) bool {
+				o = strings.ToLower(o)
+				return o == word || strings.HasPrefix(word, "mk") && strings.HasPrefix(o, word) // mklabelgpt
 			})
-	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks", "scrub",
-		"pvcreate", "nwipe", "mkntfs", "sg_format", "sg_sanitize", "sg_write_same":
-		named = named && (name != "badblocks" || has("w"))
-	case "ntfsclone":
-		named = named && has("O", "overwrite")
-	case "bcachefs":
-		named = named && operands[0] == "format"
+		})
+		if uses && (named || u.unnamed) {
+			return wholeDisk
+		}
+	}
+	onDevice := func(file string) bool { return device().MatchString(path.Clean(file)) }
+	last := len(operands) > 0 && onDevice(operands[len(operands)-1])
+	switch name {
+	case "dd", "dcfldd", "dc3dd", "qemu-img":
+		named = last && name == "qemu-img" && operands[0] == "convert" || slices.ContainsFunc(args, func(a string) bool {
+			option, of, _ := strings.Cut(a, "=")
+			return slices.Contains([]string{"of", "hof", "wipe", "hwipe"}, option) && onDevice(of)
+		})
 	case "fio":
 		named = slices.ContainsFunc(args, func(a string) bool {
 			file, ok := strings.CutPrefix(a, "--filename=")
-			return ok && device().MatchString(path.Clean(file))
+			return ok && onDevice(file)
 		}) && slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--rw=") && (strings.Contains(a, "write") || strings.HasSuffix(a, "rw"))
 		})
 	case "cp", "mv", "install", "dd_rescue", "bmaptool":
-		named = len(operands) > 1 && device().MatchString(path.Clean(operands[len(operands)-1]))
-	case "wipefs":
-		named = named && has("aof", "all", "offset", "force")
+		named = len(operands) > 1 && last
 	case "fdisk", "cfdisk", "gdisk":
 		named = named && !has("lx", "list")
 	case "sfdisk":
 		named = named && !has("ldJs", "list", "dump", "json", "show-size", "verify")
-	case "sgdisk":
-		named = named && has("Zod", "zap-all", "zap", "clear", "delete")
-	case "parted":
-		named = named && slices.ContainsFunc(operands, func(o string) bool {
-			return strings.HasPrefix(o, "mklabel") || strings.HasPrefix(o, "mktable") || o == "rm" || o == "mkpart"
-		})
-	case "hdparm":
-		named = named && slices.ContainsFunc(args, func(a string) bool {
-			return strings.Contains(a, "erase") || strings.Contains(a, "trim-sector") || strings.Contains(a, "write-sector")
-		})
-	case "nvme":
-		named = slices.ContainsFunc(operands,
-			func(o string) bool { return o == "format" || o == "sanitize" || o == "write-zeroes" })
-	case "cryptsetup":
-		named = named && slices.ContainsFunc(operands,
-			func(o string) bool { return o == "luksFormat" || o == "erase" || o == "luksErase" || o == "reencrypt" })
-	case "diskutil":
-		named = slices.ContainsFunc(operands, func(o string) bool {
-			return slices.Contains([]string{"erasedisk", "erasevolume", "zerodisk", "randomdisk", "secureerase",
-				"partitiondisk"}, strings.ToLower(o))
-		})
-	case "mdadm":
-		named = named && (slices.Contains(args, "--zero-superblock") || has("C", "create"))
-	case "vgremove", "lvremove":
-		named = len(operands) > 0 && has("fy", "force", "yes")
+	case "zpool":
+		named = named && slices.Contains([]string{"create", "labelclear"}, operands[0])
 	case "zfs":
 		named = len(operands) > 0 && operands[0] == "destroy" && has("rR")
-	case "zpool":
-		named = len(operands) > 0 && operands[0] == "destroy" ||
-			named && slices.Contains([]string{"create", "labelclear"}, operands[0])
 	default:
-		named = strings.HasPrefix(name, "mkfs") && makesOnDevice(operands) ||
-			(name == "mke2fs" || name == "newfs" || name == "mkdosfs") && named
+		named = strings.HasPrefix(name, "mkfs") && slices.ContainsFunc(operands, func(o string) bool {
+			return strings.HasPrefix(path.Clean(o), "/dev/") || strings.HasPrefix(o, "$") // and no image file
+		})
 	}
 	if named {
 		return wholeDisk
 	}
 	return ""
-}
-
-// makesOnDevice reports mkfs on anything but an image file.
-func makesOnDevice(operands []string) bool {
-	if len(operands) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(operands,
-		func(o string) bool { return strings.HasPrefix(path.Clean(o), "/dev/") || strings.HasPrefix(o, "$") })
 }
 
 func (w *walker) forkBombs(what string) {

@@ -373,37 +373,19 @@ var sedRuns = lazy.Regexp(`^[0-9,$!~+\s]*e\s*`)
 
 // sed adds doubts about scripts that are not known to be harmless, and guesses at the commands in them.
 func (w *walker) sed(at int) {
-	var scripts, operands []Word
-	expression := false
-	args := w.all.commands[at].Args
-	for i := 0; i < len(args); i++ {
-		text := args[i].Text
-		if !args[i].Static || len(text) < 2 || text[0] != '-' {
-			operands = append(operands, args[i])
-			continue
+	args := slices.Clone(w.all.commands[at].Args)
+	args = slices.DeleteFunc(args, func(a Word) bool { return strings.HasPrefix(a.Text, "-i") })
+	operands, options := splitOptions(args, "-e -f -l --expression --file --line-length")
+	scripts := operands[:min(1, len(operands))]
+	for i, g := range slices.DeleteFunc(options, func(g given) bool { return strings.TrimLeft(g.name, "-")[0] == 'l' }) {
+		if i == 0 {
+			scripts = nil
 		}
-		for _, o := range []string{"--expression", "--file", "--line-length", "-e", "-f", "-l"} {
-			v, has := optionValue(text, o)
-			if !has || strings.HasPrefix(text, "-i") || strings.HasPrefix(text, "--") && !strings.HasPrefix(o, "--") {
-				continue
-			}
-			value := static(v)
-			if v == "" && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			switch strings.TrimLeft(o, "-")[0] {
-			case 'e':
-				expression, scripts = true, append(scripts, value)
-			case 'f':
-				expression = true
-				w.severe(at, "the script of sed is in a file")
-			}
-			break
+		if strings.TrimLeft(g.name, "-")[0] == 'e' {
+			scripts = append(scripts, g.value)
+		} else {
+			w.severe(at, "the script of sed is in a file")
 		}
-	}
-	if !expression {
-		scripts = operands[:min(1, len(operands))]
 	}
 	for _, s := range scripts {
 		w.sedScript(at, s)

@@ -12,99 +12,57 @@ import (
 type wrapperArgs struct {
 	rest    []Word // from the first operand on
 	unknown string // an option that is not in the list; rest is then the words after it
-	options bool   // there are options
-	lookup  bool   // command -v
-	split   Word   // env -S
-	folder  Word   // of the letters C and D, and of --chdir
+	given   []given
+}
+
+// value is that of one of some options.
+func (s wrapperArgs) value(names ...string) (value Word, has bool) {
+	for _, g := range s.given {
+		if slices.Contains(names, g.name) {
+			value, has = g.value, true
+		}
+	}
+	return value, has
 }
 
 // scan parses the options of a wrapper.
 func scan(r wrapper, args []Word) (s wrapperArgs) {
-	for i := 0; i < len(args); {
-		a := args[i]
-		if !a.Static {
-			s.rest = args[i:]
-			return s
+	for ; len(args) > 0; args = args[1:] {
+		text := args[0].Text
+		if !args[0].Static || len(text) < 2 || text[0] != '-' {
+			break
 		}
-		if a.Text == "--" {
-			s.rest = args[i+1:]
-			return s
+		if text == "--" {
+			args = args[1:]
+			break
 		}
-		if len(a.Text) < 2 || a.Text[0] != '-' {
-			s.rest = args[i:]
-			return s
+		name, value, attached := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		takes := slices.Contains(r.long, name+"=")
+		known := takes || slices.Contains(r.long, name) && !attached || slices.Contains(r.long, name+"?")
+		if text[1] != '-' {
+			letters := text[1:]
+			if at := strings.IndexAny(letters, r.values); at >= 0 {
+				letters, name, value = letters[:at], letters[at:at+1], letters[at+1:]
+				takes, attached = true, value != ""
+			} else {
+				name, takes = "", false
+			}
+			known = strings.Trim(letters, r.flags) == ""
+			for _, letter := range strings.Split(letters, "") {
+				s.given = append(s.given, given{name: letter})
+			}
 		}
-		s.options = true
-		n, ok := s.option(r, args[i:])
-		if !ok {
-			s.unknown, s.rest = a.Text, args[i+1:]
-			return s
+		if known = known && (!takes || attached || len(args) > 1 && args[1].Static); !known {
+			return wrapperArgs{rest: args[1:], unknown: text, given: s.given}
 		}
-		i += n
+		if takes && !attached {
+			args = args[1:]
+			value = args[0].Text
+		}
+		s.given = append(s.given, given{name, static(value)})
 	}
+	s.rest = args
 	return s
-}
-
-// option returns how many words an option takes.
-func (s *wrapperArgs) option(r wrapper, args []Word) (n int, ok bool) {
-	text := args[0].Text
-	if strings.HasPrefix(text, "--") {
-		return s.long(r, args)
-	}
-	for i := 1; i < len(text); i++ {
-		switch {
-		case strings.IndexByte(r.values, text[i]) >= 0:
-			return s.value(text[i], text[i+1:], args)
-		case strings.IndexByte(r.flags, text[i]) < 0:
-			return 0, false
-		}
-		s.lookup = s.lookup || text[i] == 'v' || text[i] == 'V'
-	}
-	return 1, true
-}
-
-func (s *wrapperArgs) value(letter byte, attached string, args []Word) (n int, ok bool) {
-	n = 1
-	value := static(attached)
-	if attached == "" {
-		if len(args) < 2 || !args[1].Static {
-			return 0, false
-		}
-		n, value = 2, args[1]
-	}
-	switch letter {
-	case 'S':
-		s.split = value
-	case 'C', 'D':
-		s.folder = value
-	}
-	return n, true
-}
-
-func (s *wrapperArgs) long(r wrapper, args []Word) (n int, ok bool) {
-	name, value, has := strings.Cut(args[0].Text[2:], "=")
-	switch {
-	case slices.Contains(r.long, name) && !has, slices.Contains(r.long, name+"?"):
-		return 1, true
-	case !slices.Contains(r.long, name+"="):
-		return 0, false
-	case name == "split-string" && has:
-		s.split = static(value)
-	case name == "chdir" && has:
-		s.folder = static(value)
-	case has:
-		return 1, true
-	case len(args) < 2 || !args[1].Static:
-		return 0, false
-	case name == "split-string":
-		s.split = args[1]
-	case name == "chdir":
-		s.folder = args[1]
-	}
-	if has {
-		return 1, true
-	}
-	return 2, true
 }
 
 // An invocation is a command seen as options and operands.

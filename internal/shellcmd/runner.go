@@ -278,7 +278,7 @@ func afterOption(args []Word) []Word {
 // interpreters run programs in a language of their own. The options are those that come before a text to run, and those
 // that only print something.
 var interpreters = sync.OnceValue(func() map[string]interpreter {
-	return map[string]interpreter{
+	m := map[string]interpreter{
 		"python": {"c", "-V --version"}, "python2": {"c", "-V --version"}, "python3": {"c", "-V --version"},
 		"pypy3": {"c", "--version"},
 		"perl":  {"eEnpMmi", "-v --version"}, "ruby": {"enpr", "-v --version"}, "node": {"epr", "-v --version"},
@@ -286,18 +286,17 @@ var interpreters = sync.OnceValue(func() map[string]interpreter {
 		"php": {"rBRE", "-v --version"},
 		"lua": {"el", "-v"}, "tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""},
 		"gdb": {"xe", "--version"},
-		"awk": {"*", "--version"}, "gawk": {"*", "--version"}, "mawk": {"*", ""}, "nawk": {"*", ""}, "ed": {"*", "--version"},
-		"ex": {"*", ""}, "vi": {"*", ""}, "vim": {"*", "--version"}, "dc": {"*", "--version"}, "at": {"*", ""},
-		"batch": {"*", ""},
-		"m4":    {"*", "--version"}, "expect": {"*", ""}, "source": {"*", ""}, ".": {"*", ""}, "crontab": {"*", ""},
-		"mapfile": {"*", ""}, "readarray": {"*", ""}, "coproc": {"*", ""}, "fc": {"*", ""}, "alias": {"*", ""},
-		"enable": {"*", ""},
-		"bind":   {"*", ""}, "complete": {"*", ""}, "compgen": {"*", ""}, "unset": {"*", ""}, "read": {"*", ""},
-		"let": {"*", ""}, "shopt": {"*", ""},
-		"getopts": {"*", ""}, "hash": {"*", ""}, "pushd": {"*", ""}, "popd": {"*", ""}, "history": {"*", ""},
-		"declare": {"*", ""}, "export": {"*", ""}, "typeset": {"*", ""}, "readonly": {"*", ""}, "local": {"*", ""},
 	}
+	for name := range changesMore.All() {
+		m[name] = interpreter{"*", "--version"}
+	}
+	return m
 })
+
+// changesMore are other programs and builtins that run or change more than their words show.
+const changesMore lazy.Words = `awk gawk mawk nawk ed ex vi vim dc at batch m4 expect source . crontab mapfile readarray
+	coproc fc alias enable bind complete compgen unset read let shopt getopts hash pushd popd history declare export typeset
+	readonly local`
 
 type interpreter struct{ text, prints string }
 

@@ -16,16 +16,15 @@ var sameOptions = map[string]string{
 	"mv": "f,force n,no-clobber u,update i,interactive b,backup t,target-directory T,no-target-directory v,verbose",
 	"ln": "s,symbolic f,force i,interactive b,backup n,no-dereference r,relative P,physical L,logical " +
 		"t,target-directory T,no-target-directory v,verbose",
-	"install":  "d,directory m,mode o,owner g,group t,target-directory T,no-target-directory b,backup s,strip v,verbose",
-	"mkdir":    "p,parents m,mode v,verbose",
-	"chmod":    "R,recursive c,changes f,silent,quiet v,verbose",
-	"chown":    "R,recursive c,changes f,silent,quiet h,no-dereference v,verbose",
-	"chgrp":    "R,recursive c,changes f,silent,quiet h,no-dereference v,verbose",
-	"setfacl":  "R,recursive m,modify x,remove b,remove-all k,remove-default",
-	"touch":    "c,no-create d,date r,reference h,no-dereference",
-	"truncate": "s,size r,reference c,no-create o,io-blocks",
-	"tee":      "a,append i,ignore-interrupts",
-	"shred":    "f,force n,iterations s,size u,remove x,exact z,zero v,verbose",
+	"install":     "d,directory m,mode o,owner g,group t,target-directory T,no-target-directory b,backup s,strip v,verbose",
+	"mkdir":       "p,parents m,mode v,verbose",
+	"chmod":       "R,recursive c,changes f,silent,quiet v,verbose",
+	"chown|chgrp": "R,recursive c,changes f,silent,quiet h,no-dereference v,verbose",
+	"setfacl":     "R,recursive m,modify x,remove b,remove-all k,remove-default",
+	"touch":       "c,no-create d,date r,reference h,no-dereference",
+	"truncate":    "s,size r,reference c,no-create o,io-blocks",
+	"tee":         "a,append i,ignore-interrupts",
+	"shred":       "f,force n,iterations s,size u,remove x,exact z,zero v,verbose",
 	"tar": "x,extract,get c,create t,list r,append u,update A,catenate,concatenate d,diff,compare f,file C,directory " +
 		"P,absolute-names p,preserve-permissions,same-permissions O,to-stdout k,keep-old-files " +
 		"U,unlink-first h,dereference " +
@@ -49,9 +48,10 @@ var sameOptions = map[string]string{
 		"G,get I,head s,silent f,fail",
 	"wget": "O,output-document o,output-file a,append-output P,directory-prefix i,input-file b,background r,recursive " +
 		"c,continue e,execute m,mirror N,timestamping q,quiet",
-	"npm": npmSame, "pnpm": npmSame, "yarn": npmSame,
-	"pip": pipSame, "pip3": pipSame,
-	"docker run": containerSame, "docker create": containerSame, "docker exec": containerSame,
+	"npm|pnpm|yarn": "g,global f,force D,save-dev S,save O,save-optional E,save-exact w,workspace y,yes C,prefix,dir",
+	"pip|pip3":      "U,upgrade r,requirement e,editable t,target c,constraint i,index-url f,find-links y,yes",
+	"docker run|create|exec": "d,detach i,interactive t,tty v,volume p,publish P,publish-all e,env u,user w,workdir " +
+		"h,hostname m,memory l,label",
 	"docker rm": "f,force v,volumes l,link", "docker rmi": "f,force", "docker prune": "a,all f,force",
 	"docker build": "f,file t,tag q,quiet o,output", "docker push": "a,all-tags q,quiet",
 	"docker compose": "f,file p,project-name", "docker up": "d,detach V,renew-anon-volumes",
@@ -62,8 +62,7 @@ var sameOptions = map[string]string{
 	"git push":  "n,dry-run u,set-upstream o,push-option 4,ipv4 6,ipv6",
 	"git clean": "f,force i,interactive n,dry-run e,exclude q,quiet",
 	"git reset": "p,patch q,quiet N,intent-to-add",
-	"git rm":    "f,force n,dry-run q,quiet",
-	"git mv":    "f,force n,dry-run",
+	"git rm|mv": "f,force n,dry-run q,quiet",
 	"git add": "A,all,no-ignore-removal f,force u,update i,interactive p,patch e,edit n,dry-run " +
 		"N,intent-to-add",
 	"git commit": "a,all n,no-verify m,message F,file C,reuse-message c,reedit-message S,gpg-sign s,signoff " +
@@ -75,27 +74,18 @@ var sameOptions = map[string]string{
 	"git merge":    "m,message F,file s,strategy X,strategy-option S,gpg-sign",
 	"git rebase": "i,interactive f,force-rebase,no-ff x,exec r,rebase-merges s,strategy X,strategy-option S,gpg-sign " +
 		"m,merge",
-	"git cherry-pick": "e,edit n,no-commit m,mainline s,signoff S,gpg-sign X,strategy-option",
-	"git revert":      "e,edit n,no-commit m,mainline s,signoff S,gpg-sign X,strategy-option",
-	"git fetch":       "f,force p,prune P,prune-tags t,tags a,append u,update-head-ok k,keep n,no-tags j,jobs",
-	"git pull":        "f,force p,prune r,rebase t,tags a,append n,no-stat s,strategy X,strategy-option S,gpg-sign",
-	"git clone":       "u,upload-pack c,config b,branch o,origin l,local s,shared n,no-checkout j,jobs",
-	"git tag":         "d,delete f,force a,annotate s,sign u,local-user m,message F,file v,verify l,list",
-	"git stash":       "u,include-untracked a,all p,patch k,keep-index m,message",
-	"hg update":       "C,clean", "hg up": "C,clean", "hg checkout": "C,clean", "hg co": "C,clean", "hg push": "f,force",
+	"git cherry-pick|revert":   "e,edit n,no-commit m,mainline s,signoff S,gpg-sign X,strategy-option",
+	"git fetch":                "f,force p,prune P,prune-tags t,tags a,append u,update-head-ok k,keep n,no-tags j,jobs",
+	"git pull":                 "f,force p,prune r,rebase t,tags a,append n,no-stat s,strategy X,strategy-option S,gpg-sign",
+	"git clone":                "u,upload-pack c,config b,branch o,origin l,local s,shared n,no-checkout j,jobs",
+	"git tag":                  "d,delete f,force a,annotate s,sign u,local-user m,message F,file v,verify l,list",
+	"git stash":                "u,include-untracked a,all p,patch k,keep-index m,message",
+	"hg update|up|checkout|co": "C,clean", "hg push": "f,force",
 	"git checkout-index": "f,force a,all", "git symbolic-ref": "d,delete q,quiet", "git replace": "d,delete f,force",
-	"docker-compose down": "v,volumes t,timeout",
-	"hg bookmark":         "d,delete", "hg bookmarks": "d,delete",
+	"docker-compose down": "v,volumes t,timeout", "hg bookmark|bookmarks": "d,delete",
 	"git worktree": "f,force n,dry-run d,detach", "git submodule": "f,force",
 	"git config": "e,edit l,list f,file", "git grep": "O,open-files-in-pager",
 }
-
-const (
-	npmSame       = "g,global f,force D,save-dev S,save O,save-optional E,save-exact w,workspace y,yes C,prefix,dir"
-	pipSame       = "U,upgrade r,requirement e,editable t,target c,constraint i,index-url f,find-links y,yes"
-	containerSame = "d,detach i,interactive t,tty v,volume p,publish P,publish-all e,env u,user w,workdir h,hostname " +
-		"m,memory l,label"
-)
 
 // spellings are the options with several spellings of the command that a rule is about.
 func spellings(prefix []string) (out [][]string) {
@@ -110,9 +100,12 @@ func spellings(prefix []string) (out [][]string) {
 // sameLists are sameOptions, taken apart.
 var sameLists = sync.OnceValue(func() map[string][][]string {
 	m := map[string][][]string{}
-	for command, lists := range sameOptions {
-		for list := range strings.FieldsSeq(lists) {
-			m[command] = append(m[command], strings.Split(list, ","))
+	for commands, lists := range sameOptions {
+		for _, words := range spelledOut(strings.Fields(commands)) {
+			for list := range strings.FieldsSeq(lists) {
+				command := strings.Join(words, " ")
+				m[command] = append(m[command], strings.Split(list, ","))
+			}
 		}
 	}
 	return m

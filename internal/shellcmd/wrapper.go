@@ -165,34 +165,37 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.doubt(at, r.own)
 	}
 	s := scan(r, c.Args)
+	split, _ := s.value("S", "split-string")
+	folder, _ := s.value("C", "D", "chdir")
+	_, looks := s.value("v", "V")
 	switch {
-	case s.lookup && c.Name == "command":
+	case looks && c.Name == "command":
 		return
 	case s.unknown != "":
 		w.severe(at, "the option "+s.unknown+" of "+c.Name+" is not known")
 		w.commandStarts(at, s.rest)
 		w.guessAll(at, c.Args)
 		return
-	case s.split.Text != "":
+	case split.Text != "":
 		w.severe(at, c.Name+" splits a text into words")
 		for _, x := range s.rest {
 			if x.Static {
 				x.Text = inQuotes(x.Text)
 			}
-			s.split.Text += " " + x.Text
+			split.Text += " " + x.Text
 		}
-		w.string(at, s.split, c.Name+" -S")
+		w.string(at, split, c.Name+" -S")
 		return
 	case c.Name == "env" && len(s.rest) > 0 && s.rest[0].Text == "-":
 		w.doubt(at, "env with options changes what runs") // as with -i
 		s.rest = s.rest[1:]
-	case c.Name == "env" && s.options:
+	case c.Name == "env" && len(s.given) > 0:
 		w.doubt(at, "env with options changes what runs")
 	}
-	if (c.Name == "env" || c.Name == "sudo") && s.folder.Text != "" {
+	if (c.Name == "env" || c.Name == "sudo") && folder.Text != "" {
 		dirs := make([]string, len(c.dirs))
 		for i, d := range c.dirs {
-			dirs[i] = joined(d, s.folder.Text)
+			dirs[i] = joined(d, folder.Text)
 		}
 		w.all.commands[at].dirs = dirs
 	}

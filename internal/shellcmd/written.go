@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // An output says which words of a command name files or folders that it writes to.
@@ -126,34 +128,10 @@ func (c *Command) unpacks() string {
 }
 
 func (c *Command) writtenAs(o outputUse) (out []Word) {
-	args, values := c.dashed(), strings.Fields(o.values+" "+string(globalValues()[c.Name]))
-	var operands []Word
-	named := false // what the first operand would be is in an option, such as -e of sed
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		if a.Text == "--" {
-			operands = append(operands, args[i+1:]...)
-			break
-		}
-		if len(a.Text) < 2 || a.Text[0] != '-' {
-			operands = append(operands, a)
-			continue
-		}
-		for _, option := range append(strings.Fields(o.files), values...) {
-			v, has := optionValue(a.Text, option)
-			if !has || strings.HasPrefix(a.Text, "--") != strings.HasPrefix(option, "--") {
-				continue
-			}
-			value := Word{Text: v, Static: a.Static, kind: a.kind}
-			if v == "" && i+1 < len(args) {
-				i++
-				value = args[i]
-			}
-			if strings.Contains(" "+o.files+" ", " "+option+" ") {
-				out = append(out, value)
-			}
-			named = true
-			break
+	operands, given := splitOptions(c.dashed(), o.files+" "+o.values+" "+string(globalValues()[c.Name]))
+	for _, g := range given {
+		if lazy.Words(o.files).Has(g.name) {
+			out = append(out, g.value)
 		}
 	}
 	for _, token := range o.prefix[1:] {
@@ -164,7 +142,7 @@ func (c *Command) writtenAs(o outputUse) (out []Word) {
 	switch n := len(operands); {
 	case o.operands == unnamed && len(out) == 0:
 		out = append(out, static("."))
-	case o.operands == "all", o.operands == "rest" && named:
+	case o.operands == "all", o.operands == "rest" && len(given) > 0: // the first one is in an option, such as -e of sed
 		out = append(out, operands...)
 	case o.operands == "rest" && n > 0:
 		out = append(out, operands[1:]...)
@@ -174,4 +152,33 @@ func (c *Command) writtenAs(o outputUse) (out []Word) {
 		out = append(out, operands[n-1])
 	}
 	return out
+}
+
+// splitOptions separates operands, and options with values, which are listed.
+func splitOptions(args []Word, values string) (operands []Word, options []given) {
+	list := strings.Fields(values)
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.Text == "--" {
+			return append(operands, args[i+1:]...), options
+		}
+		if len(a.Text) < 2 || a.Text[0] != '-' {
+			operands = append(operands, a)
+			continue
+		}
+		for _, option := range list {
+			v, has := optionValue(a.Text, option)
+			if !has || strings.HasPrefix(a.Text, "--") != strings.HasPrefix(option, "--") {
+				continue
+			}
+			value := Word{Text: v, Static: a.Static, kind: a.kind}
+			if v == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			options = append(options, given{option, value})
+			break
+		}
+	}
+	return operands, options
 }
