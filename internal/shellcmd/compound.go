@@ -303,8 +303,9 @@ func (w *walker) test(c *syntax.TestClause, dirs []string) {
 		switch n := n.(type) {
 		case *syntax.UnaryTest:
 			t.Args = append(t.Args, static(n.Op.String()))
-			why := doubtfulTest(n)
-			t.Doubts, evaluates = append(t.Doubts, why...), evaluates || why != nil
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				t.Doubts, evaluates = append(t.Doubts, "a test of a variable can run commands"), true
+			}
 		case *syntax.BinaryTest:
 			why := w.comparison(n)
 			t.Doubts, evaluates = append(t.Doubts, why...), evaluates || why != nil
@@ -319,13 +320,6 @@ func (w *walker) test(c *syntax.TestClause, dirs []string) {
 	if evaluates {
 		w.guessEvaluated(at, t.Args)
 	}
-}
-
-func doubtfulTest(n *syntax.UnaryTest) []string {
-	if slices.Contains([]syntax.UnTestOperator{syntax.TsVarSet, syntax.TsRefVar}, n.Op) {
-		return []string{"a test of a variable can run commands"}
-	}
-	return nil
 }
 
 // comparison finds operands that are not digits: they are evaluated, which can run commands.

@@ -95,7 +95,7 @@ func (f *floor) gives(i int, name string, args []string) (why string) {
 		words = found(args)
 	case "xargs":
 		words = f.reads(c)
-		_, place = xargsReads(c.Args[:len(c.Args)-len(scan(wrappers()[name], c.Args).rest)])
+		_, place = xargsReads(c.Args)
 	case "parallel":
 		words = f.reads(c)
 		if at := slices.Index(args, ":::"); at >= 0 {

@@ -395,23 +395,17 @@ var (
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
 )
 
-// sendsSecret says which file with secrets a client of HTTP would send.
+// sendsSecret says which file with secrets a client of HTTP would send: -T file, -d @file, -F name=@file.
 func (c *Command) sendsSecret() string {
-	for i, a := range c.Args {
-		_, value, attached := strings.Cut(a.Text, "@")
-		switch _, behind, has := strings.Cut(a.Text, "="); {
-		case attached: // -d @file, -F name=@file, --data=@file
-		case has && (strings.HasPrefix(a.Text, "--upload-file=") || strings.HasPrefix(a.Text, "--post-file=") ||
-			strings.HasPrefix(a.Text, "--body-file=")):
-			value = behind
-		case i > 0 && slices.Contains([]string{"-T", "--upload-file", "--post-file", "--body-file"}, c.Args[i-1].Text):
-			value = a.Text
-		default:
-			continue
+	_, options := splitOptions(c.Args, "-T --upload-file --post-file --body-file")
+	for _, a := range c.Args {
+		if _, file, attached := strings.Cut(a.Text, "@"); attached && !strings.Contains(a.Text, "://") {
+			options = append(options, given{value: static(file)})
 		}
-		value, _, _ = strings.Cut(value, ";")
-		if !strings.Contains(a.Text, "://") && secret(static(value)) {
-			return "it sends " + value + ", which may hold secrets"
+	}
+	for _, g := range options {
+		if file, _, _ := strings.Cut(g.value.Text, ";"); secret(static(file)) {
+			return "it sends " + file + ", which may hold secrets"
 		}
 	}
 	return ""

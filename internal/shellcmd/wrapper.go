@@ -254,7 +254,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		w.inner(at, name, rest, "", depth)
 		w.all.commands[from].Fed = r.added
 		w.doubtNames(from, w.names.pattern)
-		ends, _ := xargsReads(w.all.commands[at].Args[:len(w.all.commands[at].Args)-len(rest)])
+		ends, _ := xargsReads(w.all.commands[at].Args)
 		if each := w.names.each(ends); each.hint != "" {
 			w.doubt(from, r.added+each.hint)
 		}
