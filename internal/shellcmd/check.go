@@ -193,8 +193,8 @@ func checkSet(u *invocation) string {
 var jobName = lazy.Regexp(`^(\d+|%\d+|%[%+-]?)$`)
 
 var (
-	testWords lazy.Words = `! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b
-		-c -k -u -g -O -G -N -t`
+	testWords lazy.Words = `! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b -c -k -u -g
+		-O -G -N -t`
 	testNumbers lazy.Words = `-eq -ne -lt -le -gt -ge`
 )
 
@@ -406,8 +406,7 @@ const secretVariables lazy.Words = //nolint:gosec // names
 // secretParts are the words of names that hold secrets, wherever they are in the name; in lower case they are names in
 // loops.
 const secretParts lazy.Words = //nolint:gosec // names
-`AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS
-	WEBHOOK PASSPHRASE APIKEY`
+`AUTH BEARER COOKIE CRED CREDS JWT MNEMONIC OTP PASS PAT PEM PWD SEED SK SSHPASS WEBHOOK PASSPHRASE APIKEY`
 
 // secretVariable reports names of variables that look like secrets.
 func secretVariable(name string) bool {

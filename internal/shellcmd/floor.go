@@ -158,6 +158,7 @@ func (f *floor) command(i int) string {
 	if why := cmp.Or(f.computed(c, name, args), f.gives(i, name, args)); why != "" {
 		return why
 	}
+	why, gone := "", []string(nil) // the files that are deleted
 	switch name {
 	case "set":
 		f.positional(operands)
@@ -168,7 +169,7 @@ func (f *floor) command(i int) string {
 	case "popd":
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
-		return cmp.Or(f.cleans(args, p), f.aliases(args))
+		why = cmp.Or(f.cleans(args, p), f.aliases(args))
 	case "printf":
 		if len(args) > 2 && args[0] == "-v" && !strings.Contains(args[2], "%") {
 			f.values[args[1]] = args[2]
@@ -181,57 +182,48 @@ func (f *floor) command(i int) string {
 			f.entered = operands[:1]
 		}
 	case "rm":
-		if why := f.remove(args, operands, p); why != "" {
-			return why
-		}
+		why = f.remove(args, operands, p)
 	case "mv":
-		if why := f.any(operands[:max(len(operands)-1, 0)], p); why != "" {
-			return why
-		}
+		gone = operands[:max(len(operands)-1, 0)]
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
+		why = f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
 	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
-		if why := f.any(operands, p); why != "" {
-			return why
-		}
+		gone = operands
 	case "docker", "podman", "nerdctl":
-		return f.container(args)
+		why = f.container(args)
 	case "btrfs":
 		if len(operands) > 2 && strings.HasPrefix("subvolume", operands[0]) && strings.HasPrefix("delete", operands[1]) {
-			return f.any(operands[2:], p)
+			gone = operands[2:]
 		}
 	case "tar", "bsdtar":
 		if slices.Contains(args, "--remove-files") {
-			return f.any(operands, p)
+			gone = operands
 		}
 	case "cmake":
-		if i := slices.IndexFunc(args, func(a string) bool { return a == "rm" || a == "remove_directory" }); i > 0 &&
-			args[i-1] == "-E" {
-			return f.any(args[i+1:], p)
+		if len(args) > 2 && args[0] == "-E" && (args[1] == "rm" || args[1] == "remove_directory") {
+			gone = args[2:]
 		}
 	case "find":
 		if slices.Contains(args, "-delete") {
-			return f.any(wholeTrees(args), p)
+			gone = wholeTrees(args)
 		}
 	case "rsync":
-		if has("", "remove-source-files") && len(operands) > 1 {
-			return f.any(operands[:len(operands)-1], p)
-		}
-		if deletes := strings.Fields("delete del delete-before delete-during delete-delay delete-after delete-excluded"); has(
-			"", deletes...) && len(operands) > 1 {
-			return f.any(operands[len(operands)-1:], p)
+		if n := len(operands); n > 1 && has("", "remove-source-files") {
+			gone = operands[:n-1]
+		} else if n > 1 && has("", "delete", "delete-before", "delete-during", "delete-delay", "delete-after", "delete-excluded") {
+			gone = operands[n-1:]
 		}
 	case "kill", "pkill", "killall5":
-		return endsAllProcesses(name, args, operands)
+		why = endsAllProcesses(name, args, operands)
 	case "userdel":
 		if slices.Contains(operands, "root") {
-			return wholeSystem
+			why = wholeSystem
 		}
 	}
-	if why := disks(name, args, operands, has); why != "" {
-		return why
+	for i := 0; i < len(gone) && why == ""; i++ {
+		why = f.target(gone[i], p)
 	}
-	return cmp.Or(f.overwrites(c, name, operands), f.program(name, args))
+	return cmp.Or(why, disks(name, args, operands, has), f.overwrites(c, name, operands), f.program(name, args))
 }
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
@@ -348,15 +340,6 @@ func (f *floor) container(args []string) (why string) {
 		}
 	}
 	return why
-}
-
-func (f *floor) any(operands []string, p workdirs) string {
-	for _, o := range operands {
-		if why := f.target(o, p); why != "" {
-			return why
-		}
-	}
-	return ""
 }
 
 // endsAllProcesses reports kill with -1 for the processes, or with the first process, and patterns for all.
@@ -541,8 +524,8 @@ func trimmed(value, expansion string) string {
 
 // systemFolders are those without which a machine does not start, or holds no data any more. Folders that are
 // legitimately emptied, such as /tmp, /opt and /mnt, are not among them.
-const systemFolders lazy.Words = `/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var
-	/Users /System /Library /Applications /private`
+const systemFolders lazy.Words = `/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users
+	/System /Library /Applications /private`
 
 // homes are the home folders that are not in /home or /Users.
 const homes lazy.Words = `/root /var/root`
@@ -749,8 +732,8 @@ var deviceUses = sync.OnceValue(func() map[string]deviceUse {
 		"mdadm":    {words: "--zero-superblock -C --create"}, "vgremove": {"-f -y --force --yes", true},
 		"lvremove": {"-f -y --force --yes", true}, "zpool": {"destroy", true},
 	}
-	for name := range strings.FieldsSeq("tee shred wipe blkdiscard mkswap truncate sponge pvremove scrub pvcreate nwipe mkntfs " +
-		"sg_format sg_sanitize sg_write_same ddrescue mke2fs newfs mkdosfs") {
+	for name := range strings.FieldsSeq("tee shred wipe blkdiscard mkswap truncate sponge pvremove scrub pvcreate " +
+		"nwipe mkntfs sg_format sg_sanitize sg_write_same ddrescue mke2fs newfs mkdosfs") {
 		m[name] = deviceUse{}
 	}
 	return m

@@ -241,9 +241,8 @@ func passesAll(name string, args []string) bool {
 }
 
 // findNarrows are the tests of find that select files.
-const findNarrows lazy.Words = `-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin
-	-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser
-	-nogroup`
+const findNarrows lazy.Words = `-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin -atime
+	-amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup`
 
 // wholeTrees are the folders of a find that selects all that is in them: a test that is negated, or that every name
 // passes, selects too much to count.

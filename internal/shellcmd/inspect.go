@@ -50,8 +50,8 @@ var clusterRows = []row{
 	{"kubectl explain", "recursive api-version= output= context=", spec{operands: texts, check: plainName}},
 	{"kubectl rollout status|rollout history|auth can-i|auth whoami", kubectlCommon + "timeout= w revision= watch? " +
 		"q quiet A all-namespaces list", spec{operands: texts, check: checkKubectl}},
-	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed failed " +
-		"pending date reverse", spec{max: -1}},
+	{"helm list|ls", "A n= a q o= l= all-namespaces namespace= all short output= selector= max= filter= deployed " +
+		"failed pending date reverse", spec{max: -1}},
 	{"helm history|status", "n= namespace= o= output= max= revision=", spec{operands: texts, check: plainName}},
 	{"helm version", "short", spec{max: -1}},
 	{"helm repo list", "o= output=", spec{max: -1}},
@@ -61,13 +61,12 @@ var clusterRows = []row{
 }
 
 var serviceRows = []row{
-	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
-		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
-		"system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
+	{"systemctl " +
+		"status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|list-dependencies|get-default|is-system-running", "a " +
+		"l n= o= t= q all type= state= no-pager lines= full user system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
 	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= " +
-		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow " +
-		"full no-full " +
-		"catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},
+		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full " +
+		"no-full catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},
 	{"dmesg", "T H x k u l= e t r human ctime level= facility= since= until= nopager color? reltime notime raw kernel",
 		spec{max: -1}},
 	{"timedatectl|hostnamectl|localectl", "no-pager", spec{max: -1}},
@@ -135,8 +134,8 @@ var accountRows = []row{
 	{"gh auth status", "h= hostname= a active", spec{max: -1}},
 	{"aws", "region= profile= output= query= no-cli-pager no-paginate max-items= page-size= filters= instance-ids= " +
 		"cluster= cluster-name= name= names= services= stack-name= repository-name= db-instance-identifier= vpc-ids= " +
-		"group-ids= " +
-		"image-ids= owners= role-name= user-name= table-name= log-group-name-prefix= recursive human-readable summarize",
+		"group-ids= image-ids= owners= role-name= user-name= table-name= log-group-name-prefix= recursive human-readable " +
+		"summarize",
 		spec{operands: texts, oneDash: false, check: checkAWS}},
 }
 
@@ -410,16 +409,14 @@ var awsReads = sync.OnceValue(func() map[string]lazy.Words {
 		"sts": "get-caller-identity", "s3": "ls",
 		"ec2": "describe-instances describe-vpcs describe-subnets describe-security-groups describe-volumes " +
 			"describe-snapshots describe-images describe-regions describe-availability-zones describe-route-tables " +
-			"describe-addresses " +
-			"describe-instance-types describe-instance-status describe-network-interfaces describe-nat-gateways " +
-			"describe-key-pairs",
-		"ecs": "list-clusters list-services list-tasks describe-clusters describe-services",
-		"eks": "list-clusters list-nodegroups describe-cluster describe-nodegroup",
-		"rds": "describe-db-instances describe-db-clusters describe-db-snapshots",
-		"iam": "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
-		"ecr": "describe-repositories describe-images list-images",
-		"elbv2": "describe-load-balancers describe-target-groups " +
-			"describe-target-health describe-listeners",
+			"describe-addresses describe-instance-types describe-instance-status describe-network-interfaces " +
+			"describe-nat-gateways describe-key-pairs",
+		"ecs":            "list-clusters list-services list-tasks describe-clusters describe-services",
+		"eks":            "list-clusters list-nodegroups describe-cluster describe-nodegroup",
+		"rds":            "describe-db-instances describe-db-clusters describe-db-snapshots",
+		"iam":            "list-users list-roles list-groups list-policies get-user get-role list-attached-role-policies",
+		"ecr":            "describe-repositories describe-images list-images",
+		"elbv2":          "describe-load-balancers describe-target-groups describe-target-health describe-listeners",
 		"logs":           "describe-log-groups describe-log-streams",
 		"cloudformation": "list-stacks describe-stacks describe-stack-events",
 		"autoscaling":    "describe-auto-scaling-groups", "route53": "list-hosted-zones",

@@ -261,9 +261,9 @@ func onlyReads(c *Command, p workdirs) string {
 var versioned = sync.OnceValue(func() map[string]lazy.Words {
 	m := map[string]lazy.Words{}
 	for _, pair := range [][2]lazy.Words{
-		{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake docker
-			podman kubectl curl wget tar sqlite3 psql jq rg fd gh terraform tofu aws vim protoc sed awk gawk find sort diff less ldd
-			ld rsync mysql redis-cli shellcheck xxd`},
+		{"--version", `node npm npx python python3 pip pip3 java javac ruby perl php deno bun bash gcc g++ clang make cmake
+			docker podman kubectl curl wget tar sqlite3 psql jq rg fd gh terraform tofu aws vim protoc sed awk gawk find sort
+			diff less ldd ld rsync mysql redis-cli shellcheck xxd`},
 		{"-v", "node npm npx ruby perl php make docker podman nginx redis-cli unzip zip xxd dig"},
 		{"-V", "python python3 pip pip3 curl wget psql ssh tmux nginx mysql"}, {"-version", "java javac sqlite3 ffmpeg"},
 		{"version", "openssl gh helm"}, {"--list-sdks --list-runtimes", "dotnet"},
@@ -418,9 +418,9 @@ func readingUnder(prefix []string) (out []string) {
 
 // renamed are programs that go by other names, too: grm and gxargs where another rm is the system's own, RM where
 // files have names in any case, rm.exe on Windows.
-var renamed = lazy.Set(`rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir
-	mkfifo mknod touch find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill
-	chroot sudo su doas eval sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl`)
+var renamed = lazy.Set(`rm rmdir unlink shred mv cp ln dd install tee truncate chmod chown chgrp mkdir mkfifo mknod
+	touch find xargs env nice nohup timeout stdbuf time tar sed sort split csplit cpio patch kill chroot sudo su doas eval
+	sh bash dash zsh mkfs shutdown reboot halt git curl wget ssh docker kubectl`)
 
 // baseName is the name of a program without its folder; of those with several names, the usual one.
 func baseName(program string) string {
@@ -606,12 +606,11 @@ func runsText(name string) bool {
 }
 
 // groups are sub-commands whose next word says what is done: docker volume rm, gh pr merge.
-const groups lazy.Words = `run exec compose stash remote worktree mod reflog bisect notes submodule lfs config
-	env cache container image volume network system context builder buildx plugin secret service stack swarm
-	node trust manifest pr issue release repo workflow label auth gist project variable ssh-key gpg-key
-	codespace extension alias ruleset org pkg token access team owner profile dist-tag hook pip tool python
-	toolchain component target override self nuget sln services tap state workspace rollout certificate set
-	create addr link route neigh rule`
+const groups lazy.Words = `run exec compose stash remote worktree mod reflog bisect notes submodule lfs config env
+	cache container image volume network system context builder buildx plugin secret service stack swarm node trust
+	manifest pr issue release repo workflow label auth gist project variable ssh-key gpg-key codespace extension alias
+	ruleset org pkg token access team owner profile dist-tag hook pip tool python toolchain component target override self
+	nuget sln services tap state workspace rollout certificate set create addr link route neigh rule`
 
 // targets are programs whose sub-commands are what a project calls them.
 const targets lazy.Words = `make gmake just gradle mvn bazel`

@@ -311,9 +311,9 @@ func (u *invocation) value(s *spec, name, text string, attached bool, args []Wor
 }
 
 // readLists are programs that read more operands, or options, from the file in an operand like @file.
-const readLists lazy.Words = `gcc g++ cc c++ clang clang++ cpp ld ld.bfd gold lld as ar nm objdump objcopy
-	readelf size strings strip ranlib addr2line windres dlltool c++filt elfedit gcc-ar gcc-nm gcc-ranlib java
-	javac javadoc jar jlink jdeps jpackage kotlinc scalac swiftc rustc ghc 7z 7za 7zr zip lib link cl`
+const readLists lazy.Words = `gcc g++ cc c++ clang clang++ cpp ld ld.bfd gold lld as ar nm objdump objcopy readelf size
+	strings strip ranlib addr2line windres dlltool c++filt elfedit gcc-ar gcc-nm gcc-ranlib java javac javadoc jar jlink
+	jdeps jpackage kotlinc scalac swiftc rustc ghc 7z 7za 7zr zip lib link cl`
 
 // tarLetters are what the first word of tar may be, with a dash or without: other letters, such as P, C, T, I and F,
 // lead out of the folder, or name programs and lists.
@@ -343,8 +343,8 @@ func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 }
 
 // programFolders hold the programs of the machine.
-const programFolders lazy.Words = `/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin
-	/opt/homebrew/bin /snap/bin`
+const programFolders lazy.Words = `/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin
+	/snap/bin`
 
 // unseen says why a command runs something that its words do not show, "" if it does not: a file, or something of the
 // project. A rule can allow such a command by name; Otherwise never allows it.

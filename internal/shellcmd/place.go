@@ -188,9 +188,9 @@ func secret(x Word) bool {
 var stateFile = lazy.Regexp(`(?i)\.(tfstate|tfvars)(\.(backup|bak|old|json))*$`)
 
 // writers are programs that change or create the files in their operands.
-const writers lazy.Words = `cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm
-	rmdir unlink shred chmod chown chgrp chattr setfacl split csplit tar unzip cpio ed ex vi vim nano emacs
-	sponge rename prename mmv sed perl sort curl wget git`
+const writers lazy.Words = `cp mv tee install ln link touch dd truncate rsync scp patch mkdir mkfifo mknod rm rmdir
+	unlink shred chmod chown chgrp chattr setfacl split csplit tar unzip cpio ed ex vi vim nano emacs sponge rename
+	prename mmv sed perl sort curl wget git`
 
 // gitKeeps are the sub-commands of git that do not change the files in their operands.
 const gitKeeps lazy.Words = `add stage commit push blame log diff show status ls-files check-ignore fetch`

@@ -114,9 +114,9 @@ func arityOf(option string) arity {
 }
 
 // hasSubs are programs whose first operand is a sub-command.
-const hasSubs lazy.Words = `git go cargo npm yarn pnpm bun deno docker podman kubectl helm terraform gh glab pip
-	pip3 uv poetry brew apt apt-get dnf yum systemctl gcloud aws az rustup dotnet mix bundle composer just gem
-	conda pyenv tofu openssl ip make gmake gradle ./gradlew mvn ./mvnw bazel swift flutter`
+const hasSubs lazy.Words = `git go cargo npm yarn pnpm bun deno docker podman kubectl helm terraform gh glab pip pip3
+	uv poetry brew apt apt-get dnf yum systemctl gcloud aws az rustup dotnet mix bundle composer just gem conda pyenv tofu
+	openssl ip make gmake gradle ./gradlew mvn ./mvnw bazel swift flutter`
 
 // spec finds what is known about a command; nil when nothing is.
 func (c *Command) spec() *spec {
@@ -229,8 +229,8 @@ var fileRows = []row{
 		"dereference numeric-uid-gid literal quote-name quoting-style= reverse recursive size sort= time= time-style= " +
 		"width= zero version help",
 		spec{operands: paths, globs: anyGlob}},
-	{"cat|tac", "A b e E n s t T u v number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank " +
-		"version help", spec{operands: paths, globs: anyGlob}},
+	{"cat|tac", "A b e E n s t T u v number number-nonblank show-all show-ends show-nonprinting show-tabs " +
+		"squeeze-blank version help", spec{operands: paths, globs: anyGlob}},
 	{"head", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
 		spec{operands: paths, globs: anyGlob, count: true}},
 	{"tail", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
@@ -295,20 +295,20 @@ var fileRows = []row{
 		spec{operands: firstText, check: checkSelected}},
 	{"sed", "n E r s u z e= quiet silent expression= regexp-extended separate unbuffered null-data posix",
 		spec{operands: firstText, check: checkSed}},
-	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output color-output " +
-		"sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== slurpfile=/ " +
-		"rawfile=/", spec{operands: firstText, check: checkJq}},
+	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output " +
+		"color-output sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== " +
+		"slurpfile=/ rawfile=/", spec{operands: firstText, check: checkJq}},
 	{"yq", yqOptions, spec{operands: firstText, check: checkYq}},
 	{"yq e|eval|ea|eval-all", yqOptions, spec{operands: firstText, check: checkYq}},
 }
 
-const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name-status summary raw no-renames M? C? " +
-	"R w b unified? no-color color? word-diff? color-words? minimal patience histogram diff-filter= ignore-all-space " +
-	"ignore-space-change ignore-blank-lines ignore-space-at-eol full-index abbrev? binary check exit-code quiet " +
-	"no-ext-diff no-textconv relative? src-prefix= dst-prefix= no-prefix text z find-renames? find-copies? " +
-	"compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= color-moved? no-color-moved " +
-	"color-moved-ws= I= ignore-matching-lines= ignore-cr-at-eol no-relative no-indent-heuristic anchored= stat-width= " +
-	"stat-count= find-object= break-rewrites? irreversible-delete "
+const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name-status summary raw no-renames M? " +
+	"C? R w b unified? no-color color? word-diff? color-words? minimal patience histogram diff-filter= " +
+	"ignore-all-space ignore-space-change ignore-blank-lines ignore-space-at-eol full-index abbrev? binary check " +
+	"exit-code quiet no-ext-diff no-textconv relative? src-prefix= dst-prefix= no-prefix text z find-renames? " +
+	"find-copies? compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= color-moved? " +
+	"no-color-moved color-moved-ws= I= ignore-matching-lines= ignore-cr-at-eol no-relative no-indent-heuristic " +
+	"anchored= stat-width= stat-count= find-object= break-rewrites? irreversible-delete "
 
 const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? tags? remotes? max-count= skip= " +
 	"since= after= until= before= author= committer= grep= i E F P all-match invert-grep merges no-merges first-parent " +
@@ -319,8 +319,8 @@ const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? 
 
 // changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
 var changeRows = []row{
-	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags follow-tags " +
-		"ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
+	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags " +
+		"follow-tags ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
 }
 
 // gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: a
@@ -354,13 +354,13 @@ var gitRows = []row{
 	{"git notes list", "", gitMixed},
 	{"git cherry", "v abbrev?", gitMixed},
 	{"git range-diff", gitShow + " creation-factor= left-only right-only", gitMixed},
-	{"git fsck", "full no-full unreachable dangling no-dangling strict progress no-progress connectivity-only root tags " +
-		"no-reflogs", spec{max: -1}},
+	{"git fsck", "full no-full unreachable dangling no-dangling strict progress no-progress connectivity-only root " +
+		"tags no-reflogs", spec{max: -1}},
 	{"git archive", "l list", spec{max: -1, check: needs("it makes an archive", "l", "list")}},
 	{"git var", "", spec{operands: texts, max: 1}},
 	{"git remote get-url", "all push", spec{operands: texts, max: 1}},
-	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent dirty? " +
-		"broken? debug", gitMixed},
+	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent " +
+		"dirty? broken? debug", gitMixed},
 	{"git shortlog", "s n e c w? summary numbered email no-merges since= until= after= before= author= all group= format=",
 		gitPretty},
 	{"git stash list", gitLog, spec{max: -1, count: true, pretty: true}},
@@ -371,8 +371,7 @@ var gitRows = []row{
 	{"git config get", "local all show-origin show-scope null z type= bool int default= show-names",
 		spec{operands: texts, max: 1, check: checkSetting}},
 	{"git show-branch",
-		"a r all remotes current topo-order date-order list independent no-name sha1-name topics reflog? " +
-			"color? no-color", gitMixed},
+		"a r all remotes current topo-order date-order list independent no-name sha1-name topics reflog? color? no-color", gitMixed},
 	{"git check-attr", "a all z cached", gitMixed},
 	{"git hash-object", "t= no-filters", gitMixed},
 	{"git cat-file", "t s e p batch-check? batch-all-objects unordered", gitMixed},
@@ -399,85 +398,80 @@ var (
 
 // runners run a command, or a text for a shell, somewhere among their words. Its position is not known for each of
 // their options, so deny rules consider all of it, and no rule allows any of it.
-var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh
-	chpst softlimit setuidgid envdir envuidgid daemon daemonize start-stop-daemon cgexec numactl choom valgrind
-	perf rr hyperfine tmux screen dtach abduco zellij socat nc ncat netcat xvfb-run dbus-run-session dbus-launch
-	firejail bwrap lxc-attach lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon
-	newgrp sg ssh-agent dumb-init tini su-exec catatonit rush cpulimit trickle proxychains proxychains4 torsocks
-	torify tsocks eatmydata faketime libtool watchexec nodemon xterm gnome-terminal konsole alacritty kitty foot
-	urxvt rxvt uxterm expect gdb gdbserver lldb cgdb ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql
-	mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff gvim emacs emacsclient ed red mail mailx mutt
-	lftp ftp compgen complete mapfile readarray alias bind fc dialog whiptail inotifywait entr reptyr unbuffer
-	run-parts runc crun ctr nerdctl pkexec gksudo kdesu sudoedit logrotate logsave ssh-copy-id sshpass autossh
-	mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo schroot debootstrap chronic ts ifne vipe pee
-	lckdo errno pwsh powershell nu elvish xonsh psql duckdb clickhouse-client
-	cqlsh sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir
-	s6-setuidgid execlineb exec-fd doas-run sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec
-	arch xcrun nsjail minijail0 landrun switch_root pivot_root setuser lockf shlock socksify dtruss truss
-	uftrace heaptrack kcov coreutils uutils box64 fex wine wine64 mono qemu-i386 qemu-x86_64 viddy reflex rlfe
-	sem pexec pdsh byobu wezterm st osh ysh oil es rc at batch crontab incrontab anacron busctl dbus-send gio
-	xdg-open open osascript cscript wscript cmd`)
+var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst
+	softlimit setuidgid envdir envuidgid daemon daemonize start-stop-daemon cgexec numactl choom valgrind perf rr
+	hyperfine tmux screen dtach abduco zellij socat nc ncat netcat xvfb-run dbus-run-session dbus-launch firejail bwrap
+	lxc-attach lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon newgrp sg ssh-agent dumb-init tini
+	su-exec catatonit rush cpulimit trickle proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool
+	watchexec nodemon xterm gnome-terminal konsole alacritty kitty foot urxvt rxvt uxterm expect gdb gdbserver lldb cgdb
+	ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff
+	gvim emacs emacsclient ed red mail mailx mutt lftp ftp compgen complete mapfile readarray alias bind fc dialog
+	whiptail inotifywait entr reptyr unbuffer run-parts runc crun ctr nerdctl pkexec gksudo kdesu sudoedit logrotate
+	logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo schroot
+	debootstrap chronic ts ifne vipe pee lckdo errno pwsh powershell nu elvish xonsh psql duckdb clickhouse-client cqlsh
+	sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir s6-setuidgid execlineb exec-fd doas-run
+	sudo-rs run0 please gksu systemd-inhibit systemd-cat sandbox-exec arch xcrun nsjail minijail0 landrun switch_root
+	pivot_root setuser lockf shlock socksify dtruss truss uftrace heaptrack kcov coreutils uutils box64 fex wine wine64
+	mono qemu-i386 qemu-x86_64 viddy reflex rlfe sem pexec pdsh byobu wezterm st osh ysh oil es rc at batch crontab
+	incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript cmd`)
 
 // launchers are those of them that run nothing but what is among their words.
 const launchers lazy.Words = `setarch linux32 linux64 i386 i686 x86_64 arch prlimit valgrind perf hyperfine tmux screen
-	xvfb-run dbus-run-session eatmydata faketime watchexec nodemon chronic ts unbuffer cpulimit kcov heaptrack xcrun
-	open xdg-open`
+	xvfb-run dbus-run-session eatmydata faketime watchexec nodemon chronic ts unbuffer cpulimit kcov heaptrack xcrun open
+	xdg-open`
 
 // packaged run a program, or a package, that is named among their words; a rule can allow such a command by its words.
-var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache distcc sccache icecc bear
-	coverage py-spy memray scalene cross-env cross-env-shell env-cmd dotenv-cli concurrently cargo-watch
-	dockerize wait-for-it start-server-and-test honcho foreman forever pm2 mpirun mpiexec orterun srun torchrun
-	accelerate sbatch bsub qsub chamber aws-exec summon vaultenv teller infisical envconsul consul multipass lxc
-	incus direnv dotenv op doppler aws-vault envchain sops docker podman kubectl oc heroku fly vagrant nix
-	nix-shell guix devbox mise asdf rtx pyenv rbenv nodenv nvm volta conda mamba micromamba poetry uv pipenv
-	hatch pdm rye snap flatpak bundle npm pnpm yarn bun deno stack cabal dotnet mix rustup cargo docker-compose toolbox
-	distrobox lima limactl wsl R julia octave guile racket sbcl clisp elixir iex erl luajit gnuplot ghci groovy
-	scala kotlin swift jshell`)
+var packaged = lazy.Set(`npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache distcc sccache icecc bear coverage
+	py-spy memray scalene cross-env cross-env-shell env-cmd dotenv-cli concurrently cargo-watch dockerize wait-for-it
+	start-server-and-test honcho foreman forever pm2 mpirun mpiexec orterun srun torchrun accelerate sbatch bsub qsub
+	chamber aws-exec summon vaultenv teller infisical envconsul consul multipass lxc incus direnv dotenv op doppler
+	aws-vault envchain sops docker podman kubectl oc heroku fly vagrant nix nix-shell guix devbox mise asdf rtx pyenv
+	rbenv nodenv nvm volta conda mamba micromamba poetry uv pipenv hatch pdm rye snap flatpak bundle npm pnpm yarn bun
+	deno stack cabal dotnet mix rustup cargo docker-compose toolbox distrobox lima limactl wsl R julia octave guile racket
+	sbcl clisp elixir iex erl luajit gnuplot ghci groovy scala kotlin swift jshell`)
 
 // projects are programs that run something of the project, or of a package that they fetch. With sub-commands, only
 // those.
-const projects lazy.Words = `make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt
-	lein boot bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab pytest
-	py.test nosetests trial jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp
-	grunt nx turbo lerna eslint prettier stylelint pre-commit husky lint-staged lefthook ansible-playbook puppet
-	chef-client chef-solo packer terraform tofu pulumi earthly dagger act skaffold tilt devspace docker-compose
-	systemctl service launchctl java javaw groovy scala kotlin swift runghc runhaskell ghci julia R octave guile
-	racket sbcl clisp elixir iex erl escript luajit wish gnuplot dpkg rpm apt apt-get yum dnf brew pacman apk
-	pip pip3 gem cpan cpanm luarocks opam composer npx bunx pnpx uvx pipx`
+const projects lazy.Words = `make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt lein
+	boot bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab pytest py.test nosetests
+	trial jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp grunt nx turbo lerna eslint
+	prettier stylelint pre-commit husky lint-staged lefthook ansible-playbook puppet chef-client chef-solo packer
+	terraform tofu pulumi earthly dagger act skaffold tilt devspace docker-compose systemctl service launchctl java javaw
+	groovy scala kotlin swift runghc runhaskell ghci julia R octave guile racket sbcl clisp elixir iex erl escript luajit
+	wish gnuplot dpkg rpm apt apt-get yum dnf brew pacman apk pip pip3 gem cpan cpanm luarocks opam composer npx bunx pnpx
+	uvx pipx`
 
-const projectSubs lazy.Words = `go:test go:run go:generate go:tool go:get go:install cargo:build cargo:b
-	cargo:check cargo:c cargo:test cargo:t cargo:run cargo:r cargo:bench cargo:doc cargo:d cargo:clippy
-	cargo:install cargo:fix cargo:rustc cargo:nextest cargo:make cargo:xtask docker:run docker:exec docker:build
-	docker:compose docker:start docker:buildx podman:run podman:exec podman:build podman:start podman:compose
-	kubectl:exec kubectl:run kubectl:debug bundle:exec bundle:install uv:run uv:sync uv:pip uv:tool poetry:run
-	poetry:install pipenv:run pipenv:install dotnet:run dotnet:test dotnet:build dotnet:exec mix:run mix:test
-	mix:compile stack:exec stack:run stack:test stack:build cabal:run cabal:exec cabal:test cabal:build
-	swift:run swift:test swift:build flutter:run flutter:test dart:run dart:test deno:run deno:test deno:task
-	deno:eval bun:run bun:test bun:x bun:install nix:run nix:develop nix:shell gh:extension gh:alias hg:update
-	svn:update perf:record`
+const projectSubs lazy.Words = `go:test go:run go:generate go:tool go:get go:install cargo:build cargo:b cargo:check
+	cargo:c cargo:test cargo:t cargo:run cargo:r cargo:bench cargo:doc cargo:d cargo:clippy cargo:install cargo:fix
+	cargo:rustc cargo:nextest cargo:make cargo:xtask docker:run docker:exec docker:build docker:compose docker:start
+	docker:buildx podman:run podman:exec podman:build podman:start podman:compose kubectl:exec kubectl:run kubectl:debug
+	bundle:exec bundle:install uv:run uv:sync uv:pip uv:tool poetry:run poetry:install pipenv:run pipenv:install
+	dotnet:run dotnet:test dotnet:build dotnet:exec mix:run mix:test mix:compile stack:exec stack:run stack:test
+	stack:build cabal:run cabal:exec cabal:test cabal:build swift:run swift:test swift:build flutter:run flutter:test
+	dart:run dart:test deno:run deno:test deno:task deno:eval bun:run bun:test bun:x bun:install nix:run nix:develop
+	nix:shell gh:extension gh:alias hg:update svn:update perf:record`
 
 // readNPM are sub-commands of package managers that run no scripts.
-const readNPM lazy.Words = `ls list ll la view info show outdated why explain search root prefix bin help
-	--version -v`
+const readNPM lazy.Words = `ls list ll la view info show outdated why explain search root prefix bin help --version
+	-v`
 
 // gitSubs are the sub-commands of git that run nothing named in their words, or in a setting with a free name. All
 // others may be aliases, or run their arguments.
 const gitSubs lazy.Words = `add am annotate apply archive blame branch bundle cat-file check-attr check-ignore
-	check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone commit commit-graph
-	commit-tree count-objects describe diff diff-files diff-index diff-tree fast-export fast-import fetch
-	fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep hash-object help index-pack init
-	interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base merge-file merge-index
-	merge-tree mktag mktree multi-pack-index mv name-rev notes pack-objects pack-refs patch-id prune
-	prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset
-	restore rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout
-	stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index update-ref
+	check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone commit commit-graph commit-tree
+	count-objects describe diff diff-files diff-index diff-tree fast-export fast-import fetch fmt-merge-msg for-each-ref
+	format-patch fsck gc get-tar-commit-id grep hash-object help index-pack init interpret-trailers log ls-files ls-remote
+	ls-tree maintenance merge merge-base merge-file merge-index merge-tree mktag mktree multi-pack-index mv name-rev notes
+	pack-objects pack-refs patch-id prune prune-packed pull push range-diff read-tree rebase reflog remote repack replace
+	request-pull rerere reset restore rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref
+	sparse-checkout stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index update-ref
 	update-server-info var verify-commit verify-pack verify-tag version worktree write-tree --version --help`
 
 // programOptions take a program, or a text for a shell. Letters are found in bundles, names also abbreviated.
 var programOptions = sync.OnceValue(func() map[string]lazy.Words {
 	return map[string]lazy.Words{
-		"tar": "--checkpoint-action --to-command --use-compress-program --rsh-command --info-script " +
-			"--new-volume-script -I -F", "bsdtar": "--use-compress-program",
+		"tar": "--checkpoint-action --to-command --use-compress-program --rsh-command --info-script --new-volume-script " +
+			"-I -F", "bsdtar": "--use-compress-program",
 		"cpio": "--rsh-command", "sort": "--compress-program",
 		"split": "--filter",
 		"rg":    "--pre --hostname-bin", "rsync": "--rsh --rsync-path -e",
@@ -509,8 +503,8 @@ var gitProgramOptions = sync.OnceValue(func() map[string]lazy.Words {
 		"difftool": "--extcmd -x", "init": "--template",
 		"submodule": "foreach", "bisect": "run",
 		"send-email": "--sendmail-cmd --smtp-server --to-cmd --cc-cmd",
-		"filter-branch": "--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter " +
-			"--commit-filter --tag-name-filter",
+		"filter-branch": "--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter " +
+			"--tag-name-filter",
 	}
 })
 

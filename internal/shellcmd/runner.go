@@ -294,9 +294,9 @@ var interpreters = sync.OnceValue(func() map[string]interpreter {
 })
 
 // changesMore are other programs and builtins that run or change more than their words show.
-const changesMore lazy.Words = `awk gawk mawk nawk ed ex vi vim dc at batch m4 expect source . crontab mapfile readarray
-	coproc fc alias enable bind complete compgen unset read let shopt getopts hash pushd popd history declare export typeset
-	readonly local`
+const changesMore lazy.Words = `awk gawk mawk nawk ed ex vi vim dc at batch m4 expect source . crontab mapfile
+	readarray coproc fc alias enable bind complete compgen unset read let shopt getopts hash pushd popd history declare
+	export typeset readonly local`
 
 type interpreter struct{ text, prints string }
 

@@ -61,8 +61,8 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) folderF
 }
 
 var (
-	showing lazy.Words = `LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR
-		CLICOLOR COLUMNS LINES TERM TZ`
+	showing lazy.Words = `LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR
+		COLUMNS LINES TERM TZ`
 	shown = lazy.Regexp(`^[A-Za-z0-9._@:-]*$`)
 )
 

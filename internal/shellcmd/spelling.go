@@ -26,9 +26,8 @@ var sameOptions = map[string]string{
 	"tee":         "a,append i,ignore-interrupts",
 	"shred":       "f,force n,iterations s,size u,remove x,exact z,zero v,verbose",
 	"tar": "x,extract,get c,create t,list r,append u,update A,catenate,concatenate d,diff,compare f,file C,directory " +
-		"P,absolute-names p,preserve-permissions,same-permissions O,to-stdout k,keep-old-files " +
-		"U,unlink-first h,dereference " +
-		"I,use-compress-program F,info-script,new-volume-script T,files-from X,exclude-from " +
+		"P,absolute-names p,preserve-permissions,same-permissions O,to-stdout k,keep-old-files U,unlink-first " +
+		"h,dereference I,use-compress-program F,info-script,new-volume-script T,files-from X,exclude-from " +
 		"z,gzip,gunzip,ungzip j,bzip2 J,xz v,verbose",
 	"bsdtar": "x,extract c,create r,append u,update t,list f,file C,directory,cd P,absolute-paths",
 	"cpio":   "i,extract o,create p,pass-through t,list D,directory",
@@ -44,8 +43,8 @@ var sameOptions = map[string]string{
 	"systemctl": "H,host M,machine f,force s,signal q,quiet",
 	"apt":       "y,yes,assume-yes", "apt-get": "y,yes,assume-yes f,fix-broken d,download-only",
 	"curl": "o,output O,remote-name J,remote-header-name d,data X,request F,form T,upload-file k,insecure u,user " +
-		"H,header L,location K,config x,proxy b,cookie c,cookie-jar A,user-agent e,referer E,cert " +
-		"G,get I,head s,silent f,fail",
+		"H,header L,location K,config x,proxy b,cookie c,cookie-jar A,user-agent e,referer E,cert G,get I,head s,silent " +
+		"f,fail",
 	"wget": "O,output-document o,output-file a,append-output P,directory-prefix i,input-file b,background r,recursive " +
 		"c,continue e,execute m,mirror N,timestamping q,quiet",
 	"npm|pnpm|yarn": "g,global f,force D,save-dev S,save O,save-optional E,save-exact w,workspace y,yes C,prefix,dir",
@@ -63,10 +62,9 @@ var sameOptions = map[string]string{
 	"git clean": "f,force i,interactive n,dry-run e,exclude q,quiet",
 	"git reset": "p,patch q,quiet N,intent-to-add",
 	"git rm|mv": "f,force n,dry-run q,quiet",
-	"git add": "A,all,no-ignore-removal f,force u,update i,interactive p,patch e,edit n,dry-run " +
-		"N,intent-to-add",
-	"git commit": "a,all n,no-verify m,message F,file C,reuse-message c,reedit-message S,gpg-sign s,signoff " +
-		"e,edit p,patch",
+	"git add":   "A,all,no-ignore-removal f,force u,update i,interactive p,patch e,edit n,dry-run N,intent-to-add",
+	"git commit": "a,all n,no-verify m,message F,file C,reuse-message c,reedit-message S,gpg-sign s,signoff e,edit " +
+		"p,patch",
 	"git branch":   "d,delete m,move c,copy f,force a,all r,remotes u,set-upstream-to t,track",
 	"git checkout": "f,force t,track m,merge p,patch d,detach q,quiet",
 	"git switch":   "c,create C,force-create f,force,discard-changes d,detach m,merge t,track",
@@ -120,12 +118,11 @@ var sameCommands = [][2]string{
 	{"pnpm", `install|i, remove|rm|uninstall|un, update|up|upgrade, run|run-script, test|t, list|ls, link|ln, config|c`},
 	{"bun", `install|i, add|a, remove|rm|r`},
 	{"docker podman nerdctl", `run|container run, exec|container exec, create|container create, kill|container kill,
-		rm|container rm|container remove, start|container start, stop|container stop, cp|container cp,
-		rmi|image rm|image remove, pull|image pull, push|image push, build|image build|buildx build, load|image load,
-		save|image save, tag|image tag, import|image import, export|container export, commit|container commit,
-		attach|container attach, volume rm|volume remove, network rm|network remove`},
-	{"git", `add|stage, branch -D|branch -d -f, branch -M|branch -m -f, branch -C|branch -c -f,
-		remote remove|remote rm`},
+		rm|container rm|container remove, start|container start, stop|container stop, cp|container cp, rmi|image rm|image
+		remove, pull|image pull, push|image push, build|image build|buildx build, load|image load, save|image save, tag|image
+		tag, import|image import, export|container export, commit|container commit, attach|container attach, volume rm|volume
+		remove, network rm|network remove`},
+	{"git", `add|stage, branch -D|branch -d -f, branch -M|branch -m -f, branch -C|branch -c -f, remote remove|remote rm`},
 	{"brew", `uninstall|remove|rm, list|ls, link|ln`}, {"helm", `uninstall|delete|del|un, dependency|dep|dependencies`},
 	{"cargo", `build|b, check|c, test|t, run|r, doc|d, remove|rm`}, {"terraform tofu", `destroy|apply -destroy`},
 	{"svn", `delete|del|remove|rm, commit|ci, checkout|co, update|up`}, {"hg", `commit|ci, update|up|checkout|co`},

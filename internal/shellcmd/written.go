@@ -71,8 +71,8 @@ var outputs = []output{
 	{"cmake --install", "", "--prefix", ""}, {"cargo install", "", "--root", ""},
 	{"tsc", "", "--outDir --outFile --declarationDir", ""}, {"shfmt -w", "all", "", "-i"}, {"git mv", "all", "", ""},
 	{"git bundle create", "first", "", ""}, {"git submodule add", "last", "", "-b --name --reference --depth"},
-	{"git clone", "last", "--separate-git-dir", "-b --branch -o --origin -c --config -u --upload-pack --depth -j --jobs " +
-		"--reference --template --filter"},
+	{"git clone", "last", "--separate-git-dir", "-b --branch -o --origin -c --config -u --upload-pack --depth -j " +
+		"--jobs --reference --template --filter"},
 	{"git init", "all", "--separate-git-dir", "-b --initial-branch --template"},
 	{"git worktree add", "first", "", "-b -B --reason"},
 	{"git archive", "", "-o --output", ""}, {"git format-patch", "", "-o --output-directory", ""},
