@@ -122,7 +122,7 @@ func operandsAre(ok func(Word) bool, why string) func(*invocation) string {
 var (
 	checkDate = operandsAre(func(o Word) bool { return strings.HasPrefix(o.Text, "+") }, " would set the clock")
 	// noLists is for programs that read more operands, or options, from the file in an operand like @file.
-	noLists = operandsAre(func(o Word) bool { return !strings.HasPrefix(o.Text, "@") }, " names a file that is not looked into")
+	noLists = operandsAre(func(o Word) bool { return !strings.HasPrefix(o.Text, "@") }, " names what is not looked into")
 	// checkCargo checks the options after --, which are for the program that it runs: tests can write a log file, clippy
 	// anything.
 	checkCargo = operandsAre(func(o Word) bool {
@@ -439,8 +439,8 @@ func checkPs(u *invocation) string {
 		}
 	}
 	text := textOf(u.command.Args)
-	if !psShape().MatchString(text) || strings.Contains(strings.ToLower(text), "env") || each && (others || len(u.operands) > 0) ||
-		full && u.has("o", "format") {
+	if !psShape().MatchString(text) || strings.Contains(strings.ToLower(text), "env") ||
+		each && (others || len(u.operands) > 0) || full && u.has("o", "format") {
 		return "ps may show the variables of processes"
 	}
 	return ""

@@ -41,7 +41,7 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) folderFlow {
 	return same
 }
 
-// coproc walks a coprocess. The parser takes the first word of one without a name for that, so its words are read again.
+// coproc walks a coprocess. The parser takes the first word of one without a name for it: its words are read again.
 func (w *walker) coproc(c *syntax.CoprocClause, dirs []string) {
 	stmt := c.Stmt
 	for pipe, ok := stmt.Cmd.(*syntax.BinaryCmd); ok; pipe, ok = stmt.Cmd.(*syntax.BinaryCmd) {

@@ -192,7 +192,7 @@ func (f *floor) command(i int) string {
 	case "docker", "podman", "nerdctl":
 		why = f.container(args)
 	case "btrfs":
-		if len(operands) > 2 && strings.HasPrefix("subvolume", operands[0]) && strings.HasPrefix("delete", operands[1]) {
+		if len(operands) > 2 && cutFrom("--"+operands[0], "--subvolume") && cutFrom("--"+operands[1], "--delete") {
 			gone = operands[2:]
 		}
 	case "tar", "bsdtar":
@@ -210,7 +210,7 @@ func (f *floor) command(i int) string {
 	case "rsync":
 		if n := len(operands); n > 1 && has("", "remove-source-files") {
 			gone = operands[:n-1]
-		} else if n > 1 && has("", "delete", "delete-before", "delete-during", "delete-delay", "delete-after", "delete-excluded") {
+		} else if n > 1 && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--del") }) {
 			gone = operands[n-1:]
 		}
 	case "kill", "pkill", "killall5":

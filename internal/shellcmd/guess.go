@@ -312,7 +312,8 @@ func (w *walker) programOptions(at int) {
 			if !has || c.compresses() {
 				continue
 			}
-			unclear := w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() { // it runs here, whatever git does with other words
+			// it runs here, whatever git does with other words
+			unclear := w.guessAs(at, strings.TrimSpace(c.Name+" "+o), func() {
 				switch {
 				case value != "":
 					w.guessText(at, value)

@@ -61,9 +61,9 @@ var clusterRows = []row{
 }
 
 var serviceRows = []row{
-	{"systemctl " +
-		"status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|list-dependencies|get-default|is-system-running", "a " +
-		"l n= o= t= q all type= state= no-pager lines= full user system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
+	{"systemctl status|is-active|is-enabled|is-failed|list-units|list-unit-files|list-timers|list-sockets|" +
+		"list-dependencies|get-default|is-system-running", "a l n= o= t= q all type= state= no-pager lines= full user " +
+		"system failed plain no-legend output= quiet reverse", spec{operands: texts, check: plainOperands}},
 	{"journalctl", "u= n= b? k f e x a q r p= o= t= S= U= g= unit= user-unit= lines= boot? dmesg since= until= " +
 		"priority= output= no-pager reverse identifier= user system grep= list-boots disk-usage utc quiet all follow full " +
 		"no-full catalog no-hostname", spec{operands: texts, count: true, check: plainOperands}},

@@ -362,7 +362,8 @@ var runsOthers = sync.OnceValue(func() map[string]string {
 		{"it runs what packages or projects say; name the script or the sub-command", "npm yarn pnpm cargo go"},
 		{"it downloads and runs", "npx"}, {"it runs what its file says; name the target", "make gradle mvn"},
 		{"it can reach all of the machine; name the sub-command", "docker podman"},
-		{"it can change clusters; name the sub-command", "kubectl"}, {"it can run any command", "awk tar vim vi ssh gdb rsync"},
+		{"it can change clusters; name the sub-command", "kubectl"},
+		{"it can run any command", "awk tar vim vi ssh gdb rsync"},
 		{"it can write files, and send them away", "curl wget"},
 	}.byName()
 })

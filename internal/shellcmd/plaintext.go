@@ -141,13 +141,15 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 	perl := &dialect{
 		files: true,
 		takes: all(`^-[pnlaw]*(0[0-7]*)?[pnlaw]*[eE]$`),
-		options: all(`^-([pnlaw]*(0[0-7]*)?(i[.\w]*)?|F[^({` + "`" + `]*|M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|` +
-			`JSON::PP)(=[\w,]+)?|C[A-Z]*)$`),
-		texts: all(anyQuotes + `|(^|[^\w$@%&*>:-])(?:s\{[^{}]*\}\{[^{}]*\}[gimsxr]*|m\{[^{}]*\}[gimsxo]*` + substitutes + `)|` +
-			patterns),
-		unsafe:   all(`[$@]\{|\(\?\??\{|[$@]\w+(->)?[\[{][^\]}]*[^\w\]}$-]`),
-		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2", "\x01\\{\\w+\\}", "\x01"),
-		refuses:  all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|^=\\w|::"),
+		options: all(`^-([pnlaw]*(0[0-7]*)?(i[.\w]*)?|F[^({` + "`" + `]*|C[A-Z]*|` +
+			`M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
+		texts: all(anyQuotes + `|(^|[^\w$@%&*>:-])(?:s\{[^{}]*\}\{[^{}]*\}[gimsxr]*|m\{[^{}]*\}[gimsxo]*` +
+			substitutes + `)|` + patterns),
+		unsafe: all(`[$@]\{|\(\?\??\{|[$@]\w+(->)?[\[{][^\]}]*[^\w\]}$-]`),
+		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2",
+			"\x01\\{\\w+\\}", "\x01"),
+		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|" +
+			"^=\\w|::"),
 		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join split map grep
 			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf chomp
 			chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo while until
@@ -238,7 +240,8 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 			continue
 		}
 		at := strings.IndexAny(literal, "\"'`/")
-		if d.script && reaches().MatchString(literal) || d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(literal) {
+		if d.script && reaches().MatchString(literal) ||
+			d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(literal) {
 			return "", false
 		}
 		if at > 0 && strings.ContainsAny(literal[:at], "fF") && !d.files {

@@ -137,7 +137,8 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear`},
 		{"it shows secrets", `security dump-keychain|find-generic-password|find-internet-password|export, op read`},
 		{"it changes who is trusted", `security add-trusted-cert|delete-certificate`},
-		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, init|telinit 0|1|6|q|s|S, fuser -k`},
+		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k,
+			init|telinit 0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
 		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git tag|fetch|pull
 			-f`},

@@ -137,7 +137,7 @@ func sendsInput(a Word) bool {
 // readsSecret reports a command that names a file with secrets, or shows all variables.
 func (c *Command) readsSecret() bool {
 	return (c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
-		c.Name == "gpg" && slices.ContainsFunc(c.Args, func(a Word) bool { return strings.HasPrefix(a.Text, "--export-sec") }) ||
+		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
 }
 

@@ -55,7 +55,7 @@ func extends(name, value string) bool {
 }
 
 var extended = lazy.Regexp(`^((\$HOME|\$\{HOME\}|~)/(\.(local|cargo|bun|deno|volta|dotnet/tools|krew|pyenv|rbenv|asdf|yarn|` +
-	`poetry)|go)(/bin|/shims)*:|/(usr/(local/)?|opt/homebrew/|usr/local/go/)?s?bin:|node_modules/\.bin:)*\$\{?PATH\}?(:|$)`)
+	`poetry)|go)(/bin|/shims)*:|/(usr/(local/(go/)?)?|opt/homebrew/)?s?bin:|node_modules/\.bin:)*\$\{?PATH\}?(:|$)`)
 
 // variable guesses at the command in the value of a variable that is set.
 func (w *walker) variable(at int, name string, value Word) {
