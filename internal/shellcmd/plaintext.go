@@ -123,7 +123,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			"[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
 		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
 			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
-		writes: all(`writeFileSync\(\s*(` + text + `|[^,()]*)`),
+		writes: all(`writeFileSync\(\s*(?:(` + text + `)\s*,|([^,]*))`),
 		names: `console JSON Object Array Math Date String Number Boolean Buffer Set Map const let var of in for if else
 			return true false null undefined typeof new parseInt parseFloat isNaN`,
 		calls: `log error info table keys values entries fromEntries map filter forEach reduce find some every includes join
@@ -145,7 +145,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
 		texts: all(anyQuotes + `|(^|[^\w$@%&*>:-])(?:s\{[^{}]*\}\{[^{}]*\}[gimsxr]*|m\{[^{}]*\}[gimsxo]*` +
 			substitutes + `)|` + patterns),
-		unsafe: all(`[$@]\{|\(\?\??\{|[$@]\w+(->)?[\[{][^\]}]*[^\w\]}$-]`),
+		unsafe: all(`[$@]\{|\(\?\??\{|[$@]\w+((->)?[\[{][\w$-]*[\]}])*(->)?[\[{][^\]}]*[^\w\]}$-]`),
 		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2",
 			"\x01\\{\\w+\\}", "\x01"),
 		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|" +
@@ -268,12 +268,13 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 	return b.String(), true
 }
 
-// constants puts strings in the place of names that stand for one of them and nothing else, where files are opened.
+// constants puts strings in the place of names that stand for one of them, where files are opened: a name that is used in
+// another way may get another value.
 func constants(code string) string {
 	for _, m := range assignedText().FindAllStringSubmatch(code, -1) {
-		sets := regexp.MustCompile(`\b` + m[1] + `\s*([^\s\w()=!<>]?=[^=]|,[^=\n]*=[^=])|\b(for|as|lambda|global)\b[^\n:]*\b` +
-			m[1] + `\b`)
-		if len(sets.FindAllString(code, 2)) == 1 {
+		plain := regexp.MustCompile(`\b(?:open|Path|print|len)\(\s*` + m[1] + `\b| \(` + m[1] + `\) `)
+		whole := regexp.MustCompile(`\b` + m[1] + `\b`)
+		if len(whole.FindAllString(code, -1)) == 1+len(plain.FindAllString(code, -1)) {
 			code = regexp.MustCompile(`\b(open|Path)\(\s*`+m[1]+`\b`).ReplaceAllString(code, "$1("+m[2])
 		}
 	}
@@ -300,12 +301,14 @@ func (d *dialect) written(code string) (files []Word, ok bool) {
 	if !writes {
 		return nil, true
 	}
-	if joins().MatchString(textIn().ReplaceAllString(code, "\x01")) {
+	through := folders().MatchString(code)
+	if joins().MatchString(textIn().ReplaceAllString(code, "\x01")) || through && strings.Contains(code, "..") {
 		return nil, false
 	}
 	for _, name := range named {
-		if name = strings.TrimSpace(name); len(name) < 3 || name[0] != '\x01' || strings.Contains(name, "\x02") ||
-			name[1] == '.' && !strings.Contains(name, "/") && folders().MatchString(code) {
+		if name = strings.TrimSpace(name); len(name) < 3 || name[0] != '\x01' ||
+			strings.Count(name, "\x01") != 2 || strings.Contains(name, "\x02") ||
+			name[1] == '.' && !strings.Contains(name, "/") && through {
 			return nil, false
 		}
 		files = append(files, static(strings.Trim(name, "\x01")))

@@ -45,6 +45,24 @@ def f(x): return x * 2\nprint(f(2))
 p = "src/a"\np = "/etc/x"\nopen(p, "w").write("x")
 p = "src/a"\nfor p in ["/etc/x"]:\n    open(p, "w").write("x")
 p = "src/a"\nq, p = 1, "/etc/x"\nopen(p, "w").write("x")
+p = "a"\ndef f(p):\n    open(p, "w").write("x")\nf("/etc/x")
+p = "a"\np: str = "/etc/x"\nopen(p, "w").write("x")
+p = "a"\n[p] = ["/etc/x"]\nopen(p, "w").write("x")
+p = "a"\n(p := "/etc/x")\nopen(p, "w").write("x")
+p = "a"\nimport json as p\nopen(p, "w").write("x")
+from pathlib import Path; [p.write_text("") for p in Path("src").glob("../.git/hooks/*")]
+from pathlib import Path; [p.write_text("") for p in Path("src/..").iterdir()]
+from pathlib import Path as P; P("/etc/b").write_text("x")
+from pathlib import Path; Path("a", "/etc/x").write_text("x")
+from pathlib import PosixPath; PosixPath("/etc/x").write_text("x")
+open("a", "w", opener=exec)
+open("" "/etc/x", "w").write("x")
+open("a".replace("a", "/etc/x"), "w").write("x")
+open("a" if 0 else "/etc/x", "w").write("x")
+with open("a") as f, open("/etc/x", "w") as g: g.write(f.read())
+import glob; glob.os.remove("a")
+from glob import os; os.remove("a")
+from random import _os; _os.remove("a")
 p = "src/a"\np += "/../../../etc/x"\nopen(p, "w").write("x")
 from pathlib import Path; (Path("src") / "../../x").write_text("x")
 from pathlib import Path; (Path("src").parent.parent / "x").write_text("x")
@@ -129,6 +147,10 @@ fs.rmSync("a")
 const fs=require("fs"); fs.writeFileSync("/etc/a","b")
 const fs=require("fs"); fs.writeFileSync(".git/hooks/a","b")
 fs.writeFileSync(x,"b")
+fs.writeFileSync(""+"/etc/x","b")
+fs.writeFileSync("a".replace("a","/etc/x"),"b")
+fs.writeFileSync("a"?"/etc/x":"a","b")
+fs.writeFileSync(["/etc/x"][0],"b")
 fs.writeFileSync("a"+x,"b")
 const fs=require("fs"); ["a"].forEach(fs.unlinkSync)
 ["a"].forEach(require("fs").unlinkSync)
@@ -211,6 +233,7 @@ s/\s+$/\n/; print
 print $1 while /(\w+@\w+)/g
 `, `
 unlink $_
+print "$_[0]{system(1)}"
 eval
 system $_
 s/(.*)/system($1)/e

@@ -75,7 +75,7 @@ func TestRiskOfFamilies(t *testing.T) {
 			docker exec a psql|mysql|mongosh -c|-e|--eval 'drop\ x', docker exec --privileged a sh,
 			anything|some-tool delete|destroy|drop|purge a, anything db delete a, anything -v users:delete, tool delete-user a,
 			fd -x|-X rm|sh, fd -x "$x", git rebase --exec|-x 'rm\ a', git bisect run rm a, git submodule foreach 'rm\ a',
-			valgrind|hyperfine|tmux\ new|xvfb-run|perf\ stat|prlimit|open|xcrun 'rm\ -rf\ a', valgrind|perf\ stat|xvfb-run $x,
+			valgrind|hyperfine|tmux\ new|xvfb-run|perf\ stat|prlimit|open|xcrun 'rm\ -rf\ a', valgrind|perf\ stat|xvfb-run $x, perf record -o /a ls, valgrind --log-file=~/.bashrc ls,
 			tmux new sh\ -c\ "$x", xargs -I{} {} a, xargs -I% sh -c %, xargs -I{} {}/run,
 			zsh -c 'repeat\ 1\ rm\ a'|'=rm\ a'|'ls\ *(e:id:)'|'noglob\ rm\ a'|'rm\ a', sh|dash -c "echo\ \$'x'"|'((rm\ a))'|'[[\ a\ &&\ rm\ a\ ]]',
 			sh -c 'echo\ a\ &>x\ rm\ a', eval "$(pyenv\ init\ -;\ rm\ a)", eval "$(curl\ a)", source ~/.nvm/../x|~/evil.sh|$HOME/.bashrc,
