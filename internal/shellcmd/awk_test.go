@@ -19,8 +19,8 @@ func TestAwkPrograms(t *testing.T) {
 		`{split($0, a, ","); print a[2]}`, `tolower($0) ~ /x/`, `$2 == "system" {print}`, `/system/`, `{printf("%s\n", $1)}`,
 		`{ if ($1 > max) max = $1 } END { print max }`, "{ print $1\n if ($2 > 3) n++ }", `{print $1/1024/1024/1024 " GB"}`,
 		`{printf "%.1f%%\n", $3/$2*100; print "x"}`, `/[[:space:]]+"/ {print}`, `{ if (NF) print "a/b" }`} {
-		if why := awkDoubt(harmless); why != "" {
-			t.Errorf("%s: %s", harmless, why)
+		if !awkOnlyPrints(harmless) {
+			t.Errorf("%s is not known to be harmless", harmless)
 		}
 	}
 	for _, reaches := range []string{`BEGIN{system("id")}`, `{print | "sh"}`, `{print > "out"}`, `{print >> "out"}`,
@@ -39,7 +39,7 @@ func TestAwkPrograms(t *testing.T) {
 		`{x = case / system("id") / 1}`, `{if (1) /a/ && /"/; system("id")} #"`, `$1 ~ /[^]/]"/ {system("id")} #"`,
 		`/[[:alpha:]/]"/ {system("id")} #"`, `/[[.a.]/]"/ {system("id")} #"`, `{x = ` + strings.Repeat("a/b/", 99) + `c}`,
 		"{print a,\nb > \"f\"}", "{print a,  # x\n b > \"f\"}", "{print a &&\n\n b > \"f\"}"} {
-		if awkDoubt(reaches) == "" {
+		if awkOnlyPrints(reaches) {
 			t.Errorf("%s counts as harmless", reaches)
 		}
 	}

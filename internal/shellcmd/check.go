@@ -483,19 +483,15 @@ func plainAwk(c *Command) bool {
 		return false
 	}
 	program, ok := awkProgram(c.Args)
-	return ok && awkDoubt(program) == ""
+	return ok && awkOnlyPrints(program)
 }
 
 // maxAwkReadings is how often a rest of an awk program is read because of a slash that may be two things.
 const maxAwkReadings = 64
 
-// awkDoubt says why an awk program may do more than print its input, or "".
-func awkDoubt(program string) string {
-	r := awkReader{program: program, readings: maxAwkReadings, printing: -1}
-	if !r.harmless() {
-		return "an awk program that is not known to be harmless"
-	}
-	return ""
+// awkOnlyPrints reports an awk program that only prints its input.
+func awkOnlyPrints(program string) bool {
+	return (&awkReader{program: program, readings: maxAwkReadings, printing: -1}).harmless()
 }
 
 // An awkReader reads an awk program from a position on.

@@ -269,25 +269,20 @@ func (c *Command) names(guess *Command) bool {
 
 // makefile adds a doubt about a makefile that is read from the input, and guesses at the variables that are set.
 func (w *walker) makefile(at int) {
-	args := w.all.commands[at].Args
-	for i, a := range args {
-		file, has := optionValue(a.Text, "-f")
-		for _, o := range []string{"--file", "--makefile"} {
-			if v, other := optionValue(a.Text, o); other {
-				file, has = v, true
-			}
-		}
-		if has && file == "" && i+1 < len(args) {
-			file = args[i+1].Text
-		}
-		if has && (file == "-" || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "<(")) ||
-			strings.HasPrefix(a.Text, "SHELL=") {
-			w.severe(at, "it runs what it reads")
-			w.guessHere(at)
-		}
-		if name, value, sets := strings.Cut(a.Text, "="); sets && a.Static && a.Text[0] != '-' {
+	operands, options := splitOptions(w.all.commands[at].Args, "-f --file --makefile")
+	reads := slices.ContainsFunc(options, func(g given) bool {
+		return g.value.Text == "-" || strings.HasPrefix(g.value.Text, "/dev/") || strings.HasPrefix(g.value.Text, "<(")
+	})
+	for _, a := range operands {
+		name, value, sets := strings.Cut(a.Text, "=")
+		if sets && a.Static {
 			w.guessValue(at, name, value)
 		}
+		reads = reads || sets && name == "SHELL"
+	}
+	if reads {
+		w.severe(at, "it runs what it reads")
+		w.guessHere(at)
 	}
 }
 

@@ -147,22 +147,14 @@ func (c *Command) changesGitHub() bool {
 		return false
 	}
 	posts := false
-	for i, a := range c.Args {
-		for _, o := range []string{"-X", "--method"} {
-			if value, has := optionValue(a.Text, o); has && strings.HasPrefix(a.Text, o[:2]) {
-				if value == "" && i+1 < len(c.Args) {
-					value = c.Args[i+1].Text
-				}
-				return !strings.EqualFold(value, "GET") && !strings.EqualFold(value, "HEAD")
-			}
+	operands, options := splitOptions(c.Args, "-X --method -f -F --field --raw-field --input")
+	for _, g := range options {
+		if g.name == "-X" || g.name == "--method" {
+			return !strings.EqualFold(g.value.Text, "GET") && !strings.EqualFold(g.value.Text, "HEAD")
 		}
-		for _, o := range []string{"-f", "-F", "--field", "--raw-field", "--input"} {
-			if _, has := optionValue(a.Text, o); has && strings.HasPrefix(a.Text, o[:2]) {
-				posts = true
-			}
-		}
+		posts = true
 	}
-	query := slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "graphql" }) &&
+	query := slices.ContainsFunc(operands, func(a Word) bool { return a.Text == "graphql" }) &&
 		!slices.ContainsFunc(c.Args, func(a Word) bool {
 			return !a.Static || strings.Contains(a.Text, "mutation") || strings.Contains(a.Text, "@")
 		})

@@ -247,7 +247,10 @@ func (w *walker) textRunner(at int) {
 			words = afterHost(c.Args)
 		}
 	case "su", "script":
-		words = afterOption(c.Args)
+		words = nil
+		if _, texts := splitOptions(c.Args, "-c --command"); len(texts) > 0 {
+			words = []Word{texts[0].value}
+		}
 	}
 	all := make([]string, 0, len(words))
 	for _, x := range words {
@@ -264,15 +267,6 @@ func (w *walker) textRunner(at int) {
 func afterHost(args []Word) []Word {
 	s := scan(wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw"}, args)
 	return s.rest[min(1, len(s.rest)):]
-}
-
-func afterOption(args []Word) []Word {
-	for i, a := range args[:max(len(args)-1, 0)] {
-		if a.Text == "-c" || a.Text == "--command" {
-			return args[i+1 : i+2]
-		}
-	}
-	return nil
 }
 
 // interpreters run programs in a language of their own. The options are those that come before a text to run, and those
@@ -491,26 +485,12 @@ func (c *Command) compresses() bool {
 	if c.Name != "tar" && c.Name != "bsdtar" {
 		return false
 	}
-	found := false
-	for i, a := range c.Args {
-		value, long := optionValue(a.Text, "--use-compress-program")
-		switch {
-		case a.Text == "-I" && i+1 < len(c.Args):
-			value = c.Args[i+1].Text
-		case !long:
-			if slices.ContainsFunc([]string{"-F", "-I", "--checkpoint-action", "--to-command", "--rsh-command",
-				"--info-script", "--new-volume-script"}, func(o string) bool { return optionOf(a.Text, o) }) {
-				return false
-			}
-			continue
-		}
-		program, options, _ := strings.Cut(value, " ")
-		if !compressors.Has(program) || strings.Trim(options, "-0123456789T ") != "" {
-			return false
-		}
-		found = true
-	}
-	return found
+	_, options := splitOptions(c.Args, string(programOptions()["tar"]))
+	return len(options) > 0 && !slices.ContainsFunc(options, func(g given) bool {
+		program, level, _ := strings.Cut(g.value.Text, " ")
+		return g.name != "-I" && g.name != "--use-compress-program" || !compressors.Has(program) ||
+			strings.Trim(level, "-0123456789T ") != ""
+	})
 }
 
 // runsBeside says what is doubtful about source with a file of the folder, which is a script as any other, and about
