@@ -37,8 +37,8 @@ func scan(r wrapper, args []Word) (s wrapperArgs) {
 			break
 		}
 		name, value, attached := strings.Cut(strings.TrimPrefix(text, "--"), "=")
-		takes := slices.Contains(r.long, name+"=")
-		known := takes || slices.Contains(r.long, name) && !attached || slices.Contains(r.long, name+"?")
+		takes := r.long.Has(name + "=")
+		known := takes || r.long.Has(name) && !attached || r.long.Has(name+"?")
 		if text[1] != '-' {
 			letters := text[1:]
 			if at := strings.IndexAny(letters, r.values); at >= 0 {

@@ -4,74 +4,62 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A wrapper is a program that runs the command in its arguments.
 type wrapper struct {
-	flags, values string   // short options, without and with a value
-	long          []string // long options; with = those that take a value, with ? those that may have one after =
-	skip          int      // operands before the command
-	assigns       bool     // NAME=value may come first
-	plain         bool     // it does nothing of its own
-	own           string   // what is doubtful about itself
-	added         string   // what is doubtful about the command in it
+	flags, values string     // short options, without and with a value
+	long          lazy.Words // long options; with = those that take a value, with ? those that may have one after =
+	skip          int        // operands before the command
+	assigns       bool       // NAME=value may come first
+	plain         bool       // it does nothing of its own
+	own           string     // what is doubtful about itself
+	added         string     // what is doubtful about the command in it
 }
 
 const otherUser = "it runs as another user"
 
 var wrappers = sync.OnceValue(func() map[string]wrapper {
 	return map[string]wrapper{
-		"env": {flags: "i0v", values: "uCS",
-			long: []string{"ignore-environment", "null", "debug", "unset=", "chdir=", "split-string="}, assigns: true,
+		"env": {flags: "i0v", values: "uCS", long: "ignore-environment null debug unset= chdir= split-string=", assigns: true,
 			plain: true},
-		"command": {flags: "pvV", plain: true},
-		"builtin": {},
-		"jobs":    {flags: "lnprsx"},
-		"exec":    {flags: "cl", values: "a"},
-		"nohup":   {},
-		"nice":    {flags: "0123456789", values: "n", long: []string{"adjustment="}, plain: true},
-		"ionice":  {flags: "t", values: "cn", long: []string{"class=", "classdata=", "ignore"}, plain: true},
-		"timeout": {flags: "v", values: "ks",
-			long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"}, skip: 1, plain: true},
-		"setsid": {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
-		"stdbuf": {values: "ioe", long: []string{"input=", "output=", "error="}, plain: true},
-		"time": {flags: "pvaq", values: "of",
-			long: []string{"portability", "verbose", "append", "quiet", "output=", "format="}},
+		"command": {flags: "pvV", plain: true}, "builtin": {}, "jobs": {flags: "lnprsx"}, "nohup": {}, "rlwrap": {},
+		"exec": {flags: "cl", values: "a"}, "busybox": {}, "toybox": {}, "unbuffer": {flags: "p"},
+		"nice":   {flags: "0123456789", values: "n", long: "adjustment=", plain: true},
+		"ionice": {flags: "t", values: "cn", long: "class= classdata= ignore", plain: true},
+		"timeout": {flags: "v", values: "ks", long: "kill-after= signal= preserve-status foreground verbose", skip: 1,
+			plain: true},
+		"setsid":  {flags: "cfw", long: "ctty fork wait"},
+		"stdbuf":  {values: "ioe", long: "input= output= error=", plain: true},
+		"time":    {flags: "pvaq", values: "of", long: "portability verbose append quiet output= format="},
 		"chrt":    {flags: "abfimorRv", values: "pTPD", skip: 1},
 		"taskset": {flags: "ac", values: "p", skip: 1},
-		"chroot":  {long: []string{"userspec=", "groups=", "skip-chdir"}, skip: 1, own: "it runs in another file system"},
-		"unshare": {flags: "cfimnpruUCT", values: "RSGw",
-			long: []string{"fork", "map-root-user", "mount", "net", "pid", "user"}, own: "it runs in a system of its own"},
-		"nsenter": {flags: "aFW", values: "tSG", long: []string{"all", "target="}, own: "it runs in another system"},
-		"flock": {flags: "sxeunoFv", values: "wE",
-			long: []string{"shared", "exclusive", "unlock", "nonblock", "close", "timeout="}, skip: 1},
-		"watch": {flags: "bcdegptwx", values: "nq", long: []string{"interval=", "exec"},
-			own: "it runs it again and again"},
+		"chroot":  {long: "userspec= groups= skip-chdir", skip: 1, own: "it runs in another file system"},
+		"unshare": {flags: "cfimnpruUCT", values: "RSGw", long: "fork map-root-user mount net pid user",
+			own: "it runs in a system of its own"},
+		"nsenter":    {flags: "aFW", values: "tSG", long: "all target=", own: "it runs in another system"},
+		"flock":      {flags: "sxeunoFv", values: "wE", long: "shared exclusive unlock nonblock close timeout=", skip: 1},
+		"watch":      {flags: "bcdegptwx", values: "nq", long: "interval= exec", own: "it runs it again and again"},
+		"entr":       {flags: "acdnprsz", own: "it runs it again and again"},
 		"strace":     {flags: "cfCDiqrtTvVxy", values: "eoOpPsSuE"},
 		"ltrace":     {flags: "cfCiLrStT", values: "aAeFlnopsu"},
 		"fakeroot":   {flags: "u", values: "lsib"},
 		"proot":      {values: "rbwqk"},
-		"unbuffer":   {flags: "p"},
-		"rlwrap":     {},
-		"busybox":    {},
-		"toybox":     {},
 		"caffeinate": {flags: "dimsu", values: "tw"},
-		"sudo": {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR",
-			long: []string{"user=", "group=", "preserve-env", "login", "shell", "non-interactive", "stdin", "set-home",
-				"background", "chdir="}, assigns: true, own: otherUser, added: otherUser},
+		"sudo": {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR", assigns: true, own: otherUser, added: otherUser,
+			long: "user= group= preserve-env login shell non-interactive stdin set-home background chdir="},
 		"doas":    {flags: "nLs", values: "uC", own: otherUser, added: otherUser},
-		"pkexec":  {long: []string{"user="}, own: otherUser, added: otherUser},
+		"pkexec":  {long: "user=", own: otherUser, added: otherUser},
 		"runuser": {values: "ugG", own: otherUser, added: otherUser},
 		"gosu":    {skip: 1, own: otherUser, added: otherUser},
-		"xargs": {flags: "0rtpxo", values: "InPLdaEsJR",
-			long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines?",
-				"replace?", "delimiter=", "arg-file=", "max-chars="}, plain: true,
+		"xargs": {flags: "0rtpxo", values: "InPLdaEsJR", plain: true, long: "null no-run-if-empty verbose interactive exit " +
+			"max-args= max-procs= max-lines? replace? delimiter= arg-file= max-chars=",
 			added: "xargs adds words to it that are only known when it runs"},
 		"parallel": {flags: "0kX", values: "ajIN", own: "it runs what it reads",
 			added: "parallel adds words to it that are only known when it runs"},
-		"entr": {flags: "acdnprsz", own: "it runs it again and again"},
-		"systemd-run": {flags: "dGPqrSt", values: "pu", long: []string{"user", "scope", "pty", "unit="},
-			own: "it runs as a service"},
+		"systemd-run": {flags: "dGPqrSt", values: "pu", long: "user scope pty unit=", own: "it runs as a service"},
 	}
 })
 
