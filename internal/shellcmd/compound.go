@@ -725,16 +725,10 @@ func harmlessParam(p *syntax.ParamExp) bool {
 	return slices.Contains(ops, p.Exp.Op) && harmlessWord(p.Exp.Word)
 }
 
-func harmlessWord(x *syntax.Word) bool {
-	if x == nil {
-		return true
-	}
-	for _, p := range x.Parts {
-		if !harmlessPart(p) {
-			return false
-		}
-	}
-	return true
+func harmlessWord(x *syntax.Word) bool { return x == nil || harmlessParts(x.Parts) }
+
+func harmlessParts(parts []syntax.WordPart) bool {
+	return !slices.ContainsFunc(parts, func(p syntax.WordPart) bool { return !harmlessPart(p) })
 }
 
 func harmlessPart(p syntax.WordPart) bool {
@@ -744,12 +738,7 @@ func harmlessPart(p syntax.WordPart) bool {
 	case *syntax.SglQuoted:
 		return !p.Dollar
 	case *syntax.DblQuoted:
-		for _, q := range p.Parts {
-			if !harmlessPart(q) {
-				return false
-			}
-		}
-		return !p.Dollar
+		return !p.Dollar && harmlessParts(p.Parts)
 	case *syntax.ParamExp:
 		return plainParam(p) && !secretVariable(p.Param.Value)
 	}

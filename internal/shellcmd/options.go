@@ -147,8 +147,10 @@ func (u *invocation) read(s *spec, args []Word) string {
 	for i := 0; i < len(args); {
 		a := args[i]
 		if a.Static && a.Text == "--" && !s.raw && !(s.first && len(u.operands) > 0) {
-			if why := u.afterDashes(s, args[i+1:]); why != "" {
-				return why
+			for _, a := range args[i+1:] { // options count in spite of the -- in find and go vet
+				if s.oneDash && strings.HasPrefix(a.Text, "-") {
+					return unknownOption(a.Text, u.command.Name)
+				}
 			}
 			u.operands = append(u.operands, args[i+1:]...)
 			u.extra += len(args) - max(i+1, u.listed)
@@ -172,16 +174,6 @@ func (u *invocation) read(s *spec, args []Word) string {
 			return why
 		}
 		i += max(n, 1)
-	}
-	return ""
-}
-
-// afterDashes finds options that count in spite of a -- before them, as in find and go vet.
-func (u *invocation) afterDashes(s *spec, args []Word) string {
-	for _, a := range args {
-		if s.oneDash && strings.HasPrefix(a.Text, "-") {
-			return unknownOption(a.Text, u.command.Name)
-		}
 	}
 	return ""
 }

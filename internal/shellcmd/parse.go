@@ -450,7 +450,11 @@ func braces(s string) (out []string, ok bool) {
 		if !ok || e == "" || len(out)+len(middles)*len(tails) > maxBraces {
 			return nil, false
 		}
-		out = append(out, combine(s[:open], middles, tails)...)
+		for _, m := range middles {
+			for _, t := range tails {
+				out = append(out, s[:open]+m+t)
+			}
+		}
 	}
 	return out, true
 }
@@ -472,15 +476,6 @@ func numbered(head, from, to, tail string) (out []string, ok bool) {
 		out = append(out, head+strconv.Itoa(i)+tail)
 	}
 	return out, true
-}
-
-func combine(head string, middles, tails []string) (out []string) {
-	for _, m := range middles {
-		for _, t := range tails {
-			out = append(out, head+m+t)
-		}
-	}
-	return out
 }
 
 // elements splits the text after an opening brace at the commas of its own level; end is after its closing brace.

@@ -39,6 +39,9 @@ const (
 	pairPath        // a word of text, and a path
 )
 
+// arities are told by the signs behind an option.
+var arities = map[string]arity{"": flag, "=": value, "/": pathValue, "?": maybe, "==": pair, "=/": pairPath}
+
 // operands is the kind of the words that are not options.
 type operands uint8
 
@@ -80,7 +83,8 @@ func addRows(m map[string]*spec, list []row, read bool) {
 		s := r.spec
 		s.read, s.options = read, map[string]arity{}
 		for o := range strings.FieldsSeq(r.options) {
-			s.options[strings.TrimRight(o, "=/?")] = arityOf(o)
+			name := strings.TrimRight(o, "=/?")
+			s.options[name] = arities[o[len(name):]]
 		}
 		first, rest, sub := strings.Cut(r.names, " ")
 		for name := range strings.SplitSeq(first, "|") {
@@ -93,24 +97,6 @@ func addRows(m map[string]*spec, list []row, read bool) {
 			m[name] = &s
 		}
 	}
-}
-
-func arityOf(option string) arity {
-	switch {
-	case strings.HasSuffix(option, "=="):
-		return pair
-	case strings.HasSuffix(option, "=/"):
-		return pairPath
-	}
-	switch option[len(option)-1] {
-	case '=':
-		return value
-	case '/':
-		return pathValue
-	case '?':
-		return maybe
-	}
-	return flag
 }
 
 // hasSubs are programs whose first operand is a sub-command.
