@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -89,19 +90,11 @@ func (u *invocation) has(names ...string) bool {
 // uncovered says why a command is more than its spec allows, or "" when it is not.
 func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
 	u := &invocation{command: c, workdirs: p, listed: listed - skip, pretty: s.pretty}
-	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
-		return why
-	}
-	if why := u.countOperands(s); why != "" {
-		return why
-	}
-	if why := u.openOperands(s); why != "" {
-		return why
-	}
-	if s.check != nil {
+	why := cmp.Or(u.read(s, c.plainArgs()[skip:]), u.countOperands(s), u.openOperands(s))
+	if why == "" && s.check != nil {
 		return s.check(u)
 	}
-	return ""
+	return why
 }
 
 // countOperands checks their number.
@@ -199,21 +192,15 @@ func (u *invocation) option(s *spec, args []Word) (n int, why string) {
 			return u.value(s, name, text[i+1:], i+1 < len(text), args)
 		case maybe:
 			return u.value(s, name, text[i+1:], true, args)
-		default:
-			return u.exact(s, args)
+		default: // or it is listed as a whole, such as -ra; sort -month-sort is no long option, but sort -m -o nth-sort
+			if s.options[text] != flag {
+				return 1, unknownOption(text, u.command.Name)
+			}
+			u.given = append(u.given, given{name: text})
+			return 1, ""
 		}
 	}
 	return 1, ""
-}
-
-// exact reads bundles that are listed as a whole, such as -ra. A long option with one dash is none: sort -month-sort is
-// sort -m -o nth-sort.
-func (u *invocation) exact(s *spec, args []Word) (n int, why string) {
-	if s.options[args[0].Text] == flag {
-		u.given = append(u.given, given{name: args[0].Text})
-		return 1, ""
-	}
-	return 1, unknownOption(args[0].Text, u.command.Name)
 }
 
 func unknownOption(option, program string) string {

@@ -104,10 +104,7 @@ func (p workdirs) inside(file string) bool {
 
 // path says why a file may not be opened.
 func (p workdirs) path(x Word) string {
-	text := x.Text
-	if x.kind == folder {
-		text = x.file
-	}
+	text := x.path()
 	switch {
 	case x.kind == source || text == "-" || text == "/dev/null" || p.any, p.reads && x.Static && machineFiles.Has(text):
 		return ""
@@ -126,12 +123,17 @@ func (p workdirs) path(x Word) string {
 	return ""
 }
 
+// path is the text of a word, for one in a folder that is known behind that.
+func (x Word) path() string {
+	if x.kind == folder {
+		return x.file
+	}
+	return x.Text
+}
+
 // outside says that a file is not in the workspace.
 func (p workdirs) outside(x Word) string {
-	text := x.Text
-	if x.kind == folder {
-		text = x.file
-	}
+	text := x.path()
 	if x.kind == source || text == "-" || text == "/dev/null" || p.any {
 		return ""
 	}

@@ -102,25 +102,21 @@ func pieces(text string) iter.Seq[string] {
 }
 
 func cut(text string, yield func(string) bool) (more bool) {
+	smaller := parts(text)
 	switch {
 	case len(text) <= maxText, len(text) <= maxLong && marksIn(text) <= maxMarks:
 		return yield(text)
 	case strings.Contains(text, "\n"):
-		for line := range strings.SplitSeq(text, "\n") {
-			if !cut(line, yield) {
-				return false
-			}
-		}
-		return true
-	case strings.ContainsAny(text, separators):
-		for part := range parts(text) {
-			if !cut(part, yield) {
-				return false
-			}
-		}
-		return true
+		smaller = strings.SplitSeq(text, "\n")
+	case !strings.ContainsAny(text, separators):
+		return yield(strings.ToValidUTF8(text[:maxLong/2]+text[len(text)-maxLong/2:], "")) // one command with many words
 	}
-	return yield(strings.ToValidUTF8(text[:maxLong/2]+text[len(text)-maxLong/2:], "")) // one command with many words
+	for part := range smaller {
+		if !cut(part, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 func marksIn(text string) (n int) {

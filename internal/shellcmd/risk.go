@@ -485,10 +485,7 @@ var homeFolder = lazy.Regexp(`^"?(~|\$HOME\b|\$\{HOME\b)`)
 
 // write says why a file may not be written to. One that is only known when it runs is a doubt of its own.
 func (p workdirs) write(x Word) string {
-	text := x.Text
-	if x.kind == folder {
-		text = x.file
-	}
+	text := x.path()
 	switch {
 	case (x.Static || x.kind == glob || x.kind == folder) && text != "" &&
 		slices.ContainsFunc(p.names(text), filenames.AutoExecuted):
