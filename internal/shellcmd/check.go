@@ -418,11 +418,10 @@ func secretVariable(name string) bool {
 }
 
 var (
-	// psShape is what ps is sure to understand at the first try, without the letter e that has no dash. psEach and psFull
-	// are options that it does not understand together with some others.
+	// psShape is what ps is sure to understand at the first try, without the letter e that has no dash, and psFull what it
+	// does not understand together with a format.
 	psShape = lazy.Regexp(`^((-?[AacdfFHjlLNrTuvwxy]+|\d+|-[pPutgGUqs] [^e ]+|-C \S+|-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|ww)?|` +
 		`-e?(ww)?o \S+|--(no-)?headers|--forest|--(sort|format|ppid|pid)[= ]\S+)( |$))*$`)
-	psEach = lazy.Regexp(`^-e`)
 	psFull = lazy.Regexp(`^-e?[a-zF]*[fFljL]`)
 	psOwn  = lazy.Regexp(`^-(e.*|o|C)$`)
 )
@@ -434,7 +433,7 @@ func checkPs(u *invocation) string {
 	for _, a := range u.command.Args {
 		if strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--") {
 			others = others || !psOwn().MatchString(a.Text) || seen[a.Text]
-			each, full = each || psEach().MatchString(a.Text), full || psFull().MatchString(a.Text)
+			each, full = each || strings.HasPrefix(a.Text, "-e"), full || psFull().MatchString(a.Text)
 			seen[a.Text] = true
 		}
 	}

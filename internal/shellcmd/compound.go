@@ -240,7 +240,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	if c.Name != nil {
 		name = c.Name.Value
 	}
-	w.forkBombs(isForkBomb(c, name))
+	w.all.bomb = cmp.Or(isForkBomb(c, name), w.all.bomb)
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
 	w.within(inFunction+name, func(w *walker) {
 		w.repeated(func(w *walker) folderFlow { return w.stmt(c.Body, dirs) })
@@ -249,8 +249,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 
 func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	at := w.reserve(c)
-	d := Command{Name: c.Variant.Value, Program: static(c.Variant.Value), Via: w.via, Text: shorten(w.slice(c)),
-		dirs: dirs, built: true}
+	d := w.builtin(c.Variant.Value, c, dirs)
 	for _, a := range c.Args {
 		if a.Name != nil && !a.Naked {
 			w.keepValue(a)
@@ -298,7 +297,7 @@ func (w *walker) arithmetic(name string, n syntax.Node, dirs []string) {
 func (w *walker) test(c *syntax.TestClause, dirs []string) {
 	at := w.reserve(c)
 	evaluates := false
-	t := Command{Name: "[[", Program: static("[["), Via: w.via, Text: shorten(w.slice(c)), dirs: dirs, built: true}
+	t := w.builtin("[[", c, dirs)
 	syntax.Walk(c.X, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.UnaryTest:
@@ -411,8 +410,8 @@ func namesOnly(c *Command) (ends string, ok bool) {
 		switch sub, _ := c.gitArgs(); sub {
 		case "ls-files":
 			return ends, !has("-s", "--stage", "--eol", "--format", "-v", "-t", "-u")
-		case "diff", "show", "ls-tree", "log":
-			return ends, has("--name-only") && (sub == "diff" || sub == "ls-tree")
+		case "diff", "ls-tree":
+			return ends, has("--name-only")
 		case "grep":
 			return ends, has("-l", "-lz", "--name-only", "--files-with-matches")
 		}

@@ -795,12 +795,6 @@ func disks(name string, args, operands []string, has func(letters string, long .
 	return ""
 }
 
-func (w *walker) forkBombs(what string) {
-	if what != "" {
-		w.all.bomb = what
-	}
-}
-
 // keepValue records a variable's value; the last one counts. That of an array is its elements.
 func (w *walker) keepValue(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil && a.Array == nil || a.Append || a.Index != nil {
@@ -893,6 +887,6 @@ func (w *walker) endless(c *syntax.WhileClause) {
 
 func (w *walker) onlyStarts(list []*syntax.Stmt) {
 	if !slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !s.Background }) {
-		w.forkBombs("a loop without end starts processes in the background, and waits for none")
+		w.all.bomb = "a loop without end starts processes in the background, and waits for none"
 	}
 }

@@ -141,12 +141,9 @@ func deniesPush(prefix []string, args []Word) bool {
 	if !slices.ContainsFunc(p.words, func(w Word) bool { return w.Text == words[0] }) {
 		return false
 	}
-	for _, ref := range words[1:] {
-		if !p.many && !slices.Contains(p.refs, strings.TrimPrefix(ref, "refs/heads/")) {
-			return false
-		}
-	}
-	return true
+	return p.many || !slices.ContainsFunc(words[1:], func(ref string) bool {
+		return !slices.Contains(p.refs, strings.TrimPrefix(ref, "refs/heads/"))
+	})
 }
 
 var (

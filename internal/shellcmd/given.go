@@ -341,10 +341,6 @@ func (f *floor) nested(text string) string {
 
 // isList reports a word with a variable of a loop, which is given its words one by one.
 func (f *floor) isList(text string) bool {
-	for _, m := range variable().FindAllStringSubmatch(text, -1) {
-		if f.lists[m[1]+m[3]] {
-			return true
-		}
-	}
-	return false
+	listed := func(m []string) bool { return f.lists[m[1]+m[3]] }
+	return slices.ContainsFunc(variable().FindAllStringSubmatch(text, -1), listed)
 }

@@ -285,7 +285,9 @@ func (c *Command) harmfulUse() string {
 		}
 	}
 	switch {
-	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && slices.ContainsFunc(c.Args, givesStatement):
+	case c.maybe && databases.Has(c.Name) && !c.onlyShows() && slices.ContainsFunc(c.Args, func(a Word) bool {
+		return statementOptions.Has(a.Text)
+	}):
 		return "it changes or runs what is in a database"
 	case fetchers.Has(c.Name) && c.runsAddress():
 		return "it runs what it downloads"
@@ -413,11 +415,10 @@ func (c *Command) sendsSecret() string {
 }
 
 // databases are clients that run what is behind some options; in another system they are no doubt of their own.
-const databases lazy.Words = "psql mysql mariadb mongosh mongo sqlite3 cqlsh clickhouse-client"
-
-func givesStatement(a Word) bool {
-	return slices.Contains([]string{"-c", "-e", "-f", "--command", "--execute", "--eval", "--file"}, a.Text)
-}
+const (
+	databases        lazy.Words = "psql mysql mariadb mongosh mongo sqlite3 cqlsh clickhouse-client"
+	statementOptions lazy.Words = "-c -e -f --command --execute --eval --file"
+)
 
 // fetchers run, or install, what they fetch.
 const fetchers lazy.Words = "npx bunx pnpx uvx pipx deno bun nix npm pnpm yarn pip pip3 uv gem cargo poetry"

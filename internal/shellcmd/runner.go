@@ -319,8 +319,8 @@ func checksSyntax(c *Command) bool {
 // brackets after such a name is evaluated, and the substitutions in it run. The letters are the options whose value is
 // a name; with * any word may be one.
 var evaluating = sync.OnceValue(func() map[string]string {
-	return reasons{{"v", "printf"}, {"p", "wait"}, {"vR", "test ["}, {"*", "read mapfile readarray unset getopts let coproc " +
-		"declare typeset local export readonly"}}.byName()
+	return reasons{{"v", "printf"}, {"p", "wait"}, {"vR", "test ["},
+		{"*", "read mapfile readarray unset getopts let coproc declare typeset local export readonly"}}.byName()
 })
 
 // evaluated doubts builtins that set or evaluate variables, and guesses at the substitutions in their words.

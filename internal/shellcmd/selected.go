@@ -230,9 +230,9 @@ func (c *Command) limited() bool {
 			}
 		}
 	case "git":
-		_, rest := c.gitArgs()
+		sub, rest := c.gitArgs()
 		dashes := slices.IndexFunc(rest, func(a Word) bool { return a.Text == "--" })
-		if sub, _ := c.gitArgs(); sub != "ls-files" && dashes < 0 {
+		if sub != "ls-files" && dashes < 0 {
 			return false
 		}
 		for _, a := range rest[dashes+1:] {

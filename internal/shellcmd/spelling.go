@@ -258,13 +258,5 @@ func hasLetters(args []Word, token string) bool {
 			given += a.Text[1:]
 		}
 	}
-	if len(token) > 4 { // a long option with one dash
-		return false
-	}
-	for _, r := range token[1:] {
-		if !strings.ContainsRune(given, r) {
-			return false
-		}
-	}
-	return true
+	return len(token) <= 4 && strings.Trim(token[1:], given) == "" // longer ones are long options with one dash
 }

@@ -246,10 +246,14 @@ func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f folderFlow) {
 // construct lists something that is more than the commands in it.
 func (w *walker) construct(name string, n syntax.Node, redirects []*syntax.Redirect, dirs []string, doubts ...string) {
 	at := w.reserve(n)
-	c := Command{Name: name, Program: static(name), Via: w.via, Text: shorten(w.slice(n)), Doubts: doubts, dirs: dirs,
-		built: true}
+	c := w.builtin(name, n, dirs)
+	c.Doubts = doubts
 	w.redirect(&c, redirects)
 	w.put(at, c)
+}
+
+func (w *walker) builtin(name string, n syntax.Node, dirs []string) Command {
+	return Command{Name: name, Program: static(name), Via: w.via, Text: shorten(w.slice(n)), dirs: dirs, built: true}
 }
 
 // reserve adds a placeholder for a command, so that commands found inside its words are listed after it.

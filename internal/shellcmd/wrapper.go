@@ -89,9 +89,7 @@ func (w *walker) unwrap(at, depth int) {
 	}
 }
 
-func (w *walker) doubt(at int, why string) {
-	w.all.commands[at].doubt(why)
-}
+func (w *walker) doubt(at int, why string) { w.all.commands[at].doubt(why) }
 
 func (w *walker) severe(at int, why string) { w.all.commands[at].severeDoubt(why) }
 
