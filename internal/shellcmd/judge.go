@@ -357,8 +357,8 @@ func checkPrefix(prefix []string) error {
 // runsOthers are programs that run their arguments, or commands of a project.
 var runsOthers = sync.OnceValue(func() map[string]string {
 	return reasons{
-		{"its sub-commands and settings can run programs; name the sub-command", "git"},
-		{"it can run and delete; this package covers its harmless uses only", "find"},
+		{"sub-commands and settings of git can run programs; name the sub-command", "git"},
+		{"find can run and delete; this package covers its harmless uses only", "find"},
 		{"it runs what packages or projects say; name the script or the sub-command", "npm yarn pnpm cargo go"},
 		{"it downloads and runs", "npx"}, {"it runs what its file says; name the target", "make gradle mvn"},
 		{"it can reach all of the machine; name the sub-command", "docker podman"},

@@ -268,8 +268,8 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 	return b.String(), true
 }
 
-// constants puts strings in the place of names that stand for one, where files are opened: a name that is used in another
-// way may get another value.
+// constants puts strings in the place of names that stand for one, where files are opened: a name that is used in
+// another way may get another value.
 func constants(code string) string {
 	for _, m := range assignedText().FindAllStringSubmatch(code, -1) {
 		plain := regexp.MustCompile(`\b(?:open|Path|print|len)\(\s*` + m[1] + `\b| \(` + m[1] + `\) `)
