@@ -169,7 +169,7 @@ func (f *floor) command(i int) string {
 	case "popd":
 		f.entered = f.entered[:max(len(f.entered)-1, 0)]
 	case "git":
-		why = cmp.Or(f.cleans(args, p), f.aliases(args))
+		return cmp.Or(f.cleans(args, p), f.aliases(args))
 	case "printf":
 		if len(args) > 2 && args[0] == "-v" && !strings.Contains(args[2], "%") {
 			f.values[args[1]] = args[2]
@@ -186,11 +186,11 @@ func (f *floor) command(i int) string {
 	case "mv":
 		gone = operands[:max(len(operands)-1, 0)]
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		why = f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
+		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
 	case "shred", "unlink", "srm", "wipe", "truncate", "rimraf", "del-cli", "trash", "trash-put":
 		gone = operands
 	case "docker", "podman", "nerdctl":
-		why = f.container(args)
+		return f.container(args)
 	case "btrfs":
 		if len(operands) > 2 && cutFrom("--"+operands[0], "--subvolume") && cutFrom("--"+operands[1], "--delete") {
 			gone = operands[2:]
@@ -214,7 +214,7 @@ func (f *floor) command(i int) string {
 			gone = operands[n-1:]
 		}
 	case "kill", "pkill", "killall5":
-		why = endsAllProcesses(name, args, operands)
+		return endsAllProcesses(name, args, operands)
 	case "userdel":
 		if slices.Contains(operands, "root") {
 			why = wholeSystem
@@ -223,7 +223,13 @@ func (f *floor) command(i int) string {
 	for i := 0; i < len(gone) && why == ""; i++ {
 		why = f.target(gone[i], p)
 	}
-	return cmp.Or(why, disks(name, args, operands, has), f.overwrites(c, name, operands), f.program(name, args))
+	if why != "" || len(gone) > 0 && name == "find" {
+		return why
+	}
+	if why = disks(name, args, operands, has); why != "" {
+		return why
+	}
+	return cmp.Or(f.overwrites(c, name, operands), f.program(name, args))
 }
 
 func (f *floor) remove(args, operands []string, p workdirs) string {
