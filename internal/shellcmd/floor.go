@@ -766,10 +766,10 @@ func disks(name string, args, operands []string, has func(letters string, long .
 		}
 	}
 	onDevice := func(file string) bool { return device().MatchString(path.Clean(file)) }
-	last := len(operands) > 0 && onDevice(operands[len(operands)-1])
+	last := func() bool { return len(operands) > 0 && onDevice(operands[len(operands)-1]) }
 	switch name {
 	case "dd", "dcfldd", "dc3dd", "qemu-img":
-		named = last && name == "qemu-img" && operands[0] == "convert" || slices.ContainsFunc(args, func(a string) bool {
+		named = name == "qemu-img" && last() && operands[0] == "convert" || slices.ContainsFunc(args, func(a string) bool {
 			option, of, _ := strings.Cut(a, "=")
 			return slices.Contains([]string{"of", "hof", "wipe", "hwipe"}, option) && onDevice(of)
 		})
@@ -781,7 +781,7 @@ func disks(name string, args, operands []string, has func(letters string, long .
 			return strings.HasPrefix(a, "--rw=") && (strings.Contains(a, "write") || strings.HasSuffix(a, "rw"))
 		})
 	case "cp", "mv", "install", "dd_rescue", "bmaptool":
-		named = len(operands) > 1 && last
+		named = len(operands) > 1 && last()
 	case "fdisk", "cfdisk", "gdisk":
 		named = named && !has("lx", "list")
 	case "sfdisk":

@@ -102,9 +102,12 @@ func pieces(text string) iter.Seq[string] {
 }
 
 func cut(text string, yield func(string) bool) (more bool) {
+	if len(text) <= maxText {
+		return yield(text)
+	}
 	smaller := parts(text)
 	switch {
-	case len(text) <= maxText, len(text) <= maxLong && marksIn(text) <= maxMarks:
+	case len(text) <= maxLong && marksIn(text) <= maxMarks:
 		return yield(text)
 	case strings.Contains(text, "\n"):
 		smaller = strings.SplitSeq(text, "\n")
