@@ -205,7 +205,9 @@ func (f *floor) command(i int) string {
 		}
 	case "find":
 		if slices.Contains(args, "-delete") {
-			gone = wholeTrees(args)
+			if gone = wholeTrees(args); len(gone) == 0 {
+				return ""
+			}
 		}
 	case "rsync":
 		if n := len(operands); n > 1 && has("", "remove-source-files") {
