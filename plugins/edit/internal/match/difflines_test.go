@@ -71,3 +71,14 @@ func TestHunkInBothStrings(t *testing.T) {
 		t.Errorf("exact: %v", r)
 	}
 }
+
+// A diff is one also where the file has lines of its own that begin with a plus, when it says which lines stay.
+func TestDiffBesideSuchLines(t *testing.T) {
+	const data = "# Done\n\n+ three\n\nfirst(one)\nsecond(two)\nthird(three)\n"
+	c := Change{Old: " first(one)\n-second(two)\n third(three)", New: " first(one)\n+second(2)\n third(three)"}
+	if _, got := planned(t, "a.md", data, c); got != strings.Replace(data, "second(two)", "second(2)", 1) {
+		t.Errorf("got\n%s", got)
+	}
+	c.New = " first(one)\n+second(2)\n third(4)" // not the same lines stay
+	refused(t, "a.md", data, c)
+}

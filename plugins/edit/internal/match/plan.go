@@ -7,9 +7,14 @@ import (
 	"strings"
 )
 
+const byteOrderMark = "\ufeff"
+
 // Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing may be
 // changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
+	if strings.Contains(c.Old, byteOrderMark) && !bytes.Contains(t.data, []byte(byteOrderMark)) { // which is no text
+		c.Old, c.New = without(c.Old, byteOrderMark), without(c.New, byteOrderMark)
+	}
 	if p := t.planElided(c); p != nil {
 		return p, nil
 	}
@@ -30,7 +35,7 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 }
 
 func (t *Text) plan(c Change) (*Plan, *Refusal) {
-	_, _, hunk := t.hunkInBoth(c)
+	_, _, _, hunk := t.undiffed(c)
 	switch {
 	case c.Old == "":
 		return nil, guard("old_string is empty, which fits everywhere.",

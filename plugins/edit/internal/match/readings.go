@@ -63,29 +63,10 @@ func (t *Text) readings(c Change) []*reading {
 	if c.Strictness == Exact {
 		return []*reading{newReading("", c.Old, c.New, lastPass, t.syntax)}
 	}
-	if old, fresh, ok := t.hunkInBoth(c); ok {
-		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
-	}
-	if old, fresh, ok := t.changedLinesMarked(c); ok {
-		return []*reading{newReading("diff", old, fresh, blanksPass, t.syntax)}
-	}
-	if plusLine().MatchString(c.New) { // the marks of a diff would be written into the file
-		old, ok1 := withoutColumn(c.Old, " -")
-		fresh, ok2 := withoutColumn(c.New, " +")
-		switch {
-		case !ok1 || !ok2 || isBlankString(old):
-		case !minusLine().MatchString(c.Old) && t.countLines(c.Old) > t.countLines(old), t.hasUnmarked(c):
-			// old_string is no diff, or only in part; new_string is refused where it is found
-		case plusLine().Match(t.data): // which may be meant
-			return []*reading{newReading("", c.Old, c.New, blanksPass, t.syntax)}
-		default:
-			return []*reading{newReading("diff", old, fresh, lastPass, t.syntax)}
-		}
+	if old, fresh, last, ok := t.undiffed(c); ok {
+		return []*reading{newReading("diff", old, fresh, last, t.syntax)}
 	}
 	old, fresh := c.Old, c.New
-	if cut, ok := strings.CutSuffix(old, "\r"); ok && bytes.IndexByte(t.data, '\r') < 0 { // half of a line ending
-		old, fresh = cut, strings.TrimSuffix(fresh, "\r")
-	}
 	if oddIndent().MatchString(old) {
 		plain := func(r rune) rune {
 			if r > unicode.MaxASCII && unicode.Is(unicode.Zs, r) && !bytes.ContainsRune(t.data, r) {
@@ -95,11 +76,12 @@ func (t *Text) readings(c Change) []*reading {
 		}
 		old, fresh = strings.Map(plain, old), strings.Map(plain, fresh)
 	}
-	out := []*reading{newReading("", old, fresh, lastPass, t.syntax)}
-	out = append(out, t.withoutNumbers(c)...)
-	if old, fresh, ok := onlyTakesOut(c); ok && !t.hasUnmarked(c) {
-		out = append(out, newReading("diff", old, fresh, blanksPass, t.syntax))
+	last := lastPass
+	if _, column := withoutColumn(c.Old, " -"); column && plusLine().MatchString(c.New) && plusLine().Match(t.data) {
+		last = blanksPass // it may be a diff, and its column is no indentation
 	}
+	out := []*reading{newReading("", old, fresh, last, t.syntax)}
+	out = append(out, t.withoutNumbers(c)...)
 	out = append(out, t.unescaped(c)...)
 	for _, to := range doubleDashes {
 		if old := to.Replace(c.Old); old != c.Old && !bytes.ContainsAny(t.data, "–—") &&
@@ -120,42 +102,52 @@ func (t *Text) readings(c Change) []*reading {
 }
 
 var (
-	plusLine   = lazy.Regexp(`(?m)^\+`)
-	minusLine  = lazy.Regexp(`(?m)^-`)
-	minusLines = lazy.Regexp(`(?m)^-.*\n?`)
-	oddIndent  = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
-	fence      = lazy.Regexp("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
+	plusLine  = lazy.Regexp(`(?m)^\+`)
+	minusLine = lazy.Regexp(`(?m)^-`)
+	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
 )
 
 // doubleDashes write dashes with hyphens, as programs do and LaTeX.
 var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "--"), strings.NewReplacer("–", "--", "—", "---")}
 
-// onlyTakesOut is the change without the column of a diff, if old_string is a hunk that only takes lines out, and
-// new_string the lines that it keeps.
-func onlyTakesOut(c Change) (old, fresh string, ok bool) {
-	kept := minusLines().ReplaceAllString(c.Old, "")
-	old, ok1 := withoutColumn(c.Old, " -")
-	fresh, ok2 := withoutColumn(c.New, " ")
-	same := strings.TrimRight(kept, "\r\n") == strings.TrimRight(c.New, "\r\n")
-	return old, fresh, ok1 && ok2 && same && kept != c.Old && !isBlankString(c.New)
+// sameHunk reports that both strings are the same hunk of a diff, but for white space around it. Its lines say in
+// themselves what changes; the difference between the strings says nothing.
+func (t *Text) sameHunk(c Change) bool {
+	hunk := strings.Trim(c.Old, "\r\n")
+	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
+		(plusLine().MatchString(hunk) || minusLine().MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
 }
 
-// hasUnmarked reports whether a line of a change begins with a blank that is no mark of a diff: the file has the line
-// of old_string with it and not without, or old_string does not have the line of new_string.
-func (t *Text) hasUnmarked(c Change) bool {
-	old := map[string]bool{}
-	for l := range strings.Lines(c.Old) {
-		old[strings.TrimRight(l, spaces)] = true
-		if l[0] == ' ' && t.countLines(l) > 0 && t.countLines(l[1:]) == 0 {
-			return true
+// undiffed is the change without the marks of a diff: those of all lines, those of lines that change alone, with or
+// without a blank behind them, or those of a hunk that both strings are. It is false unless both strings keep the same
+// lines, and the file has those that stay and go once, as whole lines. Where all lines have a mark they may differ from
+// the file as others may, up to the pass that is returned.
+func (t *Text) undiffed(c Change) (old, fresh string, last int, ok bool) {
+	if c.All || !minusLine().MatchString(c.Old) && !plusLine().MatchString(c.New) ||
+		bytes.Contains(toLF(t.data), toLF([]byte(c.Old))) {
+		return "", "", 0, false
+	}
+	hunk := t.sameHunk(c)
+	if hunk {
+		c.Old, c.New = strings.Trim(c.Old, "\r\n"), strings.Trim(c.New, "\r\n")
+	}
+	whole, own := "\n"+string(toLF(t.data))+"\n", plusLine().Match(t.data)
+	for i, blank := range [][2]string{{" ", ""}, {"", ""}, {"", " "}, {" ", ""}} { // before lines that stay, behind marks
+		old, stay, ok1 := withoutMarks(c.Old, "-", "+", blank)
+		fresh, same, ok2 := withoutMarks(c.New, "+", "-", blank)
+		sure := hunk || ok1 && ok2 && (blank[0] != "" && len(stay) > 0 || !own)
+		switch {
+		case !sure || isBlankString(old) || !slices.Equal(stay, same):
+		case strings.Count(whole, "\n"+strings.TrimSuffix(old, "\n")+"\n") == 1:
+			return old, fresh, blanksPass, true
+		case i < 3 || hunk || own || plusLine().MatchString(c.Old) || minusLine().MatchString(c.New):
+		case !plusLine().MatchString(c.New):
+			return old, fresh, blanksPass, len(stay) > 0
+		case minusLine().MatchString(c.Old) || t.countLines(c.Old) <= t.countLines(old):
+			return old, fresh, lastPass, true
 		}
 	}
-	for l := range strings.Lines(c.New) {
-		if l[0] == ' ' && !isBlankString(l) && !old[strings.TrimRight(l, spaces)] {
-			return true
-		}
-	}
-	return false
+	return "", "", 0, false
 }
 
 // countLines counts the lines of a text that the file has with the same indentation.
@@ -169,88 +161,28 @@ func (t *Text) countLines(s string) (n int) {
 	return n
 }
 
-// changedLinesMarked is the change without the marks of a diff that only its changed lines have: - in old_string, + in
-// new_string, with or without a blank behind them. It is false unless all lines without a mark are the same in both,
-// and the file has the text without the marks, once, and no such lines of its own.
-func (t *Text) changedLinesMarked(c Change) (old, fresh string, ok bool) {
-	if c.All || !minusLine().MatchString(c.Old) || plusLine().MatchString(c.Old) || minusLine().MatchString(c.New) ||
-		plusLine().Match(t.data) || bytes.Contains(t.data, []byte(c.Old)) {
-		return "", "", false
-	}
-	cut := func(s, mark string) (text string, plain []string) {
-		lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
-		out := lines[:0]
-		for _, l := range lines {
-			rest, marked := strings.CutPrefix(l, mark[:1])
-			switch {
-			case !marked:
-				plain = append(plain, strings.TrimRight(l, blanks))
-			case len(mark) > 1 && rest != "":
-				rest, marked = strings.CutPrefix(rest, mark[1:])
-				if !marked {
-					return "", nil // a mark without its blank
-				}
-			}
-			if marked {
-				l = rest
-			}
-			out = append(out, l)
-		}
-		return strings.Join(out, "\n"), slices.DeleteFunc(plain, isBlankString)
-	}
-	whole := "\n" + string(toLF(t.data)) + "\n"
-	for _, blank := range []string{"", " "} {
-		old, same := cut(c.Old, "-"+blank)
-		fresh, kept := cut(c.New, "+"+blank)
-		lines := "\n" + strings.Trim(old, "\n") + "\n"
-		if strings.Count(whole, lines) == 1 && !isBlankString(old) && (fresh != "" || c.New == "") &&
-			slices.Equal(same, kept) {
-			return old, fresh, true
-		}
-	}
-	return "", "", false
-}
-
-// sameHunk reports that both strings are the same hunk of a diff, but for white space around it. Its lines say in
-// themselves what changes; the difference between the strings says nothing.
-func (t *Text) sameHunk(c Change) bool {
-	hunk := strings.Trim(c.Old, "\r\n")
-	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
-		(plusLine().MatchString(hunk) || minusLine().MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
-}
-
-// hunkInBoth is the change that a hunk in both strings describes: its lines without those that come, and without those
-// that go. It is false unless the file has the former once, as whole lines.
-func (t *Text) hunkInBoth(c Change) (old, fresh string, ok bool) {
-	if c.All || !t.sameHunk(c) {
-		return "", "", false
-	}
-	lines := strings.Split(strings.Trim(string(toLF([]byte(c.Old))), "\n"), "\n")
+// withoutMarks are the lines of a diff that stay or have a mark, without it, and those that stay. Columns reports that
+// all of these have the blank of the column.
+func withoutMarks(s, mark, other string, blank [2]string) (text string, stay []string, columns bool) {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@ ") }); i >= 0 {
 		lines = lines[i+1:] // before it are the names of files
 	}
-	whole := "\n" + string(toLF(t.data)) + "\n"
-	for _, blank := range []string{" ", ""} { // before lines that stay; some models leave it out
-		var was, is []string
-		for _, l := range lines {
-			rest, minus := strings.CutPrefix(l, "-")
-			more, plus := strings.CutPrefix(l, "+")
-			switch {
-			case minus:
-				was = append(was, rest)
-			case plus:
-				is = append(is, more)
-			default:
-				l = strings.TrimPrefix(l, blank)
-				was, is = append(was, l), append(is, l)
+	var out []string
+	columns = true
+	for _, l := range lines {
+		rest, marked := strings.CutPrefix(l, mark)
+		switch {
+		case marked:
+			out = append(out, strings.TrimPrefix(rest, blank[1]))
+		case !strings.HasPrefix(l, other):
+			rest, column := strings.CutPrefix(l, blank[0])
+			if out = append(out, rest); !isBlankString(l) {
+				stay, columns = append(stay, strings.TrimRight(rest, blanks)), columns && column
 			}
 		}
-		old, fresh = strings.Join(was, "\n"), strings.Join(is, "\n")
-		if !isBlankString(old) && strings.Count(whole, "\n"+strings.Trim(old, "\n")+"\n") == 1 {
-			return old, fresh, true
-		}
 	}
-	return "", "", false
+	return strings.Join(out, "\n"), stay, columns
 }
 
 // unfenced is the change without the fence of a code block, which new_string may have too; then it must be the same.
@@ -258,7 +190,7 @@ func unfenced(c Change) (old, fresh string, ok bool) {
 	inner := func(s string) (string, bool) {
 		lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 		last := len(lines) - 1
-		if last < 1 || !fence().MatchString(lines[0]) || !fence().MatchString(lines[last]) {
+		if last < 1 || !isFence(lines[0]) || !isFence(lines[last]) {
 			return s, false
 		}
 		return strings.Join(append(lines[1:last], ""), "\n"), true
