@@ -24,8 +24,9 @@ var (
 		`:\s*(readonly )?(\w+\[\]|[A-Z]\w*[<\[,).]|(any|unknown|never)\b))`)
 	// computed is what brackets hold that are an expression and no remark.
 	computed = lazy.Regexp(`\|\||&&|\?\?|=>|===|\?.*\s:\s|\w\(|[\[{]|^\w+$`)
-	// packDots are dots behind an argument of a call, or beside an operator, as in C++.
+	// packDots are dots behind an argument of a call, which may begin on a line before, or beside an operator, as in C++.
 	packDots = lazy.Regexp(`\w\s*\(([^()]*,)?\s*[&*$@]?[\w.:$-]+\.\.\.\s*\)|\w\(.*\)\.\.\.\s*\)|` +
+		`(^|,|[\w)\]}]\()\s*[&*]*([\w.:]|\(([^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\{[^{}]*\})+\.\.\.[ \t,]*\)|` +
 		`(\+|\*|&&|\|\||<<)\s*\.\.\.\)|\(\.\.\.\s*(\+|\*|&&|\|\||<<)\s*\w`)
 	// ellipsisIndex are dots as an index of Python among others.
 	ellipsisIndex = lazy.Regexp(`[\[(,]\s*\.\.\.\s*[,)\]]`)
@@ -56,9 +57,7 @@ func (t *Text) dotsAreCode(part, whole string) bool {
 			return part[at[0]:at[1]] != "..." || !isSpread(part[:at[0]], part[at[1]:], ext)
 		})
 	case dotsBehind[ext]:
-		return of(packDots()) == len(all) || !slices.ContainsFunc(all, func(at []int) bool {
-			return part[at[0]:at[1]] != "..." || !isPack(part[:at[0]], part[at[1]:])
-		})
+		return of(packDots()) == len(all)
 	case t.kind() == "py":
 		head, _, _ := strings.Cut(whole, part)
 		return head != "" && wordRune(lastRune([]byte(head))) && of(ellipsisIndex()) == len(all)
@@ -98,60 +97,4 @@ func isSpread(before, after, ext string) bool {
 	}
 	after = after[len(operandTail().FindString(after)):]
 	return strings.IndexAny(after, "([{") == 0 || called && behindOperand().MatchString(after)
-}
-
-// isPack reports whether dots between two parts of a line spread the operand before them over the arguments of a call.
-func isPack(before, after string) bool {
-	start := operandStart(before)
-	if start == len(before) {
-		return false
-	}
-	args := strings.TrimRight(before[:start], " \t&*")
-	switch last := lastRune([]byte(args)); {
-	case args == "": // the call begins on a line before
-		return strings.HasPrefix(after, ")")
-	case last == '(':
-		if callee := lastRune([]byte(args[:len(args)-1])); !wordRune(callee) && !strings.ContainsRune(")]}", callee) {
-			return false
-		}
-	case last != ',':
-		return false
-	}
-	return strings.HasPrefix(strings.TrimLeft(after, " \t,"), ")")
-}
-
-// operandStart is where the names, members and groups in brackets begin that end a text.
-func operandStart(s string) int {
-	start := len(s)
-	for start > 0 {
-		switch c := s[start-1]; {
-		case c == '.' || wordRune(rune(c)):
-			start--
-		case strings.IndexByte(")]}", c) >= 0:
-			open := groupStart(s[:start])
-			if open < 0 {
-				return len(s)
-			}
-			start = open
-		default:
-			return start
-		}
-	}
-	return start
-}
-
-// groupStart is where the group in brackets begins that ends a text; -1 when it does not begin there.
-func groupStart(s string) int {
-	depth := 0
-	for i := len(s) - 1; i >= 0; i-- {
-		switch s[i] {
-		case ')', ']', '}':
-			depth++
-		case '(', '[', '{':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
 }
