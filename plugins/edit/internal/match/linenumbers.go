@@ -1,7 +1,6 @@
 package match
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
@@ -143,49 +142,44 @@ func (t *Text) unpad(n numbered, after, old string) (out numbered, settled bool)
 	}
 	step, _ := commonStep(0, t.source)
 	step = cmp.Or(step, "    ")
-	literal, cut := map[string]bool{}, map[string]bool{}
+	depths := [2]map[string]bool{{}, {}} // of lines as they are, and cut
 	learn := func(l string, known map[string]bool) {
-		ind := leading([]byte(l))
-		known[ind], known[ind+step] = true, true
+		if ind := leading([]byte(l)); !isBlankString(l) {
+			known[ind], known[ind+step] = true, true
+		}
 	}
-	numbers := strings.Split(old, "\n")
+	gutter := ""
 	for i, l := range n.text {
 		if n.number[i] > 0 {
-			numbers = append(numbers, strings.TrimPrefix(l, after))
+			old += "\n" + strings.TrimPrefix(l, after)
 		}
+		gutter = cmp.Or(gutter, n.gutter[i])
 	}
-	for _, l := range numbers {
-		if !isBlankString(l) {
-			learn(l, literal)
-			learn(l, cut)
-		}
+	for l := range strings.SplitSeq(old, "\n") {
+		learn(l, depths[0])
+		learn(l, depths[1])
 	}
 	out = n
 	out.text = slices.Clone(n.text)
-	padded, literalFits, cutFits := false, true, true
-	gutter := n.gutter[slices.IndexFunc(n.gutter, func(g string) bool { return g != "" })]
+	padded, fits := false, [2]bool{true, true}
 	for i, l := range n.text {
-		if n.gutter[i] != "" {
-			gutter = n.gutter[i]
-		}
-		if n.number[i] > 0 || isBlankString(l) {
+		if gutter = cmp.Or(n.gutter[i], gutter); n.number[i] > 0 || isBlankString(l) {
 			continue
 		}
 		rest, ok := behindGutter(l, gutter, after)
 		if !ok {
 			return n, true
 		}
-		padded = true
-		literalFits = literalFits && literal[leading([]byte(l))]
-		cutFits = cutFits && cut[leading([]byte(rest))]
-		learn(l, literal)
-		learn(rest, cut)
-		out.text[i] = rest
+		padded, out.text[i] = true, rest
+		for k, l := range []string{l, rest} {
+			fits[k] = fits[k] && depths[k][leading([]byte(l))]
+			learn(l, depths[k])
+		}
 	}
 	switch {
-	case !padded || literalFits && !cutFits:
+	case !padded || fits[0] && !fits[1]:
 		return n, true
-	case cutFits && !literalFits:
+	case fits[1] && !fits[0]:
 		return out, true
 	}
 	return n, false
@@ -198,11 +192,7 @@ func behindGutter(l, gutter, after string) (rest string, ok bool) {
 			return strings.TrimPrefix(rest, after), true
 		}
 	}
-	width := utf8.RuneCountInString(gutter) + len(after)
-	if len(l) < width || strings.Trim(l[:width], " ") != "" {
-		return l, false
-	}
-	return l[width:], true
+	return strings.CutPrefix(l, strings.Repeat(" ", utf8.RuneCountInString(gutter)+len(after)))
 }
 
 // withoutNumbers returns the readings of a change whose old_string has line numbers.
@@ -289,126 +279,43 @@ func (t *Text) numbersFit(f *finding, h hit) bool {
 		leading(t.text(at)) == leading(r.old.text(r.old.lineAt(int(f.old.start[0]))))
 }
 
-// settleIndentation refuses a change whose line numbers leave open how far the lines behind them are indented, or
-// settles it where only one way makes sense: new_string without numbers has the indentation of the file.
+// settleIndentation refuses a change whose line numbers leave open how far the lines of new_string are indented.
 func (t *Text) settleIndentation(f *finding) *Refusal {
 	r := f.reading
 	if r.numbers == nil {
 		return nil
 	}
-	exact := f.ignores&(leadingBlanks|allSpace) == 0
-	if exact && !r.padded && !(r.bareNew && r.shifted()) {
+	asFile := leading(t.text(t.lineAt(f.hits[0].Start))) == leading(r.old.text(r.old.lineAt(int(f.old.start[0]))))
+	if !r.padded && (!r.bareNew || asFile && !r.shifted()) {
 		return nil
 	}
-	at := f.hits[0].Range
-	doubt := t.conflictAt(at, "old_string has line numbers, and it does not follow from it how far the lines behind them "+
-		"are indented")
+	doubt := t.conflictAt(f.hits[0].Range, "old_string has line numbers, and it does not follow from it how far the "+
+		"lines behind them are indented")
 	doubt.Hint = "Give old_string and new_string without line numbers, indented as the file is."
 	if r.padded {
 		doubt.Message = "new_string has line numbers before some lines, and it does not follow from those how far the " +
 			"other lines are indented."
 	}
-	if exact || r.padded {
-		return doubt
-	}
-	if r.bareNew {
-		for _, g := range append([]*finding{f}, f.also...) {
-			if asOld, _ := t.keptIndentation(g.reading, t.align(g, g.hits[0])); asOld && g.hits[0].Range == at {
-				f.reading, f.old, f.file, f.hits = g.reading, g.old, g.file, g.hits
-				return nil
-			}
-		}
-		if _, asFile := t.keptIndentation(r, t.align(f, f.hits[0])); !asFile || len(f.hits) > 1 {
-			return doubt
-		}
-		t.takeLines(f)
-		return nil
-	}
-	mine, refusal := t.project(f.number, r, t.align(f, f.hits[0]))
-	for _, g := range f.also {
-		if g.hits[0].Range != at {
-			return doubt
-		}
-		same := func(a, b Edit) bool { return a.Range == b.Range && bytes.Equal(a.With, b.With) }
-		other, no := t.project(g.number, g.reading, t.align(g, g.hits[0]))
-		if (refusal == nil) != (no == nil) || !slices.EqualFunc(mine, other, same) {
-			return doubt
-		}
-	}
-	return nil
-}
-
-// takeLines makes a finding one whose lines new_string replaces literally.
-func (t *Text) takeLines(f *finding) {
-	r := f.reading
-	from, to := t.span(f.hits[0].Range)
-	f.hits[0].Range = Range{t.lines[from].start, t.lines[to-1].end}
-	fresh := r.new
-	if bytes.HasSuffix(r.old.data, newline) {
-		fresh = strings.TrimSuffix(fresh, "\n")
-	}
-	f.literal = true
-	f.reading = newReading(r.name, string(t.data[f.hits[0].Start:f.hits[0].End]), fresh, r.lastPass, t.syntax)
-}
-
-// A keptLine is a line that old_string and new_string both have, but for blanks around it.
-type keptLine struct {
-	old, new int
-	same     bool // false for the first lines of both, taken when no line is the same
-}
-
-func (r *reading) keptLines() (out []keptLine) {
-	fresh := strings.Split(r.new, "\n")
-	lines := map[string][]int{}
-	for o := range r.old.lines {
-		lines[r.old.key(o)] = append(lines[r.old.key(o)], o)
-	}
-	for n, l := range fresh {
-		if s := squeeze([]byte(l)); s != "" && len(lines[s]) == 1 {
-			out = append(out, keptLine{lines[s][0], n, true})
-		}
-	}
-	if len(out) > 0 {
-		return out
-	}
-	filled := func(l string) bool { return !isBlankString(l) }
-	o := slices.IndexFunc(strings.Split(string(r.old.data), "\n"), filled)
-	if n := slices.IndexFunc(fresh, filled); n >= 0 && o >= 0 {
-		out = append(out, keptLine{o, n, false})
-	}
-	return out
+	return doubt
 }
 
 // shifted reports whether all indented lines that new_string keeps have another indentation.
-func (r *reading) shifted() bool {
-	fresh := strings.Split(r.new, "\n")
-	moved := false
-	for _, k := range r.keptLines() {
-		was, is := leading(r.old.text(k.old)), leading([]byte(fresh[k.new]))
-		if !k.same || was == is && was != "" {
-			return false
+func (r *reading) shifted() (moved bool) {
+	was := map[string]string{}
+	for o := range r.old.lines {
+		if key := r.old.key(o); key != "" && r.old.count(key) == 1 {
+			was[key] = leading(r.old.text(o))
 		}
-		moved = moved || was != is
+	}
+	for l := range strings.Lines(r.new) {
+		is := leading([]byte(l))
+		if ind, kept := was[squeeze([]byte(l))]; kept && ind == is && is != "" {
+			return false
+		} else if kept && ind != is {
+			moved = true
+		}
 	}
 	return moved
-}
-
-// keptIndentation reports whether the lines that new_string keeps are indented as in old_string, and whether as in
-// the file.
-func (t *Text) keptIndentation(r *reading, a *alignment) (asOld, asFile bool) {
-	fresh := strings.Split(r.new, "\n")
-	asOld, asFile = true, true
-	for _, k := range r.keptLines() {
-		i := slices.IndexFunc(a.blocks, func(b block) bool { return b.o0 <= k.old && k.old < b.o1 })
-		if i < 0 {
-			continue
-		}
-		b, l := a.blocks[i], []byte(strings.TrimRight(fresh[k.new], blanks))
-		asOld = asOld && leading(l) == leading(r.old.text(k.old))
-		asFile = asFile && b.single() && (bytes.Equal(l, bytes.TrimRight(t.text(b.f0), blanks)) ||
-			!k.same && leading(l) == leading(t.text(b.f0)))
-	}
-	return asOld, asFile
 }
 
 // numbersAlone returns new_string without line numbers that it has and old_string has not, if there are any.

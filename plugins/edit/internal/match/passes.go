@@ -73,9 +73,7 @@ type finding struct {
 	file    *stream
 	old     *stream
 	hits    []hit
-	also    []*finding // what other readings of the same name found in the same pass
-	short   bool       // old_string has so little in it that it must be whole lines, with the same signs in the same order
-	literal bool       // new_string replaces the place literally, in a later pass than the first
+	short   bool // old_string has so little in it that it must be whole lines, with the same signs in the same order
 }
 
 // find tries the passes in order and returns what the first of them finds for the first reading that has a place. It
@@ -151,15 +149,11 @@ func (t *Text) wholeCharacters(r Range) bool {
 	return !startsMark(t.data[r.Start:]) && !startsMark(t.data[r.End:])
 }
 
-// earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
+// earliest is the finding of the strictest pass.
 func earliest(all []*finding) (best *finding) {
 	for _, f := range all {
-		switch {
-		case f == nil:
-		case best == nil || f.order < best.order:
-			best, f.also = f, nil
-		case f.order == best.order && f.reading.name == best.reading.name:
-			best.also = append(best.also, f)
+		if f != nil && (best == nil || f.order < best.order) {
+			best = f
 		}
 	}
 	return best

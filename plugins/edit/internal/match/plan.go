@@ -164,7 +164,7 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 	switch {
 	case f.number > 1 && c.inserted(h.Range):
 		return nil, t.ownInsertion(h.Range)
-	case f.number == 1 || f.literal:
+	case f.number == 1:
 		return t.literalEdits(f.reading, h.Range), nil
 	case t.presentAt(f, h):
 		return nil, t.alreadyApplied(h.Range)
