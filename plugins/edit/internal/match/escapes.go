@@ -55,21 +55,6 @@ func (e escaping) pattern() *regexp.Regexp {
 	return backslashed()
 }
 
-// units cuts a text into escapes and single bytes.
-func (e escaping) units(s string) (out []string) {
-	at := 0
-	for _, x := range append(e.pattern().FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
-		for ; at < x[0]; at++ {
-			out = append(out, s[at:at+1])
-		}
-		if x[0] < x[1] {
-			out = append(out, s[x[0]:x[1]])
-			at = x[1]
-		}
-	}
-	return out
-}
-
 // plain returns the text that a unit stands for, and its sign in the set; a unit that is no escape of the set stands
 // for itself.
 func (e escaping) plain(unit string) (text, sign string) {
@@ -160,12 +145,11 @@ func startTabs(l string) string {
 // An unescaper decodes the lines of new_string the way those of old_string were decoded.
 type unescaper struct {
 	escaping
-	raw, plain []string // the lines of old_string, escaped and decoded
-	kept       []bool   // lines whose escapes are those of the file
-	tabs       bool     // of tabs, only those at the start of lines were escaped
-	mixed      bool     // some lines were not escaped
-	unshown    bool     // old_string does not show whether backslashes are escaped as well
-	bareSigns  string   // that new_string has unescaped
+	plain     []string // the lines of old_string, decoded
+	tabs      bool     // of tabs, only those at the start of lines were escaped
+	mixed     bool     // some lines were not escaped
+	unshown   bool     // old_string does not show whether backslashes are escaped as well
+	bareSigns string   // that new_string has unescaped
 }
 
 // unescaped returns the readings of a change whose old_string is escaped once too often. Those come last whose
@@ -214,8 +198,7 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	m := &unescaper{escaping: e.only(without(signs, "nr"))}
 	m.unshown = !e.entities && !strings.Contains(signs, `\`) && !e.slashes(c.Old)
 	breaks := e.only(without("nr", without("nr", signs)))
-	m.raw = strings.Split(breaks.decode(c.Old), "\n")
-	for _, l := range m.raw {
+	for l := range strings.SplitSeq(breaks.decode(c.Old), "\n") {
 		plain := m.decode(l)
 		kept := plain != l && t.hasLine(l) && !t.hasLine(plain)
 		if started := startTabs(l); kept {
@@ -223,7 +206,7 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 		} else if strings.Contains(signs, "t") && started != plain && started != l && t.hasLine(started) {
 			plain, m.tabs = started, true
 		}
-		m.plain, m.kept = append(m.plain, plain), append(m.kept, kept)
+		m.plain = append(m.plain, plain)
 		for sign := range strings.SplitSeq(used, "") {
 			m.mixed = m.mixed || kept || strings.ContainsAny(sign, quoting+`t\`) && m.bare(l, sign)
 		}
@@ -315,121 +298,65 @@ func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, b
 		}
 	}
 	m.unshown = m.unshown && !(escaping{set: m.set + `\`}).bare(s, `\`)
-	lines := strings.Split(s, "\n")
-	out := make([]string, len(lines))
-	x, y := make([]string, len(m.plain)), make([]string, len(lines))
-	for i, l := range m.plain {
-		x[i] = strings.TrimRight(l, blanks)
+	known := map[string]bool{} // lines of old_string, without blanks at their ends
+	for _, l := range m.plain {
+		known[strings.TrimRight(l, blanks)] = true
 	}
-	known := setOf(x)
-	for j, l := range lines {
-		y[j] = strings.TrimRight(l, blanks)
-		if d, ok := anyDecoded(l, known); ok {
-			y[j] = d
-		} else if known[y[j]] {
+	lines := strings.Split(s, "\n")
+	for _, l := range lines {
+		if known[strings.TrimRight(l, blanks)] {
 			m.bareSigns += without(m.signs(l), quoting) // a line that both have is not escaped
 		}
 	}
-	o, n := 0, 0
-	for _, h := range append(diffLines(x, y), hunk{len(x), len(x), len(y), len(y)}) {
-		for ; o < h.a; o, n = o+1, n+1 {
-			out[n] = m.plain[o]
+	for n, l := range lines {
+		var ok bool
+		if lines[n], ok = anyDecoded(l, known); ok {
+			continue
 		}
-		for ; n < h.nb; n++ {
-			var ok bool
-			if out[n], ok = m.decodeLine(lines[n], m.partner(h, n, lines[n])); !ok {
-				return "", false
-			}
-		}
-		o = h.b
-	}
-	return strings.Join(out, "\n"), true
-}
-
-// anyDecoded returns the line of some that another one is when it is decoded, in whatever way.
-func anyDecoded(l string, lines map[string]bool) (string, bool) {
-	if lines[strings.TrimRight(l, blanks)] || !strings.ContainsAny(l, `\&`) {
-		return "", false
-	}
-	for _, e := range slices.Concat(escapings, []escaping{{}}) {
-		d := startTabs(l)
-		if e.set != "" || e.entities {
-			d = e.decode(l)
-		}
-		if d = strings.TrimRight(d, blanks); d != "" && lines[d] {
-			return d, true
-		}
-	}
-	return "", false
-}
-
-// partner is the old line that new line n of a hunk was made of, or -1.
-func (m *unescaper) partner(h hunk, n int, l string) int {
-	if h.b-h.a == h.nb-h.na {
-		return h.a + n - h.na
-	}
-	best, most := -1, 0.5
-	if (h.b-h.a)*(h.nb-h.na) > maxPairs {
-		return best
-	}
-	for o := h.a; o < h.b; o++ {
-		if s := similarity(m.plain[o], m.decode(l)); s > most {
-			best, most = o, s
-		}
-	}
-	return best
-}
-
-// decodeLine decodes a line of new_string that was made of old line o, or of none.
-func (m *unescaper) decodeLine(l string, o int) (string, bool) {
-	if m.tabs {
-		l = startTabs(l)
-	}
-	switch {
-	case o >= 0 && m.kept[o]:
-		return l, true
-	case m.signs(l) == "":
-		return l, !m.unshown || !strings.Contains(l, `\\`)
-	}
-	if o < 0 || m.raw[o] == m.plain[o] {
-		return m.decodePart(l, l)
-	}
-	y := m.units(l)
-	head, tail := equalEnds(m.units(m.raw[o]), y)
-	middle, ok := m.decodePart(strings.Join(y[head:len(y)-tail], ""), l)
-	like := m.escaping
-	if strings.Contains(m.bareSigns, `\`) {
-		like = m.only(without(m.set, `\`)) // new_string has bare backslashes
-		if m.mixed && strings.Contains(m.signs(l), `\`) {
+		if lines[n], ok = m.decodeLine(l); !ok {
 			return "", false
 		}
 	}
-	return like.decode(strings.Join(y[:head], "")) + middle + like.decode(strings.Join(y[len(y)-tail:], "")), ok
+	return strings.Join(lines, "\n"), true
 }
 
-// decodePart decodes a part of a line for which old_string gives no example. A quote is escaped once too often when
-// its line has no bare one; a tab or a backslash when new_string has none.
-func (m *unescaper) decodePart(part, l string) (string, bool) {
-	if m.unshown && strings.Contains(part, `\\`) {
+// anyDecoded returns a line as it stands, or decoded in whatever way, if it is one of some then.
+func anyDecoded(l string, known map[string]bool) (line string, ok bool) {
+	if known[strings.TrimRight(l, blanks)] || !strings.ContainsAny(l, `\&`) {
+		return l, known[strings.TrimRight(l, blanks)]
+	}
+	all := []string{startTabs(l)}
+	for _, e := range escapings {
+		all = append(all, e.decode(l))
+	}
+	i := slices.IndexFunc(all, func(d string) bool { return !isBlankString(d) && known[strings.TrimRight(d, blanks)] })
+	if i < 0 {
+		return "", false
+	}
+	return all[i], true
+}
+
+// decodeLine decodes a line of new_string that is none of old_string. A quote is escaped once too often when its line
+// has no bare one; a tab or a backslash when new_string has none.
+func (m *unescaper) decodeLine(l string) (string, bool) {
+	if m.tabs {
+		l = startTabs(l)
+	}
+	if m.unshown && strings.Contains(l, `\\`) {
 		return "", false
 	}
 	use := ""
-	for sign := range strings.SplitSeq(m.signs(part), "") {
+	for sign := range strings.SplitSeq(m.signs(l), "") {
 		switch {
-		case sign == "":
 		case strings.Contains(quoting, sign):
 			if !m.bare(l, sign) {
 				use += sign
-			} else if m.mixed && m.signs(l) != m.signs(part) {
-				return "", false
 			}
 		case sign == "u" || m.entities:
 			use += sign
 		case strings.Contains(m.bareSigns, sign):
-			if part == l {
-				part = startTabs(part) // where it can be nothing else
-			}
-			if sign == "t" && m.mixed && !m.tabs && strings.Contains(part, `\t`) {
+			l = startTabs(l) // where it can be nothing else
+			if sign == "t" && m.mixed && !m.tabs && strings.Contains(l, `\t`) {
 				return "", false
 			}
 		case sign == "t" && m.tabs:
@@ -439,7 +366,7 @@ func (m *unescaper) decodePart(part, l string) (string, bool) {
 			use += sign
 		}
 	}
-	return m.only(use).decode(part), true
+	return m.only(use).decode(l), true
 }
 
 // hasLine reports whether a line of the file is the same but for blanks.
@@ -514,7 +441,7 @@ func (t *Text) evidence(e escaping, s string, old []string, whole bool) (m *unes
 			}
 		}
 	}
-	m = &unescaper{escaping: e.only(without(signs, "nr")), raw: old, plain: old, kept: make([]bool, len(old))}
+	m = &unescaper{escaping: e.only(without(signs, "nr")), plain: old}
 	for l := range strings.SplitSeq(s, "\n") {
 		d := m.decode(l)
 		if known[l] {
