@@ -25,9 +25,9 @@ func similarity(a, b string) float64 {
 	return 1 - float64(d)/float64(long)
 }
 
-// likeness is the similarity of two lines but for their blanks, 0 when it is less than some.
-func likeness(a, b string, least float64) float64 {
-	if s := similarity(squeeze([]byte(a)), squeeze([]byte(b))); s >= least {
+// likeness is the similarity of two lines but for their blanks, 0 when it is less than a half.
+func likeness(a, b string) float64 {
+	if s := similarity(squeeze([]byte(a)), squeeze([]byte(b))); s >= 0.5 {
 		return s
 	}
 	return 0

@@ -49,7 +49,7 @@ func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refus
 		}
 		next = leading(fresh.text(n))
 		deeper = deeper && strings.HasPrefix(next, lost)
-		if o > 0 && likeness(string(r.old.text(o)), string(fresh.text(n)), 0.5) > 0 {
+		if o > 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0 {
 			had := leading(r.old.text(o))
 			if len(next) < len(had) {
 				return r, nil
@@ -80,7 +80,7 @@ func (t *Text) fitEdges(r *reading, at Range) (fresh, note string) {
 	before, _ := t.around(at)
 	was, is := firstLine(string(r.old.data)), firstLine(fresh)
 	own, full := leading([]byte(is)), before+leading([]byte(was))
-	if before == "" || !isBlankString(before) || isBlankString(was) || isBlankString(is) || !sameDepth(own, full) ||
+	if before == "" || !isBlankString(before) || isBlankString(was) || isBlankString(is) || own != full ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) {
 		return fresh, ""
 	}
@@ -193,12 +193,6 @@ func (t *Text) endsBlock(lines []string) bool {
 	return false
 }
 
-// sameDepth reports whether a line is indented as the file is, or with as many blanks for each of its tabs.
-func sameDepth(own, full string) bool {
-	n := strings.Count(full, "\t")
-	return own == full || n == len(full) && own != "" && strings.Trim(own, " ") == "" && len(own)%n == 0 && len(own) > n
-}
-
 // minBeside is how many letters and digits of a text beside the place are not in new_string by chance.
 const minBeside = 3
 
@@ -237,11 +231,11 @@ func (t *Text) twice(r *reading, a *alignment) *Refusal {
 				from, to = min(from, b.f0), max(to, b.f1)
 			}
 		}
-		if n := c.linesAbove(from); n > 0 {
+		if n := c.linesBeside(from, -1); n > 0 {
 			return refuse("starts with "+plural(n, "line")+" that the file has right before the place", string(t.text(from-n)),
 				from-n, to)
 		}
-		if n := c.linesBelow(to); n > 0 {
+		if n := c.linesBeside(to, +1); n > 0 {
 			return refuse("ends with "+plural(n, "line")+" that the file has right behind the place", string(t.text(to+n-1)),
 				from, to+n)
 		}
@@ -344,24 +338,23 @@ func add(p, q pairs) pairs {
 	return pairs{p.brackets + q.brackets, p.angles + q.angles, p.tags + q.tags, p.quotes ^ q.quotes}
 }
 
-// linesAbove counts the lines that new_string starts with and the file has before a line, and linesBelow those that it
-// ends with and the file has from a line on. Old_string has none of them.
-func (e edges) linesAbove(from int) int {
-	lines := strings.Split(e.fresh, "\n")
-	for n := 1; n < len(lines) && n <= from; n++ {
-		if squeeze([]byte(firstLine(e.old))) != squeeze([]byte(lines[0])) && e.sameLines(lines[:n], from-n) {
-			return n
-		}
+// linesBeside counts the lines that new_string starts with and the file has before line f, or with a step of 1 those
+// that it ends with and the file has from line f on. Old_string has none of them.
+func (e edges) linesBeside(f, step int) int {
+	lines, old := strings.Split(e.fresh, "\n"), strings.Split(e.old, "\n")
+	edge, was := lines[0], old[0]
+	if step > 0 {
+		edge, was = lines[len(lines)-1], old[len(old)-1]
 	}
-	return 0
-}
-
-func (e edges) linesBelow(to int) int {
-	lines := strings.Split(e.fresh, "\n")
-	last := e.old[strings.LastIndexByte(e.old, '\n')+1:]
-	for n := 1; n < len(lines) && to+n <= len(e.t.lines); n++ {
-		rest := lines[len(lines)-n:]
-		if squeeze([]byte(last)) != squeeze([]byte(rest[n-1])) && e.sameLines(rest, to) {
+	for n := 1; n < len(lines) && squeeze([]byte(was)) != squeeze([]byte(edge)); n++ {
+		part, from := lines[:n], f-n
+		if step > 0 {
+			part, from = lines[len(lines)-n:], f
+		}
+		if from < 0 || from+n > len(e.t.lines) {
+			break
+		}
+		if e.sameLines(part, from) {
 			return n
 		}
 	}
@@ -383,17 +376,17 @@ func (e edges) commentBeside(f, step int) (comment string, at int) {
 	if alnums([]byte(key)) <= minBeside || old.count(key) > 0 || e.t.count(key) > 1 {
 		return "", -1
 	}
-	edge, outer := closeLine(old, -1, +1), closeLine(fresh, -1, +1)
+	edge, outer := old.closeFilled(-1, +1), fresh.closeFilled(-1, +1)
 	if step > 0 {
-		edge, outer = closeLine(old, len(old.lines), -1), closeLine(fresh, len(fresh.lines), -1)
+		edge, outer = old.closeFilled(len(old.lines), -1), fresh.closeFilled(len(fresh.lines), -1)
 	}
 	pairs := counterparts(old, fresh)
 	kept := func(j int) bool {
-		return pairs[j] >= 0 && likeness(old.key(pairs[j]), fresh.key(j), minEdgeAlike) > 0
+		return pairs[j] >= 0 && likeness(old.key(pairs[j]), fresh.key(j)) > 0
 	}
 	near := []int{outer}
 	if j := slices.Index(pairs, edge); j >= 0 && kept(j) {
-		near = append(near, closeLine(fresh, j, step))
+		near = append(near, fresh.closeFilled(j, step))
 	}
 	if fresh.count(key) > 0 {
 		return key, f
@@ -403,7 +396,7 @@ func (e edges) commentBeside(f, step int) (comment string, at int) {
 			continue
 		}
 		comment = fresh.key(j)
-		if informative(comment) && likeness(key, comment, minEdgeAlike) > 0 && old.count(comment) == 0 {
+		if informative(comment) && likeness(key, comment) > 0 && old.count(comment) == 0 {
 			return comment, f
 		}
 	}

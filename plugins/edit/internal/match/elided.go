@@ -40,14 +40,8 @@ func (t *Text) planElided(c Change) *Plan {
 			}
 		}
 	}
-	overlap := func(a, b Edit) int { return a.Start - b.Start }
-	if len(out.Edits) == 0 || !slices.IsSortedFunc(out.Edits, overlap) {
+	if len(out.Edits) == 0 || overlapping(out.Edits) {
 		return nil
-	}
-	for i := 1; i < len(out.Edits); i++ {
-		if out.Edits[i].Start < out.Edits[i-1].End {
-			return nil
-		}
 	}
 	out.Warnings = append(out.Warnings, "The lines for which "+quoteShort(mark)+" stands stayed as they are.")
 	return out

@@ -60,23 +60,24 @@ func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 }
 
 // keepLineBreaks returns new_string for an exact match at a range of the file, with the line breaks that old_string
-// begins or ends with and new_string lost: without them two lines would become one. The note says what was kept.
+// begins or ends with and new_string lost: without them two lines would become one. The note says so.
 func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal *Refusal) {
-	old, fresh := string(r.old.data), r.new
-	before, after := t.around(at)
-	head, tail := outerSpace(old)
 	kept := func(where string) string {
 		return "new_string lost the line break that old_string " + where + " with; it was kept, as two lines would have " +
 			"become one. To join lines, give both of them as old_string."
 	}
+	old, fresh := string(r.old.data), r.new
+	before, after := t.around(at)
+	joinsHead, joinsTail := !isBlankString(before), !isBlankString(after)
+	head, tail := outerSpace(old)
 	if isBlankString(fresh) {
-		if strings.Contains(tail, "\n") && !strings.Contains(fresh, "\n") && !isBlankString(before) && !isBlankString(after) {
+		if strings.Contains(tail, "\n") && !strings.Contains(fresh, "\n") && joinsHead && joinsTail {
 			return tail, kept("ends"), nil
 		}
 		return fresh, "", nil
 	}
 	whole := fresh
-	if !isBlankString(before) || !strings.Contains(fresh, old) { // else lines come before a blank one
+	if joinsHead || !strings.Contains(fresh, old) { // else lines come before a blank one
 		whole = withHead(head, fresh)
 	}
 	begins, ends := whole != fresh, false
@@ -84,23 +85,21 @@ func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal
 		ends, whole = true, strings.TrimSuffix(whole, own)+tail
 	}
 	switch {
-	case !begins && !ends:
-		return fresh, "", nil
-	case whole == old && (begins && !isBlankString(before) || ends && !isBlankString(after)):
+	case whole != old && begins && ends:
+		return whole, kept("begins and ends"), nil
+	case whole != old && begins:
+		return whole, kept("begins"), nil
+	case whole != old && ends:
+		return whole, kept("ends"), nil
+	case begins && joinsHead || ends && joinsTail:
 		from, to := t.span(at)
 		r := guard("new_string is old_string without the line break at its edge, so the only change would be that two lines "+
 			"become one.", "To join the lines, give both of them as old_string. "+
 			"Otherwise set new_string to the text that you want.")
 		t.showLines(r, from, min(to+1, len(t.lines)))
 		return "", "", r
-	case whole == old: // a blank line goes, and nothing is joined
-		return fresh, "", nil
-	case begins && ends:
-		return whole, kept("begins and ends"), nil
-	case begins:
-		return whole, kept("begins"), nil
 	}
-	return whole, kept("ends"), nil
+	return fresh, "", nil // a blank line goes, and nothing is joined
 }
 
 // withHead gives new_string the line break that it lost of the white space which old_string starts with, and the
@@ -150,24 +149,17 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	if at.End <= l.start || at.End >= l.end || isBlank(t.data[at.End:l.end]) {
 		return r, at, nil
 	}
-	what, comment, sign := "a comment", t.commentStart(last), t.separator(t.data[at.End:l.end])
-	switch behind := t.data[at.End:l.end]; {
-	case string(bytes.TrimSpace(behind)) == `\`: // the line continues with the next
-		what, comment = `a \`, at.End+bytes.IndexByte(behind, '\\')
-	case insideWord(t.data, at.End): // a line that was cut off
-		what, comment = "a part of a word", at.End
-	case sign != "":
-		what, comment = "a "+sign, at.End
-	case comment < at.End || comment == l.end && t.commentOnly(last):
-		what, comment = "a part of a comment", at.End
-	}
-	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
+	behind, comment := t.data[at.End:l.end], t.commentStart(last)
+	sign := t.separator(behind)
+	cut := sign != "" || string(bytes.TrimSpace(behind)) == `\` || insideWord(t.data, at.End) ||
+		comment < at.End || comment == l.end && t.commentOnly(last) // or a comment that is cut off
+	if !cut && (comment == l.end || !isBlank(t.data[at.End:comment])) {
 		return r, at, nil
 	}
 	old, fresh := strings.Split(string(toLF(r.old.data)), "\n"), strings.Split(string(toLF([]byte(r.new))), "\n")
 	key := func(s string) string { return squeeze([]byte(s)) }
 	was, is := key(old[len(old)-1]), key(fresh[len(fresh)-1])
-	best, most, rest := -1, minSameLine, string(t.data[at.End:l.end])
+	best, most, rest := -1, minSameLine, string(behind)
 	pairs := counterparts(r.old, newSource(toLF([]byte(r.new)), nil))
 	for i, s := range fresh {
 		other := i < len(pairs) && pairs[i] >= 0 && pairs[i] < len(old)-1 && key(old[pairs[i]]) == key(s) // a line that stays
@@ -196,9 +188,8 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 	case best >= 0:
 	case len(fresh) > 1 && is == "" && !insideWord(t.data, at.End),
 		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is }):
-		refusal = t.conflictAt(at, "the line that it ends in has "+what+" behind that, which would come behind another line")
-		refusal.Hint = "Include " + strings.Replace(what, "a ", "the ", 1) +
-			" in old_string, and in new_string where it shall be."
+		refusal = t.conflictAt(at, "the line that it ends in goes on, and its rest would come behind another line")
+		refusal.Hint = "Include all of that line in old_string, and in new_string where it shall be."
 		return r, at, refusal
 	default:
 		return r, at, nil

@@ -43,7 +43,7 @@ func (t *Text) onlyNewFenced(r *reading, places []Range) *Refusal {
 		}
 		fences++
 	}
-	if fences == 0 || len(places) == 0 {
+	if fences == 0 {
 		return nil
 	}
 	from, to := t.span(places[0])

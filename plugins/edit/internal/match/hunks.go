@@ -382,13 +382,6 @@ func sameShape(a, b string) bool {
 func (p *projection) changeRewrapped(u block, h hunk) *Refusal {
 	joined := func(s *source, from, to int) []byte { return s.data[s.lines[from].start:s.lines[to-1].end] }
 	old, fresh := joined(p.old, u.o0, u.o1), joined(p.new, h.na, h.nb)
-	if h.nb-h.na != u.o1-u.o0 && similarity(squeeze(old), squeeze(fresh)) < 0.5 {
-		if p.at.headCut || p.at.tailCut {
-			return p.conflict(u, brokenElsewhere)
-		}
-		p.edit(p.t.lines[u.f0].start, p.t.lines[u.f1-1].next, nil)
-		return p.insert(h.na, h.nb, u.f1-1, false)
-	}
 	first, last := p.body(u.f0), p.body(u.f1-1)
 	file := p.t.data[first.Start:last.End]
 	n := indentLen(file)

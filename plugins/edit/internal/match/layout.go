@@ -141,7 +141,7 @@ func (t *Text) checkDedent(c Change, p *Plan) *Refusal {
 		if was < 0 || is < 0 || len(leading(t.text(was))) <= len(parent) || len(leading(after.text(is))) > len(parent) {
 			continue
 		}
-		if key := after.key(is); t.syntax == yaml && (strings.HasPrefix(key, "-") || likeness(t.key(was), key, 0.5) == 0) {
+		if key := after.key(is); t.syntax == yaml && (strings.HasPrefix(key, "-") || likeness(t.key(was), key) == 0) {
 			continue // a list may be as deep as its key, and a key without a value is fine
 		}
 		out := guard("With this edit "+quoteShort(after.key(is))+" would be no deeper than "+quoteShort(t.key(above))+

@@ -79,17 +79,10 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 		}
 	}
 	x, y := unitsBefore(a, head), unitsBefore(a, len(old)-tail)
-	glued := gluedWords(a, b, at, max(1, x), y)
-	certain := !glued
-	if p.at.ignores&allSpace == 0 {
-		i, j := max(0, x-1), min(len(a.text), y+1)
-		certain = len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) ||
-			bytes.Equal(a.text[i:j], b.text[at[i]:max(at[i], at[j])])
-	}
-	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
-	if !certain && glued {
+	if gluedWords(a, b, at, max(1, x), y) {
 		return nil, false
 	}
+	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
 	if end < start {
 		return nil, false
@@ -171,8 +164,7 @@ type merge struct {
 // middle returns the part of the file's line that changes, and what replaces it.
 func (m *merge) middle() (start, end int, with []byte) {
 	lo, hi := m.changed()
-	start, end = m.inFile(lo, hi)
-	if end < start {
+	if start, end = m.inFile(lo, hi); end < start {
 		return start, end, nil
 	}
 	wasLeft, was, wasRight := cutSpace(m.old[lo:hi])
@@ -186,7 +178,7 @@ func (m *merge) middle() (start, end int, with []byte) {
 	case hi == len(m.old):
 	case len(was) > 0:
 		old, file := wasLeft, fileLeft
-		if !bytes.Equal(wasLeft, left) || len(left) > 0 && len(fileLeft) == 0 {
+		if !bytes.Equal(wasLeft, left) {
 			old, file = wasRight, fileRight
 		}
 		if len(left) == 0 || len(file) > 0 {
@@ -288,8 +280,8 @@ func (m *merge) sides(old, left, file, fresh, right []byte, before, after rune) 
 // leansRight reports that what new has more after its first head bytes belongs to what follows there: it goes after the
 // blanks that the file may have there, not before them.
 func (m *merge) leansRight() bool {
-	if m.head == 0 || blankByte(m.old[m.head-1]) || m.head+m.tail > len(m.fresh) || m.tail == 0 {
-		return m.head > 0 && blankByte(m.old[m.head-1])
+	if m.head == 0 || blankByte(m.old[m.head-1]) {
+		return m.head > 0
 	}
 	before, after := lastRune(m.old[:m.head]), firstRune(m.old[len(m.old)-m.tail:])
 	last := lastRune(m.fresh[:len(m.fresh)-m.tail])

@@ -203,9 +203,7 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 				r := guard("new_string has the line "+quoteShort(strings.TrimSpace(fresh[s.at]))+", which stands for code "+
 					"left out and is not in the file at that place. It would be written literally, and the code would be lost.",
 					"Write new_string in full, or choose a smaller old_string that holds only what changes.")
-				if len(places) > 0 {
-					t.show(r, places[0])
-				}
+				t.show(r, places[0])
 				return r
 			}
 			if kind != noPlaceholder && have[key] > 0 {
@@ -233,7 +231,7 @@ func (t *Text) placeholderOf(line string, whole iter.Seq[string]) placeholder {
 // newLines are the lines of the file, one for each place, that line i of new_string becomes: its first and its last
 // line may be parts of them.
 func (t *Text) newLines(places []Range, fresh []string, i int) iter.Seq[string] {
-	if len(places) == 0 || i > 0 && i < len(fresh)-1 {
+	if i > 0 && i < len(fresh)-1 {
 		return slices.Values(fresh[i : i+1])
 	}
 	return func(yield func(string) bool) {
@@ -255,9 +253,6 @@ func (t *Text) newLines(places []Range, fresh []string, i int) iter.Seq[string] 
 
 // outside returns the closest lines before and behind the first place that are not blank.
 func (t *Text) outside(places []Range) (near [2]string) {
-	if len(places) == 0 {
-		return near
-	}
 	from, to := t.span(places[0])
 	for n, i := range []int{t.closeFilled(from, -1), t.closeFilled(to-1, +1)} {
 		if i >= 0 {
@@ -314,11 +309,8 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 
 // shownAsCode reports whether a line comes to be in a block of code of a text: between fences, or indented.
 func (t *Text) shownAsCode(s newLine) bool {
-	n := 0
-	if len(s.places) > 0 {
-		from, _ := t.span(s.places[0])
-		n = countFences(t.source, 0, from)
-	}
+	from, _ := t.span(s.places[0])
+	n := countFences(t.source, 0, from)
 	for _, l := range s.fresh[:s.at] {
 		if isFence(l) {
 			n++
@@ -341,16 +333,13 @@ func commentLike(l string) bool {
 func (t *Text) isBody(s newLine) bool {
 	before, after := s.neighbor(-1), s.neighbor(+1)
 	depth, inLine := indentLen([]byte(s.fresh[s.at])), false // of lines that would belong to the body
-	if s.at == 0 && len(s.places) > 0 {                      // the header may be on the same line
+	if s.at == 0 {                                           // the header may be on the same line
 		if head, _ := t.around(s.places[0]); definition().MatchString(head) {
 			before, depth, inLine = strings.TrimSpace(head), indentLen([]byte(head))+1, true
 		}
 	}
 	switch t.kind() {
 	case "py", "pyi":
-		for i := s.at - 1; i >= 0 && strings.HasPrefix(before, "#"); i-- {
-			before = strings.TrimSpace(s.fresh[i])
-		}
 		if !header().MatchString(before) {
 			return false
 		}
@@ -381,7 +370,7 @@ func (t *Text) isBody(s newLine) bool {
 
 // inText reports whether line i of new_string comes to stand within a string or a comment of several lines.
 func (t *Text) inText(fresh []string, i int, places []Range) bool {
-	if len(places) == 0 || t.syntax == nil {
+	if t.syntax == nil {
 		return false
 	}
 	at := places[0]

@@ -57,9 +57,6 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 	if f := t.find(c, readings); f != nil {
 		return t.planFound(c, f)
 	}
-	if refusal := t.checkNew(c, readings[0], nil); refusal != nil {
-		return nil, refusal
-	}
 	if t.longerThanFile(readings) {
 		r := guard("old_string is longer than the whole file.",
 			"Read the file again: this may be another one than you think.")
@@ -148,15 +145,23 @@ func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 			p.Edits = append(p.Edits, edits...)
 		}
 	}
-	for i := 1; i < len(p.Edits); i++ {
-		if p.Edits[i].Start < p.Edits[i-1].End {
-			return nil, t.conflictAt(p.Places[0], "the places of old_string lie so close that their changes overlap")
-		}
+	if overlapping(p.Edits) {
+		return nil, t.conflictAt(p.Places[0], "the places of old_string lie so close that their changes overlap")
 	}
 	if len(p.Edits) == 0 {
 		return nil, t.noEffect(p.Places[0])
 	}
 	return p, nil
+}
+
+// overlapping reports whether edits are not sorted, or overlap.
+func overlapping(edits []Edit) bool {
+	for i := 1; i < len(edits); i++ {
+		if edits[i].Start < edits[i-1].End {
+			return true
+		}
+	}
+	return false
 }
 
 // edits are those for one hit.
@@ -177,7 +182,7 @@ func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
 }
 
 // checkNew refuses new_string when what it has was most likely not meant to be written into the file, at any
-// strictness but exact. Without places it looks for what is senseless anywhere.
+// strictness but exact.
 func (t *Text) checkNew(c Change, r *reading, places []Range) *Refusal {
 	if c.Strictness == Exact {
 		return nil
@@ -278,7 +283,7 @@ func counterparts(old, fresh *source) []int {
 		through(h.a, h.na)
 		if (h.b-h.a)*(h.nb-h.na) <= maxPairs {
 			for _, pair := range bestPairs(h.b-h.a, h.nb-h.na, func(i, j int) float64 {
-				return likeness(x[h.a+i], y[h.na+j], 0.5)
+				return likeness(x[h.a+i], y[h.na+j])
 			}) {
 				through(h.a+pair[0], h.na+pair[1])
 				through(o+1, n+1)

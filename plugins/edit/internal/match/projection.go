@@ -385,10 +385,7 @@ func (p *projection) widen(h hunk) (hunk, *Refusal) {
 	if first.o0 == h.a && last.o1 == h.b {
 		return h, nil
 	}
-	if first != last {
-		return h, p.conflict(first, "the change covers parts of lines that the file breaks in other places")
-	}
-	return hunk{first.o0, first.o1, h.na - (h.a - first.o0), h.nb + (first.o1 - h.b)}, nil
+	return h, p.conflict(first, "the change covers parts of lines that the file breaks in other places")
 }
 
 func (p *projection) edit(start, end int, with []byte) {

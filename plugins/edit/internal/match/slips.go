@@ -26,9 +26,6 @@ var (
 // onlyNewMarked refuses new_string when it has marks that are no part of a text, and old_string and the file have not:
 // the tags of a call, the marks of a merge conflict, the first column of a diff.
 func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
-	if len(places) == 0 {
-		return nil
-	}
 	lines := strings.Split(r.new, "\n")
 	inText := func(l string) bool { return t.prose() || t.inText(lines, slices.Index(lines, l), places) }
 	have := func(mark string) bool {

@@ -47,10 +47,10 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 			continue
 		}
 		var per []int
-		if o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n)), 0.5) > 0 {
+		if o >= 0 && likeness(string(r.old.text(o)), string(fresh.text(n))) > 0 {
 			per = []int{blanksPerTab(own, was[o])}
 		} else if width == 0 { // a new line, as deep as the one before it or behind it
-			near := []int{closeLine(fresh, n, -1), closeLine(fresh, n, +1)}
+			near := []int{fresh.closeFilled(n, -1), fresh.closeFilled(n, +1)}
 			if near[0] >= 0 && opener().Match(bytes.TrimRight(fresh.text(near[0]), blanks)) {
 				slices.Reverse(near) // it is deeper than the one before it
 				if code && depth(near[1]) == "" && (near[1] > 0 || was[0] == "") {
@@ -110,9 +110,9 @@ func newIndentation(char byte) string {
 }
 
 // behindOpener indents lines that have blanks with tabs, where the first one begins a block and lost its indentation,
-// which is ind in the file: the next is one tab deeper. Their blanks are counted from that line, or from the left edge.
+// which is ind in the file: the next is one tab deeper. Their blanks are counted from that line.
 func behindOpener(fresh *source, ind string) (text string, ok bool) {
-	next := closeLine(fresh, 0, +1)
+	next := fresh.closeFilled(0, +1)
 	if next < 0 || ind == "" || strings.Trim(ind, "\t") != "" || leading(fresh.text(0)) != "" ||
 		!opener().Match(bytes.TrimRight(fresh.text(0), blanks)) {
 		return "", false
@@ -127,32 +127,26 @@ func behindOpener(fresh *source, ind string) (text string, ok bool) {
 			depths = append(depths, len(own))
 		}
 	}
-	first, least := depths[0], slices.Min(depths)
+	first := depths[0]
 	slices.Sort(depths)
 	depths = slices.Compact(depths)
-	step := first
+	step := first // the one that it must have when there is no other
 	for i := 1; i < len(depths); i++ {
 		step = min(step, depths[i]-depths[i-1])
 	}
-	base := ind
-	switch {
-	case first == 0 || least > 0 && first == step*(len(ind)+1):
-		base = ""
-	case len(depths) == 1: // the one that it must have, however it is counted
-		step = first
-	case first != step:
+	if first == 0 || len(depths) > 1 && first != step {
 		return "", false
 	}
 	lines := []string{string(fresh.text(0))}
 	for i := 1; i < len(fresh.lines); i++ {
 		l, n := fresh.text(i), indentLen(fresh.text(i))
 		switch {
-		case first == 0 || n%step != 0:
+		case n%step != 0:
 			return "", false
 		case isBlank(l):
 			lines = append(lines, string(l))
 		default:
-			lines = append(lines, base+strings.Repeat("\t", n/step)+string(l[n:]))
+			lines = append(lines, ind+strings.Repeat("\t", n/step)+string(l[n:]))
 		}
 	}
 	text = strings.Join(lines, "\n")
@@ -160,16 +154,6 @@ func behindOpener(fresh *source, ind string) (text string, ok bool) {
 		text += "\n"
 	}
 	return text, true
-}
-
-// closeLine is the closest line before or behind another, by the step, that is not blank, or -1.
-func closeLine(s *source, n, step int) int {
-	for n += step; n >= 0 && n < len(s.lines); n += step {
-		if !isBlank(s.text(n)) {
-			return n
-		}
-	}
-	return -1
 }
 
 // blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and one of blanks, are as deep; 0
@@ -212,10 +196,10 @@ func (t *Text) indentedWith() byte {
 func (t *Text) indentedAround(at Range) byte {
 	from, to := t.span(at)
 	for range orderContext {
-		if f := closeLine(t.source, from, -1); f >= 0 {
+		if f := t.closeFilled(from, -1); f >= 0 {
 			from = f
 		}
-		to = max(to, closeLine(t.source, to-1, +1)+1)
+		to = max(to, t.closeFilled(to-1, +1)+1)
 	}
 	char := byte(0)
 	for i := from; i < to; i++ {
