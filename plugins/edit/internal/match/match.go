@@ -1,9 +1,18 @@
 // Package match finds the place in a file that a model means with its old_string, and makes the changes there that lead
 // from old_string to new_string. It works on bytes only: no files, no plugin.
 //
-// The passes (passes.go) go from exact to loose. The first that finds the text decides: one place is changed, several
-// are refused. No pass writes what it compared: the difference between old_string and new_string is projected on the
-// bytes of the file, and bytes outside of it stay.
+// The route of a change, from Plan (plan.go) on:
+//
+//  1. What the strings may mean: readings, such as one without line numbers or the marks of a diff (readings.go,
+//     linenumbers.go, escapes.go). Where both leave out the same lines, each part is a change of its own (elided.go).
+//  2. Where old_string is: the passes (passes.go), from exact to loose, each for all readings. The first that finds the
+//     text decides: one place is changed, several are refused. If none does, misspelt words are read as the file spells
+//     them (spelling.go), and at last lines are compared with lines (pass 8, similar.go).
+//  3. What new_string has that was not meant to be written is taken out or refused (newAlone, checkNew).
+//  4. The edits. An exact match is replaced literally, but for what would do harm (exact.go, edges.go, tabs.go). No
+//     other pass writes what it compared: its lines are aligned with those of the file (alignment.go), the difference
+//     between old_string and new_string is projected on these (projection.go, hunks.go, merge.go), and the rest stays.
+//  5. What was refused is explained with what the file has instead (refusals.go, nearest.go).
 package match
 
 import "slices"
