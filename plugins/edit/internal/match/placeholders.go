@@ -1,7 +1,6 @@
 package match
 
 import (
-	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -194,7 +193,13 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 	s := newLine{old: r.old.rightTrimmed(), fresh: slices.Clone(fresh), places: places, near: t.outside(places)}
 	for i, l := range fresh {
 		s.fresh[i] = strings.TrimRight(l, spaces)
-		s.kinds = append(s.kinds, t.placeholderOf(l, t.newLines(places, fresh, i)))
+		kind := placeholderOf(l)
+		if kind != noPlaceholder && !slices.ContainsFunc(places, func(at Range) bool {
+			return !t.dotsAreCode(l, t.newLine(at, fresh, i))
+		}) {
+			kind = noPlaceholder
+		}
+		s.kinds = append(s.kinds, kind)
 	}
 	for _, s.hunk = range joinHunks(diffLines(s.old, s.fresh), s.fresh) {
 		for s.at = s.hunk.na; s.at < s.hunk.nb; s.at++ {
@@ -214,41 +219,18 @@ func (t *Text) placeholders(r *reading, places []Range) *Refusal {
 	return nil
 }
 
-// placeholderOf classifies a line of new_string, which becomes one of these lines of the file.
-func (t *Text) placeholderOf(line string, whole iter.Seq[string]) placeholder {
-	kind := placeholderOf(line)
-	if kind == noPlaceholder {
-		return kind
+// newLine is the line of the file that line i of new_string becomes at a place: the first and the last may be parts of
+// one.
+func (t *Text) newLine(at Range, fresh []string, i int) string {
+	before, after := t.around(at)
+	line := fresh[i]
+	if i == 0 && t.data[at.Start] != '\n' && t.data[at.Start] != '\r' {
+		line = before + line
 	}
-	for w := range whole {
-		if !t.dotsAreCode(line, w) {
-			return kind
-		}
+	if i == len(fresh)-1 && t.data[max(at.Start, at.End-1)] != '\n' {
+		line += after
 	}
-	return noPlaceholder
-}
-
-// newLines are the lines of the file, one for each place, that line i of new_string becomes: its first and its last
-// line may be parts of them.
-func (t *Text) newLines(places []Range, fresh []string, i int) iter.Seq[string] {
-	if i > 0 && i < len(fresh)-1 {
-		return slices.Values(fresh[i : i+1])
-	}
-	return func(yield func(string) bool) {
-		for _, p := range places {
-			before, after := t.around(p)
-			line := fresh[i]
-			if i == 0 && t.data[p.Start] != '\n' && t.data[p.Start] != '\r' {
-				line = before + line
-			}
-			if i == len(fresh)-1 && t.data[max(p.Start, p.End-1)] != '\n' {
-				line += after
-			}
-			if !yield(line) {
-				return
-			}
-		}
-	}
+	return line
 }
 
 // outside returns the closest lines before and behind the first place that are not blank.
