@@ -94,7 +94,7 @@ func (t *Text) showClosest(c Change, read *reading, r *Refusal) {
 	}
 	if len(candidates) == 0 {
 		if !t.showNearest(c, read, r) {
-			r.Hint = t.noCandidateHint(c)
+			r.Hint = farHint(c)
 		}
 		return
 	}
@@ -300,16 +300,10 @@ func onlyChanges(lines []string) string {
 	return b.String()
 }
 
-// noCandidateHint says what may be wrong when nothing in the file is similar to old_string.
-func (t *Text) noCandidateHint(c Change) string {
-	switch {
-	case strings.ContainsRune(c.Old, '\uFFFD'):
+// farHint says what may be wrong when nothing in the file is similar to old_string.
+func farHint(c Change) string {
+	if strings.ContainsRune(c.Old, '\uFFFD') {
 		return "old_string holds U+FFFD, which stands for bytes that are not UTF-8: choose a part without such bytes."
-	case len(t.data) > maxSimilarFile:
-		return "The file is too large to look for what comes close. Search it for a word of old_string, " +
-			"and read the lines there."
-	case strings.Count(c.Old, "\n") >= maxSimilarLines:
-		return "old_string is too long to look for what comes close. Make several edits with short ones of it."
 	}
 	return "Little in the file comes close. Read it again, and see whether it is the right file: " +
 		"old_string must be copied from it."
@@ -366,7 +360,7 @@ func (t *Text) showNearest(c Change, read *reading, r *Refusal) bool {
 	t.showLines(r, from, to)
 	r.Candidates[0].Similarity = math.Round(score*100) / 100
 	if r.Hint = copyHint; score < fewShared {
-		r.Hint = t.noCandidateHint(c) + " If these lines are the place after all, use them as old_string, " +
+		r.Hint = farHint(c) + " If these lines are the place after all, use them as old_string, " +
 			"exactly as they are."
 	}
 	if oneLine {
