@@ -53,6 +53,11 @@ var (
 		`(unchanged )?lines? \d+( ?(-|–|to) ?\d+)?( unchanged| omitted)?)$|` +
 		`^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
 
+	// sentenceGoesOn is a line of a text, and remark a comment about data, that may be meant though they name a rest.
+	sentenceGoesOn = lazy.Regexp(`(?i)^(\.{3}|…)(and|or|but|so|then|which|while|because)\s`)
+	remark         = lazy.Regexp(`(?i)^(//|#|--|/\*)\s*((keep|all)( of)? )?(the )?(rest|remainder) ` +
+		`of (the |this )?(\w+ ){0,2}(list|options|fields|query|table|content|rules|tests?)\.?(\s*\*/)?$`)
+
 	// A header is a line of Python that the body of a function can follow, or the end of its docstring.
 	header = lazy.Regexp(`(:\s*(#.*)?|"""|''')$`)
 	// definition is the start of a line of Python that has a body on the same line.
@@ -172,6 +177,21 @@ func (s newLine) gone() (n int) {
 	return n
 }
 
+// keepsAll reports that each line of old_string that is gone in the hunk has become a line of its own.
+func (s newLine) keepsAll() bool {
+	was, is := s.old[s.hunk.a:s.hunk.b], s.fresh[s.hunk.na:s.hunk.nb]
+	if len(was)*len(is) > maxPairs {
+		return false
+	}
+	return s.gone() == len(bestPairs(len(was), len(is), func(i, j int) float64 {
+		alike := likeness(was[i], is[j])
+		if isBlankString(was[i]) || s.kinds[s.hunk.na+j] != noPlaceholder || alike < minSameLine {
+			return 0
+		}
+		return alike
+	}))
+}
+
 // placeholders refuses new_string when a line of it stands for code that was left out and neither old_string nor the
 // file has that line at the place: it would be written literally, and the code would be gone.
 func (t *Text) placeholders(r *reading, places []Range) *Refusal {
@@ -263,7 +283,8 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	if kind == dotsOnly && t.isBody(s) {
 		return false
 	}
-	if t.prose() && kind == strongWords && !t.shownAsCode(s) {
+	if t.prose() && kind == strongWords && !t.shownAsCode(s) &&
+		!(sentenceGoesOn().MatchString(s.fresh[s.at]) && s.keepsAll()) {
 		return true // in a text it says something only within code that is shown
 	}
 	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, s.places)
@@ -274,7 +295,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false // in a text that is new
 	case s.gone() > s.came():
 		return true
-	case kind == weakWords, isText, t.unknown():
+	case kind == weakWords, isText, t.unknown(), s.isRemark():
 		return false
 	case kind == dotsOnly && strings.HasPrefix(t.kind(), "py") && strings.HasSuffix(s.fresh[s.at], ","):
 		return false // among arguments or indices
@@ -287,6 +308,16 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 		return false // the sentence of a comment continues
 	}
 	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
+}
+
+// isRemark reports whether a line is a comment on the code below it, such as "keep the rest of the list", and takes no
+// code's place.
+func (s newLine) isRemark() bool {
+	if s.at+1 >= len(s.fresh) || !remark().MatchString(strings.TrimSpace(s.fresh[s.at])) {
+		return false
+	}
+	below := strings.TrimSpace(s.fresh[s.at+1])
+	return alnums([]byte(below)) > 0 && !commentLike(below) && s.kinds[s.at+1] == noPlaceholder && s.keepsAll()
 }
 
 // shownAsCode reports whether a line comes to be in a block of code of a text: between fences, or indented.

@@ -103,12 +103,17 @@ func TestPlaceholdersBesideSpreads(t *testing.T) {
 	}
 }
 
-// A body is written as it is, where no line is lost. What only sounds like a rest is refused as one.
+// A comment on the data below it, a sentence that goes on and a body are written as they are, where no line is lost.
 func TestRestsThatAreMeant(t *testing.T) {
 	const code = "func f() {\n\tone(l)\n\ttwo(l)\n}\n"
 	const text = "It takes the first, the second\nand more.\n\nThe end of it.\n"
 	const py = "@overload\ndef f(x: int) -> int: pass\n\ndef g(): pass\n"
 	for _, c := range []struct{ file, data, old, fresh string }{
+		{"a.go", code, "\ttwo(l)\n", "\t// keep the rest of the list\n\ttwo(l)\n"},
+		{"a.go", code, "\tone(l)\n\ttwo(l)\n", "\tone(l)\n\t// The rest of the options\n\ttwo(li)\n"},
+		{"a.sql", code, "\ttwo(l)\n", "\t-- the remainder of the table\n\ttwo(l)\n"},
+		{"a.md", text, "and more.\n", "and more\n...and the rest of it.\n"},
+		{"a.txt", text, "The end of it.", "The end of it\n...but the remaining part is for later."},
 		{"a.py", py, "int: pass", "int: ..."},
 		{"a.py", py, "-> int: pass\n", "-> int: ...\n"},
 		{"a.py", py, "def g(): pass", "def g(): ..."},
@@ -121,10 +126,6 @@ func TestRestsThatAreMeant(t *testing.T) {
 		written(t, file, one, "pass", "...")
 	}
 	for _, c := range []struct{ file, data, old, fresh string }{
-		{"a.go", code, "\ttwo(l)\n", "\t// keep the rest of the list\n\ttwo(l)\n"},
-		{"a.go", code, "\tone(l)\n\ttwo(l)\n", "\tone(l)\n\t// The rest of the options\n\ttwo(li)\n"},
-		{"a.sql", code, "\ttwo(l)\n", "\t-- the remainder of the table\n\ttwo(l)\n"},
-		{"a.md", text, "and more.\n", "and more\n...and the rest of it.\n"},
 		{"a.go", code, "\tone(l)\n\ttwo(l)\n", "\t// keep the rest of the list\n\tfour()\n"},
 		{"a.go", code, "\tone(l)\n\ttwo(l)\n", "\tone(l, 2)\n\t// keep the rest of the list\n\tfour()\n"},
 		{"a.go", code, "\tone(l)\n\ttwo(l)\n", "\tone(l, 2)\n\t// keep the rest of the list\n"},
