@@ -82,6 +82,9 @@ func (f fence) call() (body string, listed, isCall bool) {
 	}
 }
 
+// inXML is the mark of a block that is a call in XML and is not read: its values may quote other calls.
+const inXML = 'x'
+
 // A textReader finds the blocks with calls in a text that comes in pieces, cut anywhere. It reads line by line.
 type textReader struct {
 	line  []byte     // so far, outside of a block with a call
@@ -89,6 +92,7 @@ type textReader struct {
 	block *textBlock // with a call, if the text is in one
 	held  []byte     // from a line on that begins like a model's own form of calls
 	plain bool       // what was held is no call, so that no such line is one
+	depth int        // how many calls in XML are open, in a block that is one
 }
 
 // add returns the blocks that the piece closes.
@@ -110,7 +114,7 @@ func (r *textReader) add(piece []byte) (closed []*textBlock) {
 			r.line = append(r.line, piece[:n]...)
 			limit := maxFenceLine
 			start := r.line[:min(len(r.line), 64)]
-			if _, _, isCall := fenceOf(start).call(); isCall || nativeStart().Match(start) {
+			if _, _, isCall := fenceOf(start).call(); isCall || r.open.mark == inXML || nativeStart().Match(start) {
 				limit = maxMessage
 			}
 			r.line = r.line[:min(len(r.line), limit)]
@@ -160,6 +164,17 @@ func (r *textReader) endLine() []*textBlock {
 		r.open, r.block = fence{}, nil
 		return []*textBlock{b}
 	}
+	if head := xmlHead().Find(r.line); r.plain && r.open.size == 0 && head != nil &&
+		(len(head) == len(r.line) || xmlArgument().Match(r.line[len(head):])) {
+		r.open = fence{mark: inXML, size: 1}
+	}
+	if r.open.mark == inXML {
+		if r.depth += opened(r.line); r.depth <= 0 {
+			r.open, r.depth = fence{}, 0
+		}
+		r.line = r.line[:0]
+		return nil
+	}
 	f := fenceOf(r.line)
 	if r.open.size == 0 && !r.plain && nativeStart().Match(r.line) {
 		r.held = bytes.Clone(r.line)
@@ -184,6 +199,9 @@ func (r *textReader) endLine() []*textBlock {
 // value of an argument.
 func (r *textReader) closing() (end int, closes bool) {
 	b := r.block
+	if b.depth+b.opens() > 0 {
+		return 0, false
+	}
 	if r.open.mark == '<' {
 		body, closes := bytes.CutSuffix(bytes.TrimRight(b.body, arguments.Whitespace), []byte(closeTag))
 		return len(body), closes
@@ -198,6 +216,7 @@ const maxHead = 4 << 10 // bytes
 type textBlock struct {
 	body    []byte
 	line    int  // where the last line of the body begins
+	depth   int  // how many calls in XML are open before that line
 	tooLong bool // the body was too long, and is dropped
 	closed  bool
 	partial *partialCall
@@ -252,8 +271,17 @@ func (b *textBlock) add(piece []byte) {
 	b.body = append(b.body, piece...)
 }
 
+// opens is how many calls in XML the last line opens, in a body that is one: it may quote others.
+func (b *textBlock) opens() int {
+	if b.depth == 0 && !xmlHead().Match(b.body[:min(len(b.body), 128)]) {
+		return 0
+	}
+	return opened(b.body[b.line:])
+}
+
 // endLine ends a line that does not close the block.
 func (b *textBlock) endLine() {
+	b.depth += b.opens()
 	if b.listed {
 		b.readLine(b.body[b.line:])
 	}

@@ -3,11 +3,11 @@ package modelapi
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/internal/lazy"
 )
 
@@ -25,9 +25,9 @@ var (
 		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>)`)
 	nativeEnd = lazy.Regexp("^(?:\\s|;|```|</function>|</tool_call>|<｜tool▁calls?▁end｜>|<｜end▁of▁sentence｜>|</s>|" +
 		`<\|(?:tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
-	// xmlCall is how Qwen3-Coder writes a call, each argument as text.
-	xmlCall     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*((?:<parameter=[^>\n]+>\n?(?s:.*?)\n?</parameter>\s*)*)</function>`)
-	xmlArgument = lazy.Regexp(`<parameter=([^>\n]+)>\n?((?s:.*?))\n?</parameter>`)
+	// xmlHead and xmlArgument begin a call as Qwen3-Coder writes it, each argument as text.
+	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`)
+	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
 )
 
 // nativeCalls reads a text that is nothing but calls; otherwise it returns nil.
@@ -78,18 +78,36 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 	}
 }
 
-// readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace.
+// opened is how many more calls in XML a text opens than it closes.
+func opened(text []byte) int {
+	return bytes.Count(text, []byte("<function=")) - bytes.Count(text, []byte("</function>"))
+}
+
+// readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace. It refuses a call with the
+// tags of an argument in a value: where that ends is not known.
 func readXMLCall(text []byte) (name string, args json.RawMessage, rest []byte, ok bool) {
-	m := xmlCall().FindSubmatch(text)
-	if m == nil {
+	head := xmlHead().FindSubmatch(text)
+	if head == nil {
 		return "", nil, nil, false
 	}
-	args = json.RawMessage("{")
-	for _, p := range xmlArgument().FindAllSubmatch(m[2], -1) {
+	args, rest = json.RawMessage("{"), text[len(head[0]):]
+	for {
+		if after, ends := bytes.CutPrefix(rest, []byte("</function>")); ends {
+			return string(head[1]), args, after, true
+		}
+		p := xmlArgument().FindSubmatch(rest)
+		if p == nil {
+			return "", nil, nil, false
+		}
+		value, after, ends := bytes.Cut(rest[len(p[0]):], []byte("</parameter>"))
+		if !ends || bytes.Contains(value, []byte("<parameter=")) {
+			return "", nil, nil, false
+		}
 		if len(args) > 1 {
 			args = append(args, ',')
 		}
-		args = appendString(append(appendString(args, []byte(strings.TrimSpace(string(p[1])))), ':'), p[2])
+		args = append(appendString(args, bytes.TrimSpace(p[1])), ':')
+		args = appendString(args, bytes.TrimSuffix(value, []byte("\n")))
+		rest = bytes.TrimLeft(after, arguments.Whitespace)
 	}
-	return string(m[1]), args, text[len(m[0]):], true
 }

@@ -50,6 +50,24 @@ func TestNativeTextCalls(t *testing.T) {
 	}
 }
 
+// A value of an argument that has tags of arguments in it, which may end elsewhere, makes no call with a part of it.
+func TestNativeValuesWithTags(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"a</parameter>b", "a\n</parameter>\n\nb", "<parameter=z>\n1\n</parameter>\nb", "<parameter=z>1",
+		"<parameter=z>\n1\n</parameter>", "</parameter>", "a\n</parameter>\n</function>\nb", tagged(`{}`) + "\n" + plainCall +
+			"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>\n" + tagged(`{}`)} {
+		call := "<function=p__a>\n<parameter=x>\n" + value + "\n</parameter>\n</function>"
+		for _, text := range []string{call, call + "\nThat is all.", call + "\n" + call + "\nb", strings.TrimSuffix(call, "</function>"),
+			"<tool_call>\n" + call + "\n</tool_call>", "<tool_call>" + call + "</tool_call>\n"} {
+			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
+			good, _, _ := streamText(t, strings.SplitAfter(text, "")...)
+			if err == nil && len(calls) > 0 || len(good) > 0 {
+				t.Errorf("%v, %v of\n%s", calls, good, text)
+			}
+		}
+	}
+}
+
 // A text that is about such forms has no call: quoted in any way, in a sentence, or where the text goes on after it.
 func TestTextsAboutCalls(t *testing.T) {
 	t.Parallel()
