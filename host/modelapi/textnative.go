@@ -12,10 +12,10 @@ import (
 )
 
 // What models write in a text whose server does not read the calls that they were trained to make. Only a line that
-// begins so is examined, and only a text that has nothing but calls from there to its end has any: models stop after
-// their calls, while a text about such calls goes on.
+// begins so, without the indentation of a list, is examined, and only a text that has nothing but calls from there to
+// its end has any: models stop after their calls, while a text about such calls goes on.
 var (
-	nativeStart = lazy.Regexp(`^ {0,3}(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁calls?▁begin｜>|` +
+	nativeStart = lazy.Regexp(`^ ?(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁calls?▁begin｜>|` +
 		`<\|tool_calls_section_begin\|>)`)
 	// nativeHead is what comes before the JSON of a call: of Mistral, Llama, DeepSeek and Kimi. A call without a name has
 	// it in the JSON.
@@ -23,8 +23,8 @@ var (
 		`<function=([\w-]{1,64})>|(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>([\w-]{1,64})\n` +
 		"```json|" + `([\w-]{1,64})<｜tool▁sep｜>)|(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*functions\.` +
 		`([\w-]{1,64}):\d+\s*<\|tool_call_argument_begin\|>)`)
-	nativeEnd = lazy.Regexp("^(?:\\s|;|```|</function>|</tool_call>|<｜tool▁calls?▁end｜>|<｜end▁of▁sentence｜>|</s>|" +
-		`<\|(?:tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
+	nativeEnd = lazy.Regexp("^(?:\\s|;|```<｜tool▁call▁end｜>|</function>|</tool_call>|<｜tool▁calls?▁end｜>|" +
+		`<｜end▁of▁sentence｜>|</s>|<\|(?:tool_call_end|tool_calls_section_end|eom_id|eot_id|im_end)\|>)*`)
 	// xmlHead and xmlArgument begin a call as Qwen3-Coder writes it, each argument as text.
 	xmlHead     = lazy.Regexp(`^\s*<function=([\w-]{1,64})>\s*`)
 	xmlArgument = lazy.Regexp(`^<parameter=([^>\n]+)>\n?`)
