@@ -3,7 +3,9 @@ package modelapi_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/host/modelapi"
@@ -67,5 +69,26 @@ func TestCallsThatNothingTellsApart(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// The arguments of a call that has neither index nor id are not copied for each piece.
+func TestLongCallWithoutIndex(t *testing.T) { // alone, as it measures memory
+	a, piece := assembler(t, modelapi.FormatOpenAI), strings.Repeat("x", 100)
+	delta := func(name, text string) []byte {
+		return jsonOf(object{"choices": []any{object{"delta": object{"tool_calls": []any{object{"function": object{
+			"name": name, "arguments": text}}}}}}})
+	}
+	add(t, a, delta("a__a", `{"x":"`))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 5000 {
+		if _, err := a.Add(delta("", piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 100<<20 {
+		t.Errorf("%d MB for 500 KB", got>>20)
 	}
 }

@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -196,9 +197,9 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 	if c.slot == nil {
 		c.slot = d.Index
 	}
-	repeated := mayLackArguments(c.text.best(true).text) && other(func(o *partialCall) bool {
+	repeated := other(func(o *partialCall) bool {
 		return o.isWhole(d) && (c.text.pieces == 0 || !mayLackArguments(o.text.best(true).text))
-	})
+	}) && mayLackArguments(c.text.best(true).text) // asked last: it may read all of a blank text
 	c.addRaw(d.ID, d.Function.Name, d.Function.Arguments)
 	if repeated {
 		c.fail("StreamAmbiguous", "has the arguments of another one, which the stream may only repeat")
@@ -207,9 +208,11 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 
 // isWhole reports whether a delta has all that is known of this call.
 func (c *partialCall) isWhole(d chatDelta) bool {
+	if !c.isClosed() || d.Function.Name != "" && !strings.HasPrefix(d.Function.Name, c.name.last) {
+		return false
+	}
 	text, _ := argumentText(d.Function.Arguments)
-	return (d.Function.Name == "" || strings.HasPrefix(d.Function.Name, c.name.last)) && c.isClosed() &&
-		text == string(c.text.best(true).text)
+	return text == string(c.text.best(true).text)
 }
 
 // chatCall finds the call that a delta belongs to, or begins one; nil if it could belong to several. Servers number
@@ -248,9 +251,9 @@ func (a *Assembler) chatCall(d chatDelta) *partialCall {
 		return nil
 	}
 	if last := a.last(incomplete); last != nil {
-		so := string(last.text.joined.text)
-		if d.Function.Name != "" && last.id == "" && so != "" &&
-			(text == "" || beginsObject(text) && !strings.HasPrefix(text, so)) {
+		so := last.text.joined.text
+		if d.Function.Name != "" && last.id == "" && len(so) > 0 &&
+			(text == "" || beginsObject(text) && !bytes.HasPrefix([]byte(text), so)) {
 			return nil // the next call, or an object inside of the arguments of this one
 		}
 		last.namedAgain = last.namedAgain || d.Function.Name != "" && d.Function.Name == last.name.last && text == ""
