@@ -130,6 +130,9 @@ func (a *Assembler) addBedrock(chunk []byte) error {
 			return err
 		}
 		block := a.at(e.Index)
+		if e.Index == nil { // blocks come one after the other
+			block = a.last((*partialCall).isOpen)
+		}
 		switch name {
 		case "contentBlockStart":
 			if use := e.Start.ToolUse; use != nil && use.Type == "" {
