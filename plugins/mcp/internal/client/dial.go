@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -59,7 +60,11 @@ func connect(ctx context.Context, open OpenFunc, o *Options) (s *Session, ended 
 	}
 	_, ended = errors.AsType[*ExitError](err) // which a request may meet before the session ends; it has the last lines
 	ended = ended || s.Err() != nil
-	err = fmt.Errorf("%w%s", err, s.Junk())
+	if junk := s.Junk(); ended && junk != "" { // the last lines of standard error end the error
+		err = fmt.Errorf("%w\n%s", err, strings.TrimPrefix(junk, ". "))
+	} else {
+		err = fmt.Errorf("%w%s", err, junk)
+	}
 	if t, ok := s.transport.(interface{ LastLines() string }); ok && !ended && t.LastLines() != "" {
 		err = fmt.Errorf("%w; its last lines on standard error:\n%s", err, t.LastLines())
 	}

@@ -382,3 +382,26 @@ func TestPrintingServer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The first line is told apart from the last lines on standard error of a server that ended.
+func TestPrintingServerEnds(t *testing.T) {
+	_, err := client.Dial(t.Context(), func(context.Context) (client.Transport, error) {
+		lines := make(chan string, 1)
+		lines <- "Usage: server"
+		return endingProcess{printingProcess{lines, make(chan struct{})}}, nil
+	}, client.Options{})
+	if err == nil || !strings.Contains(err.Error(), "\nnpm notice\nPerhaps the answer was lost: ") {
+		t.Error(err)
+	}
+}
+
+type endingProcess struct{ printingProcess }
+
+func (p endingProcess) Receive() (client.Received, error) {
+	select {
+	case line := <-p.lines:
+		return client.Received{JSON: []byte(line)}, nil
+	default:
+		return client.Received{}, &client.ExitError{Stderr: "npm notice"}
+	}
+}
