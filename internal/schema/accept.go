@@ -280,7 +280,7 @@ func (a *attempt) text(r *rule) bool {
 }
 
 func (s *scalars) text(value []byte) bool {
-	return slices.Contains(s.texts, string(value))
+	return slices.ContainsFunc(s.texts, func(t string) bool { return t == string(value) }) // allocates nothing
 }
 
 // exactDigits is how many decimal digits a float64 keeps apart: two numbers with no more compare as their floats do.

@@ -21,6 +21,7 @@ func TestAcceptAllocatesNothing(t *testing.T) {
 			`"next":{"$ref":"#"}}}`, `{"v":"abc","next":{"v":null,"next":{}}}`},
 		{"one of several types", unionOfTypes, `{"shapes":[{"kind":"box","size":2},{"kind":"group","shapes":[{"radius":1,` +
 			`"kind":"circle"}]}]}`},
+		{"a long enum", `{"enum":["a","` + strings.Repeat("b", 99) + `"]}`, `"` + strings.Repeat("b", 99) + `"`},
 		{"free form", `{"type":"object"}`, `{"a":[1,2,{"b":"\u00e9\n"}],"c":{"d":null}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
