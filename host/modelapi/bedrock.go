@@ -1,9 +1,10 @@
 package modelapi
 
 import (
-	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,12 +81,15 @@ var bedrockAccepts = []string{"image/png", "image/jpeg", "image/gif", "image/web
 func bedrockResults(results []*host.Result) (any, error) {
 	blocks := []any{}
 	for _, r := range results {
+		documents := 0
 		content := renderContent(visibleContent(r), bedrockAccepts, func(t string) any { return members("text", t) },
 			func(p sdk.Content) any {
 				kind, format, _ := strings.Cut(p.MIMEType, "/")
 				var name any
 				if p.MIMEType == pdf { // the API wants a name, another one for each of a conversation
-					kind, name = "document", "file "+rand.Text()
+					documents++
+					sum := sha256.Sum256(fmt.Appendf(nil, "%d of %s", documents, r.CallID))
+					kind, name = "document", fmt.Sprintf("file %x", sum[:8])
 				}
 				return members(kind, members("format", format, "name", name, "source", members("bytes", p.Data)))
 			})
