@@ -187,11 +187,11 @@ type argumentBuffer struct {
 }
 
 func (b *argumentBuffer) add(piece string) {
-	now := b.best(true)
+	now, trimmed := b.best(true), strings.Trim(piece, arguments.Whitespace)
 	switch {
 	case piece == "":
 		return
-	case now.isClosed() && strings.Trim(piece, arguments.Whitespace) == string(bytes.Trim(now.text, arguments.Whitespace)):
+	case trimmed != "" && now.isClosed() && trimmed == string(bytes.Trim(now.text, arguments.Whitespace)):
 		return // a repetition
 	case now.isClosed() && beginsObject(piece) && isEmptyObject(now.text):
 		*b = argumentBuffer{} // {} was a placeholder
