@@ -216,7 +216,7 @@ const maxHead = 4 << 10 // bytes
 type textBlock struct {
 	body    []byte
 	line    int  // where the last line of the body begins
-	depth   int  // how many calls in XML are open before that line
+	depth   int  // how many elements of XML are open before that line
 	tooLong bool // the body was too long, and is dropped
 	closed  bool
 	partial *partialCall
@@ -271,9 +271,10 @@ func (b *textBlock) add(piece []byte) {
 	b.body = append(b.body, piece...)
 }
 
-// opens is how many calls in XML the last line opens, in a body that is one: it may quote others.
+// opens is how many elements of XML the last line opens, in a body that is no JSON: they may quote other calls.
 func (b *textBlock) opens() int {
-	if b.depth == 0 && !xmlHead().Match(b.body[:min(len(b.body), 128)]) {
+	start := bytes.TrimLeft(b.body[:min(len(b.body), 128)], arguments.Whitespace)
+	if b.listed || b.depth == 0 && bytes.HasPrefix(start, []byte("{")) {
 		return 0
 	}
 	return opened(b.body[b.line:])

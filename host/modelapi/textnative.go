@@ -78,9 +78,10 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 	}
 }
 
-// opened is how many more calls in XML a text opens than it closes.
+// opened is how many more calls in XML, or values of GLM's, a text opens than it closes.
 func opened(text []byte) int {
-	return bytes.Count(text, []byte("<function=")) - bytes.Count(text, []byte("</function>"))
+	return bytes.Count(text, []byte("<function=")) - bytes.Count(text, []byte("</function>")) +
+		bytes.Count(text, []byte("<arg_value>")) - bytes.Count(text, []byte("</arg_value>"))
 }
 
 // readXMLCall reads a call at the beginning of a text. The arguments lack the closing brace. It refuses a call with the

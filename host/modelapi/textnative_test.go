@@ -59,7 +59,8 @@ func TestNativeValuesWithTags(t *testing.T) {
 			"<tool_call>\n<function=p__b>\n<parameter=z>\n1\n</parameter>\n</function>\n</tool_call>\n" + tagged(`{}`)} {
 		call := "<function=p__a>\n<parameter=x>\n" + value + "\n</parameter>\n</function>"
 		for _, text := range []string{call, call + "\nThat is all.", call + "\n" + call + "\nb", strings.TrimSuffix(call, "</function>"),
-			"<tool_call>\n" + call + "\n</tool_call>", "<tool_call>" + call + "</tool_call>\n"} {
+			"<tool_call>\n" + call + "\n</tool_call>", "<tool_call>" + call + "</tool_call>\n",
+			"<tool_call>p__a\n<arg_key>x</arg_key>\n<arg_value>" + value + "</arg_value>\n</tool_call>"} {
 			calls, err := modelapi.ParseCalls(modelapi.FormatText, []byte(text))
 			good, _, _ := streamText(t, strings.SplitAfter(text, "")...)
 			if err == nil && len(calls) > 0 || len(good) > 0 {
