@@ -2,6 +2,7 @@ package shellcmd
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,6 +53,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 	const modules = `(?:json|sys|re|math|datetime|time|platform|ast|tomllib|base64|hashlib|textwrap|uuid|secrets|struct|` +
 		`random|statistics|itertools|collections|functools|string|pprint|csv|yaml|pathlib|glob|urllib\.parse|difflib|` +
 		`dataclasses|typing|decimal|fractions|bisect|heapq)`
+	const imported = `(?:Path|Counter|defaultdict|OrderedDict|namedtuple|timezone|timedelta|date|datetime|time|Decimal|` +
+		`reduce|chain|pprint|glob|literal_eval|dedent|dumps?|loads?)`
 	const fs = "(?:\\brequire\\(\\s*\x01(?:node.)?fs\x01\\s*\\)|\\bfs)"
 	all := regexp.MustCompile
 	replaces := func(pairs ...string) (out []replace) {
@@ -66,19 +69,23 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		texts: all(`\b[rbuRBUfF]{1,2}(?:"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|` + anyQuotes + `)|` +
 			`"""(?:[^\\]|\\[\s\S])*?"""|'''(?:[^\\]|\\[\s\S])*?'''|` + anyQuotes + `|#[^\n]*`),
 		replaces: replaces(
+			`\b(?:open|write_\w+)\b[\s\S]*\bimport\b`, "#", // what it wrote
+			`\.replace\(\s*(?:[^,()*=\[\]{}]|\([^()*=]*\)|\[[^\[\]]*\])*,\s*([^)\s*])`, ".strip($1", // not that of a path
+			`\.copy\(\s*\)`, ".strip()",
+			`\b(?:(print|len)\(\s*|(in)\s+)sys\.path\s*(\)|:)`, "$1$2 (1$3",
 			`\bopen\(\s*(?:`+text+`|sys\.argv\[\d\])\s*(,\s*(mode=)?`+"\x01[rwabtx]*\x01"+`\s*)?`+
 				`(,\s*(encoding|newline|errors)=`+text+`\s*)*\)`, "\x01\x01",
 			`(?:\bpathlib\s*\.\s*|\b)Path\(\s*(?:`+text+`)?\s*\)`, "\x01\x01",
 			`\bimport\s+`+modules+`(\s*,\s*`+modules+`|\s*,\s*os)*\s*([;\n]|$)`, ";",
 			`\.__name__\b`, ".name",
 			`\bimport\s+os(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
-			`\bfrom\s+`+modules+`\s+import\s+\w+(\s*,\s*\w+)*\s*([;\n]|$)`, ";",
+			`\bfrom\s+`+modules+`\s+import\s+`+imported+`(\s*,\s*`+imported+`)*\s*([;\n]|$)`, ";",
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
 			`\b(yaml\.safe_load(_all)?|i?glob\.i?glob|secrets\.token_\w+|urllib\.parse\.(un)?(quote|urlparse|urlencode)\w*)\(`,
 			"len(",
 			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*;\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
 				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";"),
-		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\]|__|\\w\x01"),
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
 		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
 			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},
 		writes: all(`\bopen\(\s*(` + text + `|[^,()]*),\s*(?:mode=)?` + "\x01[rbt]*[wax]" + `|\bPath\(\s*(` + text +
@@ -89,22 +96,24 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			pprint csv struct difflib decimal heapq bisect Counter defaultdict OrderedDict namedtuple timezone timedelta date
 			Decimal reduce chain for in if else elif not and or is lambda while break continue pass with as try raise assert def
 			return yield except finally True False None Exception KeyError ValueError SystemExit IndexError TypeError`,
-		members: `load loads dump dumps version version_info platform path argv stdin stdout stderr read readline readlines
-			write split rsplit splitlines strip lstrip rstrip join get keys values items format replace startswith endswith
+		members: `load loads dump dumps version version_info platform argv stdin stdout stderr read readline readlines
+			write split rsplit splitlines strip lstrip rstrip join get keys values items format startswith endswith
 			lower upper title count index find append extend sort encode decode hexdigest digest md5 sha1 sha256 sha512
 			b64encode b64decode parse literal_eval machine system release python_version now today utcnow strftime strptime
 			isoformat date datetime timedelta timezone utc timestamp time sqrt pi e floor ceil log sin cos gcd factorial randint
 			random choice uuid4 findall finditer match fullmatch search sub subn group groups groupdict start end span escape
 			compile pprint reader DictReader Counter defaultdict most_common chain combinations permutations product mean median
 			stdev reduce exit executable prefix maxsize byteorder dedent indent wrap fill ascii_letters ascii_lowercase
-			ascii_uppercase SystemRandom digits pop copy isdigit isalpha isspace zfill ljust rjust center total_seconds
+			ascii_uppercase SystemRandom digits pop isdigit isalpha isspace zfill ljust rjust center total_seconds
 			read_text read_bytes write_text write_bytes exists is_file is_dir name stem suffix rglob glob iterdir stat st_size
 			update add insert setdefault remove union intersection difference rfind rindex partition rpartition splitlines
 			unpack pack calcsize unified_diff M MULTILINE S DOTALL I IGNORECASE X VERBOSE casefold swapcase expandtabs
 			removeprefix removesuffix fromisoformat year month day hour minute second weekday`,
 		never: `exec eval compile open getattr setattr delattr vars globals locals input raw_input breakpoint help execfile
-			file reload apply os`,
+			file reload apply os yaml`,
 	}
+	// What it reads is named by one expression: a second one could say how the file is opened.
+	const oneFile = `(\s*(?:` + text + "|[^(){},.\x01]" + `|\.\w|path\.\w+\([^(){}]*\))*(?:,\s*` + "\x01[\\w-]+\x01" + `\s*)?\))`
 	node := &dialect{
 		script:  true,
 		own:     true,
@@ -115,16 +124,18 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			"\\brequire\\(\\s*\x01[\\w./@-]+\\.json\x01\\s*\\)", "JSON",
 			"\\brequire\\(\\s*\x01[\\w./@-]+\x01\\s*\\)\\.(version|VERSION)\\b", "JSON",
 			`\b(const|let|var)\s+(?:fs\s*=\s*`+fs+"|path\\s*=\\s*require\\(\x01(?:node.)?path\x01\\))"+`\s*([;,\n])`, "$1 x$2",
-			fs+`\.(readFileSync|existsSync|readdirSync|writeFileSync)\(`, "String(",
+			fs+`\.(?:readFileSync|existsSync|readdirSync)\(`+oneFile, "String($1",
+			fs+`\.writeFileSync\(`, "String(",
+			`\bObject\.(keys|values|entries|fromEntries)\b`, "Array.$1",
 			`\bpath\.(resolve|join|basename|dirname|extname|relative)\(`, "String(",
 			`\bprocess\.(versions?|platform|arch|argv|pid|cwd\(\)|uptime\(\)|memoryUsage\(\))`, "JSON",
 			`\bprocess\.stdout\.write\(`, "console.log("),
-		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
 			"[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
 		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
 			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
 		writes: all(`writeFileSync\(\s*(?:(` + text + `)\s*,|([^,]*))`),
-		names: `console JSON Object Array Math Date String Number Boolean Buffer Set Map const let var of in for if else
+		names: `console JSON Array Math Date String Number Boolean Buffer Set Map const let var of in for if else
 			return true false null undefined typeof new parseInt parseFloat isNaN`,
 		calls: `log error info table keys values entries fromEntries map filter forEach reduce find some every includes join
 			split slice sort reverse indexOf startsWith endsWith trim toString toFixed padEnd padStart repeat replace concat
@@ -189,7 +200,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		texts:   all(anyQuotes),
 		unsafe:  all(`\{\$|\$\{`),
 		replaces: replaces(`\b(file_get_contents|file|file_exists|is_file|is_dir|filesize|parse_ini_file)\(\s*`+file,
-			"count(\x01\x01", `\$[a-z_]\w*`, "\x01\x01"),
+			"count(\x01\x01", `\$([a-z]\w*|_\b)`, "\x01\x01"),
 		refuses: all("[^\\x00-\\x7f]|[\"'`#\\\\@$]|//|/\\*|\\?>|<<|->|::|[)\\]}\x01]\\s*\\("),
 		names: `echo print print_r var_dump var_export printf sprintf number_format json_encode json_decode date time mktime
 			strtotime strlen count implode explode join array array_keys array_values array_slice array_sum array_merge
@@ -213,7 +224,9 @@ var (
 	// ownName are names that are none of JavaScript, node or Ruby, so that one bound in a part of a text is not one of
 	// theirs in another.
 	ownName = lazy.Regexp(`^(\w{1,2}|data|json|pkg|file|item|key|val|value|name|list|text|obj|res|result|lines?|arr|acc|rows?)$`)
-	others  = lazy.Regexp(`[^\w./@-]`)
+	// notComment is a comment of Python that ends before its line does, or names an encoding, by which the text is another.
+	notComment = lazy.Regexp(`\r|coding`)
+	others     = lazy.Regexp(`[^\w./@-]`)
 	// inBraces are the expressions in a string of Python, and formats what may be behind one.
 	inBraces = lazy.Regexp(`\{([^{}]*)\}`)
 	formats  = lazy.Regexp(`(![rsa])?(:[\w.,<>^+%= -]*)?$`)
@@ -236,7 +249,10 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 		}
 		last = m[1]
 		literal := code[begin:last]
-		if literal[0] == '#' { // a comment
+		if literal[0] == '#' {
+			if notComment().MatchString(literal) {
+				return "", false
+			}
 			continue
 		}
 		at := strings.IndexAny(literal, "\"'`/")
@@ -251,7 +267,7 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 				if !plain {
 					return "", false
 				}
-				b.WriteString(" (" + part + ") ")
+				b.WriteString(" len(" + part + ") ")
 			}
 			if strings.ContainsAny(inBraces().ReplaceAllString(inner, ""), "{}") {
 				return "", false
@@ -272,7 +288,7 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 // another way may get another value.
 func constants(code string) string {
 	for _, m := range assignedText().FindAllStringSubmatch(code, -1) {
-		plain := regexp.MustCompile(`\b(?:open|Path|print|len)\(\s*` + m[1] + `\b| \(` + m[1] + `\) `)
+		plain := regexp.MustCompile(`\b(?:open|Path|print|len)\(\s*` + m[1] + `\b`)
 		whole := regexp.MustCompile(`\b` + m[1] + `\b`)
 		if len(whole.FindAllString(code, -1)) == 1+len(plain.FindAllString(code, -1)) {
 			code = regexp.MustCompile(`\b(open|Path)\(\s*`+m[1]+`\b`).ReplaceAllString(code, "$1("+m[2])
@@ -302,13 +318,14 @@ func (d *dialect) written(code string) (files []Word, ok bool) {
 		return nil, true
 	}
 	through := folders().MatchString(code)
-	if joins().MatchString(textIn().ReplaceAllString(code, "\x01")) || through && strings.Contains(code, "..") {
+	if joins().MatchString(textIn().ReplaceAllString(code, "\x01")) || through && strings.Contains(code, "..") ||
+		folders().MatchString(givenFolder().ReplaceAllString(code, "")) {
 		return nil, false
 	}
 	for _, name := range named {
 		if name = strings.TrimSpace(name); len(name) < 3 || name[0] != '\x01' ||
-			strings.Count(name, "\x01") != 2 || strings.Contains(name, "\x02") ||
-			name[1] == '.' && !strings.Contains(name, "/") && through {
+			strings.IndexByte(name[1:], '\x01') != len(name)-2 || strings.Contains(name, "\x02") ||
+			through && !ownFolder().MatchString(name) {
 			return nil, false
 		}
 		files = append(files, static(strings.Trim(name, "\x01")))
@@ -318,9 +335,12 @@ func (d *dialect) written(code string) (files []Word, ok bool) {
 
 var (
 	// joins are ways to make a path of others, and folders those to go through one.
-	opens   = lazy.Regexp(`\.\s*open\b`) // of an object that may be any file
+	opens   = lazy.Regexp(`\.\s*open\b|\btype\b[\s\S]*\.write_|\.write_[\s\S]*\btype\b`) // any file
 	joins   = lazy.Regexp("\\bjoin\\(.*\\bopen|path\\.join|/\\s*[\x01\\w]|\\.parent|listdir")
-	folders = lazy.Regexp(`\.(r?glob|iterdir)\(`)
+	folders = lazy.Regexp(`\.\s*(r?glob|iterdir)\b`)
+	// givenFolder is such a way with a pattern that is known, and ownFolder a folder of the project.
+	givenFolder = lazy.Regexp("\\.(r?glob\\(\\s*\x01[^\x01]*\x01\\s*\\)|iterdir\\(\\s*\\))")
+	ownFolder   = lazy.Regexp("^\x01(\\./)*\\w")
 )
 
 // plain reports such a text, and the files that it writes to.
@@ -408,8 +428,12 @@ func plainProgram(c *Command) (files []Word, ok bool) {
 			return nil, false
 		}
 	}
-	for _, r := range c.Redirects {
+	for i, r := range c.Redirects {
 		if strings.HasPrefix(r.Op, "<<") && !ok && r.Target.Static {
+			others := append(slices.Clone(c.Redirects[:i]), c.Redirects[i+1:]...)
+			if slices.ContainsFunc(others, func(r Redirect) bool { return r.Op[0] == '<' }) {
+				return nil, false // the last one is what it reads
+			}
 			return d.plain(r.Target.Text)
 		}
 	}

@@ -522,10 +522,16 @@ func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
 	}
 	c.Doubts = append(c.Doubts, w.inside(r.Word, c.dirs)...)
 	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		out.Target = w.hereDoc(c, r)
-		return out
-	case syntax.WordHdoc:
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		if r.Op != syntax.WordHdoc {
+			out.Target = w.hereDoc(c, r)
+		}
+		if r.N != nil && r.N.Value != "0" { // which is not its input
+			out.Target.Static, out.Target.kind = false, runtime
+		}
+		if r.Op != syntax.WordHdoc {
+			return out
+		}
 	case syntax.RdrIn:
 	case syntax.DplIn, syntax.DplOut:
 		out.Writes = !descriptor(out.Target)

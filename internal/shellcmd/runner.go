@@ -424,7 +424,7 @@ func (w *walker) interpreted(at int) {
 
 // harmlessOption is an option of node, python or php that makes it run no more than the file behind it, or the folder.
 var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
-	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c|-I\w[\w./-]*)$`)
+	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
 
 const asProgram = "it runs a program that is given as text"
 
@@ -464,6 +464,7 @@ func asText(options string, args []Word) string {
 			strings.HasPrefix(a.Text, "--print"):
 			return asProgram
 		case a.Text == "-u" || a.Text == "-B" || a.Text == "-w" && options != "":
+		case strings.HasPrefix(a.Text, "-I") && len(a.Text) > 2 && strings.Contains(options, "n"): // of perl and ruby
 		case a.Text == "--test" || harmlessOption().MatchString(a.Text):
 			tests = tests || a.Text == "--test"
 		default:

@@ -104,7 +104,8 @@ func (w *walker) maybeEmpty(at, depth int) {
 // inner lists a command that is in the arguments of another.
 func (w *walker) inner(at int, via string, words []Word, doubt string, depth int, assigns ...string) {
 	outer := w.all.commands[at]
-	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words), Assigns: assigns}
+	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words),
+		Assigns: append(slices.Clip(outer.Assigns), assigns...)}
 	w.fill(&c, words)
 	if doubt != "" {
 		c.doubt(doubt)
@@ -232,7 +233,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	switch {
 	case shows && len(assigns) > 0 && len(rest) > 0 && r.added == "":
 		w.inner(at, name, rest, "", depth)
-		w.all.commands[from].Assigns = assigns
+		w.all.commands[from].Assigns = append(slices.Clip(w.all.commands[from].Assigns), assigns...)
 	case len(rest) > 0 && name == "xargs" && w.textsOnly(at, rest):
 		w.inner(at, name, rest, "", depth)
 	case len(rest) > 0 && name == "xargs" && w.passesFileNames(at, rest):
