@@ -44,8 +44,11 @@ const (
 	file = "\x01[\\w.@-]+(?:/[\\w.@-]+)*\x01"
 )
 
-// patterns are those of perl and ruby between slashes, where no division can be.
-const patterns = `(^|[(,{;!~&|=]\s*|\b(?:if|unless|while|and|or|not|split|grep|return)\s+)/(?:[^/\\\n]|\\.)*/[gimsxo]*`
+// patterns are those of perl and ruby between slashes, where no division can be: not behind a variable such as $; or if.
+func patterns(words string) string {
+	return `(^|(?:^|[^$@%?*&])[(,{;~|=]\s*|&&\s*|(?:^|[^\w$@%])!\s*|(?:^|[^\w$@%&*>:.-])(?:if|unless|while|and|or|not|return` +
+		words + `)\s+)/(?:[^/\\\n]|\\.)*/[gimsxo]*`
+}
 
 var dialects = sync.OnceValue(func() map[string]*dialect {
 	const quotes = `"(?:[^"\\\n]|\\[nt"'\\])*"|'(?:[^'\\\n]|\\[nt"'\\])*'`
@@ -144,6 +147,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		never: `fs vm os v8 child_process cluster module process global globalThis require eval Function constructor
 			prototype Reflect Proxy WebAssembly import path`,
 	}
+	const braced = `(?:[^{}\\]|\\[\s\S])*`
 	substitutes := ""
 	for mark := range strings.FieldsSeq(`/ \| , \# !`) {
 		part := `(?:[^` + mark + `\\]|\\[\s\S])*` + mark
@@ -152,34 +156,44 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 	perl := &dialect{
 		files: true,
 		takes: all(`^-[pnlaw]*(0[0-7]*)?[pnlaw]*[eE]$`),
-		options: all(`^-([pnlaw]*(0[0-7]*)?(i[.\w]*)?|F[^({` + "`" + `]*|C[A-Z]*|` +
+		options: all(`^-([pnlaw]*(0[0-7]*)?(i(\.bak|\.orig|\.old|\.tmp)?)?|F([^({"'$@/` + "`]*|/[^({$@/`" + `]*/)|C[A-Z]*|` +
 			`M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
-		texts: all(anyQuotes + `|(^|[^\w$@%&*>:-])(?:s\{[^{}]*\}\{[^{}]*\}[gimsxr]*|m\{[^{}]*\}[gimsxo]*` +
-			substitutes + `)|` + patterns),
-		unsafe: all(`[$@]\{|\(\?\??\{|[$@]\w+((->)?[\[{][\w$-]*[\]}])*(->)?[\[{][^\]}]*[^\w\]}$-]`),
-		replaces: replaces(`\b\w+\s*=>`, ",", `[$@%]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2",
-			"\x01\\{\\w+\\}", "\x01"),
-		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\]|<<|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|" +
+		texts: all(anyQuotes + `|(^|[^\w$@%&*<>:-])(?:s\{` + braced + `\}\{` + braced + `\}[gimsxr]*|m\{` + braced +
+			`\}[gimsxo]*` + substitutes + `)|` + patterns("|split|grep")),
+		// In a string, only numbers and variables are no code between [ and ], and neither are words between { and }.
+		unsafe: all(`[$@]\s*\{|\(\?[?p]?\{|\(\*\*?\{|[$@](?:\w+|[^\w\s({\[])(?:(?:->)?[\[{][\w$-]*[\]}])*(?:->)?` +
+			`(?:\[(?:[^\d$\]-]|-?\d+[^\d\]]|-?\$\w*[^\w\]]|-[^\d$])|\{(?:[^\w$}]|\w+[^\w}]|\$\w*[^\w}]|\$\}))`),
+		replaces: replaces(
+			`\b(map|grep|sort|first|any)\s*\{([^{}]*)\}\s*\(`, "$1 {$2}, (", `[\]}]\s*\(|\bsort[\s(]*\$`, "#",
+			`\bqw\s*\([\w\s.-]*\)`, "1", "[=!]~\\s*(\x01\x01|\\$\\w)", ", $1",
+			"\\bsplit(\\s*\\(?)\\s*\x01[^\x01]{0,3}\x01\\s*([,);}\\n]|$)", "join$1 1$2",
+			`(\$\w+|[)\]]|\b\d+(?:\.\d+)?)(?://?|\s+//?(\s))`, "$1+$2",
+			`<=>|<(?:STDIN)?>`, ",", `([$@](?:\w+|\.)|[)\]]|\b\d+)(?:<=?|\s+<=?\s+)([$\d(])`, "$1 , $2",
+			`((?:^|[^$@%])[(,;={]\s*|(?:^|[^\w$@%>&*{-])(?:my|keys|values|each)\s*)%[a-z_]\w*`, "$1\x01\x01",
+			`\b\w+\s*=>`, ",", `[$@]([a-z_]\w*|\d+|F\b)|\$[.,;&!](\s|\x01|\))`, "\x01\x01$2", "\x01\\{\\w+\\}", "\x01"),
+		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\/<~]|[$@]\\W|(^|[^&])&\\s*[\\w$@{\x01]|->\\s*[^\\[{]|\\*\\s*\\{|" +
 			"^=\\w|::"),
-		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join split map grep
+		names: `print printf say if unless and or not xor for foreach my push pop shift unshift splice join map grep
 			sort reverse keys values each exists delete defined length substr index rindex lc uc lcfirst ucfirst sprintf chomp
 			chop chr ord hex oct abs int sqrt sum sum0 max min first uniq shuffle scalar wantarray next last redo while until
-			else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return qw Dumper`,
+			else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return Dumper`,
 	}
 	ruby := &dialect{
 		files:   true,
 		own:     true,
 		takes:   all(`^-[nplaw]*e$`),
-		options: all(`^-([nplaw]+|i[.\w]*|W0|r(json|yaml|date|time|set|csv|digest|securerandom|pp|bigdecimal))$`),
-		texts:   all(anyQuotes + `|` + patterns),
+		options: all(`^-([nplaw]+|i(\.bak|\.orig|\.old|\.tmp)?|W0|r(json|yaml|date|time|set|csv|digest|securerandom|pp|bigdecimal))$`),
+		texts:   all(anyQuotes + `|` + patterns("")),
 		unsafe:  all(`#[{$@]`),
 		replaces: replaces(
 			`\brequire\s*\(?\s*`+"\x01(json|yaml|date|time|set|csv|pp)\x01"+`\s*\)?\s*([;\n]|$)`, ";",
 			`\b(File\.(read|readlines|exist\?|size|basename|dirname|extname|foreach)|YAML\.(safe_)?load_file|`+
-				`JSON\.load_file|CSV\.read)\s*\(?\s*`+text, "p(\x01\x01",
+				`JSON\.load_file|CSV\.read)\s*\(?\s*`+"\x01[^\x01\x02][^\x01]*\x01", "p(\x01\x01", // no |command
 			`\bDir(\.(glob|children|entries)\s*\(|\[)\s*`+text, "p(\x01\x01",
-			`&:(\w+)`, " .$1 ", `\$[_\d]`, "p"),
-		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\@$]|%\\S|\\?\x01|<<|::|->|&[^&\\s]|\\.\\s*\\(|^=\\w"),
+			`&:(\w+)`, " .$1 ", `\$[_\d]`, "p", `((?:\b\d+|[)\]`+"\x01"+`]|\b[a-z]|[^.]\.\w+)\s*)% `, "$1+ ",
+			`(\b\d+(?:\.\d+)?\s*|[)\]]\s*|[^.]\.\w+)(?:/| / )`, "$1+ "),
+		refuses: all("(?m)[^\\x00-\\x7f]|[\"'`#\\\\@$/%]|\\?\x01|<<|->|(^|[^&])&([^&]|$)|\\.\\s*[^\\w\\s.\x01]|^=\\w|" +
+			":([^\\s\\w\x01]|\\w+[=!~|])"),
 		binds: []*regexp.Regexp{all(`\|\s*(\w+(?:\s*,\s*\w+)*)\s*\|`),
 			all(`(?:^|[;\n({,\s])(\w+)\s*=[^=~]`)},
 		names: `puts p print pp printf if unless else elsif end do while until and or not in for next break then true false
@@ -189,7 +203,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			length count uniq sort sort_by min max min_by max_by join split strip chomp lstrip rstrip sub gsub scan match upcase
 			downcase capitalize reverse include start_with end_with each_with_index with_index each_line lines flatten compact
 			zip group_by tally find any all none empty key has_key dig fetch merge parse generate pretty_generate today now
-			strftime iso8601 year month day new read inspect class even odd zero abs round floor ceil sqrt times step each_slice
+			strftime iso8601 year month day new read inspect even odd zero abs round floor ceil sqrt times step each_slice
 			each_cons partition take drop chars bytes ord chr hex index slice transform_values to_json to_yaml rjust ljust
 			center succ digits gcd`,
 		never: `system exec spawn fork eval send open load require method instance_eval binding trap abort syscall test`,
@@ -249,6 +263,9 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 		}
 		last = m[1]
 		literal := code[begin:last]
+		if literal[0] == '\'' && begin > 0 && isWordByte(code[begin-1]) { // to perl the same as ::
+			return "", false
+		}
 		if literal[0] == '#' {
 			if notComment().MatchString(literal) {
 				return "", false
@@ -257,8 +274,12 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 		}
 		at := strings.IndexAny(literal, "\"'`/")
 		if d.script && reaches().MatchString(literal) ||
-			d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(literal) {
+			d.unsafe != nil && literal[0] != '\'' && d.unsafe.MatchString(d.unescaped(literal)) {
 			return "", false
+		}
+		if d.files && literal[0] != '\'' && literal[0] != '"' {
+			b.WriteString("\x01\x01") // a pattern
+			continue
 		}
 		if at > 0 && strings.ContainsAny(literal[:at], "fF") && !d.files {
 			inner := strings.NewReplacer("{{", "", "}}", "").Replace(literal[at:])
@@ -282,6 +303,14 @@ func (d *dialect) hide(code string) (out string, ok bool) {
 	}
 	b.WriteString(code[last:])
 	return b.String(), true
+}
+
+// unescaped leaves out characters that do not begin code in a string of perl and ruby.
+func (d *dialect) unescaped(literal string) string {
+	if !d.files {
+		return literal
+	}
+	return escaped().ReplaceAllString(literal, " ")
 }
 
 // constants puts strings in the place of names that stand for one, where files are opened: a name that is used in

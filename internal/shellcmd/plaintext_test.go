@@ -239,7 +239,49 @@ print join(",", map { $_ * 2 } 1..3), "\n"
 my %h = (a => 1); for my $k (sort keys %h) { print "$k=$h{$k}\n" }
 print "yes" if "abc" =~ /b+/ && 1
 my $s = "a-b"; $s =~ s/-/_/g; print $s
+my ($n, $s) = (2, 3); printf("%.1f\n", $s/$n) if $n < 5; print $s / $n, $s % 2
+my %h; $h{$_}++ for split /,/, "a,b"; print "$h{a} $x[0] $x->{b}[1]" for sort { $h{$b} <=> $h{$a} } keys %h
+my @a = split(" ", "a b"); print join("-", map { $_ . "x" } @a), qw(a b)
+while (my $l = <STDIN>) { next if $l =~ m{^\s*\{}; print $l }
+$s = "a"; $s =~ s{\$\{a\}}{b}; print "\$[1] \@{x} $s"
 `, `
+$_ = "x"; print "$x[unlink]"
+$_ = "x"; print "$x[eval]"
+$_ = "x"; print "$h{eval$_}"
+$_ = "x"; print "@h{eval$_}"
+$_ = "x"; print "$x->{a}[eval]"
+$_ = "x"; print "$;[eval]"
+$_ = "x"; print "\\$x[eval]"
+print "$#{system(1)}"
+print "$ {\system(1)}"
+"a" =~ "(?" . "{system 1})"
+"a" =~ ("(?" . "{system 1})")
+"a" =~ lc "(?{SYSTEM 1})"
+"a" =~ /(*{system 1})/
+print split "(?" . "{system 1})", "x"
+$h{f} = "POSIX::unlink"; $h{f}("x")
+my @a = ("POSIX::unlink"); $a[0]("x")
+$x = "POSIX::unlink"; print sort $x 1, 2
+qw!"!; unlink <x*>; qw!"!
+qw("); unlink <x*>; qw(")
+print 1 %qx"ls"
+print 1 %unlink"x"
+print 1 %system("ls")
+print $;%unlink"x"
+print $my %unlink"x"
+1 %s/"//; unlink <x*>; 1 %s/"//
+print /"/; unlink <x*>; print /"/
+print $x /"/; unlink <x*>; print $x /"/
+print 1../"/; unlink <x*>; print 1../"/
+print $;/"/."; unlink <x*>; print "=/"/1
+$if /"/."; unlink <x*>; print "=/"/1
+s{a\}{b}"}{}; unlink <x*>; s{a\}{b}"}{}
+print <s/>; unlink <x*>; </x/>
+print <">; unlink <x*>; print <">
+print <*">; unlink <x*>; print <*">
+print <$x">; unlink <x*>; print <$x">
+print < ">; unlink <x*>; print < ">
+$a'b; unlink <x*>; $a'print
 system("ls")
 $x = system("ls"); $y = 1
 print $x; system("ls"); print $y
@@ -292,7 +334,21 @@ puts (1..10).map { |x| x * x }.sum
 puts File.readlines("a.txt").map(&:strip).uniq.size
 require "json"; puts JSON.parse(File.read("a.json"))["version"]
 print if /TODO/
+x = [3, 4]; puts x.sum / x.size, x.sum/2.0, x.map { |i| i % 2 }.inspect, "%d" % 3
 `, `
+puts STDIN.class.read("|ls")
+puts File.read("|ls")
+puts /"/; system %q(ls); puts /"/
+x = % " ; exec %q(ls); x = % "
+1..if / "/."; exec %q(ls); p "=/"/1
+x = {"a"=>"system(1)"}; x.merge({"a"=>"f"}, & "instance_eval".to_sym)
+p 1 if nil && x.strip!/"/."; exec %q(ls); p "=/"/1
+p 1 if nil && :if /"/."; exec %q(ls); p "=/"/1
+p 1 if nil && :a=/"/."; exec %q(ls); p "=/"/1
+p 1 if nil && :|/"/."; exec %q(ls); p "=/"/1
+p 1 if nil && 1.|/"/."; exec %q(ls); p "=/"/1
+p 1 if nil && x.split / "/."; exec %q(ls); p "=/"/1
+p 1 if nil && ?;/"/."; exec %q(ls); p "=/"/1
 system "ls"
 system("ls")
 puts %x(ls)
@@ -363,7 +419,9 @@ echo ` + "`ls`" + `;
 		`perl -lane 'print $F[2]' a`: "medium", `perl -F, -lane 'print join "|", @F[0,2]' a`: "medium",
 		`perl -pi -e 's/a/b/' ~/.bashrc`: "high", `perl -pi -e 's/a/b/' .git/config`: "high",
 		`perl -pe 's/a/b/' 'ls|'`: "high", `perl -ne 1 '>x'`: "high", `perl -e 1 -MEvil`: "high",
-		`perl -pie 's/a/b/' x`: "high", `perl -F'/(?{system 1})/' -ane 1 x`: "high", `perl -c a.pl`: "medium",
+		`perl -pie 's/a/b/' x`: "high", `perl -pirc -e 's/a/b/' .bash`: "high",
+		`perl -F'/x/,unlink"a"' -ane 1 x`: "high", `perl -F"'x',unlink'a'" -ane 1 x`: "high",
+		`perl -F'/$x[unlink"a"]/' -ane 1 x`: "high", `perl -F'/[,;]/' -ane 'print $F[0]' x`: "medium", `perl -F'/(?{system 1})/' -ane 1 x`: "high", `perl -c a.pl`: "medium",
 		`ruby -rjson -e 'puts JSON.parse("1")'`: "medium", `ruby -r./a -e 'puts 1'`: "high",
 		`ruby -Ilib test/a.rb`: "medium", `php -r 'echo 1;' -d a=b`: "high", `php -d a=b -r 'echo 1;'`: "high",
 		`python3 - <<'E'` + "\nprint(1)\nE": "medium", `python3 <<'E'` + "\nimport os\nos.remove('a')\nE": "high",
