@@ -164,7 +164,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		unsafe: all(`[$@]\s*\{|\(\?[?p]?\{|\(\*\*?\{|[$@](?:\w+|[^\w\s({\[])(?:(?:->)?[\[{][\w$-]*[\]}])*(?:->)?` +
 			`(?:\[(?:[^\d$\]-]|-?\d+[^\d\]]|-?\$\w*[^\w\]]|-[^\d$])|\{(?:[^\w$}]|\w+[^\w}]|\$\w*[^\w}]|\$\}))`),
 		replaces: replaces(
-			`\b(map|grep|sort|first|any)\s*\{([^{}]*)\}\s*\(`, "$1 {$2}, (", `[\]}]\s*\(|\bsort[\s(]*\$`, "#",
+			`\b(map|grep|sort|first|any)\s*\{([^{}]*)\}\s*\(`, "$1 {$2}, (", `[\]}]\s*\(|\bsort[\s(]*\$|[*%]\s*\x01`, "#",
 			`\bqw\s*\([\w\s.-]*\)`, "1", "[=!]~\\s*(\x01\x01|\\$\\w)", ", $1",
 			"\\bsplit(\\s*\\(?)\\s*\x01[^\x01]{0,3}\x01\\s*([,);}\\n]|$)", "join$1 1$2",
 			`(\$\w+|[)\]]|\b\d+(?:\.\d+)?)(?://?|\s+//?(\s))`, "$1+$2",
@@ -400,7 +400,8 @@ func (d *dialect) plain(code string) (files []Word, ok bool) {
 		}
 	}
 	for _, m := range wordsIn().FindAllStringSubmatch(code, -1) {
-		behind, name, after := strings.HasPrefix(m[1], "."), m[2], strings.TrimSpace(m[3])
+		name, after := m[2], strings.TrimSpace(m[3])
+		behind := strings.HasPrefix(m[1], ".") && (d.script || d.members != "") // which joins strings in perl and php
 		key := d.script && after == ":" && m[1] != "" && !behind
 		switch {
 		case behind && d.members != "":

@@ -267,6 +267,10 @@ qw("); unlink <x*>; qw(")
 print 1 %qx"ls"
 print 1 %unlink"x"
 print 1 %system("ls")
+print "a".system("ls")
+print 1 . unlink "x"
+print*'; unlink <x*>; print*'
+print %"; unlink <x*>; print %"
 print $;%unlink"x"
 print $my %unlink"x"
 1 %s/"//; unlink <x*>; 1 %s/"//
@@ -377,6 +381,8 @@ echo "a$x", date("c");
 `, `
 system("ls");
 $x = system("ls"); $y = 1;
+echo "a".system("ls");
+echo 1 . exec("ls");
 $f = "system"; $f("ls");
 ("sys" . "tem")("ls");
 array_map("system", ["ls"]);
@@ -438,6 +444,7 @@ echo ` + "`ls`" + `;
 		`python3 - 0<<'A' 2>&1` + "\nprint(1)\nA": "medium", `cat a | python3 4<<<'print(1)'`: "high",
 		`python3 - <<'A' <&3` + "\nprint(1)\nA": "high", `node 5<<'A'` + "\n1\nA": "high", `cat a | bash 3<<< ls`: "high",
 		`PYTHONPATH=a timeout 5 python3 -c 'import csv'`: "high", `PYTHONPATH=a nice env -i python3 -c 'import csv'`: "high",
+		`PYTHONPATH=a bash -c 'python3 -c "import csv"'`: "high", `NODE_PATH=a; export NODE_PATH; node -e 1`: "high",
 		`PATH=. python3 -c 'print(1)'`: "high", `PYTHONPATH=a python3 -c 'import json'`: "high",
 	} {
 		if r, _ := shellcmd.Assess(text, here); r.Level != level {

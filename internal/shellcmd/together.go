@@ -19,18 +19,21 @@ const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar
 // ranFiles say which files a text downloads and runs, also from an archive, or writes with a content that could do
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
-	var downloaded, unpacked []string
+	var downloaded, unpacked, computed []string
 	content := map[string]string{}
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		ran := part.ranFile()
+		asShell := ran != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
+			strings.Contains(part.Program.Text, "/"))
 		switch {
 		case part.maybe:
 			continue
 		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom):
 			why = append(why, part.Text+": it runs what was downloaded")
-		case ran != "" && content[ran] != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
-			strings.Contains(part.Program.Text, "/")):
+		case asShell && slices.Contains(computed, ran):
+			why = append(why, part.Text+": it runs what a program that is given as text has written")
+		case asShell && content[ran] != "":
 			text := content[ran]
 			if line, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(line, "#!") && !strings.Contains(line, "sh") {
 				continue // in another language
@@ -67,6 +70,8 @@ func ranFiles(s *Script, c Context) (why []string) {
 				unpacked = append(unpacked, name)
 			} else if fetches {
 				downloaded = append(downloaded, name)
+			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
+				computed = append(computed, name)
 			} else if text := part.prints(); text != "" {
 				content[name] = text
 			}
@@ -134,9 +139,14 @@ func sendsInput(a Word) bool {
 	return strings.HasSuffix(a.Text, "@-") || a.Text == "-" || strings.HasSuffix(a.Text, "=-")
 }
 
-// readsSecret reports a command that names a file with secrets, or shows all variables.
+// readsFiles is in a program that may read a file whose name it computes.
+var readsFiles = lazy.Regexp(`(?i)read|open|load|file|path|dir`)
+
+// readsSecret reports a command that names a file with secrets, or shows all variables, and a program that is given as
+// text and reads files.
 func (c *Command) readsSecret() bool {
-	return (c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
+	return slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
+		(c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
 		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
 }
@@ -185,13 +195,21 @@ func (c *Command) found(file string) string {
 
 // prints is the text that a command is sure to write: a here-document, or the words of echo and printf.
 func (c *Command) prints() string {
-	for _, r := range c.Redirects {
-		if strings.HasPrefix(r.Op, "<<") && r.Target.Static && (c.Name == "cat" || c.Name == "tee") {
-			return r.Target.Text
-		}
+	if text := c.document(); text != "" && (c.Name == "cat" || c.Name == "tee") {
+		return text
 	}
 	if c.Name == "echo" || c.Name == "printf" {
 		return strings.NewReplacer(`\n`, "\n").Replace(textOf(c.Args))
+	}
+	return ""
+}
+
+// document is the text of its here-document.
+func (c *Command) document() string {
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
+			return r.Target.Text
+		}
 	}
 	return ""
 }

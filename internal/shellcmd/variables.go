@@ -41,7 +41,7 @@ func (c *Command) redirectsPrograms() string {
 		}
 	}
 	for _, name := range names {
-		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
+		if searched().MatchString(name) || (later || c.Name == "" || shells.Has(c.Name)) && searchedLater().MatchString(name) {
 			return name
 		}
 	}
