@@ -133,7 +133,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bpath\.(resolve|join|basename|dirname|extname|relative)\(`, "String(",
 			`\bprocess\.(versions?|platform|arch|argv|pid|cwd\(\)|uptime\(\)|memoryUsage\(\))`, "JSON",
 			`\bprocess\.stdout\.write\(`, "console.log("),
-		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|\\._std|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
 			"[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
 		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
 			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
@@ -233,7 +233,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 })
 
 var (
-	wordsIn = lazy.Regexp(`(\.\s*|[{,]\s*)?\b([A-Za-z_]\w*)\b(\s*\(|\s*:)?`)
+	wordsIn = lazy.Regexp(`(\.+\s*|[{,]\s*)?\b([A-Za-z_]\w*)\b(\s*\(|\s*:)?`)
 	reaches = lazy.Regexp(`constructor|prototype|__`)
 	// ownName are names that are none of JavaScript, node or Ruby, so that one bound in a part of a text is not one of
 	// theirs in another.
@@ -401,7 +401,8 @@ func (d *dialect) plain(code string) (files []Word, ok bool) {
 	}
 	for _, m := range wordsIn().FindAllStringSubmatch(code, -1) {
 		name, after := m[2], strings.TrimSpace(m[3])
-		behind := strings.HasPrefix(m[1], ".") && (d.script || d.members != "") // which joins strings in perl and php
+		behind := strings.HasPrefix(m[1], ".") && !strings.HasPrefix(m[1], "..") && // a range, or all of an object
+			(d.script || d.members != "") // it joins strings in perl and php
 		key := d.script && after == ":" && m[1] != "" && !behind
 		switch {
 		case behind && d.members != "":

@@ -182,6 +182,9 @@ const fs=require("fs"); console.log([...new Set([1])], Object.keys({}), fs.readd
 const x=Object; x.getPrototypeOf
 const {getPrototypeOf: x} = Object; [1].map(x)
 [].map.__proto__
+[1].map(console._stdout.destroy)
+const x = {...Bun}; [["ls"]].map(x.spawnSync)
+const x = {...Deno}; ["a"].map(x.removeSync)
 const x = 1; [x].map(Object.create)
 require("fs").readFileSync("/home/ada/x", {flag: "w+"})
 const fs=require("fs"), x="/../../x"; fs.writeFileSync("a"+x,"b")
