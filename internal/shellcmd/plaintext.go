@@ -426,7 +426,9 @@ var (
 // option, or in a here-document.
 func plainProgram(c *Command) (files []Word, ok bool) {
 	d := dialects()[usualName(c.Name)]
-	if d == nil || len(c.Assigns) > 0 { // PYTHONPATH is where its modules are
+	given := func(a Word) bool { return len(c.Via) > 0 && strings.Contains(a.Text, "{}") && len(a.Text) > 2 }
+	if d == nil || len(c.Assigns) > 0 || // PYTHONPATH is where its modules are
+		slices.Contains(c.Doubts, wrappers()["xargs"].added) || slices.ContainsFunc(c.Args, given) {
 		return nil, false
 	}
 	changes := false // the files behind it

@@ -448,6 +448,10 @@ echo ` + "`ls`" + `;
 		`python3 - <<'A' <&3` + "\nprint(1)\nA": "high", `node 5<<'A'` + "\n1\nA": "high", `cat a | bash 3<<< ls`: "high",
 		`PYTHONPATH=a timeout 5 python3 -c 'import csv'`: "high", `PYTHONPATH=a nice env -i python3 -c 'import csv'`: "high",
 		`PYTHONPATH=a bash -c 'python3 -c "import csv"'`: "high", `NODE_PATH=a; export NODE_PATH; node -e 1`: "high",
+		`echo '; exec(x)' | xargs -I{} python3 -c 'print(1){}'`: "high", `echo '-e exec' | xargs perl -e 1`: "high",
+		`echo '-r ./a' | xargs node -e 1`: "high", `find . -exec python3 -c 'print("{}")' \;`: "high",
+		`find . -name '*.go' -exec perl -pi -e 's/a/b/' {} +`: "medium",
+		`tsx -e 'x()'`: "high", `pypy -c 'x()'`: "high", `luajit -e 'x()'`: "high", `tsx a.ts`: "medium",
 		`PATH=. python3 -c 'print(1)'`: "high", `PYTHONPATH=a python3 -c 'import json'`: "high",
 	} {
 		if r, _ := shellcmd.Assess(text, here); r.Level != level {

@@ -435,6 +435,8 @@ var textWords = sync.OnceValue(func() map[string][]string {
 		"scala": {"-e"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "clojure": {"-e"}, "clj": {"-e"}, "bb": {"-e"},
 		"racket": {"-e"}, "swift": {"-e"}, "erl": {"-eval"}, "guile": {"-c"}, "sbcl": {"--eval"}, "deno": {"eval"},
 		"bun": {"eval", "-p", "--print"}, "python": {"timeit"}, "python3": {"timeit"},
+		"tsx": {"-e", "--eval", "-p", "--print"}, "ts-node": {"-e", "--eval", "-p", "--print"}, "luajit": {"-e"},
+		"pypy": {"-c"}, "ipython": {"-c"}, "micropython": {"-c"}, "jruby": {"-e"}, "qjs": {"-e"},
 	}
 })
 

@@ -11,7 +11,7 @@ import (
 // What one part of a text does with what another one has written or read.
 
 // downloaders fetch the files that they write.
-const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh lwp-download"
+const downloaders lazy.Words = "curl wget wget2 aria2c axel http https xh lwp-download aws"
 
 // archivers unpack what others have packed.
 const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar jar"
