@@ -35,7 +35,12 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	for i := from; i < len(w.all.commands); i++ {
 		c := &w.all.commands[i]
 		w.all.unclear = w.all.unclear || c.severe
+		// A text for an interpreter is one whoever starts it: uv run python -c.
+		text := c.severe && slices.Contains(c.Doubts, asProgram) && dialects()[usualName(c.Name)] != nil
 		c.maybe, c.severe, c.Doubts = true, false, nil
+		if text && !c.otherDirectory() {
+			c.severe, c.Doubts = true, []string{asProgram}
+		}
 	}
 }
 

@@ -451,6 +451,8 @@ echo ` + "`ls`" + `;
 		`echo '; exec(x)' | xargs -I{} python3 -c 'print(1){}'`: "high", `echo '-e exec' | xargs perl -e 1`: "high",
 		`echo '-r ./a' | xargs node -e 1`: "high", `find . -exec python3 -c 'print("{}")' \;`: "high",
 		`find . -name '*.go' -exec perl -pi -e 's/a/b/' {} +`: "medium",
+		`uv run python -c 'exec(x)'`:                          "high", `bundle exec ruby -e 'system "ls"'`: "high", `uv run python -c 'print(1)'`: "medium",
+		`docker exec a python -c 'exec(x)'`: "medium", `uv run python a.py -c 'exec(x)'`: "medium",
 		`tsx -e 'x()'`: "high", `pypy -c 'x()'`: "high", `luajit -e 'x()'`: "high", `tsx a.ts`: "medium",
 		`PATH=. python3 -c 'print(1)'`: "high", `PYTHONPATH=a python3 -c 'import json'`: "high",
 	} {
