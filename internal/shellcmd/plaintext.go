@@ -44,10 +44,11 @@ const (
 	file = "\x01[\\w.@-]+(?:/[\\w.@-]+)*\x01"
 )
 
-// patterns are those of perl and ruby between slashes, where no division can be: not behind a variable such as $; or if.
+// patterns are those of perl and ruby between slashes, where no division can be: not behind a variable
+// such as $; or $if.
 func patterns(words string) string {
-	return `(^|(?:^|[^$@%?*&])[(,{;~|=]\s*|&&\s*|(?:^|[^\w$@%])!\s*|(?:^|[^\w$@%&*>:.-])(?:if|unless|while|and|or|not|return` +
-		words + `)\s+)/(?:[^/\\\n]|\\.)*/[gimsxo]*`
+	return `(^|(?:^|[^$@%?*&])[(,{;~|=]\s*|&&\s*|(?:^|[^\w$@%])!\s*|` +
+		`(?:^|[^\w$@%&*>:.-])(?:if|unless|while|and|or|not|return` + words + `)\s+)/(?:[^/\\\n]|\\.)*/[gimsxo]*`
 }
 
 var dialects = sync.OnceValue(func() map[string]*dialect {
@@ -116,7 +117,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			file reload apply os yaml`,
 	}
 	// What it reads is named by one expression: a second one could say how the file is opened.
-	const oneFile = `(\s*(?:` + text + "|[^(){},.\x01]" + `|\.\w|path\.\w+\([^(){}]*\))*(?:,\s*` + "\x01[\\w-]+\x01" + `\s*)?\))`
+	const oneFile = `(\s*(?:` + text + "|[^(){},.\x01]" + `|\.\w|path\.\w+\([^(){}]*\))*` +
+		"(?:,\\s*\x01[\\w-]+\x01\\s*)?\\))"
 	node := &dialect{
 		script:  true,
 		own:     true,
@@ -133,8 +135,9 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bpath\.(resolve|join|basename|dirname|extname|relative)\(`, "String(",
 			`\bprocess\.(versions?|platform|arch|argv|pid|cwd\(\)|uptime\(\)|memoryUsage\(\))`, "JSON",
 			`\bprocess\.stdout\.write\(`, "console.log("),
-		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|\\._std|<!--|-->|[)\\]\x01]\\s*\\(|\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|" +
-			"[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
+		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|\\._std|<!--|-->|[)\\]\x01]\\s*\\(|" +
+			"\\?\\.\\s*[(\\[]|[\\w)\\]]\\s*\x01|[\\w)\\]\x01]\\s*\\[\\s*[^\\d\\s\x01]|" +
+			"[\\w)\\]\x01]\\s*\\[\\s*(\\d+|\x01)\\s*[^\\d\\s\\]]"),
 		binds: []*regexp.Regexp{all(`\b(?:const|let|var)\s+(\w+)`), all(`\b(\w+)\s*=>`),
 			all(`\(\s*(\w+(?:\s*,\s*\w+)*)\s*\)\s*=>`)},
 		writes: all(`writeFileSync\(\s*(?:(` + text + `)\s*,|([^,]*))`),
@@ -179,12 +182,13 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			else elsif BEGIN END undef x eq ne lt gt le ge cmp STDIN STDERR STDOUT eof return Dumper`,
 	}
 	ruby := &dialect{
-		files:   true,
-		own:     true,
-		takes:   all(`^-[nplaw]*e$`),
-		options: all(`^-([nplaw]+|i(\.bak|\.orig|\.old|\.tmp)?|W0|r(json|yaml|date|time|set|csv|digest|securerandom|pp|bigdecimal))$`),
-		texts:   all(anyQuotes + `|` + patterns("")),
-		unsafe:  all(`#[{$@]`),
+		files: true,
+		own:   true,
+		takes: all(`^-[nplaw]*e$`),
+		options: all(`^-([nplaw]+|i(\.bak|\.orig|\.old|\.tmp)?|W0|` +
+			`r(json|yaml|date|time|set|csv|digest|securerandom|pp|bigdecimal))$`),
+		texts:  all(anyQuotes + `|` + patterns("")),
+		unsafe: all(`#[{$@]`),
 		replaces: replaces(
 			`\brequire\s*\(?\s*`+"\x01(json|yaml|date|time|set|csv|pp)\x01"+`\s*\)?\s*([;\n]|$)`, ";",
 			`\b(File\.(read|readlines|exist\?|size|basename|dirname|extname|foreach)|YAML\.(safe_)?load_file|`+
@@ -238,7 +242,8 @@ var (
 	// ownName are names that are none of JavaScript, node or Ruby, so that one bound in a part of a text is not one of
 	// theirs in another.
 	ownName = lazy.Regexp(`^(\w{1,2}|data|json|pkg|file|item|key|val|value|name|list|text|obj|res|result|lines?|arr|acc|rows?)$`)
-	// notComment is a comment of Python that ends before its line does, or names an encoding, by which the text is another.
+	// notComment is a comment of Python that ends before its line does, or names an encoding, in which the text is
+	// another one.
 	notComment = lazy.Regexp(`\r|coding`)
 	others     = lazy.Regexp(`[^\w./@-]`)
 	// inBraces are the expressions in a string of Python, and formats what may be behind one.

@@ -40,8 +40,9 @@ func (c *Command) redirectsPrograms() string {
 			names = append(slices.Clip(names), strings.TrimSuffix(name, "+"))
 		}
 	}
+	later = later || c.Name == "" || shells.Has(c.Name)
 	for _, name := range names {
-		if searched().MatchString(name) || (later || c.Name == "" || shells.Has(c.Name)) && searchedLater().MatchString(name) {
+		if searched().MatchString(name) || later && searchedLater().MatchString(name) {
 			return name
 		}
 	}
