@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
@@ -37,6 +38,12 @@ var (
 
 // escape is a backslash in a string with what it may be before, in any language.
 var escape = lazy.Regexp(`\\[abefnrstvxuUN0-9\\'"/$#{}\[\]().*+?^|-]`)
+
+// A line break that is escaped ends a line; one stands where in a program no string has any.
+var (
+	endBreak   = lazy.Regexp(`(?m)(?:^|[^\\])\\n\r?$`)
+	strayBreak = lazy.Regexp(`\\n(?:  |\t|\\[nt]|[ \t]*[)\]}])`)
+)
 
 // quoting are the signs of which a line of code has no escaped one without a bare one.
 const quoting = `"'<>&`
@@ -381,8 +388,8 @@ func (t *Text) hasLine(l string) bool {
 }
 
 // escapesAlone returns new_string without escapes that it has and old_string has not. Lines that old_string has as
-// well say that they are not meant.
-func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refusal *Refusal) {
+// well say that they are not meant, and line breaks where no program has any.
+func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, refusal *Refusal) {
 	if !strings.ContainsAny(r.new, `\&`) || len(r.new)+len(r.old.data) > maxEscaped {
 		return "", false, nil
 	}
@@ -390,8 +397,10 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 	var best *unescaper
 	var text string
 	most := 0
+	single := !strings.Contains(strings.TrimSuffix(r.new, "\n"), "\n") && t.wholeLines(place)
+	stray := single && t.straysBreak(r, place)
 	for _, e := range escapings {
-		if m, s, n := t.evidence(e, r.new, old, whole); n > most {
+		if m, s, n := t.evidence(e, r.new, old, single, stray); n > most {
 			best, text, most = m, s, n
 		}
 	}
@@ -400,7 +409,7 @@ func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refu
 	}
 	fresh, ok = best.decodeNew(text, escaping{}, "")
 	switch {
-	case strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
+	case text == r.new && strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
 		return "", false, nil // to escape is the change
 	case !ok || best.wraps(text) || t.garbled(fresh, r.new, old):
 		return "", false, escapedInPart()
@@ -425,20 +434,28 @@ func escapedInPart() *Refusal {
 }
 
 // evidence counts the lines of new_string that are lines of old_string once they are decoded, or nearly so where
-// nothing can be escaped.
-func (t *Text) evidence(e escaping, s string, old []string, whole bool) (m *unescaper, text string, n int) {
+// nothing can be escaped. Single says that it is one line in place of lines, stray that it has line breaks that are
+// escaped for certain.
+func (t *Text) evidence(e escaping, s string, old []string, single, stray bool) (m *unescaper, text string, n int) {
 	signs := e.signs(s)
 	if signs == "" {
 		return nil, s, 0
 	}
 	known := setOf(old)
 	few := strings.Count(s, "\n")*len(old) <= maxPairs // to be compared with each other
-	if strings.Contains(signs, "n") && whole && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
+	if strings.Contains(signs, "n") && single {
+		if stray {
+			n++
+		}
+		all := strings.Contains(signs, `\`) && json.Valid([]byte(`"`+strings.TrimSuffix(s, "\n")+`"`))
 		s = e.only("nr").decode(s)
 		for l := range strings.SplitSeq(s, "\n") {
 			if alnums([]byte(l)) > 0 && known[l] {
 				n++
 			}
+		}
+		if n > 0 && all { // backslashes are escaped as well
+			n++
 		}
 	}
 	m = &unescaper{escaping: e.only(without(signs, "nr")), plain: old}
@@ -466,6 +483,33 @@ func (t *Text) evidence(e escaping, s string, old []string, whole bool) (m *unes
 		}
 	}
 	return m, s, n
+}
+
+// wholeLines reports whether a place is some lines, but for blanks at their ends.
+func (t *Text) wholeLines(place Range) bool {
+	last := t.lines[t.lineAt(max(place.Start, place.End-1))]
+	return isBlank(t.data[t.lines[t.lineAt(place.Start)].start:place.Start]) &&
+		isBlank(t.data[min(place.End, last.end):last.end])
+}
+
+// straysBreak reports whether new_string, a single line, has an escaped line break where none can be meant: at an end
+// where old_string has a line break, or outside of strings and comments, before an indentation, a bracket or another.
+func (t *Text) straysBreak(r *reading, place Range) bool {
+	old := string(r.old.data)
+	lost := strings.HasSuffix(old, "\n") && !strings.HasSuffix(r.new, "\n")
+	if lost && endBreak().MatchString(r.new) && !endBreak().Match(t.data) ||
+		strings.HasPrefix(r.new, `\n`) && strings.HasPrefix(old, "\n") {
+		return true
+	}
+	if !slices.Contains(unescapedOutside, t.syntax) || slices.Contains(bareText, t.syntax) ||
+		t.syntax.within(t.data, t.lines[t.lineAt(place.Start)].start) {
+		return false
+	}
+	code := r.new
+	for _, mark := range append([]string{"/", "#"}, t.syntax.line...) { // comments, and regular expressions
+		code, _, _ = strings.Cut(code, mark)
+	}
+	return strayBreak().MatchString(outside(code))
 }
 
 // anyBare reports whether a line has an unescaped quote of the set.
@@ -503,8 +547,10 @@ func (t *Text) suspicious(fresh string, old []string) *Refusal {
 	return nil
 }
 
-// In a program of these languages no quote is escaped outside of a string, in one of those no entity is there.
+// In a program of these languages no quote is escaped outside of a string, in one of those no entity is there. Some
+// have texts or functions without quotes.
 var (
+	bareText         = []*syntax{yaml, php, hs}
 	unescapedOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, php, hcl, toml, yaml}
 	noEntities       = []*syntax{goLike, cLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml, yaml, shell,
 		hashed}
@@ -517,8 +563,13 @@ func (t *Text) strayEscape(l string) bool {
 	if (!quotes || !strings.Contains(l, `\"`)) && (!entities || !strings.Contains(l, "&")) {
 		return false
 	}
+	rest := outside(l)
+	return quotes && strings.Contains(rest, `\"`) || entities && entity().MatchString(rest)
+}
+
+// outside is what a line has outside of its strings.
+func outside(l string) string {
 	var rest []byte
-outside:
 	for i := 0; i < len(l); i++ {
 		switch l[i] {
 		case '\\':
@@ -528,12 +579,12 @@ outside:
 		case '"', '\'', '`':
 			n := quote{open: l[i : i+1], end: l[i : i+1], escapes: true}.length([]byte(l[i:]))
 			if n == 1 {
-				break outside // the rest may be in a string
+				return string(rest) // what follows may be in a string
 			}
 			i += n - 1
 			continue
 		}
 		rest = append(rest, l[i])
 	}
-	return quotes && strings.Contains(string(rest), `\"`) || entities && entity().Match(rest)
+	return string(rest)
 }

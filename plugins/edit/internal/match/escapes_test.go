@@ -230,3 +230,60 @@ func TestBreaksThatAreMeant(t *testing.T) {
 		t.Errorf("none that is meant: %q", got)
 	}
 }
+
+// A new_string of one line may have all its line breaks escaped where old_string has none. No line needs to be in both.
+func TestBreaksOfNewAlone(t *testing.T) {
+	const code = "begin()\n\n\tif bad {\n\t\tstop();\n\t}\n\n\nend()\n"
+	const old = "\tif bad {\n\t\tstop();\n\t}\n"
+	onOneLine := func(s string) string { return strings.ReplaceAll(jsonEscapes.Replace(s), "\n", `\n`) }
+	for _, name := range []string{"a.go", "a.c", "a.js", "a.java", "a.php", "a.css"} {
+		for _, c := range [][2]string{
+			{old, "\tif worse {\n\t\tgo_on();\n\t}\n"}, {"\n" + old, "\n\tif worse {\n\t\tgo_on();\n\t}\n"},
+			{old, "\tif worse {\n\t\tprint(\"worse\\n\", \"C:\\\\dir\");\n\t}\n"},
+			{old, "\tif bad {\n\t\tstop();\n\t\tprint(\"bad\\n\");\n\t}\n"},
+			{"\t}\n\n\nend()", "\t}\n\nend()"},
+		} {
+			if _, got := planned(t, name, code, Change{Old: c[0], New: onOneLine(c[1])}); got != replaced(code, c[0], c[1]) {
+				t.Errorf("%s: %q gives\n%s", name, onOneLine(c[1]), got)
+			}
+		}
+	}
+	for _, name := range []string{"a.go", "a.c", "a.js"} { // old_string does not end a line
+		if _, got := planned(t, name, code, Change{Old: strings.TrimSpace(old),
+			New: `while bad {\n\t\tgo_on();\n\t}`}); got != replaced(code, strings.TrimSpace(old), "while bad {\n\t\tgo_on();\n\t}") {
+			t.Errorf("%s: no break at the end gives\n%s", name, got)
+		}
+		if r := refused(t, name, code, Change{Old: old, New: onOneLine(old)}); r.Hint == "" {
+			t.Errorf("%s: nothing but escapes: %v", name, r)
+		}
+	}
+	_, got := planned(t, "a.json", "{\n  \"a\": 1\n}\n", Change{Old: "{\n  \"a\": 1\n}\n", New: `{\n    \"b\": 2\n}\n`})
+	if got != "{\n    \"b\": 2\n}\n" {
+		t.Errorf("another text: %q", got)
+	}
+}
+
+// Line breaks that are escaped on purpose stay, in strings, in texts and in patterns, though old_string has lines.
+func TestBreaksThatStay(t *testing.T) {
+	const old = "one(1);\n\ttwo(2);\n"
+	for _, name := range []string{"a.go", "a.c", "a.js", "a.java", "a.php", "a.py", "a.yaml", "a.sh", "a.rb", "a.md", "a.hs",
+		"a.tex", "a.unknown"} {
+		for _, fresh := range []string{
+			`one("a\n  b\n");`, `one('a\n\tb');`, "one(`a\\n\\n}`);", `x = s.split(/\n\n/)`, `one(1) // ends with \n`,
+			`one(1) # of \n\n`, `map (\n -> n + 1) xs`, `\newline\noindent`, `use \net\name;`, `print("\n  x", 'it\n}');`,
+		} {
+			for _, end := range []string{"", "\n"} {
+				written(t, name, "\n"+old+"end\n", strings.TrimSuffix(old, "\n")+end, fresh+end)
+			}
+		}
+	}
+	// What stands in a text of the file that goes over lines.
+	written(t, "a.js", "x = `\nSay:\n  one\n`;\n", "Say:\n", "Said:\\n\\n  all\n")
+	for _, name := range []string{"a.php", "a.yaml", "a.hs", "a.md", "a.sh"} { // texts without quotes
+		written(t, name, "\none\ntwo\nend\n", "one\ntwo\n", "split: ,\\n\\n\n")
+	}
+	// A line of the file ends with one as well.
+	if _, got := planned(t, "a.txt", "x\\n\ny\nz\n", Change{Old: "y\nz\n", New: `y and z\n`}); got != "x\\n\ny and z\\n\n" {
+		t.Errorf("%q", got)
+	}
+}

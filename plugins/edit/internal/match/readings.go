@@ -290,9 +290,7 @@ func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) 
 		r = r.with(fresh, "new_string had signs or blanks that only look like those of a program, such as curly quotes; "+
 			"they were replaced by plain ones.")
 	}
-	last := t.lines[t.lineAt(max(place.Start, place.End-1))]
-	whole := isBlank(t.data[t.lines[at].start:place.Start]) && isBlank(t.data[min(place.End, last.end):last.end])
-	if fresh, ok, refusal := t.escapesAlone(r, whole); ok || refusal != nil {
+	if fresh, ok, refusal := t.escapesAlone(r, place); ok || refusal != nil {
 		return r.with(fresh, "new_string was escaped once too often, and old_string was not: "+
 			"give quotes, tabs and line breaks as they are."), refusal
 	}
