@@ -405,6 +405,9 @@ func (t *Text) escapesAlone(r *reading, place Range) (fresh string, ok bool, ref
 		}
 	}
 	if best == nil {
+		if t.losesSigns(r.new, old) {
+			return "", false, escapedInPart()
+		}
 		return "", false, t.suspicious(r.new, old)
 	}
 	fresh, ok = best.decodeNew(text, escaping{}, "")
@@ -485,6 +488,25 @@ func (t *Text) evidence(e escaping, s string, old []string, single, stray bool) 
 	return m, s, n
 }
 
+// losesSigns reports whether new_string has entities only where lines of old_string that it changes have bare signs, in
+// a language and a file that have no entities. A line that gets backslashes as well is escaped on purpose.
+func (t *Text) losesSigns(fresh string, old []string) bool {
+	m := &unescaper{escaping: escaping{set: "<>&", entities: true}}
+	if !slices.Contains(noEntities, t.syntax) || !entity().MatchString(fresh) || m.anyBare(fresh) ||
+		strings.Count(fresh, "\n")*len(old) > maxPairs || entity().Match(t.data) {
+		return false
+	}
+	for l := range strings.SplitSeq(fresh, "\n") {
+		d := m.decode(l)
+		if d != l && slices.ContainsFunc(old, func(o string) bool {
+			return m.anyBare(o) && strings.Count(o, `\`) == strings.Count(d, `\`) && similarity(o, d) >= minSameLine
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // wholeLines reports whether a place is some lines, but for blanks at their ends.
 func (t *Text) wholeLines(place Range) bool {
 	last := t.lines[t.lineAt(max(place.Start, place.End-1))]
@@ -556,15 +578,21 @@ var (
 		hashed}
 )
 
+// operator is an operator of PHP or JavaScript, which may have texts of a page, as no such text has it.
+var operator = lazy.Regexp(`[\w)\]]-&gt;\w|\) ?=&gt;|&amp;&amp;`)
+
 // strayEscape reports whether a line has an escaped quote, or an entity, outside of its strings.
 func (t *Text) strayEscape(l string) bool {
 	quotes := slices.Contains(unescapedOutside, t.syntax) && !strings.Contains(l, "/")
-	entities := slices.Contains(noEntities, t.syntax)
+	entities, pattern := slices.Contains(noEntities, t.syntax), entity
+	if t.syntax == php || t.syntax == jsLike {
+		entities, pattern = !strings.ContainsAny(l, "<>"), operator
+	}
 	if (!quotes || !strings.Contains(l, `\"`)) && (!entities || !strings.Contains(l, "&")) {
 		return false
 	}
 	rest := outside(l)
-	return quotes && strings.Contains(rest, `\"`) || entities && entity().MatchString(rest)
+	return quotes && strings.Contains(rest, `\"`) || entities && pattern().MatchString(rest)
 }
 
 // outside is what a line has outside of its strings.
