@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,6 +61,9 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 // diffLine returns a line of new_string that looks like a new one of a diff. It is sure when others are lines of
 // old_string with the marks - or a blank, and when all lines that are not in old_string have the mark.
 func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure bool) {
+	if l := diffOf(r); l != "" {
+		return l, true
+	}
 	if plusLine().Match(t.data) || plusLine().Match(r.old.data) {
 		return "", false
 	}
@@ -131,4 +135,31 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 		line = less
 	}
 	return line, sure
+}
+
+// diffOf returns a line that comes or goes where new_string is a diff of old_string: all other lines are those of
+// old_string behind a blank, at least one that is not empty among them.
+func diffOf(r *reading) (mark string) {
+	var was []string
+	kept := false
+	for l := range strings.Lines(r.new) {
+		l = strings.TrimRight(l, spaces)
+		switch {
+		case l == "":
+			was = append(was, l)
+		case l[0] == ' ':
+			kept, was = true, append(was, l[1:])
+		case l[0] == '+', l[0] == '-':
+			mark = cmp.Or(mark, l)
+			if l[0] == '-' {
+				was = append(was, l[1:])
+			}
+		default:
+			return ""
+		}
+	}
+	if !kept || !slices.Equal(was, r.old.rightTrimmed()) {
+		return ""
+	}
+	return mark
 }

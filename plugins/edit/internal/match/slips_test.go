@@ -42,6 +42,9 @@ func TestMarksInNewAlone(t *testing.T) {
 		{"one line", "a.s", "\tmove a\n\tmove b\n", "\tmove a\n", "-\tmove a\n"},
 		{"a place in a diff", "a.js", "one()\ntwo()\n", "two()\n", "@@ -2 +2 @@\ntwo(x)\n"},
 		{"in a text", "a.md", "One sentence.\nAnother.\n", "One sentence.\n", "One sentence.\n+One more.\n"},
+		{"blank lines come", "a.java", "\tone();\n}\n", "\tone();\n}\n", " \tone();\n+\n }\n"},
+		{"blank lines go", "a.java", "}\n\n}\n", "}\n\n}", " }\n-\n }"},
+		{"beside lines with a plus", "a.md", "One.\n\n+ two\n", "One.\n", " One.\n+More text.\n"},
 		{"in code shown in a text", "a.rst", "::\n\n    a = 1\n    b = 2\n", "    a = 1\n    b = 2\n",
 			"    a = 1\n+    c = 3\n    b = 2\n"},
 	} {
@@ -57,6 +60,8 @@ func TestMarksInNewAlone(t *testing.T) {
 		{"a shown diff that gets a line", "a.md", "```diff\n-old\n```\n", "```diff\n", "```diff\n@@ -1 +1 @@\n"},
 		{"a list", "a.md", "one\ntwo\n", "one\ntwo\n", "one\n-two\n"},
 		{"a step of one blank", "a.c", "/*\n* a\n* b\n*/\n", "* a\n* b\n", " * a\n * b\n"},
+		{"another list, deeper", "a.md", "one\ntwo\n", "one\ntwo\n", " one\n two\n"},
+		{"items that are no old lines", "a.md", "one\n", "one\n", "+ one\n+ two\n"},
 		{"a list of indented items", "a.md", " one\n two\n", " one\n two\n", " one\n- two\n"},
 		{"a patch", "a.patch", "-old\n+new\n", "+new\n", "+newer\n+newest\n"},
 		{"a sign", "a.js", "x = 1\n", "= 1", "+= 1"},
