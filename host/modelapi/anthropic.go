@@ -49,21 +49,15 @@ func anthropicCalls(v value) ([]host.Call, error) {
 	return nil, o.requireKind("content")
 }
 
-// anthropicContent reads the content of a message. If the message ends in a call, its input is what had arrived of
-// it, or {}.
+// anthropicContent reads the content of a message.
 func anthropicContent(message object) ([]host.Call, error) {
 	content := message.member("content")
 	if _, err := content.text(); err == nil {
 		return nil, nil
 	}
 	calls, err := content.each(anthropicCalls)
-	blocks, _ := content.items()
-	if reason := message.truncation("stop_reason", anthropicEnds); reason != "" && len(calls) > 0 {
-		if last, err := blocks[len(blocks)-1].object(); err == nil && last.is("type", "tool_use") {
-			calls[len(calls)-1].StopReason = reason
-		}
-	}
-	return calls, err
+	isCall := func(block object) bool { return block.is("type", "tool_use") }
+	return truncateEnd(calls, content, isCall, message.truncation("stop_reason", anthropicEnds)), err
 }
 
 // anthropicAccepts are the media types of

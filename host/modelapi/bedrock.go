@@ -47,15 +47,10 @@ func bedrockCalls(v value) ([]host.Call, error) {
 		return nil, err
 	case o.has("output"):
 		calls, err := bedrockCalls(o.member("output"))
-		var out struct {
-			Message struct{ Content []map[string]any }
-		}
-		_ = json.Unmarshal(o.member("output").raw, &out)
-		// as with Anthropic, the input of a call in which the message ends is what had arrived of it
-		if b := out.Message.Content; len(calls) > 0 && len(b) > 0 && b[len(b)-1]["toolUse"] != nil {
-			calls[len(calls)-1].StopReason = o.truncation("stopReason", bedrockEnds)
-		}
-		return calls, err
+		output, _ := o.member("output").object()
+		message, _ := output.member("message").object()
+		isCall := func(block object) bool { return block.has("toolUse") }
+		return truncateEnd(calls, message.member("content"), isCall, o.truncation("stopReason", bedrockEnds)), err
 	case o.has("message"):
 		if message, err := o.member("message").text(); err == nil { // of an exception
 			return nil, &vendorError{message}

@@ -260,6 +260,17 @@ func truncateLast(calls []host.Call, reason string) []host.Call {
 	return calls
 }
 
+// truncateEnd sets the reason for which a message ended in the last call if the last block of the content is a call:
+// its input is what had arrived of it, or {}.
+func truncateEnd(calls []host.Call, content value, isCall func(object) bool, reason string) []host.Call {
+	if blocks, _ := content.items(); reason != "" && len(calls) > 0 && len(blocks) > 0 {
+		if last, err := blocks[len(blocks)-1].object(); err == nil && isCall(last) {
+			calls[len(calls)-1].StopReason = reason
+		}
+	}
+	return calls
+}
+
 // mayLackArguments reports whether the arguments of a call in which a message ended may not have come: they are blank,
 // or {}, which may stand for them.
 func mayLackArguments(text []byte) bool { return arguments.IsBlank(text) || isEmptyObject(text) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // What models write in a text whose server does not read the calls that they were trained to make. Only a line that
@@ -70,9 +71,10 @@ func nativeCalls(text []byte) (blocks []*textBlock) {
 			if c.Name == "" || c.Arguments.Kind() != '{' {
 				return nil
 			}
-			body, _ := json.Marshal(c.Name)
-			body = append(append(append([]byte(`{"name":`), body...), `,"arguments":`...), c.Arguments...)
-			blocks = append(blocks, &textBlock{body: append(body, '}'), closed: true})
+			var call rawjson.Object
+			call.AddText("name", c.Name)
+			call.Add("arguments", json.RawMessage(c.Arguments))
+			blocks = append(blocks, &textBlock{body: call.JSON(), closed: true})
 		}
 		text = text[len(head[0])+int(d.InputOffset()):]
 	}
