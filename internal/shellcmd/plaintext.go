@@ -249,6 +249,8 @@ var (
 	// inBraces are the expressions in a string of Python, and formats what may be behind one.
 	inBraces = lazy.Regexp(`\{([^{}]*)\}`)
 	formats  = lazy.Regexp(`(![rsa])?(:[\w.,<>^+%= -]*)?$`)
+	// taker is a call whose first argument may be a constant; the group is one that opens a file.
+	taker = lazy.Regexp(`\b(?:(open|Path)|print|len)\(\s*`)
 	// assignedText gives a name a string, on a line of its own.
 	assignedText = lazy.Regexp("(?:^|[;\n])[ \t]*([a-z_]\\w*)[ \t]*=[ \t]*(" + text + ")[ \t]*(?:[;\n]|$)")
 )
@@ -321,15 +323,45 @@ func (d *dialect) unescaped(literal string) string {
 // constants puts strings in the place of names that stand for one, where files are opened: a name that is used in
 // another way may get another value.
 func constants(code string) string {
-	for _, m := range assignedText().FindAllStringSubmatch(code, -1) {
-		plain := regexp.MustCompile(`\b(?:open|Path|print|len)\(\s*` + m[1] + `\b`)
-		whole := regexp.MustCompile(`\b` + m[1] + `\b`)
-		if len(whole.FindAllString(code, -1)) == 1+len(plain.FindAllString(code, -1)) {
-			code = regexp.MustCompile(`\b(open|Path)\(\s*`+m[1]+`\b`).ReplaceAllString(code, "$1("+m[2])
+	assigned := assignedText().FindAllStringSubmatch(code, -1)
+	if assigned == nil {
+		return code
+	}
+	others := map[string]int{} // how often each name stands for something else
+	for name := range strings.FieldsFuncSeq(code, notInWord) {
+		others[name]++
+	}
+	takers := taker().FindAllStringSubmatchIndex(code, -1)
+	for _, m := range takers {
+		others[firstWord(code[m[1]:])]--
+	}
+	values := map[string]string{}
+	for _, m := range assigned {
+		if others[m[1]] == 1 && !taker().MatchString(m[1]+"(") { // the assignment
+			values[m[1]] = m[2]
 		}
 	}
-	return code
+	var b strings.Builder
+	last := 0
+	for _, m := range takers {
+		name := firstWord(code[m[1]:])
+		if value := values[name]; value != "" && m[2] >= 0 {
+			b.WriteString(code[last:m[3]] + "(" + value)
+			last = m[1] + len(name)
+		}
+	}
+	return b.String() + code[last:]
 }
+
+// firstWord is the word that a text begins with.
+func firstWord(text string) string {
+	if end := strings.IndexFunc(text, notInWord); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+func notInWord(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }
 
 // written are the files that a text names to write to; false if it also writes to others.
 func (d *dialect) written(code string) (files []Word, ok bool) {
@@ -399,7 +431,7 @@ func (d *dialect) plain(code string) (files []Word, ok bool) {
 	bound := map[string]bool{}
 	for _, e := range d.binds {
 		for _, m := range e.FindAllStringSubmatch(code, -1) {
-			for name := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r >= 0x80 || !isWordByte(byte(r)) }) {
+			for name := range strings.FieldsFuncSeq(m[1], notInWord) {
 				bound[name] = !d.own || ownName().MatchString(name)
 			}
 		}
