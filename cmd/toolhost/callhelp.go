@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -118,7 +119,7 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 	if !strings.Contains(words, "\n") {
 		fmt.Fprintf(w, "  toolhost call %s%s\n", t.Name, words)
 	}
-	fmt.Fprintf(w, "  toolhost call %s %s\n", t.Name, shellQuoted(object))
+	fmt.Fprintf(w, "  toolhost call %s %s\n", t.Name, textutil.ShellQuoted(object))
 }
 
 func usageOf(schema *argSchema) (out string) {
@@ -246,12 +247,12 @@ func sampleOf(s *argSchema, name string, depth int) (word, value string) {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil && value[0] == '"' {
 		if strings.ContainsAny(text, " '\"\\$&|;<>()*?[]#~!`\n\t") {
-			text = shellQuoted(text)
+			text = textutil.ShellQuoted(text)
 		}
 		return "=" + text, value
 	}
 	if strings.ContainsAny(value, "{[\" ") {
-		return ":=" + shellQuoted(value), value
+		return ":=" + textutil.ShellQuoted(value), value
 	}
 	return "=" + value, value
 }

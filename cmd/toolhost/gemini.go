@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -153,10 +154,8 @@ func shellWords(words []string) string {
 	for i, w := range words {
 		out[i] = w
 		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-") != "" {
-			out[i] = shellQuoted(w)
+			out[i] = textutil.ShellQuoted(w)
 		}
 	}
 	return strings.Join(out, " ")
 }
-
-func shellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -332,7 +333,7 @@ func (f *floor) container(args []string) (why string) {
 		}
 		words, here := make([]string, 0, len(args)-i), own == ""
 		for _, word := range args[i:] {
-			words = append(words, inQuotes(pathInText().ReplaceAllStringFunc(word, func(found string) string {
+			words = append(words, textutil.ShellQuoted(pathInText().ReplaceAllStringFunc(word, func(found string) string {
 				at := strings.IndexAny(found, "/~")
 				for to := path.Clean(found[at:]); to != "/" && to != "."; to = path.Dir(to) {
 					if from, ok := places[to]; ok {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A wrapper is a program that runs the command in its arguments.
@@ -121,9 +122,6 @@ func (w *walker) inner(at int, via string, words []Word, doubt string, depth int
 	w.unwrap(len(w.all.commands)-1, depth+1)
 }
 
-// inQuotes is a word as it is written in a text.
-func inQuotes(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
-
 // textOf is the text that a program makes of several words.
 func textOf(words []Word) string {
 	texts := make([]string, len(words))
@@ -167,7 +165,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.severe(at, c.Name+" splits a text into words")
 		for _, x := range s.rest {
 			if x.Static {
-				x.Text = inQuotes(x.Text)
+				x.Text = textutil.ShellQuoted(x.Text)
 			}
 			split.Text += " " + x.Text
 		}

@@ -67,6 +67,9 @@ func ReadOnlyBytes(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
+// ShellQuoted makes one word of a text, for a POSIX shell.
+func ShellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
 // Clean makes a text valid UTF-8.
 func Clean(s string) string {
 	if utf8.ValidString(s) { // ten times as fast as the search for what to replace

@@ -40,7 +40,7 @@ func Judge(q *policy.Query, argument string, rules shellcmd.Rules) (policy.Judge
 		return policy.Judgement{}, err
 	}
 	if program != "" {
-		return unread(program, rules.Judge(quoted(program)+" -", where)), nil
+		return unread(program, rules.Judge(textutil.ShellQuoted(program)+" -", where)), nil
 	}
 	if terminal(q) {
 		return onTerminal(rules, command, where), nil
@@ -88,9 +88,6 @@ func Unread(q *policy.Query) bool {
 	program, err := foreign(q)
 	return program != "" || err != nil
 }
-
-// quoted makes one word of a text, for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // unread is the judgement of a script in a language that is not parsed: that of its interpreter, and at least ask,
 // even where a rule allows every use of the program.
@@ -203,7 +200,7 @@ func Catastrophe(q *policy.Query, given map[string]string) string {
 			continue
 		}
 		if program != "" {
-			line = quoted(program) + " -c " + quoted(line)
+			line = textutil.ShellQuoted(program) + " -c " + textutil.ShellQuoted(line)
 		}
 		if why := shellcmd.Catastrophe(line, where); why != "" {
 			return why
@@ -234,7 +231,7 @@ func commandLine(raw json.RawMessage) string {
 		return ""
 	}
 	for i, w := range words {
-		words[i] = quoted(w)
+		words[i] = textutil.ShellQuoted(w)
 	}
 	return strings.Join(words, " ")
 }
