@@ -137,7 +137,7 @@ func TestPartsOfAnyFormKeepTheirBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := partJSON(t)
 		p := travel(t, raw)
-		if got := string(mcpcontent.Write(p)); got != raw && got != compact(raw) {
+		if got := string(mcpcontent.Write(p)); compact(got) != compact(raw) { // blanks between tokens are not kept
 			t.Fatalf("%s becomes %s", raw, got)
 		}
 		// a text is what every reader of JSON sees
