@@ -40,10 +40,8 @@ func TestMain(m *testing.M) {
 	}
 	dir, err := os.MkdirTemp("", "toolhost-server-test")
 	if err == nil {
-		err = errors.Join(testutil.Build(dir, ".", "../toolhost"),
-			testutil.Build(filepath.Join(dir, "toolhost-plugin-readfile"), "../../plugins/readfile"),
-			testutil.Build(filepath.Join(dir, "toolhost-plugin-discover"), "../../plugins/discover"),
-			testutil.Build(filepath.Join(dir, "toolhost-plugin-shell"), "../../plugins/shell"))
+		err = testutil.Programs(dir, "cmd/toolhost-server", "cmd/toolhost", "plugins/readfile", "plugins/discover",
+			"plugins/shell")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,20 +84,11 @@ func buildAll(dir string) error {
 		return os.Symlink(filepath.Join(made, "toolhost"), filepath.Join(dir, "toolhost"))
 	}
 	plugins, err := filepath.Glob("../../plugins/*")
-	if err == nil && runtime.GOOS == "linux" {
-		err = testutil.Build(dir, "../toolhost-launcher")
-	}
-	if err != nil {
-		return err
-	}
-	if err := testutil.Build(dir, append([]string{".", "./testdata/versioned"}, plugins...)...); err != nil {
-		return err
-	}
+	packages := []string{"cmd/toolhost", "cmd/toolhost/testdata/versioned"}
 	for _, p := range plugins {
-		name := filepath.Base(p)
-		err = errors.Join(err, os.Rename(filepath.Join(dir, name), filepath.Join(dir, "toolhost-plugin-"+name)))
+		packages = append(packages, "plugins/"+filepath.Base(p))
 	}
-	return errors.Join(err, os.Symlink("toolhost", filepath.Join(dir, callProgram)))
+	return errors.Join(err, testutil.Programs(dir, packages...), os.Symlink("toolhost", filepath.Join(dir, callProgram)))
 }
 
 // failingVar makes TestFailing fail, with the programs of the folder that it names.

@@ -144,10 +144,11 @@ func directCaller(b *testing.B) *caller {
 
 func bridgeCaller(b *testing.B) *caller {
 	b.Helper()
-	program := filepath.Join(b.TempDir(), "toolhost-plugin-mcp")
-	if err := testutil.Build(program, "../../plugins/mcp"); err != nil {
+	dir := b.TempDir()
+	if err := testutil.Programs(dir, "plugins/mcp"); err != nil {
 		b.Fatal(err)
 	}
+	program := filepath.Join(dir, "toolhost-plugin-mcp")
 	s, err := supervise.New(supervise.Options{Workdir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)

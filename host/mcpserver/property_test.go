@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // What is listed can be called, and nothing else can: over standard input and output and HTTP, of both eras, with plain
 // and full names, within a filter.
 func TestListedMeansCallable(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(testutil.Rounds(12)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		some := func() (tools []sdk.Tool) {
 			for _, name := range []string{"a", "b", "c", "d", strings.Repeat("long_", 9) + "e", strings.Repeat("long_", 9) +
@@ -131,7 +132,7 @@ func TestListedMeansCallableForIdentities(t *testing.T) {
 		who Identity
 	}
 	var open []client // with sessions
-	for range 30 {
+	for range testutil.Rounds(30) {
 		next := map[string]Identity{}
 		for i := range 4 { // few tokens, so that they go from one to another
 			token := fmt.Sprintf("token-%d-0123456789", i)

@@ -116,7 +116,7 @@ func npmConfig(t testing.TB, label string, command []string, more ...string) str
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("plugin %q {\n  command = [%q]\n  trust_hints = true\n  config {\n    command = %s\n    %s\n  }\n}\n",
-		label, bin(t, "mcp"), words, strings.Join(more, "\n    "))
+		label, bin(t, "toolhost-plugin-mcp"), words, strings.Join(more, "\n    "))
 }
 
 // everythingArguments are for each tool of server-everything.

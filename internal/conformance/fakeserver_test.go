@@ -24,7 +24,7 @@ const modeVar = "TOOLHOST_TEST_MODE"
 // fakeConfig is a plugin block for a fakeServer. More are lines for its config block.
 func fakeConfig(t testing.TB, label, mode string, more ...string) string {
 	return fmt.Sprintf("plugin %q {\n  command = [%q]\n  trust_hints = true\n  config {\n    command = [%q]\n    env = {\n      %s = \"server\"\n"+
-		"      %s = %q\n    }\n    %s\n  }\n}\n", label, bin(t, "mcp"), os.Args[0], roleVar, modeVar, mode,
+		"      %s = %q\n    }\n    %s\n  }\n}\n", label, bin(t, "toolhost-plugin-mcp"), os.Args[0], roleVar, modeVar, mode,
 		strings.Join(more, "\n    "))
 }
 

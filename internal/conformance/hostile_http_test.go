@@ -91,7 +91,7 @@ func TestHostileHTTP(t *testing.T) {
 			})
 			b := newBed(t, fmt.Sprintf("plugin \"bad\" {\n  command = [%q]\n  trust_hints = true\n  config {\n    url = %q\n    headers = { "+
 				"X-Api-Key = \"key-of-bad\" }\n    connect_timeout = \"3s\"\n    idle_timeout = \"3s\"\n  }\n}\n",
-				bin(t, "mcp"), upstream.URL+"/mcp")+fixtureConfig(t))
+				bin(t, "toolhost-plugin-mcp"), upstream.URL+"/mcp")+fixtureConfig(t))
 			b.secrets = []string{"key-of-bad"}
 			c := b.mcp(handshake)
 			if strings.HasSuffix(name, " call") {

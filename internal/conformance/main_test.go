@@ -52,7 +52,7 @@ func bin(t testing.TB, name string) string {
 		if programs.dir, programs.err = os.MkdirTemp("", "toolhost-conformance"); programs.err != nil {
 			return
 		}
-		programs.err = testutil.Build(programs.dir, "../../cmd/toolhost", "../../plugins/mcp", "../tools/mcpfixture")
+		programs.err = testutil.Programs(programs.dir, "cmd/toolhost", "plugins/mcp", "internal/tools/mcpfixture")
 	})
 	if programs.err != nil {
 		t.Fatal(programs.err)

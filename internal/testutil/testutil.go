@@ -8,26 +8,92 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// Build builds programs into a folder that exists, or one program into a file, as `make build` does: with the same
-// flags Go compiles each package once for both, and for `make test`. They run the toolhost-launcher of that folder, if
-// there is one.
-func Build(out string, packages ...string) error {
-	link := "-s -w"
-	if launcher, err := os.ReadFile(filepath.Join(out, "toolhost-launcher")); err == nil {
-		link += fmt.Sprintf(" -X github.com/toolhost/toolhost/sdk/proctree.launcherSum=%x", sha256.Sum256(launcher))
+// Programs puts the programs of packages of this module, such as "cmd/toolhost", into a folder that exists. They are
+// those of `make build`: plugins have its names, and on Linux the launcher is beside them. Go links them once for all
+// tests, into .bin/test; with the same flags it compiles each package once for both, and for `make test`.
+func Programs(dir string, packages ...string) error {
+	mod, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		return err
 	}
-	flags := []string{"build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", link, "-o", out}
-	cmd := exec.CommandContext(context.Background(), "go", append(flags, packages...)...)
+	shared := filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), ".bin", "test")
+	if err := os.MkdirAll(shared, 0o755); err != nil {
+		return err
+	}
+	lock, err := fsutil.Lock(context.Background(), filepath.Join(shared, "lock"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	link := "-s -w"
+	if runtime.GOOS == "linux" {
+		const launcher = "toolhost-launcher"
+		if err := build(shared, link, "cmd/"+launcher); err != nil {
+			return err
+		}
+		program, err := os.ReadFile(filepath.Join(shared, launcher))
+		if err != nil {
+			return err
+		}
+		link += fmt.Sprintf(" -X github.com/toolhost/toolhost/sdk/proctree.launcherSum=%x", sha256.Sum256(program))
+		if err := copyProgram(filepath.Join(dir, launcher), filepath.Join(shared, launcher)); err != nil {
+			return err
+		}
+	}
+	if err := build(shared, link, packages...); err != nil {
+		return err
+	}
+	for _, p := range packages {
+		name := path.Base(p) + fsutil.ProgramEnding()
+		to := name
+		if strings.HasPrefix(p, "plugins/") {
+			to = "toolhost-plugin-" + name
+		}
+		if err := copyProgram(filepath.Join(dir, to), filepath.Join(shared, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build builds the programs whose sources have changed.
+func build(shared, link string, packages ...string) error {
+	if len(packages) == 0 {
+		return nil
+	}
+	root := filepath.Dir(filepath.Dir(shared))
+	args := []string{"-C", root, "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", link, "-o", shared}
+	for _, p := range packages {
+		args = append(args, "./"+p)
+	}
+	cmd := exec.CommandContext(context.Background(), "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, text)
 	}
 	return nil
+}
+
+// copyProgram copies a program while no process is started, which would hold the file open for writing for a moment: a
+// file that is open for writing cannot run.
+func copyProgram(to, from string) error {
+	program, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(to, program, 0o755)
 }
 
 // Long skips a test that sweeps over many cases in `make test`, which runs with -short. `make check` and CI run all.

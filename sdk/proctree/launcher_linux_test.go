@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/internal/launcher"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // lostText is the complete text of the error, whatever else is lost.
@@ -287,7 +288,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	runOnce()
 	files, routines := len(numbersIn("/proc/self/fd")), runtime.NumGoroutine()
-	for range 200 {
+	for range testutil.Rounds(200) {
 		runOnce()
 	}
 	until(t, patience, "files are closed", func() bool { return len(numbersIn("/proc/self/fd")) <= files })

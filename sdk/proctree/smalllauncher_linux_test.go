@@ -31,7 +31,7 @@ func init() {
 func buildLauncher(t *testing.T) (path, sum string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := testutil.Build(dir, "../../cmd/toolhost-launcher"); err != nil {
+	if err := testutil.Programs(dir); err != nil {
 		t.Fatal(err)
 	}
 	path = filepath.Join(dir, launcher.Name)
