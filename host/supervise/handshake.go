@@ -84,7 +84,7 @@ func checkSocket(socket, socketDir string) error {
 	}
 	info, err := os.Lstat(socket)
 	if err != nil {
-		return fmt.Errorf("the socket of its handshake does not exist: %w", err)
+		return fmt.Errorf("the socket %.120q of its handshake does not exist: %w", socket, errors.Unwrap(err))
 	}
 	if info.Mode().Type() != os.ModeSocket {
 		return fmt.Errorf("%.120q in its handshake is not a socket", socket)

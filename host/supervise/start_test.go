@@ -15,11 +15,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -154,6 +156,7 @@ func TestHandshake(t *testing.T) {
 		"as long as it may be":   {long(4 << 10), ""},
 		"one byte longer":        {long(4<<10 + 1), "no toolhost plugin"},
 		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "no toolhost plugin"},
+		"no folder":              {"1|1|unix|" + socket + "/|grpc|\n", "not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := readHandshake(bufio.NewReaderSize(strings.NewReader(c.line), maxHandshake), dir)
@@ -164,6 +167,25 @@ func TestHandshake(t *testing.T) {
 				t.Errorf("got %v, want words %q", err, c.words)
 			}
 		})
+	}
+}
+
+// The error of a handshake is a line that can be shown, whatever is in which field, and of bounded length.
+func TestHandshakeErrorsArePrintable(t *testing.T) {
+	dir := shortDir(t)
+	for field := range 7 {
+		for _, odd := range []string{"\x1b[2J", "\u202e", "\xff", "\x00", "\r", "\u009b", strings.Repeat("x", 2000)} {
+			for _, text := range []string{odd, filepath.Join(dir, odd)} {
+				fields := []string{"1", "1", "unix", filepath.Join(dir, "plugin1"), "grpc", "", ""}
+				fields[field] = text
+				line := strings.Join(fields, "|") + "\n"
+				_, err := readHandshake(bufio.NewReaderSize(strings.NewReader(line), maxHandshake), dir)
+				if err == nil || !utf8.ValidString(err.Error()) || len(err.Error()) > 500 ||
+					strings.ContainsFunc(err.Error(), func(r rune) bool { return r == '\n' || textutil.Invisible(r) }) {
+					t.Errorf("field %d is %.100q: %q", field+1, text, err)
+				}
+			}
+		}
 	}
 }
 
