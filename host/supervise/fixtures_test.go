@@ -91,6 +91,7 @@ var fixtures = map[string]func(){
 	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
 	"vanishes":   func() { socketAnd(func(net.Listener) { os.Exit(5) }) },
 	"daemon":     func() { leaveBehind(os.Stdout); os.Exit(0) },
+	"closes":     func() { _ = os.Stdout.Close(); forever() },
 	"bequeaths":  func() { socketAnd(leaveSocket) },
 	"knocks":     func() { socketAnd(keepDialing) },
 	"later": func() {

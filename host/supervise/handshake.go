@@ -16,6 +16,7 @@ const maxHandshake = 4 << 10
 
 var (
 	errEnded       = errors.New("ended before the handshake")
+	errClosed      = errors.New("it closed its standard output before the handshake")
 	errNoHandshake = errors.New("no handshake; is it a toolhost plugin, and does it serve before all slow work?")
 	errConnecting  = errors.New("connecting to it") // after a good handshake
 )

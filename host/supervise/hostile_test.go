@@ -49,6 +49,7 @@ func TestBadStarts(t *testing.T) {
 		"bequeaths":   {"not ready within 10s"},
 		"unfinished":  {"exited with code 3", "the key is missing"},
 		"vanishes":    {"exited with code 5"},
+		"closes":      {"it closed its standard output before the handshake"},
 		"daemon":      {"exited with code 0 before the handshake: did it call the serve function of its kit?"},
 		"later":       {"not yet"},
 		"slow":        {"could not be started"}, // by its own message, or by the host's clock

@@ -413,8 +413,12 @@ func (g *generation) cleanUp(ctx context.Context, err error) error {
 	}
 	_, broken := errors.AsType[*client.BrokenError](err)
 	early := broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)
-	if ctx.Err() == nil && !g.child.attached && early && g.hasEnded() {
+	switch {
+	case ctx.Err() != nil || g.child.attached || !early:
+	case g.hasEnded():
 		err = g.earlyExit(err)
+	case errors.Is(err, errEnded) && !isClosed(g.child.died):
+		err = errClosed
 	}
 	g.child.kill("")
 	g.child.allowRelease()
