@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"reflect"
 	"slices"
@@ -345,8 +346,12 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 // watchInterval is the least time between two descriptions of a plugin that reports changes without end.
 const watchInterval = 200 * time.Millisecond
 
-// watch asks a dynamic plugin for its description whenever it reports a change.
-func (g *generation) watch(store func(int, *sdk.Description)) {
+// maxWatchPause is the longest pause between two watches of a plugin that ends them, or does not describe itself.
+const maxWatchPause = time.Minute
+
+// watch asks a dynamic plugin for its description whenever it reports a change. No change is missed where the plugin
+// ends the watch, or does not describe itself: both begin again.
+func (g *generation) watch(p *Process) {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stopWatch = stop
 	if !g.description().Dynamic {
@@ -354,16 +359,35 @@ func (g *generation) watch(store func(int, *sdk.Description)) {
 	}
 	// The first report only means that the watch has begun; asking then closes the gap since the description.
 	go func() {
-		_ = g.client.Watch(ctx, func() {
-			asking, cancel := context.WithTimeout(ctx, answerTime)
-			if d, err := g.describe(asking); err == nil {
+		level := slog.LevelWarn // once
+		for pause := answerTime; ; pause = min(2*pause, maxWatchPause) {
+			watching, again := context.WithCancel(ctx)
+			var unanswered error
+			err := g.client.Watch(watching, func() {
+				asking, cancel := context.WithTimeout(watching, answerTime)
+				defer cancel()
+				d, err := g.describe(asking)
+				if err != nil {
+					unanswered = err
+					again()
+					return
+				}
+				pause = answerTime
 				g.described.Store(d)
-				store(g.number, d)
+				p.storeDescription(g.number, d)
 				g.keepTools(asking, d)
+				within(watchInterval, ctx.Done())
+			})
+			again()
+			if within(pause, g.done()) || ctx.Err() != nil {
+				return
 			}
-			cancel()
-			within(watchInterval, ctx.Done())
-		})
+			p.log.Log(ctx, level, "changes of the plugin's tools could not be followed", "error",
+				g.references.hideError(cmp.Or(unanswered, err)))
+			if level = slog.LevelDebug; status.Code(err) == codes.Unimplemented {
+				return
+			}
+		}
 	}()
 }
 

@@ -287,7 +287,7 @@ func (m *stateMachine) serve(g *generation, program binaries.Identity, why strin
 	m.lastError, m.stderr, m.replaceAt = nil, nil, nil
 	m.setState(Ready, why)
 	m.p.storeDescription(g.number, g.description())
-	g.watch(m.p.storeDescription)
+	g.watch(m.p)
 	m.log(slog.LevelInfo, "plugin is ready", "generation", g.number, "pid", g.child.pid)
 }
 
