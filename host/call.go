@@ -125,6 +125,8 @@ type callState struct {
 	outcome     sdk.Outcome  // the worst of all attempts; "" before the first
 	keptFiles   []string     // with the parts of the result that were cut
 	wasLarge    bool         // some went to files as they came
+	logSecond   time.Time    // when logged began
+	logged      int          // bytes of log lines in a second; guarded by the mutex events
 
 	// the call as decided on and run, after middleware; nil before that, and without middleware
 	ran          *Call
@@ -208,6 +210,17 @@ func (c *Call) setFinalStatus(log *slog.Logger, e *sdk.Error) {
 	default:
 		c.setStatus(Errored)
 	}
+}
+
+// countLogged adds the bytes of a line of the log, and returns those of this second.
+func (c *Call) countLogged(size int) int {
+	c.events.Lock()
+	defer c.events.Unlock()
+	if now := time.Now(); now.Sub(c.logSecond) >= time.Second {
+		c.logSecond, c.logged = now, 0
+	}
+	c.logged += size
+	return c.logged
 }
 
 // forward passes an event of the plugin on. Only the host reports statuses, and no event follows the final one.

@@ -136,19 +136,32 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 		Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }
 
-// maxLogText is the maximum number of characters kept of a plugin's log line, and of its attributes.
-const maxLogText = 4000
+const (
+	maxLogText = 4000     // characters kept of a plugin's log line, and of its attributes
+	maxLogRate = 64 << 10 // bytes a second that reach the log, of each call; as many as of what its plugin prints
+)
 
-// forwardEvents returns the receiver of the plugin's events: they go to the caller, and log lines also to the log, at
-// level warn at most.
+// forwardEvents returns the receiver of the plugin's events: they go to the caller, and log lines also to the log.
 func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
 		if e.Type == sdk.EventLog {
-			log := h.log.With("plugin", c.Definition.Plugin)
-			log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),
-				slog.String("tool", c.Tool), slog.String("attributes", cutText(string(e.Attributes), maxLogText)))
+			h.logEvent(ctx, c, e)
 		}
 		c.forward(e)
+	}
+}
+
+// logEvent writes a plugin's line to the log, at level warn at most, unless there are too many.
+func (h *snapshot) logEvent(ctx context.Context, c *Call, e sdk.Event) {
+	text, attributes := cutText(e.Message, maxLogText), cutText(string(e.Attributes), maxLogText)
+	log := h.log.With("plugin", c.Definition.Plugin)
+	logged := c.countLogged(len(text) + len(attributes))
+	switch {
+	case logged <= maxLogRate:
+		log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), text, slog.String("call_id", c.ID), slog.String("tool", c.Tool),
+			slog.String("attributes", attributes))
+	case logged-len(text)-len(attributes) <= maxLogRate:
+		log.Warn("the call logs more than 64 KiB a second; the lines over that are left out", "call_id", c.ID, "tool", c.Tool)
 	}
 }
 

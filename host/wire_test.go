@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
@@ -201,6 +203,36 @@ func TestLongLogLinesAreCut(t *testing.T) {
 			t.Errorf("a log line of %d bytes", size)
 		}
 	}
+}
+
+// A call that logs without end fills no log: each second has so many bytes, and a line that says that there was more.
+// The caller gets all.
+func TestFloodsOfLogLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, received := &recorder{}, 0
+		h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+			for range 3 {
+				for range 1000 {
+					r.Events(sdk.Event{Type: sdk.EventLog, Level: slog.LevelError, Message: strings.Repeat("x", 512),
+						Attributes: json.RawMessage(`{"a":"` + strings.Repeat("x", 504) + `"}`)})
+				}
+				time.Sleep(time.Second)
+			}
+			return sdk.Text(""), nil
+		}), host.Options{Logger: slog.New(log)})
+		c := call("test__run", "")
+		c.Events = func(e sdk.Event) {
+			if e.Type == sdk.EventLog {
+				received++
+			}
+		}
+		h.Call(t.Context(), c)
+		lines, notes := log.named(strings.Repeat("x", 512)), log.named(
+			"the call logs more than 64 KiB a second; the lines over that are left out")
+		if len(lines) != 3*64 || len(notes) != 3 || received != 3000 {
+			t.Errorf("%d lines and %d notes in the log, %d events", len(lines), len(notes), received)
+		}
+	})
 }
 
 // An author's test and a model get the same error.
