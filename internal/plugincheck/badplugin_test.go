@@ -43,6 +43,12 @@ type badPlugin struct {
 const none = "none"
 
 func serveBadly(breaks string) {
+	if file, is := strings.CutPrefix(breaks, "holds "); is {
+		cmd := exec.Command("setsid", "/bin/sleep", "60")
+		cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, []string{}
+		noteStart(cmd, file)
+		os.Exit(3)
+	}
 	if os.Getenv(wire.EnvCookie) == "" {
 		if breaks != "by_hand" {
 			fmt.Fprintln(os.Stderr, "a plugin of a test")
@@ -249,13 +255,17 @@ func (p *badPlugin) echo(text func(string) *pluginv1.Result, failure func(_, _ s
 
 // daemon leaves a process in a session of its own behind.
 func (p *badPlugin) daemon() {
-	cmd := exec.Command("setsid", "sleep", "600")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	noteStart(exec.Command("setsid", "sleep", "600"), p.pids)
+}
+
+// noteStart starts a program, and adds its process id to a file.
+func noteStart(cmd *exec.Cmd, file string) {
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f, err := os.OpenFile(p.pids, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		panic(err)
 	}

@@ -1,7 +1,6 @@
 package plugincheck
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +27,12 @@ func (c *checker) byHand(ctx context.Context) *problem {
 	cmd := exec.CommandContext(ctx, c.Command[0], c.Command[1:]...)
 	cmd.SysProcAttr = ownGroup()
 	cmd.Cancel = func() error { killGroup(cmd.Process); return nil }
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var stderr tail
+	cmd.Stderr, cmd.WaitDelay = &stderr, holdTime
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) { // it ended by itself, with exit code 0
+		err = nil
+	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	fix := "Without " + cookie + " in the environment, say on standard error what the program is, and exit with code 2."
 	switch {
@@ -40,7 +42,7 @@ func (c *checker) byHand(ctx context.Context) *problem {
 		return failed("Build it for this machine, and make it executable: chmod +x.", "it cannot be run: %v", err)
 	case !ok || exit.ExitCode() != 2:
 		return warned(fix, "run without a host it ended with exit code %d", cmd.ProcessState.ExitCode())
-	case stderr.Len() == 0:
+	case !stderr.any():
 		return warned(fix, "run without a host it says nothing on standard error")
 	}
 	return nil

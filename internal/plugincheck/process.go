@@ -44,6 +44,12 @@ type process struct {
 	killing sync.Once
 }
 
+// A process that the plugin has left may hold its output open without end.
+const (
+	holdTime = time.Second            // how long standard error is read after the end of the plugin
+	restTime = 100 * time.Millisecond // how long standard output is read after that
+)
+
 // socketDir is the variable that names the folder of a plugin's socket: no other plugin has the same.
 func socketDir(dir string) string { return "PLUGIN_UNIX_SOCKET_DIR=" + dir }
 
@@ -68,17 +74,20 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 	p.cmd.Env = append(environment(dir, p.token), cookie)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = ownGroup()
-	p.cmd.WaitDelay = time.Second // for those who hold its standard error
+	p.cmd.WaitDelay = holdTime
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	stdout, err := p.cmd.StdoutPipe()
+	stdout, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
+	p.cmd.Stdout = theirs
 	began := time.Now()
-	if err := p.cmd.Start(); err != nil {
-		_ = os.RemoveAll(dir)
+	err = p.cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		_, _ = stdout.Close(), os.RemoveAll(dir)
 		return nil, err
 	}
 	defer func() {
@@ -100,8 +109,10 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		_, _ = io.Copy(io.Discard, stdout)
 	}()
 	go func() {
-		<-read // Wait closes the pipe
 		p.exit = p.cmd.Wait()
+		_ = stdout.SetReadDeadline(time.Now().Add(restTime))
+		<-read
+		_ = stdout.Close()
 		close(p.done)
 	}()
 	select {
