@@ -19,7 +19,7 @@ import (
 var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. ` +
 	`-]?phrase` +
 	`|(?:token|` + namedKey +
-	`|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
+	`|credentials?|authorization|cookie|_pass|(?:^|_)(?:pwd|auth)|connection[_. -]?string|webhook[_. -]?url)$)`)
 
 // secretFlag matches arguments of a program whose next argument is secret.
 var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
@@ -28,6 +28,12 @@ var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
 var (
 	credentialOptions = []string{"-u", "-U", "-a", "--user", "--proxy-user", "--auth"}
 	credentialPair    = lazy.Regexp(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
+)
+
+// pairNames are the names of members that name the value of their object, which is that of one of the valueNames.
+const (
+	pairNames  lazy.Words = "name key header field variable"
+	valueNames lazy.Words = "value val"
 )
 
 // JSON returns the text with [redacted] in place of each secret, which may be written with escapes. Values of names
@@ -56,6 +62,7 @@ func (r *Redactor) JSONStart(text []byte, least int) []byte {
 	out := make([]byte, 0, min(len(text), least))
 	// the string before, if a comma is all that follows it: in an array of arguments it may say what comes next
 	option := ""
+	member, paired := "", false // of {"name": "password", "value": "x"}
 	for i := 0; i < len(text) && len(out) < least; {
 		n := len(token(text[i:]))
 		part := text[i : i+n]
@@ -67,13 +74,18 @@ func (r *Redactor) JSONStart(text []byte, least int) []byte {
 		if part[0] == '"' && from == 0 {
 			out = append(out, r.argument(option, part)...)
 			option = unquote(part)
+			paired = paired || pairNames.Has(strings.ToLower(member)) && Name(option)
 			continue
 		}
 		if len(bytes.Trim(part, ", \t\r\n")) > 0 {
 			option = ""
 		}
 		out = append(out, r.token(part)...)
-		if part[0] == '"' && Name(unquote(part)) {
+		if part[0] != '"' {
+			paired = paired && part[0] != '{' && part[0] != '}'
+			continue
+		}
+		if member = unquote(part); Name(member) || paired && valueNames.Has(strings.ToLower(member)) {
 			out = append(out, text[i:i+from]...)
 			i += from
 			n := extent(text[i:])

@@ -15,6 +15,7 @@ type pattern struct {
 	hints      []string // in lower case; a text without any of them has no match
 	expression func() *regexp.Regexp
 	scope      func() *regexp.Regexp // or nil; the expression is then searched for in each match of the scope only
+	named      bool                  // a text without any of namedHints has no match either
 }
 
 // find adds what the pattern finds.
@@ -43,28 +44,42 @@ func (p pattern) findIn(found []span, text string, offset int) []span {
 	return found
 }
 
-// named are ends of names whose values are secret, and value is a value, within quotes or not. What is named token
-// needs more of a look where it does not follow "=".
+// named are ends of names whose values are secret, and value is a value, within quotes or not: an operator such as ==
+// is none. What is named token needs more of a look where it does not follow "=".
 const (
-	named = `(?:passw(?:or)?d|passphrase|passcode|secret|` + namedKey + `|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
-	value = `(?:"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)|(\[redacted\]|[^\s"'\\,;&(){}<>]+))`
+	named = `(?:passw(?:or)?d|_pass|_pwd|passphrase|passcode|secret|` + namedKey +
+		`|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
+	namedToo = `(?:` + named + `|token)`
+	inQuotes = `"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)`
+	value    = `(?:` + inQuotes + `|(\[redacted\]|=?[^\s"'\\,;&(){}<>=][^\s"'\\,;&(){}<>]*))`
 
-	namedKey = `(?:api|access|private|secret|account|signing|encryption|master|shared|deploy|license)[_. -]?key`
-	word     = `(?:"([^"]*)|'([^']*)|([^\s"']+))` // an argument of a command
-	rest     = `(?:"[^"\n]*"|'[^'\n]*'|[^\n|;&"'])*`
+	colon = `\s*:\s*(?:[|>][+-]?\s*\n\s*)?` // also of a YAML block
+	// assigns is between a name and a value in quotes, in code: ==, :=, =>, ": string =", and the end of an index.
+	assigns = `\]?\s*(?:[:=!]?=+>?|:\s*[&\w.<>]+\s*=)\s*`
+
+	namedKey = `(?:api|access|private|secret|account|signing|encryption|master|shared|deploy|license|` +
+		`subscription)[_. -]?key`
+	word = `(?:"([^"]*)|'([^']*)|([^\s"']+))` // an argument of a command
+	rest = `(?:"[^"\n]*"|'[^'\n]*'|[^\n|;&"'])*`
 )
 
-var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token",
-	"mnemonic", "seed"}
+var namedHints = []string{"passw", "_pass", "_pwd", "passphrase", "passcode", "secret", "key", "credential", "cookie",
+	"token", "mnemonic", "seed"}
 
 // nameHints are in the names of JSON that only json.go knows.
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
+
+// beginnings are those of tokens that continue with at least 20 letters and digits.
+const beginnings = "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ " +
+	"pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ " +
+	"CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ " +
+	"ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01."
 
 // patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
 // and headers, values behind telling names, and passwords among the arguments of well-known commands.
 var patterns = sync.OnceValue(func() []pattern {
 	return append([]pattern{
-		prefixed(`gh[oprsu]_[A-Za-z0-9]{16,}`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
+		prefixed(`gh[oprsu]_(?:[A-Za-z0-9]{16,}|\d+_eyJ[\w.-]+\w)`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
 		prefixed(`github_pat_\w{16,}`, "github_pat_"),
 		prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-",
 			"glsoat-", "glffct-", "glwt-"),
@@ -73,17 +88,14 @@ var patterns = sync.OnceValue(func() []pattern {
 		prefixed(`GOCSPX-[\w-]{20,}`, "gocspx-"),
 		prefixed(`ya29\.[\w-]{20,}`, "ya29."),
 		prefixed(`sk-[\w-]{16,}`, "sk-"),
-		prefixed(`(?:sk|rk)_(?:live|test|prod)_\w{10,}`, "k_live_", "k_test_", "k_prod_"),
+		prefixed(`(?:sk|rk|rzp)_(?:live|test|prod)_\w{10,}`, "k_live_", "k_test_", "k_prod_", "p_live_", "p_test_"),
 		prefixed(`whsec_[\w+/=]{16,}`, "whsec_"),
 		prefixed(`xox[a-z](?:\.xox[a-z])?-[\w-]{8,}`, "xox"),
 		prefixed(`xapp-[\w-]{16,}`, "xapp-"),
-		prefixed(`npm_[A-Za-z0-9]{20,}`, "npm_"),
 		prefixed(`pypi-[\w-]{16,}`, "pypi-"),
 		prefixed(`rubygems_[0-9a-f]{32,}`, "rubygems_"),
 		prefixed(`cio[A-Za-z0-9]{32}\b`, "cio"),
 		prefixed(`dckr_[a-z]{2,4}_[\w-]{16,}`, "dckr_"),
-		prefixed(`hf_[A-Za-z0-9]{20,}`, "hf_"),
-		prefixed(`api_org_[A-Za-z0-9]{20,}`, "api_org_"),
 		prefixed(`SG\.[\w-]{16,}\.[\w-]{16,}`, "sg."),
 		prefixed(`key-[0-9a-f]{32}\b`, "key-"),
 		prefixed(`AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]+)-1[A-Z0-9]{16,}`, "age-secret-key-1", "age-plugin-"),
@@ -108,6 +120,9 @@ var patterns = sync.OnceValue(func() []pattern {
 		prefixed(`tskey-[\w-]{16,}`, "tskey-"),
 		prefixed(`\d{8,10}:AA[\w-]{32,}`, ":aa"),
 		prefixed(`\w{3}[78]Q~[\w.~-]{30,}`, "q~"),
+		prefixed(`\w{52}JQQJ99\w{20,}`, "jqqj99"),
+		prefixed(`(?:`+strings.ReplaceAll(regexp.QuoteMeta(beginnings), " ", "|")+`)(?:[A-Za-z0-9]+[_.-]){0,3}`+
+			`[A-Za-z0-9]{20,}(?:[.-]?\w)*`, strings.Fields(strings.ToLower(beginnings))...),
 		prefixed(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`, "eyj"),
 		seen(`(?s)-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?(?:-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? `+
 			`?-{4,5}|\z)`, "private key"),
@@ -118,17 +133,28 @@ var patterns = sync.OnceValue(func() []pattern {
 		seen(`discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([\w-]{16,})`, "/webhooks/"),
 		seen(`webhook\.office\.com/webhookb2/([^\s"'<>]{16,})`, "webhook.office.com"),
 		seen(`(?i)[?&](?:sig|x-amz-signature|x-goog-signature|signature)=([\w%+/=.-]{16,})`, "sig=", "signature="),
-		seen(`(?i)(?:authorization|(?:private|auth|access|csrf)-token|api-key)\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\][^"'\\\r\n]*)`,
+		seen(`(?i)(?:authorization|(?:private|auth|access|csrf)-token|api-key)\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\=][^"'\\\r\n]*)`,
 			"authorization", "-token", "api-key"),
-		seen(`(?i)\bcookie\\*["']?\s*:\s*\\*["']?([^\s"'\\][^"'\\\r\n]*)`, "cookie"),
+		seen(`(?i)\bcookie\\*["']?\s*:\s*\\*["']?([^\s"'\\=][^"'\\\r\n]*)`, "cookie"),
 		seen(`(?i)\bbearer\s+([\w.~+/=-]{16,})`, "bearer"),
-		seen(`(?i)\b_auth\s*=\s*([\w+/=]{8,})`, "_auth"),
+		seen(`(?i)(?:\b_auth\s*=\s*|"auth\\*"\s*:\s*\\*")([\w+/=]{8,})`, "_auth", `"auth"`, `"auth\`),
 		seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
 		seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
-		seen(`(?i)(?:`+named+`|token)\\*["']?\s*=\s*`+value, namedHints...),
-		seen(`(?i)`+named+`\\*["']?\s*:\s*`+value, namedHints...),
-		seen(`(?i)token\\*["']?\s*:\s*\\*["']?([\w.~+/=-]{16,})`, "token"),
-		seen(`(?i)--[\w-]*(?:`+named+`|token)\s+`+value, namedHints...),
+		seen(`(?i)`+namedToo+`\\*["']?\s*=\s*`+value, namedHints...),
+		seen(`(?i)`+named+`\\*["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`)`, namedHints...),
+		seen(`(?i)token\\*["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,})`, "token"),
+		// among arguments, in XML, as pairs of a name and a value, in commands, and in calls that set something
+		behind(`--[\w-]*`+namedToo+`(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|\s+`+value+`)`, "--"),
+		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*([^<>\s][^<>]*)`,
+			"</"),
+		behind(`(?:name|key|header|field|variable)\\*["']?\s*[:=]\s*\\*["']?[\w.$-]*`+namedToo+
+			`\\*["']?\s*,?\s*\\*["']?value\\*["']?\s*[:=]\s*`+value,
+			"value:", "value=", "value ", `value"`, `value\`, "value'"),
+		behind(`(?:\b(?-i:ENV|setx|setenv|set\s+-\w+)|#define)\s+[\w.-]*`+namedToo+`\s+`+value,
+			"env ", "setx ", "setenv ", "set -", "#define"),
+		behind(`(?:set|put|add|append|env|header|define|property)\(\\*["'][\w.:-]*`+namedToo+`\\*["'],\s*(?:`+
+			inQuotes+`)`, "set(", "put(", "add(", "append(", "env(", "header(", "define(", "property("),
+		seen(`(?i)\b(?:password|identified\s+by)\s+'([^']+)`, "password '", "identified"),
 	}, commandPatterns()...)
 })
 
@@ -170,6 +196,11 @@ func prefixed(expression string, hints ...string) pattern {
 	return pattern{hints: hints, expression: lazy.Regexp(`\b` + expression)}
 }
 
+// behind finds values behind the names of secrets.
+func behind(expression string, hints ...string) pattern {
+	return pattern{hints: hints, expression: lazy.Regexp(`(?i)` + expression), named: true}
+}
+
 func seen(expression string, hints ...string) pattern {
 	return pattern{hints: hints, expression: lazy.Regexp(expression)}
 }
@@ -190,6 +221,7 @@ type hint struct {
 type hintIndex struct {
 	lists [1 << 16]uint16 // by two bytes, in either case: which of the lists of hints may begin there
 	hints [][]hint        // the first is empty
+	named patternSet      // patterns that also need a name of a secret
 }
 
 var hints = sync.OnceValue(func() *hintIndex {
@@ -213,8 +245,12 @@ var hints = sync.OnceValue(func() *hintIndex {
 	}
 	for i, p := range patterns() {
 		add(i, p.hints)
+		if p.named {
+			index.named.add(i)
+		}
 	}
 	add(len(patterns()), nameHints)
+	add(len(patterns())+1, namedHints)
 	for key, list := range index.lists {
 		if list != 0 {
 			first, second := byte(key>>8), byte(key)
@@ -241,6 +277,11 @@ func likely(text string) (set patternSet) {
 					set[w] |= h.patterns[w]
 				}
 			}
+		}
+	}
+	if !set.has(len(patterns()) + 1) {
+		for w := range set {
+			set[w] &^= index.named[w]
 		}
 	}
 	return set

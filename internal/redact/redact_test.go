@@ -60,6 +60,9 @@ func TestTextStays(t *testing.T) {
 		"http://host:80/a@b", "http://[::1]:80/",
 		"task-force-of-the-many-people", "asset", "ghp_short", "the secret of success", "bearer of news", "password",
 		"--token-file path", "key = value",
+		"if token == other", "password := f()", "for _, cookie := range all", "m[token] = x", "next(token, err)",
+		`case "secret", "password":`, "set(name, value)", "napi_create_external_arraybuffer",
+		`"name": "secret", "type": "text"`, "the env token is set", "<secret/>", "authorization == x",
 		"a:b@c", "eyJ.x.y", "sk-short", "monkey: banana", `{"password":""}`} {
 		if got := New().Text(in); got != in {
 			t.Errorf("Text(%q) = %q", in, got)
@@ -180,7 +183,7 @@ func TestKeysOverSeveralLines(t *testing.T) {
 
 // Each token is put into every sentence, and must be gone from it with nothing else.
 func TestTokensOfServices(t *testing.T) {
-	hex32 := strings.Repeat("0a1b2c3d", 4)
+	hex32, jwt := strings.Repeat("0a1b2c3d", 4), fake("eyJ", 20)+"."+fake("eyJ", 30)+"."+fake("", 20)
 	tokens := []string{
 		fake("np"+"m_", 36), fake("sk"+"_live_", 24), fake("sk"+"_test_", 24), fake("rk"+"_live_", 24),
 		fake("wh"+"sec_", 32), fake("h"+"f_", 34),
@@ -197,6 +200,11 @@ func TestTokensOfServices(t *testing.T) {
 		fake("AT"+"ATT3x", 180), "dap" + "i" + hex32, fake("tskey"+"-auth-", 24), "123456789" + ":" + fake("A"+"A", 33),
 		fake("abc8"+"Q~", 34), fake("GOC"+"SPX-", 28),
 		fake("ya"+"29.", 60), fake("gh"+"p_", 36), fake("sk"+"-ant-", 40), fake("r8"+"_", 37), fake("nvapi"+"-", 60),
+		fake("rzp"+"_live_", 14), fake("", 52) + fake("JQQ"+"J99", 30), fake("lsv"+"2_pt_", 32) + "_0a1b2c3d4e",
+		fake("pc"+"sk_aB3aB_", 63), fake("dt0"+"c01.", 24) + "." + fake("", 64), "gh" + "s_12345_" + jwt,
+	}
+	for _, beginning := range strings.Fields(beginnings) {
+		tokens = append(tokens, fake(beginning, 40))
 	}
 	for _, token := range tokens {
 		for _, around := range []string{"%s", "use %s now", "a=%s", `"%s"`, "(%s)", "x: %s,", "https://x/?a=1&t=%s&b=2",
@@ -251,6 +259,47 @@ func TestCredentialsByTheirPlace(t *testing.T) {
 	}
 }
 
+// A value behind the name of a secret is gone in every notation, and is all that goes.
+func TestValuesBehindNames(t *testing.T) {
+	for _, name := range []string{"password", "DB_PASSWORD", "db_pass", "api_key", "apiKey", "client-secret", "clientSecret",
+		"AWS_SECRET_ACCESS_KEY", "token", "GITHUB_TOKEN", "access_token"} {
+		for _, form := range []string{
+			`NAME=@`, `NAME="@"`, "NAME: @", `{"NAME" : "@"}`, `{'NAME': '@'}`, `'NAME' => '@',`, `:NAME => "@"`, `NAME := "@"`,
+			`if NAME == "@" {`, `NAME !== '@'`, `NAME: string = "@"`, `NAME: &str = "@"`, `config['NAME'] = '@'`,
+			`os.environ["NAME"] = "@"`, `os.Setenv("NAME", "@")`, `req.Header.Set("NAME", "@")`, `#define NAME "@"`,
+			"<NAME>@</NAME>", `<NAME a="b">@</NAME>`, `<x NAME="@"/>`, `<add key="NAME" value="@" />`,
+			`<property name="a.NAME" value="@"/>`, "<key>NAME</key>\n\t<string>@</string>", "- name: NAME\n  value: @",
+			"- name: \"NAME\"\n  value: \"@\"", `[{"name":"NAME","value":"@"}]`, `{\"key\": \"NAME\", \"value\": \"@\"}`,
+			"NAME: |\n  @\nx: y", "NAME: >-\n  @", "set -x NAME @", "ENV NAME @", `$env:NAME = "@"`, "--NAME @",
+			`["--NAME", "@"]`, "https://h/p?NAME=@&x=1", "docker run -e NAME=@ x", "-DNAME=@",
+		} {
+			in := strings.ReplaceAll(form, "NAME", name)
+			full, want := strings.Replace(in, "@", fake("Zq9", 20), 1), strings.Replace(in, "@", redacted, 1)
+			if got := New().Text(full); got != want {
+				t.Errorf("Text(%q) = %q, want %q", full, got, want)
+			}
+		}
+	}
+	if got := New().Text("ALTER USER x IDENTIFIED BY 'hunter2'"); got != "ALTER USER x IDENTIFIED BY '[redacted]'" {
+		t.Error(got)
+	}
+}
+
+func TestPairsOfNameAndValue(t *testing.T) {
+	for in, want := range map[string]string{
+		`[{"name":"DB_PASSWORD","value":"x"},{"name":"a","value":"b"}]`: `[{"name":"DB_PASSWORD","value":"[redacted]"},` +
+			`{"name":"a","value":"b"}]`,
+		`{"Key":"api_key","type":"text","Value":["x"]}`:         `{"Key":"api_key","type":"text","Value":"[redacted]"}`,
+		`{"header":"Authorization","val":"x","value":null}`:     `{"header":"Authorization","val":"[redacted]","value":null}`,
+		`{"name":"token","in":{"value":"b"},"c":{"value":"d"}}`: `{"name":"token","in":{"value":"b"},"c":{"value":"d"}}`,
+		`{"title":"password","value":"b"}`:                      `{"title":"password","value":"b"}`,
+	} {
+		if got := string(New().JSON([]byte(in))); got != want {
+			t.Errorf("JSON(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
 func TestNoCredentials(t *testing.T) {
 	for _, in := range []string{
 		"mkdir -p a/b && mysql --version", "curl -o f https://x/a:b", "docker run -p 8080:80 x", "docker login",
@@ -270,13 +319,13 @@ func TestNoCredentials(t *testing.T) {
 func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"password ", " password", "password\u00a0", "ｐａｓｓｗｏｒｄ", "passwordｓ", "API KEY",
 		"api.key", "_auth", "auth", "pwd", "account_key", "AccountKey", "signingKey", "webhook_url",
-		"connectionString", "seed_phrase", "X-Api-Key", "Private-Token", "--token", "clientSecret:", "mnemonic"} {
+		"db_pass", "db_pwd", "connectionString", "seed_phrase", "X-Api-Key", "Private-Token", "--token", "clientSecret:", "mnemonic"} {
 		in, _ := json.Marshal(map[string]string{name: "x"})
 		if out := New().JSON(in); !strings.Contains(string(out), redacted) {
 			t.Errorf("%q: %s", name, out)
 		}
 	}
-	for _, name := range []string{"author", "authority", "key", "pwd_length", "max_tokens", "keyboard", "account",
+	for _, name := range []string{"author", "authority", "key", "pass", "bypass", "pwd_length", "max_tokens", "keyboard", "account",
 		"signature", "seed", "hook"} {
 		in, _ := json.Marshal(map[string]string{name: "x"})
 		if out := New().JSON(in); string(out) != string(in) {
@@ -340,7 +389,7 @@ func wrapped(text string, width int) (out string) {
 }
 
 func TestHintsFindTheirPatterns(t *testing.T) {
-	if len(patterns()) >= len(patternSet{})*64 {
+	if len(patterns())+1 >= len(patternSet{})*64 {
 		t.Fatalf("%d patterns do not fit into a patternSet", len(patterns()))
 	}
 	for i, p := range patterns() {
@@ -348,7 +397,11 @@ func TestHintsFindTheirPatterns(t *testing.T) {
 			if len(hint) < 2 || hint != strings.ToLower(hint) {
 				t.Errorf("%q is no hint", hint)
 			}
-			if !likely("x" + strings.ToUpper(hint)).has(i) {
+			text := "x" + strings.ToUpper(hint)
+			if p.named {
+				text = "secret " + text
+			}
+			if !likely(text).has(i) {
 				t.Errorf("%q is not found", hint)
 			}
 		}
