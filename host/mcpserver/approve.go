@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -157,22 +158,22 @@ const (
 // approvalForm is the elicitation whether a call may run; changed says that the person has approved it with another
 // preview. Nothing in it is chosen beforehand.
 func approvalForm(r *host.ApprovalRequest, changed bool) json.RawMessage {
-	lines := []string{"Allow the tool " + r.Tool.Name + " to run?", "Asked because: " + shown(r.Decision.Why(),
-		maxShownReason)}
+	lines := []string{"Allow the tool " + r.Tool.Name + " to run?",
+		"Asked because: " + indented(shown(r.Decision.Why(), maxShownReason))}
 	if r.Via != nil {
 		lines = append(lines, "Called by: plugin "+r.Via.Plugin+", during a call of "+r.Via.Tool)
 	}
 	if risk := risks(r.Tool.Hints); risk != "" {
 		lines = append(lines, "Risk: "+risk)
 	}
-	lines = append(lines, "Arguments: "+shown(string(r.Arguments), maxShownArguments))
+	lines = append(lines, "Arguments: "+shownArguments(r.Arguments))
 	if r.Preview != nil {
 		var texts []string
 		for _, part := range r.Preview.Content {
 			texts = append(texts, part.Text)
 		}
 		if preview := shown(strings.Join(texts, "\n"), maxShownPreview); preview != "" {
-			lines = append(lines, "What it would do:\n"+preview)
+			lines = append(lines, indented("What it would do:\n"+preview))
 		}
 	}
 	if changed {
@@ -250,11 +251,34 @@ func risks(h sdk.Hints) string {
 	return strings.Join(out, "; ")
 }
 
-// shown is a text for people, without characters that cannot be seen.
+// shown is a text for people: what cannot be seen is a sign, and a long text lacks its middle.
 func shown(s string, limit int) string {
-	visible, _ := textutil.Visible(s, -1)
-	return textutil.CutRunes(visible, limit, "... (cut)")
+	visible, _ := textutil.Visible(s, '\ufffd')
+	all := []rune(visible)
+	more, end := len(all)-limit, limit/4
+	if more <= 0 {
+		return visible
+	}
+	return fmt.Sprintf("%s... (%d characters cut) ...%s", string(all[:limit-end]), more, string(all[len(all)-end:]))
 }
+
+// shownArguments cuts long values, so that none pushes another out of sight.
+func shownArguments(arguments json.RawMessage) string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, arguments) // they are valid
+	members := rawjson.ObjectOf(compact.Bytes())
+	if compact.Len() <= maxShownArguments {
+		return shown(compact.String(), maxShownArguments)
+	}
+	texts := make([]string, len(members))
+	for i, m := range members {
+		texts[i] = string(sdk.Encode(m.Name)) + ":" + shown(string(m.Value), maxShownArguments/len(members))
+	}
+	return shown("{"+strings.Join(texts, ",")+"}", 2*maxShownArguments)
+}
+
+// indented keeps the lines of a text from looking like those of the question.
+func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n    ") }
 
 // previewHash identifies what a person is shown, beside the call and the decision.
 func previewHash(r *host.ApprovalRequest) string {
