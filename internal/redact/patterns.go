@@ -53,7 +53,8 @@ const (
 	inQuotes = `"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)`
 	value    = `(?:` + inQuotes + `|(\[redacted\]|=?[^\s"'\\,;&(){}<>=][^\s"'\\,;&(){}<>]*))`
 
-	colon = `\s*:\s*(?:[|>][+-]?\s*\n\s*)?` // also of a YAML block
+	several = `["']\s*:\s*([\[{][^\]}]*)`     // a list or an object, in JSON that was cut
+	colon   = `\s*:\s*(?:[|>][+-]?\s*\n\s*)?` // also of a YAML block
 	// assigns is between a name and a value in quotes, in code: ==, :=, =>, ": string =", and the end of an index.
 	assigns = `\]?\s*(?:[:=!]?=+>?|:\s*[&\w.<>]+\s*=)\s*`
 
@@ -70,10 +71,11 @@ var namedHints = []string{"passw", "_pass", "_pwd", "passphrase", "passcode", "s
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
 
 // beginnings are those of tokens that continue with at least 20 letters and digits.
-const beginnings = "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ " +
-	"pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ " +
-	"CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ " +
-	"ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01."
+const beginnings = "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ " +
+	"fm2_ fo1_ pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- " +
+	"shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ " +
+	"polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu " +
+	"AQVN ABSK EZAK dt0c01."
 
 // patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
 // and headers, values behind telling names, and passwords among the arguments of well-known commands.
@@ -141,8 +143,10 @@ var patterns = sync.OnceValue(func() []pattern {
 		seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
 		seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
 		seen(`(?i)`+namedToo+`\\*["']?\s*=\s*`+value, namedHints...),
-		seen(`(?i)`+named+`\\*["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`)`, namedHints...),
-		seen(`(?i)token\\*["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,})`, "token"),
+		seen(`(?i)`+named+`\\*(?:`+several+`|["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`))`,
+			namedHints...),
+		seen(`(?i)token\\*(?:`+several+`|["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,}))`,
+			"token"),
 		// among arguments, in XML, as pairs of a name and a value, in commands, and in calls that set something
 		behind(`--[\w-]*`+namedToo+`(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|\s+`+value+`)`, "--"),
 		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*([^<>\s][^<>]*)`,

@@ -78,8 +78,12 @@ func quoted(text string) string {
 	return out[1 : len(out)-1]
 }
 
-// Text returns the text with [redacted] in place of each secret.
+// Text returns the text with [redacted] in place of each secret. JSON is redacted as JSON does it: many places have the
+// arguments of a call, or a line of a log, as a text.
 func (r *Redactor) Text(text string) string {
+	if text != "" && (text[0] == '{' || text[0] == '[') && json.Valid([]byte(text)) {
+		return string(r.JSON([]byte(text)))
+	}
 	return replaced(text, r.find(text))
 }
 

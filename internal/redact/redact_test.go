@@ -160,7 +160,7 @@ func TestKeysOverSeveralLines(t *testing.T) {
 		"x " + begin + " AAAA " + end +
 			" y\nb": "x [redacted] y\nb",
 		`{"@message":"` + begin + `"}` + "\n" + `{"@message":"AAAA"}` + "\n" + `{"@message":"` + end + `"}` +
-			"\nb": `{"@message":"[redacted]` + "\nb",
+			"\nb": `{"@message":"[redacted]"}` + "\nb",
 		"no BEGIN of a PRIVATE thing\nb":                   "no BEGIN of a PRIVATE thing\nb",
 		"Private-Lines: 2\nAAAA\nBBBB\nPrivate-MAC: 00\nb": "Private-Lines: 2\nb",
 		begin + strings.Repeat("\nAAAA", maxBlock) + "\nb": "[redacted]\nb",
@@ -282,6 +282,24 @@ func TestValuesBehindNames(t *testing.T) {
 	}
 	if got := New().Text("ALTER USER x IDENTIFIED BY 'hunter2'"); got != "ALTER USER x IDENTIFIED BY '[redacted]'" {
 		t.Error(got)
+	}
+}
+
+// JSON within a text, and JSON that is given as a text or was cut, hides no more than JSON does.
+func TestJSONThatIsText(t *testing.T) {
+	for _, in := range []string{`{"password":["@"],"a":1}`, `{"a":{"api_key":{"b":"@"}}}`, `[{"pass\u0077ord":"@"}]`,
+		`{"token":["@",2]}`, `["curl","-u","ann:@"]`, `{"name":"DB_PASSWORD","type":"text","value":"@"}`,
+		`{"a":"b","password":["@","c`, `{"a":"b","secret":{"c":"@`, `{"access_token": [ "@"`} {
+		secret := fake("Zq9", 20)
+		text := strings.Replace(in, "@", secret, 1)
+		nested, _ := json.Marshal(map[string]string{"body": text})
+		twice, _ := json.Marshal([]string{string(nested)})
+		for _, got := range []string{New().Text(text), New().Text(string(nested)), string(New().JSON(nested)),
+			New().Text(string(twice))} {
+			if strings.Contains(got, secret) || !strings.Contains(got, redacted) {
+				t.Errorf("%s became %s", text, got)
+			}
+		}
 	}
 }
 
