@@ -138,7 +138,7 @@ func token(text []byte) []byte {
 func (r *Redactor) suspects(text string) bool {
 	return wide(text) || likely(text) != patternSet{} || slices.ContainsFunc(r.secrets,
 		func(s string) bool { return strings.Contains(text, s) }) ||
-		len(r.findEncoded(nil, text)) > 0
+		len(r.findCut(r.findEncoded(nil, text), text)) > 0
 }
 
 // argument redacts a string that may be what the option before it takes.

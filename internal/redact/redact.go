@@ -91,7 +91,7 @@ func (r *Redactor) find(text string) (found []span) {
 	for _, s := range r.secrets {
 		found = occurrences(found, text, s)
 	}
-	found = r.findEncoded(found, text)
+	found = r.findCut(r.findEncoded(found, text), text)
 	if wide(text) {
 		plain, at := narrowed(text)
 		for _, s := range findPatterns(nil, plain) {
@@ -148,6 +148,29 @@ func (r *Redactor) findEncoded(found []span, text string) []span {
 				o.to++
 			}
 			found = append(found, span{at[o.from], at[o.to-1] + 1})
+		}
+	}
+	return found
+}
+
+// findCut finds beginnings of known secrets that a mark of a cut follows.
+func (r *Redactor) findCut(found []span, text string) []span {
+	for _, mark := range []string{"…", "..."} {
+		for at := 0; len(r.secrets) > 0; at += len(mark) {
+			i := strings.Index(text[at:], mark)
+			if i < 0 {
+				break
+			}
+			at += i
+			for _, s := range r.secrets {
+				n := min(len(s)-1, at)
+				for n >= minSecret && !strings.HasSuffix(text[:at], s[:n]) {
+					n--
+				}
+				if n >= minSecret {
+					found = append(found, span{at - n, at})
+				}
+			}
 		}
 	}
 	return found

@@ -89,6 +89,25 @@ func TestKnownSecrets(t *testing.T) {
 	}
 }
 
+// Reasons and errors quote the beginning of a command or a value, which may end within a secret.
+func TestSecretsThatWereCut(t *testing.T) {
+	secret := "Zebra-Quilt-Harbor-Mosaic"
+	r := New(secret, "other-one")
+	for n := minSecret; n < len(secret); n++ {
+		for _, in := range []string{`"x --header @…": no rule`, "x @... and y @…", `{"a":"b @…"}`, `["@..."]`} {
+			text, want := strings.ReplaceAll(in, "@", secret[:n]), strings.ReplaceAll(in, "@", redacted)
+			if got := r.Text(text); got != want {
+				t.Errorf("Text(%q) = %q", text, got)
+			}
+		}
+	}
+	for _, in := range []string{"Zebra…", "the Zebra-Quilt", "…", "a...b...", "Zebra-Quilt is…"} {
+		if got := r.Text(in); got != in {
+			t.Errorf("Text(%q) = %q", in, got)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	r := New("hunter22", "12345678", `qu"ote\n`, "not\xffUTF-8")
 	for in, want := range map[string]string{
