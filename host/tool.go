@@ -31,8 +31,8 @@ type Tool struct {
 	Plugin string
 	// Invisible is how many invisible characters were removed from its descriptions: they may hide text from people.
 	Invisible int
-	// Unbelieved are the hints of a third party that the configuration does not trust. They decide nothing; MCP clients
-	// receive them, since they do not trust them either. Hints are empty then.
+	// Unbelieved are the hints of a third party that the configuration does not trust. They make decisions stricter at
+	// most; MCP clients receive them, since they do not trust them either. Hints are empty then.
 	Unbelieved sdk.Hints
 	// Unchecked says which parts of a foreign schema are not checked, and why.
 	Unchecked []string

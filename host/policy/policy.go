@@ -182,7 +182,7 @@ func (l *Layer) hides(q *Query) bool {
 		switch {
 		case len(r.Callers) > 0:
 			return false
-		case r.differs(q) != "":
+		case r.differs(q) != "", r.Effect != Deny && !r.Hints.in(q.Hints):
 		default:
 			return r.Effect == Deny && r.When == nil
 		}

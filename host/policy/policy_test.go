@@ -152,6 +152,43 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// Whatever a server that is not trusted says of a tool, the decision is at least as strict as if it said nothing; a rule
+// that asks or denies by what it says holds.
+func TestForeignHintsOnlyTighten(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	effects := []policy.Effect{policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny}
+	all := []policy.Hints{{}, {Destructive: &yes}, {ReadOnly: &yes}, {ReadOnly: &no, OpenWorld: &no}}
+	for _, first := range effects {
+		for _, second := range effects {
+			for _, of := range all {
+				for _, said := range all {
+					one, other := rule("one", first), rule("other", second)
+					one.Hints = of
+					silent, q := query(), query()
+					q.Unbelieved = said
+					without, with := decide(t, silent, layer("user", one, other)), decide(t, q, layer("user", one, other))
+					least := without.Effect
+					if of != (policy.Hints{}) && of == said && first != policy.Allow {
+						least = policy.Strictest(first, least)
+					}
+					if with.Effect != least {
+						t.Errorf("%s by %+v, then %s: %s for %+v, and %s without", first, of, second, with.Effect, said,
+							without.Effect)
+					}
+					p, err := policy.New(layer("user", one, other))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if p.Hides(q) && with.Effect != policy.Deny || !p.Hides(q) && p.Hides(silent) {
+						t.Errorf("%s by %+v, then %s: hidden %v for %+v", first, of, second, p.Hides(q), said)
+					}
+				}
+			}
+		}
+	}
+}
+
 // The reason of a rule that is not known to match comes after what made it count.
 func TestCauseComesFirst(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ type Query struct {
 	// Tool is the full name, Plugin the first part of it.
 	Tool, Plugin string
 	Hints        Hints
-	// Unbelieved are hints of a third party that the operator does not trust. They decide nothing; traces name them.
+	// Unbelieved are hints of a third party that the operator does not trust. They can only make a decision stricter.
 	Unbelieved         Hints
 	Category, CostTier string
 	// Caller is who makes the call; it may be empty.

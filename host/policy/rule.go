@@ -84,6 +84,9 @@ func (r *Rule) apply(q *Query) Step {
 		s.unsure(r)
 	case !s.Matched:
 		s.Note = "it does not apply to this call"
+	case !r.Hints.in(q.Hints): // a server must not end the layer before a stricter rule
+		s.Matched = false
+		s.Note = "the tool's hints are those of a server that is not trusted, and can only make a decision stricter"
 	}
 	return s
 }
@@ -118,7 +121,7 @@ func (s *Step) unsure(r *Rule) {
 // differs names the first of the rule's conditions on the tool and the caller that does not hold, or "".
 func (r *Rule) differs(q *Query) string {
 	switch {
-	case !r.Hints.in(q.Hints):
+	case !r.Hints.in(q.Hints) && (!r.Effect.Stricter(Allow) || !r.Hints.in(q.Unbelieved)):
 		if r.Hints.in(q.Unbelieved) {
 			return "the tool's hints are those of a server that is not trusted (trust_hints = true in the block of its plugin " +
 				"believes them)"
