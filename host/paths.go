@@ -138,6 +138,9 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 	if !p.rules {
 		return d
 	}
+	if _, elsewhere := followLinks(opened); elsewhere {
+		d = p.tighten(d, leadsElsewhere, name)
+	}
 	seen := shownIn(full, p.q.Workdir) // by the rules, in the arguments
 	for i, place := range places {
 		at := p.relative(place)
@@ -186,7 +189,7 @@ func (p *pathDecider) scan(full string) {
 		switch {
 		case p.leavesOut(at, p.decide(policy.Path{Name: at})):
 		case e.Type()&os.ModeSymlink != 0:
-			p.leavesOut(at, p.decideTarget(resolveLinks(child)))
+			p.leavesOut(at, p.decideTarget(child))
 		case e.IsDir():
 			switch all, sure := p.decideBelow(at); {
 			case !sure:
@@ -208,7 +211,7 @@ func (p *pathDecider) findLinks(full string) {
 		child := filepath.Join(full, e.Name())
 		switch {
 		case e.Type()&os.ModeSymlink != 0:
-			p.leavesOut(p.relative(child), p.decideTarget(resolveLinks(child)))
+			p.leavesOut(p.relative(child), p.decideTarget(child))
 		case e.IsDir():
 			p.findLinks(child)
 		}
@@ -231,9 +234,18 @@ func (p *pathDecider) list(full string, left *int) []os.DirEntry {
 	return entries
 }
 
+// leadsElsewhere is the decision on a link that leads a plugin elsewhere than the host. An answer for later calls must
+// not stand for it.
+var leadsElsewhere = policy.Decision{Effect: policy.AlwaysAsk, Layer: "paths", Rule: "elsewhere",
+	Reason: "there are rules about paths, and it goes through /proc, where links lead each process elsewhere"}
+
 // decideTarget is the strictest decision on what a link in a folder leads to, and on what is in it. Tools that are
 // PathAware follow no links: for them it looks into no other folder.
-func (p *pathDecider) decideTarget(target string) policy.Decision {
+func (p *pathDecider) decideTarget(link string) policy.Decision {
+	if _, elsewhere := followLinks(link); elsewhere {
+		return leadsElsewhere
+	}
+	target := resolveLinks(link)
 	if d, known := p.linked[target]; known {
 		return d
 	}
@@ -358,32 +370,41 @@ func shownIn(full, folder string) string {
 // maxLinks is how many links resolveLinks follows, as the kernel does.
 const maxLinks = 40
 
-// resolveLinks returns a path without links, as the system opens it: a ".." is that of a link's target. What does not
-// exist is kept as it is, and a link that leads nowhere leads to what a program would make there.
+// resolveLinks returns a path without links, as the system opens it, and in its letters. What does not exist is kept as
+// it is, and a link that leads nowhere leads to what a program would make there.
 func resolveLinks(full string) string {
-	left := maxLinks
-	return resolveUpTo(full, &left)
+	full, _ = followLinks(full)
+	for folder := full; ; folder = filepath.Dir(folder) {
+		if target, err := filepath.EvalSymlinks(folder); err == nil {
+			return filepath.Join(target, full[len(folder):])
+		} else if folder == filepath.Dir(folder) {
+			return full
+		}
+	}
 }
 
-func resolveUpTo(full string, left *int) string {
-	if target, err := filepath.EvalSymlinks(full); err == nil {
-		return target
-	}
-	trimmed := strings.TrimRight(full, string(filepath.Separator))
-	cut := strings.LastIndexByte(trimmed, filepath.Separator)
-	if cut < 0 || len(trimmed) <= len(filepath.VolumeName(full))+1 {
-		return filepath.Clean(full)
-	}
-	parent := resolveUpTo(trimmed[:cut+1], left)
-	at := filepath.Join(parent, trimmed[cut+1:])
-	if link, err := os.Readlink(at); err == nil && *left > 0 {
-		*left--
-		if !filepath.IsAbs(link) {
-			link = parent + string(filepath.Separator) + link
+// followLinks returns a path without links: a ".." is that of a link's target. It is led elsewhere by a link in /proc,
+// such as /proc/self/cwd, which is another one for each process.
+func followLinks(full string) (at string, elsewhere bool) {
+	const sep = string(filepath.Separator)
+	at = filepath.VolumeName(full) + sep
+	todo := strings.Split(full[len(at)-1:], sep)
+	for left := maxLinks; len(todo) > 0; {
+		next := filepath.Join(at, todo[0])
+		link, err := os.Readlink(next)
+		if todo = todo[1:]; err != nil || left == 0 || next == at {
+			at = next
+			continue
 		}
-		return resolveUpTo(link, left)
+		left--
+		elsewhere = elsewhere || isIn(at, "/proc")
+		if filepath.IsAbs(link) {
+			at = filepath.VolumeName(link) + sep
+			link = link[len(at)-1:]
+		}
+		todo = slices.Concat(strings.Split(link, sep), todo)
 	}
-	return at
+	return at, elsewhere
 }
 
 func isIn(full, folder string) bool {

@@ -178,6 +178,33 @@ func TestRulesAboutPathsBehindLinks(t *testing.T) {
 	}
 }
 
+// Links in /proc lead the plugin elsewhere than the host, so no one knows what the call is about.
+func TestRulesAboutPathsThroughProc(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Readlink("/proc/self/cwd"); err != nil {
+		t.Skip("no /proc")
+	}
+	dir := treeOf(t, "db/x", "in/x", "free/x", "plain/x")
+	for link, target := range map[string]string{"in/cwd": "/proc/self/cwd", "free/pid": "/proc/thread-self", "plain/up": "../db"} {
+		linkTo(t, target, filepath.Join(dir, link))
+	}
+	out := strings.Repeat("../", 40)
+	for path, asked := range map[string]bool{"/proc/self/cwd/db/x": true, "/proc/self/root" + dir + "/db/x": true,
+		"/proc/thread-self/cwd/x": true, "/proc/self/task/../cwd/x": true, "/dev/fd/../cwd/x": true, out + "proc/self/cwd/x": true,
+		"in/cwd/db/x": true, "in/cwd": true, "in": true, "free": true, ".": true, "in/cwd/../x": true,
+		fmt.Sprintf("/proc/%d/cwd/x", os.Getpid()): true, "/proc/version": false, "plain": false, "proc/self/cwd": false,
+		"db/x": false} {
+		rules := must(policy.New(policy.Layer{Name: "user",
+			Rules: []policy.Rule{pathRule(policy.Deny, func(string) bool { return false }, "")}}))
+		_, p := pathAware(t, false)
+		d, err := single(t, p, host.Options{Policy: rules}).Explain(t.Context(), host.Call{Tool: "test__look",
+			Arguments: fmt.Appendf(nil, `{"path":%q}`, path), Workdir: dir})
+		if err != nil || d.Effect == policy.AlwaysAsk != asked || !asked && d.Effect != policy.Allow {
+			t.Errorf("%s: %s because %s, %v", path, d.Effect, d.Reason, err)
+		}
+	}
+}
+
 // Where there are too many files to decide on, a person is asked each time, and a tool that leaves nothing out is denied
 // what was found to be denied.
 func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
