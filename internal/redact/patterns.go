@@ -70,61 +70,45 @@ var namedHints = []string{"passw", "_pass", "_pwd", "passphrase", "passcode", "s
 // nameHints are in the names of JSON that only json.go knows.
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
 
-// beginnings are those of tokens that continue with at least 20 letters and digits.
-const beginnings = "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ " +
-	"fm2_ fo1_ pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- " +
-	"shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ " +
-	"polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu " +
-	"AQVN ABSK EZAK dt0c01."
-
 // patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
 // and headers, values behind telling names, and passwords among the arguments of well-known commands.
 var patterns = sync.OnceValue(func() []pattern {
 	return append([]pattern{
+		starting(`[\w-]{16,}`, "sk- xapp- pypi- tskey- NRAK- NRII- NRJS- NRAL- doo_v1_ dop_v1_ dor_v1_ shpat_ shpss_ "+
+			"shpca_ shppa_"),
+		starting(`[\w-]{20,}`, "GOCSPX- ya29. hvs. hvb. hvr. pul- r8_ gsk_ tvly- fw_ nvapi- xai- pplx- lin_api_ "+
+			"lin_oauth_ ntn_ figd_ figo_ figc_ PMAK-"),
+		starting(`(?:[A-Za-z0-9]+[_.-]){0,3}[A-Za-z0-9]{20,}(?:[.-]?\w)*`, "npm_ hf_ api_org_ tgp_v1_ csk- lsv2_ sbp_ "+
+			"sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ pscale_ napi_ bkua_ CCIPAT_ CCIPRJ_ sqp_ "+
+			"squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- tfp_ HRKU- FLWSECK- "+
+			"FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT cfut_ secret_ 1//0 AQ.Ab "+
+			"LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01."),
 		prefixed(`gh[oprsu]_(?:[A-Za-z0-9]{16,}|\d+_eyJ[\w.-]+\w)`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
 		prefixed(`github_pat_\w{16,}`, "github_pat_"),
 		prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-",
 			"glsoat-", "glffct-", "glwt-"),
 		prefixed(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`, "akia", "asia", "abia", "acca"),
 		prefixed(`AIza[\w-]{30,}`, "aiza"),
-		prefixed(`GOCSPX-[\w-]{20,}`, "gocspx-"),
-		prefixed(`ya29\.[\w-]{20,}`, "ya29."),
-		prefixed(`sk-[\w-]{16,}`, "sk-"),
 		prefixed(`(?:sk|rk|rzp)_(?:live|test|prod)_\w{10,}`, "k_live_", "k_test_", "k_prod_", "p_live_", "p_test_"),
 		prefixed(`whsec_[\w+/=]{16,}`, "whsec_"),
 		prefixed(`xox[a-z](?:\.xox[a-z])?-[\w-]{8,}`, "xox"),
-		prefixed(`xapp-[\w-]{16,}`, "xapp-"),
-		prefixed(`pypi-[\w-]{16,}`, "pypi-"),
 		prefixed(`rubygems_[0-9a-f]{32,}`, "rubygems_"),
 		prefixed(`cio[A-Za-z0-9]{32}\b`, "cio"),
 		prefixed(`dckr_[a-z]{2,4}_[\w-]{16,}`, "dckr_"),
 		prefixed(`SG\.[\w-]{16,}\.[\w-]{16,}`, "sg."),
 		prefixed(`key-[0-9a-f]{32}\b`, "key-"),
 		prefixed(`AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]+)-1[A-Z0-9]{16,}`, "age-secret-key-1", "age-plugin-"),
-		prefixed(`hv[sbr]\.[\w-]{20,}`, "hvs.", "hvb.", "hvr."),
 		prefixed(`[A-Za-z0-9]{10,}\.atlasv1\.[\w-]{30,}`, ".atlasv1."),
-		prefixed(`do[opr]_v1_[0-9a-f]{32,}`, "o_v1_", "p_v1_", "r_v1_"),
-		prefixed(`shp(?:at|ss|ca|pa)_[0-9a-fA-F]{16,}`, "shpat_", "shpss_", "shpca_", "shppa_"),
 		prefixed(`sq0[a-z]{3}-[\w-]{20,}`, "sq0"),
-		prefixed(`(?:pul|r8|gsk|tvly|fw|nvapi|xai|pplx)[-_][\w-]{20,}`, "pul-", "r8_", "gsk_", "tvly-", "fw_", "nvapi-",
-			"xai-", "pplx-"),
-		prefixed(`lin_(?:api|oauth)_\w{20,}`, "lin_api_", "lin_oauth_"),
-		prefixed(`ntn_\w{20,}`, "ntn_"),
-		prefixed(`fig[doc]_[\w-]{20,}`, "figd_", "figo_", "figc_"),
 		prefixed(`gl(?:sa|c)_[\w+/=]{20,}`, "glsa_", "glc_"),
 		prefixed(`sntry[su]_[\w+/=.-]{20,}`, "sntrys_", "sntryu_"),
-		prefixed(`NR(?:AK|II|JS|AL)-[\w-]{16,}`, "nrak-", "nrii-", "nrjs-", "nral-"),
 		prefixed(`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}`, "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.",
 			"dp.audit."),
-		prefixed(`PMAK-[\w-]{20,}`, "pmak-"),
 		prefixed(`AT(?:ATT|CTT|BB)[\w=-]{20,}`, "atatt", "atctt", "atbb"),
 		prefixed(`dapi[0-9a-f]{32}\b`, "dapi"),
-		prefixed(`tskey-[\w-]{16,}`, "tskey-"),
 		prefixed(`\d{8,10}:AA[\w-]{32,}`, ":aa"),
 		prefixed(`\w{3}[78]Q~[\w.~-]{30,}`, "q~"),
 		prefixed(`\w{52}JQQJ99\w{20,}`, "jqqj99"),
-		prefixed(`(?:`+strings.ReplaceAll(regexp.QuoteMeta(beginnings), " ", "|")+`)(?:[A-Za-z0-9]+[_.-]){0,3}`+
-			`[A-Za-z0-9]{20,}(?:[.-]?\w)*`, strings.Fields(strings.ToLower(beginnings))...),
 		prefixed(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`, "eyj"),
 		seen(`(?s)-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?(?:-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? `+
 			`?-{4,5}|\z)`, "private key"),
@@ -193,6 +177,12 @@ func commandPatterns() (out []pattern) {
 		})
 	}
 	return out
+}
+
+// starting finds tokens that begin with one of the words, and continue as the expression says.
+func starting(rest, words string) pattern {
+	return prefixed(`(?:`+strings.ReplaceAll(regexp.QuoteMeta(words), " ", "|")+`)`+rest,
+		strings.Fields(strings.ToLower(words))...)
 }
 
 // prefixed finds tokens that begin in a way of their own.

@@ -222,8 +222,12 @@ func TestTokensOfServices(t *testing.T) {
 		fake("rzp"+"_live_", 14), fake("", 52) + fake("JQQ"+"J99", 30), fake("lsv"+"2_pt_", 32) + "_0a1b2c3d4e",
 		fake("pc"+"sk_aB3aB_", 63), fake("dt0"+"c01.", 24) + "." + fake("", 64), "gh" + "s_12345_" + jwt,
 	}
-	for _, beginning := range strings.Fields(beginnings) {
-		tokens = append(tokens, fake(beginning, 40))
+	for _, begins := range strings.Fields("npm_ hf_ api_org_ sb_secret_ vcp_ vck_ vercel_blob_rw_ nfp_ rnd_ fm2_ fo1_ pscale_ napi_ bkua_ " +
+		"CCIPAT_ CCIPRJ_ sqp_ squ_ sqa_ pcsk_ xkeysib- xsmtpsib- shippo_live_ jina_ CLOJARS_ KGAT_ CFPAT- " +
+		"tfp_ HRKU- FLWSECK- FLWSECK_ pnu_ rdme_ sgp_ phx_ polar_ wandb_v1_ e2b_ crsr_ ops_eyJ ATSTT " +
+		"cfut_ secret_ 1//0 AQ.Ab LTAI AKID AKCp cmVmdGtu AQVN ABSK EZAK dt0c01. shpss_ NRII- hvb. figo_ " +
+		"tvly-") {
+		tokens = append(tokens, fake(begins, 40))
 	}
 	for _, token := range tokens {
 		for _, around := range []string{"%s", "use %s now", "a=%s", `"%s"`, "(%s)", "x: %s,", "https://x/?a=1&t=%s&b=2",
