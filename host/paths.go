@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
@@ -374,13 +375,7 @@ const maxLinks = 40
 // it is, and a link that leads nowhere leads to what a program would make there.
 func resolveLinks(full string) string {
 	full, _ = followLinks(full)
-	for folder := full; ; folder = filepath.Dir(folder) {
-		if target, err := filepath.EvalSymlinks(folder); err == nil {
-			return filepath.Join(target, full[len(folder):])
-		} else if folder == filepath.Dir(folder) {
-			return full
-		}
-	}
+	return fsutil.Resolved(full)
 }
 
 // followLinks returns a path without links: a ".." is that of a link's target. It is led elsewhere by a link in /proc,

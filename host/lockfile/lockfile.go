@@ -333,7 +333,7 @@ func relative(path, dir string) string {
 	if above := filepath.Dir(dir); filepath.Dir(above) != above {
 		near = above
 	}
-	if !hclfile.Within(path, near) {
+	if !fsutil.Within(path, near) {
 		return path
 	}
 	rel, err := filepath.Rel(dir, path)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -453,10 +452,4 @@ func Unstable(s string) string {
 		return "has letters that are written as a base letter and an accent"
 	}
 	return ""
-}
-
-// Within reports whether a path is a folder or in it, comparing letters only.
-func Within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
@@ -211,7 +212,7 @@ func pathIn(workdir, path string) (string, error) {
 		return "", errors.New("a path cannot be evaluated: it " + problem)
 	}
 	full, err := absolute(path, workdir)
-	if err != nil || workdir == "" || !hclfile.Within(full, workdir) {
+	if err != nil || workdir == "" || !fsutil.Within(full, workdir) {
 		return filepath.ToSlash(full), err
 	}
 	rel, err := filepath.Rel(workdir, full)
@@ -241,7 +242,7 @@ func insideFunction(workdir string) function.Function {
 		if err != nil {
 			return cty.UnknownVal(cty.Bool), function.NewArgError(0, err)
 		}
-		return cty.BoolVal(hclfile.Within(path, folder)), nil
+		return cty.BoolVal(fsutil.Within(path, folder)), nil
 	})
 }
 
@@ -251,9 +252,9 @@ func insideUnknown(prefix, folder, workdir string) cty.Value {
 	switch {
 	case err != nil || !strings.HasSuffix(prefix, "/"):
 		return cty.UnknownVal(cty.Bool)
-	case hclfile.Within(known, folder):
+	case fsutil.Within(known, folder):
 		return cty.True
-	case hclfile.Within(folder, known):
+	case fsutil.Within(folder, known):
 		return cty.UnknownVal(cty.Bool)
 	}
 	return cty.False

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // This file evaluates usual conditions without HCL's contexts: those are maps of all names and functions, and were
@@ -350,7 +351,7 @@ func plainInside(m *meter, args []evaluated) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	file, err := absolute(args[0].value.AsString(), m.query.Workdir)
-	return cty.BoolVal(hclfile.Within(file, folder)), err == nil
+	return cty.BoolVal(fsutil.Within(file, folder)), err == nil
 }
 
 func plainPaths(m *meter, _ []evaluated) (cty.Value, bool) {
