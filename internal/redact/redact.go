@@ -120,10 +120,7 @@ func (r *Redactor) findEncoded(found []span, text string) []span {
 	if len(r.encoded) == 0 {
 		return found
 	}
-	joined := text
-	if strings.Contains(text, "\n") {
-		joined = lineBreaks.Replace(text)
-	}
+	joined := lineBreaks.Replace(text)
 	if !slices.ContainsFunc(r.encoded, func(s string) bool { return strings.Contains(joined, s) }) {
 		return found
 	}
@@ -134,11 +131,6 @@ func (r *Redactor) findEncoded(found []span, text string) []span {
 		}
 	}
 	at = append(at, len(text))
-	if len(joined) == len(text) { // nothing was joined
-		for i := range at {
-			at[i] = i
-		}
-	}
 	for _, s := range r.encoded {
 		for _, o := range occurrences(nil, joined, s) {
 			for o.from > 0 && isBase64(joined[o.from-1]) {
@@ -176,7 +168,7 @@ func (r *Redactor) findCut(found []span, text string) []span {
 	return found
 }
 
-var lineBreaks = strings.NewReplacer("\r\n", "", "\n", "", "\r", "")
+var lineBreaks = strings.NewReplacer("\n", "", "\r", "")
 
 func isBase64(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("+/-_=", c) >= 0

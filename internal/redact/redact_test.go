@@ -408,11 +408,14 @@ func TestEncodedSecretsAreGone(t *testing.T) {
 		}[rapid.SampledFrom([]string{"base64", "base64url", "hex", "HEX", "query", "path"}).Draw(t, "encoding")]
 		if strings.HasPrefix(text, base64.StdEncoding.EncodeToString(all)) {
 			text = wrapped(text, rapid.SampledFrom([]int{1000, 76, 64}).Draw(t, "width"))
+			text = strings.ReplaceAll(text, "\n", rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "end"))
 		}
-		out := New(secret).Text("the value " + text + " is here")
+		breaks := strings.Repeat(rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "break"),
+			rapid.IntRange(0, 90).Draw(t, "breaks"))
+		out := New(secret).Text("the value " + breaks + text + " is here")
 		for _, left := range []string{secret, base64.RawStdEncoding.EncodeToString([]byte(secret)),
 			hex.EncodeToString([]byte(secret)), url.QueryEscape(secret)} {
-			if strings.Contains(strings.ReplaceAll(out, "\n", ""), left) {
+			if strings.Contains(lineBreaks.Replace(out), left) {
 				t.Fatalf("%q is left of %q in %q", left, secret, out)
 			}
 		}
