@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -102,7 +106,8 @@ func (p *prompter) elicit(ctx context.Context, r *host.InputRequest, e *elicitat
 	return answer, nil
 }
 
-// elicitURL asks the person to open an address. It is shown whole: the person has to judge its host.
+// elicitURL asks the person to open an address. It is shown whole: the person has to judge its host, of which letters
+// of other scripts can look like those of a known one, so that it is also shown as it is looked up.
 func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationAnswer, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -110,6 +115,10 @@ func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationA
 	}
 	p.field("address", e.URL)
 	p.field("its host", u.Host)
+	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		name, _ := idna.Lookup.ToASCII(u.Hostname())
+		p.field("looked up as", cmp.Or(name, "nothing: it is no name"))
+	}
 	yes, err := p.yes(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
 	if !yes {
 		return &elicitationAnswer{Action: "decline"}, err
