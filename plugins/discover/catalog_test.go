@@ -240,6 +240,14 @@ func TestSchemas(t *testing.T) {
 				`"$defs":{"x":{"type":"string"}}}`,
 			`{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"null"}]}},` +
 				`"$defs":{"x":{"type":"string"}}}`},
+		{"the whole may be null", `"parameters":{"type":"OBJECT","nullable":true,"required":["a"]}`,
+			`{"type":"object","required":["a"]}`},
+		{"an object or null", `"parameters":{"required":["a"],"type":["null","object"]}`,
+			`{"required":["a"],"type":"object"}`},
+		{"bytes that are not UTF-8", "\"parameters\":{\"type\":\"object\",\"title\":\"caf\xe9 \\u00e9\"}",
+			`{"type":"object","title":"caf` + "\uFFFD" + ` \u00e9"}`},
+		{"halves of surrogate pairs", `"parameters":{"type":"object","title":"\ud83d\ude00 \ud83d \ude00\ude00 \\ud83d \uD83D\n"}`,
+			`{"type":"object","title":"\ud83d\ude00 \uFFFD \uFFFD\uFFFD \\ud83d \uFFFD\n"}`},
 		{"big numbers", `"parameters":{"type":"OBJECT","properties":{"a":{"maximum":12345678901234567890}}}`,
 			`{"type":"object","properties":{"a":{"maximum":12345678901234567890}}}`},
 	} {
@@ -282,8 +290,8 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, schema, want string }{
 		{"string", `{"type":"string"}`, `its schema has the type "string", but arguments are always an object`},
 		{"upper case", `{"type":"STRING"}`, `its schema has the type "string", but arguments are always an object`},
-		{"a list of types", `{"type":["object","null"]}`,
-			`its schema has the type ["object","null"], but arguments are always an object`},
+		{"a list of types", `{"type":["array","null"]}`,
+			`its schema has the type ["array","null"], but arguments are always an object`},
 		{"no type at all", `{"type":5}`, `its schema has the type 5, but arguments are always an object`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -54,9 +54,17 @@ var unchecked = json.RawMessage(`{"type":"object"}`)
 // rooted sees to it that the schema is one of an object.
 func rooted(schema json.RawMessage) (json.RawMessage, error) {
 	root := object(schema)
+	var several []string
 	switch t, ok := root["type"]; {
 	case ok && string(t) == `"object"`:
 		return schema, nil
+	case ok && json.Unmarshal(t, &several) == nil && slices.Contains(several, "object"): // as one that may be null has
+		return eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
+			if key == "type" {
+				return json.RawMessage(`"object"`), nil
+			}
+			return value, nil
+		})
 	case ok:
 		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", textutil.Cut(string(t), 60))
 	case len(root) == 0:
