@@ -174,7 +174,7 @@ var junk = []map[string]any{
 	{"patternProperties": "x"}, {"patternProperties": map[string]any{"[": map[string]any{}}}, {"items": nil},
 	{"items": "string"}, {"prefixItems": []any{}}, {"prefixItems": map[string]any{}}, {"anyOf": []any{}}, {"oneOf": nil},
 	{"allOf": map[string]any{}}, {"not": 1}, {"if": "x"}, {"minLength": -1}, {"minLength": "1"}, {"maximum": true},
-	{"minimum": "0"}, {"exclusiveMinimum": true}, {"multipleOf": 0}, {"uniqueItems": "yes"}, {"pattern": "["},
+	{"minimum": "0"}, {"exclusiveMinimum": "0"}, {"multipleOf": 0}, {"uniqueItems": "yes"}, {"pattern": "["},
 	{"pattern": 5}, {"pattern": `(a)\1`}, {"$ref": "https://example.org/x"}, {"$ref": "#/gone"}, {"$ref": "#name"},
 	{"$ref": 1}, {"$dynamicRef": "#a"}, {"contains": 7}, {"minContains": "x"}, {"additionalProperties": "no"},
 	{"additionalProperties": nil}, {"propertyNames": []any{}}, {"unevaluatedProperties": 0}, {"dependentRequired": 1},

@@ -364,10 +364,10 @@ func readAdditionalItems(r *reader, n *node, at string, v any) (err error) {
 	return err
 }
 
-// readExclusive reads a bound that is a flag beside another one in draft 4.
+// readExclusive reads a bound that is a flag beside another one in draft 4, and in OpenAPI 3.0, which names no dialect.
 func readExclusive(word string, flag func(*node) *bool) func(*reader, *node, string, any) error {
 	return func(r *reader, n *node, at string, v any) (err error) {
-		if set, ok := v.(bool); ok && r.dialect == draft4 {
+		if set, ok := v.(bool); ok && (r.dialect == draft4 || r.foreign && !r.declared) {
 			*flag(n) = set
 			return nil
 		}
