@@ -52,7 +52,7 @@ func plainName(s string) string { return separators.Replace(strings.ToLower(s)) 
 
 // sameNames are names that people and programs give to one thing, without separators.
 var sameNames = [][]string{{"cwd", "workdir", "workingdirectory", "workingdir"}, {"job", "id"},
-	{"filename", "file", "path"}, {"cmd", "command"}, {"regex", "regexp", "pattern"}}
+	{"filename", "filepath", "file", "path"}, {"cmd", "command"}, {"regex", "regexp", "pattern"}}
 
 // Related returns the one of names that says the same as name in other words, or with a word more or less, such as
 // path for file_path and timeout_seconds for timeout; "" if none or several do.
@@ -85,5 +85,6 @@ func related(a, b string) bool {
 		return true
 	}
 	x, y = strings.ToLower(a), strings.ToLower(b)
-	return strings.HasSuffix(x, "_"+y) || strings.HasSuffix(y, "_"+x) || short >= 4 && strings.HasSuffix(x, y)
+	return strings.HasSuffix(x, "_"+y) || strings.HasSuffix(y, "_"+x) || strings.HasPrefix(x, y+"_") ||
+		strings.HasPrefix(y, x+"_") || short >= 4 && strings.HasSuffix(x, y)
 }

@@ -48,7 +48,8 @@ func TestRelated(t *testing.T) {
 		{"newStr", edit, "new_string"}, {"timeout", shell, "timeout_seconds"}, {"cwd", shell, "workdir"},
 		{"cmd", shell, "command"}, {"working_directory", shell, "workdir"}, {"job", job, "id"}, {"job_id", job, "id"},
 		{"wait", job, "wait_seconds"}, {"line", lines, ""}, {"verbose", shell, ""}, {"string", edit, ""}, {"", edit, ""},
-		{"p", edit, ""}, {"path", edit, ""},
+		{"p", edit, ""}, {"path", edit, ""}, {"old", edit, "old_string"}, {"to_date", []string{"to", "from"}, "to"},
+		{"ol", edit, ""}, {"filename", []string{"limit", "file_path"}, "file_path"},
 	} {
 		if got := Related(c.name, c.names); got != c.want {
 			t.Errorf("%q is related to %q, want %q", c.name, got, c.want)
