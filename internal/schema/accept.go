@@ -391,17 +391,10 @@ func (n *node) unsupportedByAccept() bool {
 // disjoint reports whether no value fits two of the schemas: all are of objects with one required property, whose texts
 // are others in each. So are the types that a plugin tells apart by a member.
 func disjoint(list []*node) bool {
-	alternative := func(i int) *node {
-		n := list[i]
-		for n.ref != nil {
-			n = n.ref
-		}
-		return n
-	}
-	return slices.ContainsFunc(alternative(0).required, func(name string) bool {
+	return slices.ContainsFunc(list[0].referred().required, func(name string) bool {
 		var seen []string
-		for i := range list {
-			n := alternative(i)
+		for _, n := range list {
+			n = n.referred()
 			tag := n.byName[name]
 			if n.types != kindObject || tag == nil || tag.enum == nil || !slices.Contains(n.required, name) {
 				return false

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -251,7 +252,7 @@ func (c *checker) presence(n *node, obj map[string]any, at *location) {
 			c.work -= sub.cost // the library applies it to null
 		}
 		c.work -= 1 + len(name)/20
-		c.add(at, "required", "required property %s is missing", quote(name))
+		c.add(at, "required", "required property %s is missing%s", quote(name), c.elsewhere(n, name, obj))
 	}
 	for _, d := range n.dependentRequired {
 		if _, ok := obj[d.name]; !ok {
@@ -264,6 +265,44 @@ func (c *checker) presence(n *node, obj map[string]any, at *location) {
 			}
 		}
 	}
+}
+
+// explained is how many properties are examined to say what was meant; for very many it would cost too much.
+const explained = 20
+
+// elsewhere says where the object seems to have a property that is missing: inside another one or, unless unknown says
+// it, under a name like its own.
+func (c *checker) elsewhere(n *node, name string, obj map[string]any) string {
+	if c.full() || len(obj) > explained || len(n.required) > explained {
+		return ""
+	}
+	var others []string
+	for _, other := range c.names(obj) {
+		if n.byName[other] != nil {
+			continue
+		}
+		c.work -= 2
+		if holds(obj[other], name) {
+			return fmt.Sprintf(" (it is inside %s; send it without that)", quote(other))
+		}
+		others = append(others, other)
+	}
+	if given := cmp.Or(textutil.Nearest(name, others), textutil.Related(name, others)); given != "" && !n.closed() {
+		return fmt.Sprintf(" (got %s)", quote(given))
+	}
+	return ""
+}
+
+// holds reports whether a value is an object with the property, also as JSON in a string.
+func holds(v any, name string) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		_, ok := v[name]
+		return ok
+	case string:
+		return len(v) < 64<<10 && packedHint(kindObject, v) != "" && strings.Contains(v, quote(name))
+	}
+	return false
 }
 
 func (n *node) missing(obj map[string]any) []string {
@@ -320,13 +359,13 @@ func (c *checker) propertyNames(n *node, obj map[string]any, at *location) {
 	}
 }
 
-// unknown says for each property that is not allowed what to write instead; for very many, only that it is unknown.
+// unknown says for each property that is not allowed what was meant, and once what is allowed; for very many, only that
+// they are unknown.
 func (c *checker) unknown(word string, unknown []string, known []member, n *node, obj map[string]any, at *location) {
-	const explained = 20
 	var allowed string
 	var free []string
 	if len(unknown) > 0 {
-		allowed, free = allowedWords(n, known), unused(known, obj)
+		allowed, free = "; "+allowedWords(n, known), unused(known, obj)
 	}
 	for i, name := range unknown {
 		c.work -= 1 + len(name)/20
@@ -335,15 +374,19 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 			continue
 		}
 		c.work -= 2 * len(known)
-		meant := textutil.Nearest(name, free)
-		if missing := n.missing(obj); meant == "" && len(unknown) == 1 && len(missing) == 1 &&
-			slices.Contains(free, missing[0]) {
+		meant := cmp.Or(textutil.Nearest(name, free), textutil.Related(name, free))
+		missing := n.missing(obj)
+		fits := func(m member) bool {
+			return slices.Equal(missing, []string{m.name}) && m.node.referred().types.holds(obj[name])
+		}
+		switch {
+		case slices.ContainsFunc(missing, func(inner string) bool { return holds(obj[name], inner) }):
+			meant = "" // elsewhere says so
+		case meant == "" && len(unknown) == 1 && slices.ContainsFunc(known, fits):
 			meant = missing[0] // the only one too few, for the only one too many
 		}
-		if meant == "" {
-			meant = textutil.Related(name, free)
-		}
-		c.addUnknown(at, word, name, "; "+allowed+didYouMean(meant))
+		c.addUnknown(at, word, name, allowed+didYouMean(meant))
+		allowed = ""
 	}
 }
 

@@ -62,6 +62,14 @@ type node struct {
 	cost   int // of applying it with all schemas in place
 }
 
+// referred is the schema that n refers to in the end; n itself if it refers to none.
+func (n *node) referred() *node {
+	for n.ref != nil {
+		n = n.ref
+	}
+	return n
+}
+
 // member is a schema under a name or, in patternProperties, under a pattern.
 type member struct {
 	name    string

@@ -42,6 +42,31 @@ func TestWords(t *testing.T) {
 			`unknown property "cwd"; allowed: timeout_seconds, id, workdir (did you mean "workdir"?)`},
 		{"unknown and nothing near", readTool, `{"path":"x","verbose":true}`,
 			`unknown property "verbose"; allowed: path, start_line, end_line, mode`},
+		{"several unknown", readTool, `{"path":"x","startLine":3,"endLine":4,"quick":true}`,
+			`unknown property "endLine"; allowed: path, start_line, end_line, mode (did you mean "end_line"?); unknown ` +
+				`property "quick"; unknown property "startLine" (did you mean "start_line"?)`},
+		{"unknown, of a type that the missing one cannot have", readTool, `{"quick":true}`,
+			`required property "path" is missing; unknown property "quick"; allowed: path, start_line, end_line, mode`},
+		{"unknown, of the type of the missing one", readTool, `{"target":"x"}`,
+			`required property "path" is missing; unknown property "target"; allowed: path, start_line, end_line, mode (did ` +
+				`you mean "path"?)`},
+		{"wrapped", readTool, `{"arguments":{"path":"x","mode":"a"}}`,
+			`required property "path" is missing (it is inside "arguments"; send it without that); unknown property ` +
+				`"arguments"; allowed: path, start_line, end_line, mode`},
+		{"wrapped by a name like the missing one", readTool, `{"file_path":{"path":"x"}}`,
+			`required property "path" is missing (it is inside "file_path"; send it without that); unknown property ` +
+				`"file_path"; allowed: path, start_line, end_line, mode`},
+		{"wrapped, as text", readTool, `{"input":"{\"path\": \"x\"}"}`,
+			`required property "path" is missing (it is inside "input"; send it without that); unknown property "input"; ` +
+				`allowed: path, start_line, end_line, mode`},
+		{"wrapped, where others are allowed", editTool, `{"args":{"edits":[]}}`,
+			`required property "edits" is missing (it is inside "args"; send it without that)`},
+		{"missing, where others are allowed", editTool, `{"edits":[{"oldString":"a","new_string":"b","x":1},{"old":"a"}]}`,
+			`edits[0]: required property "old_string" is missing (got "oldString"); edits[1]: required property "new_string" ` +
+				`is missing; edits[1]: required property "old_string" is missing (got "old")`},
+		{"missing, and nothing like it", editTool, `{"changes":[]}`, `required property "edits" is missing`},
+		{"missing, and a known one like it", `{"properties":{"a_b":{},"a_c":{}},"required":["a_b"]}`, `{"a_c":1}`,
+			`required property "a_b" is missing`},
 		{"no properties", `{"additionalProperties":false}`, `{"a":1}`,
 			`unknown property "a"; no properties are allowed here`},
 		{"pattern properties", `{"properties":{"id":{}},"patternProperties":{"^x-":{"type":"string"}},` +
