@@ -218,8 +218,14 @@ func (c *checker) number(n *node, v json.Number, at *location) {
 func (c *checker) object(n *node, obj map[string]any, at *location) {
 	c.presence(n, obj, at)
 	for _, m := range n.properties {
-		if v, ok := obj[m.name]; ok {
-			c.check(m.node, v, c.member(at, m.name))
+		v, ok := obj[m.name]
+		if !ok {
+			continue
+		}
+		before := len(c.findings)
+		c.check(m.node, v, c.member(at, m.name))
+		if v == nil && len(c.findings) > before && !slices.Contains(n.required, m.name) {
+			c.findings[before].message += "; leave it out instead"
 		}
 	}
 	if n.additional != nil || n.patternProperties != nil {

@@ -67,6 +67,11 @@ func TestWords(t *testing.T) {
 		{"missing, and nothing like it", editTool, `{"changes":[]}`, `required property "edits" is missing`},
 		{"missing, and a known one like it", `{"properties":{"a_b":{},"a_c":{}},"required":["a_b"]}`, `{"a_c":1}`,
 			`required property "a_b" is missing`},
+		{"null for an optional one", readTool, `{"path":"x","mode":null,"end_line":null}`,
+			`end_line: must be an integer, got null; leave it out instead; mode: must be one of "a", "b"; got null; leave it ` +
+				`out instead`},
+		{"null in an alternative", `{"anyOf":[{"type":"object","properties":{"n":{"type":"integer"}}},{"type":"null"}]}`,
+			`{"n":null}`, `n: must be an integer, got null; leave it out instead`},
 		{"no properties", `{"additionalProperties":false}`, `{"a":1}`,
 			`unknown property "a"; no properties are allowed here`},
 		{"pattern properties", `{"properties":{"id":{}},"patternProperties":{"^x-":{"type":"string"}},` +
