@@ -588,7 +588,7 @@ func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, 
 		return
 	}
 	c.work -= 50 // for the words
-	c.add(at, word, "must be %s got %s", alternatives(subs), c.showTyped(v, at))
+	c.add(at, word, "must be %s got %s", alternatives(subs), c.gotInstead(subs, v, at))
 }
 
 // theOneMeant is the only alternative that the value's own type and constants, or else those of its properties, do not

@@ -251,10 +251,7 @@ func packedHint(want kind, v any) string {
 }
 
 func (c *checker) enumWords(allowed []any, got any, at *location) string {
-	shown, meant := c.show(got, at), ""
-	if _, there := c.name(at); !there {
-		meant = nearestValue(allowed, got)
-	}
+	shown := c.show(got, at)
 	if len(allowed) == 1 {
 		return fmt.Sprintf("%s, got %s", showWhole(allowed[0]), shown)
 	}
@@ -262,12 +259,47 @@ func (c *checker) enumWords(allowed []any, got any, at *location) string {
 	for i, v := range allowed {
 		words[i] = showWhole(v)
 	}
-	return fmt.Sprintf("one of %s; got %s%s", listed(words, ", "), shown, meant)
+	return fmt.Sprintf("one of %s; got %s%s", listed(words, ", "), shown, c.nearestValue(allowed, got, at))
 }
 
-func nearestValue(allowed []any, got any) string {
+// gotInstead shows a value that fits none of the schemas: of an object the names of its properties, and the values of
+// those that tell the schemas apart.
+func (c *checker) gotInstead(subs []*node, v any, at *location) string {
+	shown, hint := c.showTyped(v, at), ""
+	if _, secret := c.name(at); secret {
+		return shown
+	}
+	var types kind
+	var constants []any
+	for _, sub := range subs {
+		types |= sub.referred().types
+		constants = append(constants, sub.referred().enum...)
+	}
+	obj, _ := v.(map[string]any)
+	var words []string
+	for _, name := range c.names(obj)[:min(len(obj), explained)] {
+		word := (*location)(nil).member(name).String()
+		var tags []any
+		for _, sub := range subs {
+			if tag := sub.referred().byName[name]; tag != nil {
+				tags = append(tags, tag.referred().enum...)
+			}
+		}
+		if tags != nil {
+			word += " " + c.show(obj[name], at.member(name))
+			hint = cmp.Or(hint, c.nearestValue(tags, obj[name], at.member(name)))
+		}
+		words = append(words, word)
+	}
+	if words != nil {
+		return shown + " with " + listed(words, ", ") + hint
+	}
+	return shown + cmp.Or(packedHint(types, v), c.nearestValue(constants, v, at))
+}
+
+func (c *checker) nearestValue(allowed []any, got any, at *location) string {
 	s, ok := got.(string)
-	if !ok {
+	if _, secret := c.name(at); !ok || secret {
 		return ""
 	}
 	var names []string
@@ -275,6 +307,9 @@ func nearestValue(allowed []any, got any) string {
 		if name, ok := v.(string); ok {
 			names = append(names, name)
 		}
+	}
+	if slices.Contains(names, s) {
+		return ""
 	}
 	return didYouMean(textutil.Nearest(s, names))
 }

@@ -109,6 +109,21 @@ func TestWords(t *testing.T) {
 			{"type":"object","properties":{"kind":{"const":"circle"}},"required":["kind","r"]},
 			{"type":"array","items":{"type":"string"}}]}`,
 			`7`, `must be one of: object with kind "circle", r; array of string; got number 7`},
+		{"oneOf, a constant of none", `{"oneOf":[{"$ref":"#/$defs/circle"},
+			{"type":"object","properties":{"kind":{"enum":["square","rect"]},"w":{}},"required":["kind","w"]},{"type":"null"}],
+			"$defs":{"circle":{"type":"object","properties":{"kind":{"const":"circle"},"r":{}},"required":["kind","r"]}}}`,
+			`{"kind":"Circle","r":1}`, `must be one of: object with kind "circle", r; object with kind, w; null; got object ` +
+				`with kind "Circle", r (did you mean "circle"?)`},
+		{"oneOf, constants of two properties", `{"oneOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":1}}}]}`,
+			`{"a":2,"b":2}`, `must be one of: object with a 1; object with b 1; got object with a 2, b 2`},
+		{"oneOf, an object of none", `{"oneOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]}`,
+			`{"c":1,"a b":2}`, `must be one of: object with a; object with b; got object with ["a b"], c`},
+		{"anyOf, a value in another case", `{"anyOf":[{"enum":["daily","weekly"]},{"type":"object","required":["every"]}]}`,
+			`"Daily"`, `must be one of: "daily" or "weekly"; object with every; got string "Daily" (did you mean "daily"?)`},
+		{"anyOf, an object as a string", `{"anyOf":[{"enum":["daily"]},{"$ref":"#/$defs/o"}],"$defs":{"o":{"type":"object",` +
+			`"required":["every"]}}}`, `"{\"every\":1}"`,
+			`must be one of: "daily"; object with every; got string "{\"every\":1}"; write the JSON itself, not a string ` +
+				`with JSON in it`},
 		{"oneOf, two fit", `{"oneOf":[{"type":"integer"},{"minimum":2}]}`, `3`,
 			`must fit exactly one alternative, but fits numbers 1 and 2 of: integer; what the schema says at #/oneOf/1`},
 		{"not", `{"not":{"enum":["root"]}}`, `"root"`, `must not be "root", got "root"`},
