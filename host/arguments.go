@@ -93,8 +93,8 @@ func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s",
 			ordinal(n), c.Tool, e.Message)
 		if len(sample) <= arguments.MaxUsage {
-			rest := strings.TrimPrefix(e.Suggestion, arguments.OneObject+" ")
-			e.Suggestion = fmt.Sprintf("Send one JSON object such as %s, with your own values. %s", sample, rest)
+			e.Suggestion = strings.TrimSpace(fmt.Sprintf("Send one JSON object such as %s, with your own values. %s", sample,
+				strings.TrimSpace(strings.TrimPrefix(e.Suggestion, arguments.OneObject))))
 		}
 	}
 	e.Details = sdk.Details(details)

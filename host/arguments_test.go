@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -24,10 +25,10 @@ func TestMalformedArguments(t *testing.T) {
 		message   string
 		offset    int // -1: not reported
 	}{
-		"a word":   {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0", 0},
+		"a word":   {`hello`, "must be a JSON object, not text (at byte 0, before `hello`)", 0},
 		"an array": {` [{}]`, "must be a JSON object, not an array", -1},
 		"a string": {`"hello"`,
-			"inside the string are not valid JSON: invalid character 'h' at start of value (at byte 0, before `hello`", 0},
+			"inside the string must be a JSON object, not text (at byte 0, before `hello`)", 0},
 		"a string cut off":   {`"{\"a\":1}`, "end too early: the object is not closed (at byte 10", 10},
 		"a string, and more": {`"{}" {}`, "continue after the object has ended (at byte 4, after `\"{}\"`, before ` {}`", 4},
 		"cut off in a string": {`"{\"a\":"`,
@@ -40,8 +41,8 @@ func TestMalformedArguments(t *testing.T) {
 		"a fence in a fence": {"```\n```\n{}\n```\n```", "inside the code fence are not valid JSON: invalid character '`'",
 			1},
 		"an empty fence":      {"```json\n```", "inside the code fence end too early", 1},
-		"words and a fence":   {"Here:\n```json\n{}\n```", "are not valid JSON: invalid character 'H'", 0},
-		"fence of a language": {"```js\n{}\n```", "inside the code fence are not valid JSON: invalid character 'j'", 0},
+		"words and a fence":   {"Here:\n```json\n{}\n```", "must be a JSON object, not text (at byte 0", 0},
+		"fence of a language": {"```js\n{}\n```", "inside the code fence must be a JSON object, not text (at byte 0", 0},
 		"duplicates by case": {`{"path":1,"Path":2}`,
 			"have two properties in one object, \"path\" and \"Path\", that differ only by letter case or the like (at byte " +
 				"10, after `{\"path\":1,`, before `\"Path\":2}`", 10},
@@ -53,7 +54,7 @@ func TestMalformedArguments(t *testing.T) {
 		"a number":             {`-1`, "must be a JSON object, not a number", -1},
 		"true":                 {`true`, "must be a JSON object, not a boolean", -1},
 		"null":                 {`null`, "must be a JSON object, not null", -1},
-		"no JSON":              {`name=x`, "are not valid JSON: ", 1},
+		"no JSON":              {` name=x`, "must be a JSON object, not text (at byte 1, after ` `, before `name=x`)", 1},
 		"cut off": {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`",
 			10},
 		"only begun": {`{`, "end too early: the object is not closed (at byte 1, after `{`", 1},
@@ -68,8 +69,17 @@ func TestMalformedArguments(t *testing.T) {
 		"comment at the end": {"{\"a\":1 // x\n}",
 			"have a comment, which JSON does not know (at byte 7, after `{\"a\":1 `, before \"// x\\n}\"", 7},
 		"comment of a shell": {"{ # x\n}", "have a comment, which JSON does not know (at byte 2", 2},
-		"NaN": {`{"a":NaN}`,
-			"are not valid JSON: invalid character 'N' at start of value (at byte 5, after `{\"a\":`", 5},
+		"NaN": {`{"a":NaN}`, "have the word NaN without quotes; JSON has only true, false and null (at byte 5, after " +
+			"`{\"a\":`, before `NaN}`)", 5},
+		"infinity":            {`{"a":-Infinity}`, "have the word Infinity without quotes", 6},
+		"true of Python":      {`{"a":[1,True]}`, "have the word True without quotes", 8},
+		"a word like true":    {`{"a":trust}`, "have the word trust without quotes", 5},
+		"a word for a text":   {`{"a":hello_w0rld}`, "have the word hello_w0rld without quotes", 5},
+		"a name like false":   {`{file_path:1}`, "have the word file_path without quotes", 1},
+		"a name after others": {`{"a":1, été:2}`, "have the word été without quotes", 8},
+		"typographic quotes":  {`{“a”:1}`, "have a typographic quote where JSON needs a plain one (at byte 1", 1},
+		"a quote in a string": {`{"a":"say "hi""}`, "are not valid JSON: invalid character 'h' after object value", 11},
+		"a number in groups":  {`{"a":1,000}`, "are not valid JSON: object member name must be a string (at byte 7", 7},
 		"leading zero": {`{"a":01}`,
 			"are not valid JSON: invalid character '1' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":0`",
 			6},
@@ -109,11 +119,14 @@ func TestMalformedArguments(t *testing.T) {
 			if string(e.Details) != want {
 				t.Errorf("details %s, want %s", e.Details, want)
 			}
-			advice := `a line break as \n`
-			if name == "depth 65" || name == "100001 nodes" {
-				advice = "Pass less at once"
+			advice := arguments.OneObject
+			if strings.Contains(c.message, "not valid JSON") || strings.Contains(c.message, "end too early") {
+				advice += ` Inside strings write a quote as \", a backslash as \\ and a line break as \n.`
 			}
-			if e.Name != "MalformedArguments" || !strings.Contains(e.Suggestion, advice) || r.Plugin != "test" ||
+			if name == "depth 65" || name == "100001 nodes" {
+				advice = "Pass less at once, or the path of a file."
+			}
+			if e.Name != "MalformedArguments" || e.Suggestion != advice || r.Plugin != "test" ||
 				r.Attempts != 0 {
 				t.Errorf("result %+v, error %+v", r, e)
 			}

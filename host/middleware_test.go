@@ -68,7 +68,7 @@ func TestChangesByMiddlewareAreChecked(t *testing.T) {
 	cases := map[string]struct{ change, problem string }{
 		"to fit":          {`{"path":"b"}`, ""},
 		"to fit no more":  {`{"path":7}`, "path: must be a string"},
-		"to no JSON":      {`nope`, "not valid JSON"},
+		"to no JSON":      {`nope`, "must be a JSON object, not text"},
 		"to doubled keys": {`{"path":"a","path":"b"}`, "two properties"},
 		"to an array":     {`[]`, "must be a JSON object"},
 		"to nothing":      {``, "\"path\" is missing"},

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -176,22 +177,49 @@ func malformed(err error, arguments json.RawMessage) *sdk.Error {
 	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case !ok || errors.Is(err, io.ErrUnexpectedEOF):
-		return invalidAt(int64(len(arguments)), arguments, "end too early: the object is not closed")
+		return misquoted(invalidAt(int64(len(arguments)), arguments, "end too early: the object is not closed"))
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return invalidAt(e.ByteOffset, arguments, "have two properties named %q in one object", e.JSONPointer.LastToken())
 	}
-	text, message := arguments[e.ByteOffset:], fmt.Sprintf("are not valid JSON: %s", e.Err)
+	at, text := e.ByteOffset, arguments[e.ByteOffset:]
+	begin, word := unquoted(arguments, at, e.Err.Error())
 	after, comma := bytes.CutPrefix(text, []byte(","))
 	after = bytes.TrimLeft(after, Whitespace)
+	starts := func(with string) bool { return bytes.HasPrefix(text, []byte(with)) }
 	switch {
 	case comma && len(after) > 0 && (after[0] == '}' || after[0] == ']'):
-		message = "have a comma with nothing behind it"
-	case bytes.HasPrefix(text, []byte("//")), bytes.HasPrefix(text, []byte("/*")), bytes.HasPrefix(text, []byte("#")):
-		message = "have a comment, which JSON does not know"
-	case bytes.HasPrefix(text, []byte("'")):
-		message = "have a single quote where JSON needs a double one"
+		return invalidAt(at, arguments, "have a comma with nothing behind it")
+	case starts("//"), starts("/*"), starts("#"):
+		return invalidAt(at, arguments, "have a comment, which JSON does not know")
+	case starts("'"):
+		return invalidAt(at, arguments, "have a single quote where JSON needs a double one")
+	case starts("\u201c"), starts("\u201d"):
+		return invalidAt(at, arguments, "have a typographic quote where JSON needs a plain one")
+	case word != "" && IsBlank(arguments[:begin]):
+		return invalidAt(begin, arguments, "must be a JSON object, not text")
+	case word != "":
+		return invalidAt(begin, arguments, "have the word %.60s without quotes; JSON has only true, false and null", word)
 	}
-	return invalidAt(e.ByteOffset, arguments, "%s", message)
+	return misquoted(invalidAt(at, arguments, "are not valid JSON: %s", e.Err))
+}
+
+// unquoted returns the word that stands where a name or a value should, "" for any other mistake.
+func unquoted(text []byte, at int64, mistake string) (begin int64, word string) {
+	name := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	before, after := bytes.TrimRightFunc(text[:at], name), bytes.TrimLeftFunc(text[at:], name)
+	whole := text[len(before) : len(text)-len(after)]
+	misplaced := strings.Contains(mistake, "at start of value") || strings.Contains(mistake, " in literal ") ||
+		strings.Contains(mistake, " in number ") || strings.Contains(mistake, "name must be a string")
+	if len(whole) == 0 || '0' <= whole[0] && whole[0] <= '9' || !misplaced {
+		return 0, ""
+	}
+	return int64(len(before)), string(whole)
+}
+
+// misquoted adds advice to an error that a quote or another character in a string may have caused.
+func misquoted(e *sdk.Error) *sdk.Error {
+	e.Suggestion += ` Inside strings write a quote as \", a backslash as \\ and a line break as \n.`
+	return e
 }
 
 func tooMuch(e *sdk.Error) *sdk.Error {
@@ -217,6 +245,5 @@ func invalidAt(offset int64, arguments json.RawMessage, format string, a ...any)
 
 func invalid(format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
-		Message:    "the arguments " + fmt.Sprintf(format, a...) + "; nothing was run",
-		Suggestion: OneObject + ` Inside strings write a quote as \", a backslash as \\ and a line break as \n.`}
+		Message: "the arguments " + fmt.Sprintf(format, a...) + "; nothing was run", Suggestion: OneObject}
 }
