@@ -16,12 +16,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/kaptinlin/jsonschema"
-	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // Limits on schemas. Strangers write them, so each bounds what compiling or validating can cost.
@@ -114,16 +111,16 @@ func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 	if c.work < 0 {
 		return invalid("is too much work to check against its schema; send a smaller value or simplify the schema")
 	}
-	valid, words := s.lib.verdict(v)
+	valid, why := s.lib.verdict(v)
 	switch {
 	case valid:
 		return nil
 	case len(c.findings) > 0:
 		return c.invalid()
-	case len(shown) > 0: // the library's words may tell a value
+	case len(shown) > 0: // a panic of the library may tell a value
 		return invalid("does not fit its schema")
 	}
-	return words()
+	return invalid("%s", why)
 }
 
 // CompileForeign compiles an input schema that was written for clients of another kind, which compile with ajv: formats
@@ -220,34 +217,14 @@ func newLibrary(normal []byte) (l *library, err error) {
 	return &library{schema: compiled}, nil
 }
 
-// verdict reports whether a decoded document is valid, and if not, why in the library's own words. Few need those. A
-// panic counts as not valid.
-func (l *library) verdict(v any) (valid bool, words func() *Invalid) {
+// verdict reports whether a decoded document is valid. A panic counts as not valid; why then says so.
+func (l *library) verdict(v any) (valid bool, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			valid, words = false, func() *Invalid { return invalid("cannot be checked, the schema library failed: %v", p) }
+			valid, why = false, fmt.Sprintf("cannot be checked, the schema library failed: %v", p)
 		}
 	}()
-	result := l.schema.Validate(v)
-	return result.IsValid(), func() *Invalid { return ownWords(result.DetailedErrors()) }
-}
-
-// ownWords sorts the library's messages, which come in random order.
-func ownWords(errors map[string]string) *Invalid {
-	out := &Invalid{}
-	for _, path := range slices.Sorted(maps.Keys(errors)) {
-		if len(out.Problems) == maxProblems {
-			out.More++
-			continue
-		}
-		out.Problems = append(out.Problems,
-			Problem{Message: fmt.Sprintf("%s (%s)", textutil.CutRunes(errors[path], 200, "…"),
-				textutil.CutRunes(path, maxQuoted, "…"))})
-	}
-	if len(out.Problems) == 0 {
-		return invalid("does not fit its schema")
-	}
-	return out
+	return l.schema.Validate(v).IsValid(), "does not fit its schema"
 }

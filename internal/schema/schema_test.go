@@ -168,9 +168,9 @@ func TestLookaheads(t *testing.T) {
 		check := func(texts string, fits bool) {
 			for text := range strings.FieldsSeq(texts) {
 				doc := []byte(strconv.Quote(text))
-				valid, words := s.lib.verdict(text)
+				valid, _ := s.lib.verdict(text)
 				if got := s.Validate(doc) == nil; got != fits || valid != fits {
-					t.Errorf("%s: %s fits: %v, the library says %v (%v)", c.pattern, doc, got, valid, words())
+					t.Errorf("%s: %s fits: %v, the library says %v", c.pattern, doc, got, valid)
 				}
 			}
 		}
