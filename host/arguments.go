@@ -56,21 +56,11 @@ func (h *Host) validate(next CallFunc) CallFunc {
 	}
 }
 
-// A problem is one thing wrong with the arguments, in an error's details.
-type problem struct {
-	Path    string `json:"path"`
-	Message string `json:"message"`
-}
-
 func invalidArguments(c *Call, invalid *schema.Invalid) *sdk.Error {
 	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool,
 		invalid)
 	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
-	problems := make([]problem, len(invalid.Problems))
-	for i, p := range invalid.Problems {
-		problems[i] = problem{p.Path, p.Message}
-	}
-	e.Details = sdk.Details(map[string]any{"problems": problems, "more": invalid.More})
+	e.Details = sdk.Details(map[string]any{"problems": invalid.Problems, "more": invalid.More})
 	return e
 }
 

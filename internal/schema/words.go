@@ -16,10 +16,10 @@ const maxProblems = 5
 
 // Problem is one thing wrong with a document, worded for the author of the document.
 type Problem struct {
-	Path    string // such as edits[2].old_string, or "" for the document itself
-	Message string // what is wrong, what is allowed, what was given
+	Path    string `json:"path"`    // such as edits[2].old_string, or "" for the document itself
+	Message string `json:"message"` // what is wrong, what is allowed, what was given
 	// Property is the name of the unknown property that the problem is about, if it is about one of the object at Path.
-	Property string
+	Property string `json:"-"`
 }
 
 // String is the path, if there is one, and the message.
