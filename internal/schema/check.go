@@ -59,23 +59,20 @@ func (c *checker) full() bool {
 }
 
 func (c *checker) add(at *location, word, format string, args ...any) {
+	f := finding{at: at, word: word}
+	if !c.full() {
+		f.message = fmt.Sprintf(format, args...)
+	}
+	c.put(f)
+}
+
+func (c *checker) put(f finding) {
 	switch {
 	case c.quiet > 0:
 	case len(c.findings) == maxFindings:
 		c.uncounted++
-	case c.wordless:
-		c.findings = append(c.findings, finding{at: at, word: word})
 	default:
-		c.findings = append(c.findings, finding{at: at, word: word, message: fmt.Sprintf(format, args...)})
-	}
-}
-
-// addUnknown adds a finding about a property of the object that is not allowed there.
-func (c *checker) addUnknown(at *location, word, name, hint string) {
-	before := len(c.findings)
-	c.add(at, word, "unknown property %s%s", quote(name), hint)
-	if len(c.findings) > before {
-		c.findings[before].property = name
+		c.findings = append(c.findings, f)
 	}
 }
 
@@ -376,7 +373,7 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 	for i, name := range unknown {
 		c.work -= 1 + len(name)/20
 		if i >= explained {
-			c.addUnknown(at, word, name, "")
+			c.put(finding{at: at, word: word, message: "unknown property " + quote(name), property: name})
 			continue
 		}
 		c.work -= 2 * len(known)
@@ -391,7 +388,8 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 		case meant == "" && len(unknown) == 1 && slices.ContainsFunc(known, fits):
 			meant = missing[0] // the only one too few, for the only one too many
 		}
-		c.addUnknown(at, word, name, allowed+didYouMean(meant))
+		c.put(finding{at: at, word: word, message: "unknown property " + quote(name) + allowed + didYouMean(meant),
+			property: name})
 		allowed = ""
 	}
 }
@@ -579,7 +577,7 @@ func (c *checker) oneOf(n *node, v any, at *location) {
 func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *location) {
 	if meant := theOneMeant(tried, at); meant != nil {
 		for _, f := range meant {
-			c.add(f.at, f.word, "%s", f.message)
+			c.put(f)
 		}
 		return
 	}

@@ -147,6 +147,10 @@ func TestWords(t *testing.T) {
 		{"item order", `{"allOf":[{"items":{"maxLength":1}},{"items":{"enum":["","long"]}}]}`,
 			`["","","x","","","","","","","","long"]`,
 			`[2]: must be one of "", "long"; got "x"; [10]: must be at most 1 character long, got 4`},
+		{"an unknown property is said once",
+			`{"properties":{"a":{}},"additionalProperties":false,"anyOf":[{"$ref":"#/$defs/o"},{"type":"null"}],"$defs":{"o":` +
+				`{"type":"object","properties":{"a":{}},"additionalProperties":false}}}`,
+			`{"b":1}`, `unknown property "b"; allowed: a`},
 		{"a wrong type is said once",
 			`{"type":"integer","minLength":3,"pattern":"b","anyOf":[{"type":"boolean"},{"enum":["x"]}]}`, `"a"`,
 			`must be an integer, got string "a"`},
