@@ -242,6 +242,8 @@ func TestThirdMissShowsAnExample(t *testing.T) {
 		"bounds": {`{"type":"object","required":["a","b","l"],"properties":{"a":{"type":"integer","exclusiveMinimum":4},"b":{"type":"integer","maximum":-3},
 			"l":{"type":"array","minItems":1,"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string","format":"date"}}}}}}`,
 			`{"a":5,"b":-3,"l":[{"k":"2026-01-31"}]}`},
+		"an exclusive flag": {`{"type":"object","required":["a"],"properties":{"a":{"type":"number","minimum":0,` +
+			`"exclusiveMinimum":true}},"$schema":"http://json-schema.org/draft-04/schema#"}`, `{"a":1}`},
 		"references": {`{"type":"object","required":["a","b"],"$defs":{"x/y":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
 			"properties":{"a":{"$ref":"#/$defs/x~1y"},"b":{"anyOf":[{"$ref":"#/$defs/x~1y"},{"type":"null"}]}}}`, `{"a":{"n":1},"b":{"n":1}}`},
 		"a choice at the top": {`{"type":"object","required":["b"],"anyOf":[{"required":["a"]},{"required":["b"]}],` +

@@ -208,6 +208,16 @@ func (s *argSchema) noun() string {
 	return "a " + words
 }
 
+// limit chooses the words for a limit, which a flag makes exclusive in draft 4 and OpenAPI 3.0.
+func (s *argSchema) limit(flag, inclusive, exclusive string) string {
+	if string(s.raw[flag]) == "true" {
+		return exclusive
+	}
+	return inclusive
+}
+
+func isFlag(raw json.RawMessage) bool { return string(raw) == "true" || string(raw) == "false" }
+
 func (s *argSchema) describeOne() string {
 	if values := s.values(); len(values) > 0 {
 		var words []string
@@ -227,12 +237,13 @@ func (s *argSchema) describeOne() string {
 	}
 	kind = cmp.Or(kind, "anything")
 	for _, k := range []struct{ keyword, words string }{
-		{"format", "as %s"}, {"minimum", "at least %s"}, {"exclusiveMinimum", "more than %s"}, {"maximum", "at most %s"},
+		{"format", "as %s"}, {"minimum", s.limit("exclusiveMinimum", "at least %s", "more than %s")},
+		{"exclusiveMinimum", "more than %s"}, {"maximum", s.limit("exclusiveMaximum", "at most %s", "less than %s")},
 		{"exclusiveMaximum", "less than %s"}, {"minLength", "at least %s characters"}, {"maxLength",
 			"at most %s characters"}, {"pattern", "matching %s"},
 		{"minItems", "at least %s items"}, {"maxItems", "at most %s items"},
 	} {
-		if raw := s.raw[k.keyword]; raw != nil {
+		if raw := s.raw[k.keyword]; raw != nil && !isFlag(raw) {
 			words := ", " + fmt.Sprintf(k.words, strings.Trim(string(raw), `"`))
 			if string(raw) == "1" {
 				words = strings.TrimSuffix(words, "s") // 1 item, 1 character

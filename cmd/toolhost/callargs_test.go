@@ -16,6 +16,7 @@ const wordSchema = `{"type":"object","properties":{
 	"text":{"type":"string","description":"What to say"},
 	"count":{"type":"integer","minimum":1,"default":10},
 	"ratio":{"type":"number"},
+	"share":{"type":"number","minimum":0,"exclusiveMinimum":true,"maximum":1,"exclusiveMaximum":false},
 	"deep":{"type":"object","properties":{"on":{"type":"boolean"},"name":{"type":"string"},"more":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false},
 	"tags":{"type":"array","items":{"type":"string"},"minItems":1},
 	"edits":{"type":"array","items":{"$ref":"#/$defs/edit"}},
@@ -73,7 +74,7 @@ func TestArgumentsAsText(t *testing.T) {
 	}
 	for words, want := range map[string]string{
 		"txt=a":             `p__x has no argument "txt"; did you mean "text"?`,
-		"colour=a":          `p__x has no argument "colour"; it has text, count, ratio, deep,`,
+		"colour=a":          `p__x has no argument "colour"; it has text, count, ratio, share, deep,`,
 		"deep.of=a":         `deep has no argument "of"; did you mean "on"?`,
 		"text.a=b":          "text.a: text is a string, and has no members",
 		"count=five":        `count must be an integer, at least 1, not "five"`,
@@ -129,7 +130,7 @@ func TestDescribeTool(t *testing.T) {
 		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n",
 		"  count (integer, at least 1; default 10)\n",
 		"  tags (list of string, at least 1 item)\n", "      deep.on (boolean)\n", "      edits.0.path (string; required)\n", `  mode ("a" or "b")`,
-		"  maybe (integer)\n",
+		"  maybe (integer)\n", "  share (number, more than 0, at most 1)\n",
 		"  toolhost call p__x text=TEXT\n", `  toolhost call p__x '{"text":"TEXT"}'`,
 	} {
 		if !strings.Contains(out.String(), want) {

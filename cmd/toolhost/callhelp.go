@@ -231,7 +231,7 @@ func sampleOf(s *argSchema, name string, depth int) (word, value string) {
 		value = string(quoted)
 	case slices.Contains(types, "integer"), slices.Contains(types, "number"):
 		value = "1"
-		if least := one.raw["minimum"]; least != nil {
+		if least := one.raw["minimum"]; least != nil && string(one.raw["exclusiveMinimum"]) != "true" {
 			value = string(least)
 		}
 	case slices.Contains(types, "boolean"):

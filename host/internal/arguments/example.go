@@ -183,7 +183,7 @@ func typeOf(schema map[string]any) string {
 
 // smallest is a number that the schema's bounds allow.
 func smallest(schema map[string]any) any {
-	if least, ok := schema["minimum"].(json.Number); ok {
+	if least, ok := schema["minimum"].(json.Number); ok && schema["exclusiveMinimum"] != true {
 		return least
 	}
 	if below, ok := number(schema, "exclusiveMinimum"); ok {
