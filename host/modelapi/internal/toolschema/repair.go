@@ -1,7 +1,9 @@
 package toolschema
 
 import (
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,7 +23,8 @@ func (s *schema) repair() {
 		for _, keyword := range mapKeywords {
 			if members := o.object(keyword); members != nil {
 				for _, name := range members.names {
-					if !isSchema(members.members[name]) && keyword != "dependencies" {
+					sub := members.members[name]
+					if !isSchema(sub) && (keyword != "dependencies" || !isNames(sub)) {
 						members.members[name] = newObject()
 					}
 				}
@@ -50,38 +53,64 @@ func isSchema(value any) bool {
 	return false
 }
 
+// isNames reports a list of texts, each another.
+func isNames(value any) bool {
+	list, isList := value.([]any)
+	for i, name := range list {
+		if _, isText := name.(string); !isText || slices.Contains(list[:i], name) {
+			return false
+		}
+	}
+	return isList
+}
+
+// number is a number, or NaN for other values and what is beyond a float64.
+func number(value any) float64 {
+	text, _ := value.(jsontext.Value)
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
 // meansSomething reports whether a keyword has a value of its form. Unknown keywords do.
 func (s *schema) meansSomething(o *object, keyword string) bool {
 	value := o.members[keyword]
 	list, isList := value.([]any)
-	_, isObject := value.(*object)
+	object, isObject := value.(*object)
 	_, isText := value.(string)
 	switch keyword {
 	case "type":
 		names := typeNames(o)
-		return len(names) > 0 && (isText || len(names) == len(list)) &&
+		return len(names) > 0 && (isText || isNames(value)) &&
 			!slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(types, n) })
 	case "enum":
 		return len(list) > 0
 	case "required":
-		return isList && len(o.strings(keyword)) == len(list)
+		return isNames(value)
+	case "examples":
+		return isList // in OpenAPI it is an object
 	case "allOf", "anyOf", "oneOf", "prefixItems":
 		return len(list) > 0 && !slices.ContainsFunc(list, func(v any) bool { return !isSchema(v) })
 	case "items":
 		return isSchema(value) || len(list) > 0
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
-		"maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		_, isNumber := value.(jsontext.Value)
 		return isNumber
-	case "pattern", "format", "title", "description", "$ref":
+	case "multipleOf":
+		return number(value) > 0
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		return number(value) >= 0 && number(value) == math.Trunc(number(value))
+	case "pattern", "format", "title", "description", "$ref", "$comment", "contentEncoding", "contentMediaType":
 		return isText
-	case "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor":
+	case "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$vocabulary":
 		return false // nothing refers to it by pointer
 	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
 		_, isBool := value.(bool)
 		return isBool
 	case "dependentRequired":
-		return isObject
+		return isObject && !slices.ContainsFunc(object.names, func(n string) bool { return !isNames(object.members[n]) })
 	}
 	switch {
 	case slices.Contains(schemaKeywords, keyword):

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // all are the rewritings, without what OpenAI has besides.
@@ -144,6 +147,39 @@ func TestHostile(t *testing.T) {
 			}
 			if format == "GeminiOpenAPI" && err == nil {
 				t.Errorf("%s: inlined: %.200s", name, out)
+			}
+		}
+	}
+}
+
+// What the meta-schema of the draft refuses, a vendor refuses with the whole list: no keyword of a foreign schema is
+// left with such a value.
+func TestKeywordsHaveValuesOfTheirForm(t *testing.T) {
+	t.Parallel()
+	keywords := slices.Concat(schemaKeywords, listKeywords, mapKeywords, []string{"type", "enum", "const", "required",
+		"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "pattern", "format",
+		"title", "description", "default", "examples", "$ref", "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor",
+		"$id", "id", "$schema", "$comment", "$vocabulary", "dependentRequired", "contentEncoding", "contentMediaType",
+		"deprecated", "readOnly", "writeOnly", "nullable", "example"})
+	for _, keyword := range keywords {
+		for _, value := range []string{`-1`, `0`, `1.5`, `2.0`, `1e400`, `"x"`, `true`, `null`, `[]`, `["a","a"]`, `["a",1]`,
+			`["string","string"]`, `[1]`, `{}`, `{"a":1}`, `{"a":"b"}`, `{"a":["b","b"]}`, `{"a":["b"]}`} {
+			in := fmt.Sprintf(`{"type":"object","properties":{"p":{%q:%s}}}`, keyword, value)
+			out, err := Anthropic(json.RawMessage(in))
+			if err != nil {
+				t.Fatalf("%s: %v", in, err)
+			}
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
+			if err != nil {
+				t.Fatalf("%s: %v", out, err)
+			}
+			c := jsonschema.NewCompiler()
+			if err := c.AddResource("mem:///schema.json", doc); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Compile("mem:///schema.json"); err != nil {
+				t.Errorf("%s becomes %s: %v", in, out, err)
 			}
 		}
 	}
