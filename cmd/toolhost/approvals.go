@@ -169,3 +169,264 @@ func (g *globals) revoke(ctx context.Context, profile string, ids []string) erro
 	}
 	return nil
 }
+
+// hostToAsk connects to the running host, which these commands need.
+func (g *globals) hostToAsk(ctx context.Context, profile string) (*runningHost, error) {
+	g.servedBefore = true
+	r, why := g.running(ctx, profile)
+	if r == nil {
+		return nil, &exitError{exitUnavailable, "there is no running host to ask: " + why + "\n  `toolhost serve` runs one"}
+	}
+	return r, nil
+}
+
+func newApprovalsWaiting(g *globals) *cobra.Command {
+	var profile, format string
+	cmd := &cobra.Command{
+		Use: "waiting", Short: "List questions that wait for an answer at the running host", Args: noArguments,
+		SuggestFor: []string{"list", "pending"},
+		RunE:       func(cmd *cobra.Command, _ []string) error { return g.listWaiting(cmd.Context(), profile, format) },
+	}
+	chooseFormat(cmd, &format, "%s", "table", "json")
+	g.profileFlag(cmd, &profile)
+	return cmd
+}
+
+func (g *globals) listWaiting(ctx context.Context, profile, format string) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	list, err := apiv1.NewApprovalServiceClient(r.conn).List(ctx, &apiv1.ListApprovalsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	if format == "json" {
+		for _, a := range list.Approvals {
+			if err := g.printMessage(a, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list.Approvals) == 0 {
+		fmt.Fprintln(g.err, "nothing waits")
+		return nil
+	}
+	rows := [][]string{{"ID", "TOOL", "RISK", "ASKED", "CALLER", "WHY"}}
+	for _, a := range list.Approvals {
+		why := a.GetDecision().GetReason()
+		if a.Kind == apiv1.Approval_KIND_INPUT {
+			why = "the tool asks a question"
+		}
+		rows = append(rows, []string{a.Id[:min(len(a.Id), shortID)], a.GetTool().GetName(), cmp.Or(a.Risk, "-"),
+			a.Asked.AsTime().Local().Format(time.TimeOnly), cmp.Or(a.Caller, "-"), why})
+	}
+	writeTable(g.out, rows, width(g.out.w))
+	return nil
+}
+
+// shortID is how much of an id is shown; answer takes it.
+const shortID = 8
+
+func newApprovalsWatch(g *globals) *cobra.Command {
+	var profile, format string
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Answer questions that wait at the running host",
+		Long: "Answer the questions that wait at the running host (toolhost serve), one after the other,\n" +
+			"until interrupted. Other approvers may be faster: the first answer counts. Without a terminal, and\n" +
+			"with --format json, each question is printed when it begins to wait and when it ends, as a line of\n" +
+			"JSON; `toolhost approvals answer` answers it.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return g.watchApprovals(cmd.Context(), profile, format) },
+	}
+	chooseFormat(cmd, &format, "%s", "text", "json")
+	g.profileFlag(cmd, &profile)
+	return cmd
+}
+
+// watchApprovals follows the running host, and the one that replaces it, until there is none.
+func (g *globals) watchApprovals(ctx context.Context, profile, format string) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer func() { r.close() }()
+	watch := g.printApprovals
+	if person := g.prompterAt(false); format != "json" && person != nil {
+		p := newPrompter(g, person)
+		watch = func(ctx context.Context, r *runningHost) (ended, err error) { return g.answerAll(ctx, r, p) }
+		fmt.Fprintln(g.err, "waiting for questions of the running host; Ctrl-C ends")
+	}
+	for {
+		ended, err := watch(ctx, r)
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
+			return err
+		}
+		next, err := g.connect(ctx, profile)
+		switch {
+		case ctx.Err() != nil:
+			return errInterrupted
+		case err != nil:
+			return endOfWatch(r, ended)
+		case next.info.Pid != r.info.Pid:
+			fmt.Fprintf(g.err, "the host was replaced, by process %d; watching on\n", next.info.Pid)
+		default:
+			fmt.Fprintln(g.err, "the connection to the host was lost, and made again; watching on")
+		}
+		r.close()
+		r = next
+	}
+}
+
+// endOfWatch is the error of a watch that ended with its host.
+func endOfWatch(r *runningHost, ended error) error {
+	if errorDetail(ended) != nil { // the host said so itself
+		return &exitError{exitUnavailable, "the running host has ended"}
+	}
+	return &exitError{exitUnavailable, fmt.Sprintf("the running host was lost: process %d ended without stopping\n"+
+		"  `toolhost serve` runs another one", r.info.Pid)}
+}
+
+// answerAll has a person answer what waits until the host ends, for which ended is the reason.
+func (g *globals) answerAll(ctx context.Context, r *runningHost, p *prompter) (ended, err error) {
+	all, why, err := r.questions(ctx, func(*apiv1.Approval) bool { return true })
+	if lost(err) { // the host may end before its first message
+		return err, nil
+	} else if err != nil {
+		return nil, remoteError(err)
+	}
+	for q := range all {
+		if err := g.answer(ctx, r, p, q); err != nil {
+			return nil, err
+		}
+	}
+	return why(), nil
+}
+
+// printApprovals prints what begins to wait and what ends, until the host ends, for which ended is the reason.
+func (g *globals) printApprovals(ctx context.Context, r *runningHost) (ended, err error) {
+	stream, err := apiv1.NewApprovalServiceClient(r.conn).Watch(ctx, &apiv1.WatchApprovalsRequest{})
+	if lost(err) { // the host may end before its first message
+		return err, nil
+	} else if err != nil {
+		return nil, remoteError(err)
+	}
+	for first := true; ; first = false {
+		m, err := stream.Recv()
+		if err != nil && first && !lost(err) {
+			return nil, remoteError(err)
+		} else if err != nil {
+			return err, nil
+		}
+		for _, a := range m.Approvals {
+			if err := g.printMessage(a, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func newApprovalsAnswer(g *globals) *cobra.Command {
+	var profile, reason, scope string
+	var saved bool
+	cmd := &cobra.Command{
+		Use:   "answer ID yes|no",
+		Short: "Answer one question of the running host",
+		Long: "Answer one question of the running host (toolhost serve). ID is that of `toolhost approvals waiting`, at\n" +
+			"least the eight characters that it shows. Questions of tools are answered at a\n" +
+			"terminal, by `toolhost approvals watch`, or in the\n" +
+			"console.",
+		Example: "  toolhost approvals answer 3GX2QNKB yes\n  toolhost approvals answer 3GX2QNKB no --reason 'use the " +
+			"staging server'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[1] != "yes" && args[1] != "no" {
+				return errors.New("give the ID of a question, and yes or no: toolhost approvals answer ID yes")
+			}
+			if len(args[0]) < shortID { // less might name a question that the person has not seen
+				return fmt.Errorf("the ID %q is too short: give at least the %d characters that `toolhost approvals waiting` "+
+					"shows", args[0], shortID)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m := &apiv1.AnswerApprovalRequest{Id: args[0], Approved: args[1] == "yes", Reason: reason, Scope: scope,
+				Saved: saved, By: terminalName}
+			if err := checkAnswer(m); err != nil {
+				return err
+			}
+			return g.answerApproval(cmd.Context(), profile, m)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why the call is rejected, as a `text` for the model")
+	cmd.Flags().StringVar(&scope, "scope", "", "which later calls an approval covers: arguments, prefix or tool "+
+		"(default: none)")
+	cmd.Flags().BoolVar(&saved, "saved", false, "keep the approval after the host ends")
+	g.profileFlag(cmd, &profile)
+	complete(cmd, "reason", cobra.NoFileCompletions)
+	complete(cmd, "scope", cobra.FixedCompletions([]string{string(host.ScopeArguments), string(host.ScopePrefix),
+		string(host.ScopeTool)}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// checkAnswer refuses flags that say nothing with the answer.
+func checkAnswer(m *apiv1.AnswerApprovalRequest) error {
+	switch {
+	case m.Approved && m.Reason != "":
+		return errors.New("--reason says why not, so it goes with no: nobody is told the reason of a yes")
+	case !m.Approved && m.Saved:
+		return errors.New("--saved keeps an approval, so it goes with yes: a no is for one call")
+	case !m.Approved && m.Scope != "":
+		return errors.New("--scope says which later calls are approved, so it goes with yes: a no is for one call")
+	}
+	return nil
+}
+
+// fullID is how many characters the ID of a question has.
+const fullID = 26
+
+// answerApproval answers the question whose ID begins with that of m. An ID is of one question for ever, whose hash
+// never changes, so the hash may be looked up: a call with other arguments is another question.
+func (g *globals) answerApproval(ctx context.Context, profile string, m *apiv1.AnswerApprovalRequest) error {
+	r, err := g.hostToAsk(ctx, profile)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	client := apiv1.NewApprovalServiceClient(r.conn)
+	list, err := client.List(ctx, &apiv1.ListApprovalsRequest{})
+	if err != nil {
+		return remoteError(err)
+	}
+	m.Id = strings.ToUpper(m.Id)
+	var found []*apiv1.Approval
+	for _, a := range list.Approvals {
+		if strings.HasPrefix(a.Id, m.Id) {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 0 && len(m.Id) == fullID:
+		_, err := client.Answer(ctx, m) // it knows how a question has ended; without a hash nothing is answered
+		return remoteError(err)
+	case len(found) == 0:
+		return fmt.Errorf("no question %q waits; `toolhost approvals waiting` lists them", m.Id)
+	case len(found) > 1:
+		return fmt.Errorf("%d questions begin with %q; write more of the ID", len(found), m.Id)
+	case found[0].Kind == apiv1.Approval_KIND_INPUT:
+		return errors.New("this is a question of a tool, which wants more than yes or no; answer it by `toolhost approvals " +
+			"watch` at a terminal, or in the console")
+	}
+	m.Id, m.Hash = found[0].Id, found[0].Hash
+	reply, err := client.Answer(ctx, m)
+	if err != nil {
+		return remoteError(err)
+	}
+	fmt.Fprintf(g.out, "%s is %s\n", found[0].GetTool().GetName(), reply.GetOutcome().GetAnswer())
+	return nil
+}
