@@ -1,17 +1,21 @@
 package bootstrap
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/pluginlog"
@@ -206,4 +210,96 @@ func keptDefinition(hash string) json.RawMessage {
 		return nil
 	}
 	return text
+}
+
+// What a plugin keeps is in a folder of its own for each configuration and each work folder: a project cannot leave
+// something for the plugin's work in another one, nor can a plugin of the same name read it. Folders of installed
+// plugins are removed with them.
+
+// giveStateFolders gives each plugin its folder, which is made when it starts. Plugins that come with this program keep
+// nothing, and hosts of other people's calls would mix what those keep.
+func (p *Plugins) giveStateFolders() {
+	if p.options.Offline || p.options.Remote {
+		return
+	}
+	workdir, err := filepath.Abs(p.options.Workdir)
+	if err != nil {
+		return
+	}
+	workdir = fsutil.Resolved(workdir)
+	program := resolvedFolder()
+	for i, s := range p.Specs {
+		if s.Attach || isOwn(s, program) {
+			continue
+		}
+		folder, from := configuredState, p.Path
+		if p.installed[s.Name] {
+			folder, from = installedState, ""
+		}
+		if dir, err := StateFolder(filepath.Join(folder, s.Name)); err == nil {
+			sum := sha256.Sum256([]byte(workdir + "\x00" + from))
+			p.Specs[i].StateDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))
+		}
+	}
+}
+
+// The folders of all that plugins keep.
+const (
+	configuredState = "plugins/configured"
+	installedState  = "plugins/installed"
+)
+
+// removeState removes what an installed plugin has kept in all work folders.
+func removeState(plugin string) error {
+	dir, err := StateFolder(filepath.Join(installedState, plugin))
+	if err != nil {
+		return nil //nolint:nilerr // without a home folder it has kept nothing
+	}
+	return supervise.RemoveState(dir)
+}
+
+const (
+	mcpKeyName = "mcp-state.key"
+	mcpKeySize = 32 // in bytes
+)
+
+// MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept each other's
+// states. It is made when there is none.
+func MCPStateKey() (_ []byte, err error) {
+	path, err := StateFolder(mcpKeyName)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = fsutil.FolderError(err, filepath.Dir(path), otherState) }()
+	if key, err := readKey(path); !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key := make([]byte, mcpKeySize)
+	_, _ = rand.Read(key) // it never fails
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	made := fmt.Sprintf("%s.%s", path, rand.Text())
+	err = os.WriteFile(made, key, 0o600)
+	if err == nil { // a link appears atomically, and never replaces a key that another process has made
+		err = os.Link(made, path)
+	}
+	_ = os.Remove(made)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return readKey(path)
+}
+
+func readKey(path string) ([]byte, error) {
+	f, err := fsutil.OpenPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	key, err := io.ReadAll(io.LimitReader(f, mcpKeySize+1))
+	if err == nil && len(key) != mcpKeySize {
+		err = fmt.Errorf("%s is not a key of %d bytes; remove it, and toolhost creates a new one", path, mcpKeySize)
+	}
+	return key, err
 }
