@@ -14,7 +14,9 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -244,4 +246,19 @@ func (r *reader) discovery(top *hclfile.Body, b *hclsyntax.Block, names hclfile.
 	in.Require("command", `["./list-plugins"]`)
 	in.Done()
 	r.config.Discovery = append(r.config.Discovery, d)
+}
+
+// ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
+var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "shell"}
+
+// mayBeShipped reports whether the plugin may be one of ShippedPlugins. The final check is made when its program is
+// found.
+func mayBeShipped(name string, command []string) bool {
+	if len(command) > 0 {
+		program := fsutil.ProgramName(command[0])
+		if name = strings.TrimPrefix(program, toolname.ProgramPrefix); name == program {
+			return false
+		}
+	}
+	return slices.Contains(ShippedPlugins, name)
 }

@@ -2,11 +2,18 @@ package config
 
 import (
 	"context"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/internal/loopback"
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // Serve is how `toolhost serve` serves the configuration.
@@ -91,4 +98,151 @@ func (r *reader) serve(top *hclfile.Body) {
 	}
 	in.Done()
 	r.config.Serve = s
+}
+
+// An Identity is someone to whom `toolhost mcp --http` serves tools.
+type Identity struct {
+	Name string
+	// Token is the bearer token of this identity; "" when its reference has no value.
+	Token string
+	// Profile names the profile whose tools it sees; "" is all tools.
+	Profile string
+	Source  string // such as "config.hcl:12"
+}
+
+// identities reads the mcp block, after the profiles.
+func (r *reader) identities(top *hclfile.Body) {
+	b := top.Block("mcp")
+	if b == nil {
+		return
+	}
+	mcp := top.Open(b, "mcp")
+	names := hclfile.Names{}
+	for _, b := range mcp.Blocks("identity") {
+		name, in := mcp.Named(b, hclfile.PluginNaming, names)
+		i := Identity{Name: name, Token: in.Text("token", hclfile.CheckLine), Profile: in.Text("profile", hclfile.CheckLine),
+			Source: in.Where()}
+		in.Require("token", "env.MCP_TOKEN")
+		refuseWrittenOut(in, "token", "MCP_TOKEN")
+		if _, ok := r.config.Profiles[i.Profile]; i.Profile != "" && !ok {
+			known := slices.Sorted(maps.Keys(r.config.Profiles))
+			in.Wrong(in.ExprOf("profile").Range(), "there is no profile %q", hclfile.Brief(i.Profile)).Hint =
+				hclfile.Suggest(i.Profile, known, "profiles")
+		}
+		in.Done()
+		r.config.Identities = append(r.config.Identities, i)
+	}
+	mcp.Done()
+}
+
+// Telemetry says where a long-lived host sends traces and metrics over OTLP. Variables such as
+// OTEL_EXPORTER_OTLP_ENDPOINT take precedence.
+type Telemetry struct {
+	// Endpoint is the URL of the collector; "" sends nothing.
+	Endpoint string
+	// Protocol is one of TelemetryProtocols; "" is the first.
+	Protocol string
+	// Headers are sent with each export, such as a token.
+	Headers map[string]string
+	// SampleRatio is the part of the traces that are sent, from 0 to 1, of those whose caller has not decided; nil is all.
+	SampleRatio *float64
+	// Content adds arguments and results, without secrets, to traces.
+	Content bool
+}
+
+// TelemetryProtocols are the forms of OTLP.
+var TelemetryProtocols = []string{"http/protobuf", "grpc"}
+
+// telemetry reads the telemetry block.
+func (r *reader) telemetry(top *hclfile.Body) {
+	b := top.Block("telemetry")
+	if b == nil {
+		return
+	}
+	in := top.Open(b, "telemetry")
+	t := &Telemetry{Endpoint: in.Text("endpoint", checkEndpoint), Protocol: in.OneOf("protocol", TelemetryProtocols),
+		Headers: in.TextMap("headers", checkHeaderName, hclfile.CheckLine), Content: in.Bool("content"),
+		SampleRatio: ratio(in, "sample_ratio")}
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		if e := itemOf(in, "headers", name); redact.Name(name) && e != nil && hclfile.Literal(e) {
+			in.Wrong(e.Range(), "headers %q is written out", name).WithHint(
+				"keep it in the environment, where this file's readers do not see it: headers = { %s = env.OTLP_TOKEN }", name)
+		}
+	}
+	in.Done()
+	r.config.Telemetry = t
+}
+
+// itemOf returns the expression of a member of an object that is written out, or nil.
+func itemOf(in *hclfile.Body, name, key string) hclsyntax.Expression {
+	object, ok := in.ExprOf(name).(*hclsyntax.ObjectConsExpr)
+	if !ok {
+		return nil
+	}
+	for _, item := range object.Items {
+		if k, ok := hclfile.LiteralKey(item); ok && k == key {
+			return item.ValueExpr
+		}
+	}
+	return nil
+}
+
+func checkEndpoint(s string) (problem, hint string) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "is not a URL of http or https", `write one such as "http://127.0.0.1:4318"`
+	}
+	if u.User != nil {
+		return "has a password", "use headers, with a value from the environment"
+	}
+	return "", ""
+}
+
+func checkHeaderName(s string) (problem, hint string) {
+	for _, c := range s {
+		if c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return "is not the name of a header", `such a name has letters, digits and "-" only`
+		}
+	}
+	if s == "" {
+		return "is empty", "write the name of a header"
+	}
+	return "", ""
+}
+
+// ratio reads a number from 0 to 1, nil when there is none.
+func ratio(in *hclfile.Body, name string) *float64 {
+	const hint = "write a number from 0 to 1, such as 0.1"
+	v, e := in.Typed(name, hclfile.NumberKind, func(cty.Value) string { return hint })
+	if e == nil {
+		return nil
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n < 0 || n > 1 {
+		in.Wrong(e.Range(), "%s must be a number from 0 to 1", name).WithHint(hint)
+		return nil
+	}
+	return &n
+}
+
+// History says how much of the record a long-lived host keeps searchable. Zero keeps all.
+type History struct {
+	KeepFor   time.Duration
+	KeepCalls int64
+}
+
+// history reads the history block.
+func (r *reader) history(top *hclfile.Body) {
+	b := top.Block("history")
+	if b == nil {
+		return
+	}
+	in := top.Open(b, "history")
+	r.config.History = History{KeepFor: time.Duration(in.Int("keep_days", 36_500)) * 24 * time.Hour,
+		KeepCalls: int64(in.Int("keep_calls", 1_000_000_000))}
+	in.Done()
+	if top.Block("audit") == nil {
+		top.Wrong(b.DefRange(), "there is a history block and no audit block").WithHint(
+			"the history is made from the record, which `audit {}` has kept")
+	}
 }
