@@ -1,0 +1,386 @@
+package mcpserver
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
+
+// idOf is the id of a message.
+func idOf(message json.RawMessage) json.RawMessage {
+	for m := rawjson.MembersOf(message); m.Next(); {
+		if string(m.Name) == "id" {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+// exactMessage returns a message of HTTP in a form of which the SDK's types lose nothing.
+func exactMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
+	result := message.Get("result")
+	switch method := message.Get("method"); {
+	case method == nil && result != nil:
+		return withValue(raw, "result", exactAnswer(result))
+	case method == nil:
+		return raw
+	case text(method) == cancelled:
+		return withValue(raw, "params", withHiddenRequest(message.Get("params")))
+	}
+	return withHiddenID(raw, message.Get("id"))
+}
+
+// failure is the response with an error to a request; a nil id is null.
+func failure(id json.RawMessage, code int, why string) json.RawMessage {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	var reason, out rawjson.Object
+	reason.Add("code", json.RawMessage(strconv.Itoa(code)))
+	reason.AddText("message", why)
+	out.AddText("jsonrpc", "2.0")
+	out.Add("id", id)
+	out.Add("error", reason.JSON())
+	return out.JSON()
+}
+
+// answerFailure is the HTTP response with an error to a request.
+func answerFailure(w http.ResponseWriter, status int, id json.RawMessage, code int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(failure(id, code, why)) // the client may be gone
+}
+
+// An unhandledWriter is the response to a message of a session. The SDK refuses methods that it does not know with a
+// status, which clients take for a broken connection; here a request gets an error, as over stdio, and what needs no
+// answer is ignored.
+type unhandledWriter struct {
+	*streamWriter
+	message rawjson.Object
+	refused bool // with a status that is not written yet
+}
+
+// unhandled is how the SDK begins to say that it does not know a method.
+const unhandled = "JSON RPC not handled: "
+
+// finish writes a status that came without a text.
+func (w *unhandledWriter) finish() {
+	if w.refused {
+		w.streamWriter.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+func (w *unhandledWriter) WriteHeader(status int) {
+	if status == http.StatusBadRequest {
+		w.refused = true
+		return
+	}
+	w.streamWriter.WriteHeader(status)
+}
+
+func (w *unhandledWriter) Write(p []byte) (int, error) {
+	if !w.refused {
+		return w.streamWriter.Write(p)
+	}
+	w.refused = false
+	method := w.message.Get("method")
+	switch id := w.message.Get("id"); {
+	case method == nil || !bytes.HasPrefix(p, []byte(unhandled)):
+		w.streamWriter.WriteHeader(http.StatusBadRequest)
+		return w.streamWriter.Write(p)
+	case id == nil:
+		w.Header().Del("Content-Type")
+		w.streamWriter.WriteHeader(http.StatusAccepted)
+	default:
+		answerFailure(w.streamWriter, http.StatusOK, id, jsonrpc.CodeMethodNotFound,
+			"method not found: "+string(sdk.Encode(text(method))))
+	}
+	return len(p), nil
+}
+
+// text returns the string in a value, "" for another value.
+func text(value json.RawMessage) (s string) {
+	_ = json.Unmarshal(value, &s) // of other JSON nothing is needed
+	return s
+}
+
+// isObject reports whether a value is a JSON object, by its first character.
+func isObject(value json.RawMessage) bool {
+	value = bytes.TrimLeft(value, " \t\r\n")
+	return len(value) > 0 && value[0] == '{'
+}
+
+// Revision 2025-03-26 has batches. Over HTTP the SDK refuses a whole one, with a status, for one message of it that it
+// does not take. Here what needs no answer is left out, and a request is replaced by a ping that carries the error it
+// is answered with, so that it has its place among the answers.
+
+// paramsOf says of each method that a batch may have, whether its params are needed.
+var paramsOf = map[string]bool{
+	"completion/complete": true, "initialize": true, "logging/setLevel": true, "ping": false,
+	"prompts/get": true, "prompts/list": false, "resources/list": false, "resources/read": true,
+	"resources/subscribe": true, "resources/templates/list": false, "resources/unsubscribe": true,
+	"tools/call": true, "tools/list": false,
+	cancelled: false, "notifications/initialized": false, "notifications/progress": true,
+	"notifications/roots/list_changed": false,
+}
+
+// nothing is a batch that does nothing, as there is no empty one.
+const nothing = `[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`
+
+// isBatch reports whether a body is a JSON array, by its first character.
+func isBatch(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && body[0] == '['
+}
+
+// exactBatch returns a batch that the SDK takes, in a form of which its types lose nothing. One with something that is
+// no message stays as it is, and is refused; so does one that would be over the limit of a body then.
+func exactBatch(body []byte) []byte {
+	var parts, taken []json.RawMessage
+	if json.Unmarshal(body, &parts) != nil || len(parts) == 0 {
+		return body
+	}
+	size := 0
+	for _, part := range parts {
+		if n := len(taken); n > 0 {
+			size += len(taken[n-1])
+		}
+		if size > maxBody {
+			return body
+		}
+		message := rawjson.ObjectOf(part)
+		if method := message.Get("method"); len(method) == 0 || method[0] != '"' { // an answer, or no message
+			taken = append(taken, exactMessage(part, message))
+			continue
+		}
+		switch why := wrongWith(message); {
+		case why == nil:
+			taken = append(taken, exactMessage(part, message))
+		case isCall(message):
+			taken = append(taken, refusedPing(message.Get("id"), why))
+		}
+	}
+	if len(taken) == 0 {
+		return []byte(nothing)
+	}
+	return sdk.Encode(taken)
+}
+
+// isCall reports whether a message with a method needs an answer.
+func isCall(message rawjson.Object) bool {
+	id := message.Get("id")
+	return id != nil && string(id) != "null"
+}
+
+// wrongWith is the error for a request or notification that the SDK does not take; nil if it does.
+func wrongWith(message rawjson.Object) *jsonrpc.Error {
+	method := text(message.Get("method"))
+	needed, known := paramsOf[method]
+	switch {
+	case isLossy(message.Get("id")):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: lossyID}
+	case !known:
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+			Message: "method not found: " + string(sdk.Encode(method))}
+	case isCall(message) == strings.HasPrefix(method, "notifications/"):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
+			Message: "a notification has no id, and a request needs one"}
+	case needed && message.Get("params") == nil:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `"params" are missing`}
+	}
+	return nil
+}
+
+// refusedPing is a request that is answered with an error.
+func refusedPing(id json.RawMessage, why *jsonrpc.Error) json.RawMessage {
+	var meta, params, out rawjson.Object
+	meta.AddText(idMark, string(sdk.Encode(why))) // a key that no client knows
+	params.Add("_meta", meta.JSON())
+	if isNumber(id) {
+		id = hideID(id)
+	}
+	out.AddText("jsonrpc", "2.0")
+	out.Add("id", id)
+	out.AddText("method", "ping")
+	out.Add("params", params.JSON())
+	return out.JSON()
+}
+
+// refusedAs is the error that a ping is answered with; nil for one of a client.
+func refusedAs(p *mcp.PingParams) error {
+	if p == nil {
+		return nil
+	}
+	carried, ok := p.Meta[idMark].(string)
+	if !ok {
+		return nil
+	}
+	why := &jsonrpc.Error{}
+	_ = json.Unmarshal([]byte(carried), why) // it is refusedPing's
+	return refusal{why}
+}
+
+// A refusal is an error that the SDK answers as it is. Of others with the code of an unknown method it changes the text
+// into one about the method that it got, which is ping.
+type refusal struct{ why *jsonrpc.Error }
+
+func (r refusal) Error() string { return r.why.Message }
+
+// As is for errors.As, by which the SDK finds the code; errors.Is finds nothing.
+func (r refusal) As(target any) bool {
+	e, ok := target.(**jsonrpc.Error)
+	if ok {
+		*e = r.why
+	}
+	return ok
+}
+
+// The SDK reads an id that is a number as a float64, and so would answer 9007199254740993 as 9007199254740992, which
+// may be another request of the client. Such an id is handed to it as a string, and is a number again in all that is
+// sent.
+
+// idMark begins the strings. No client can know it.
+var idMark = rand.Text()
+
+// cancelled is the notification that names a request.
+const cancelled = "notifications/cancelled"
+
+const lossyID = "the id must be a string or an integer of 64 bits"
+
+func isNumber(id json.RawMessage) bool {
+	return len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9')
+}
+
+// isLossy reports an id that is refused: a number that is not an integer of 64 bits.
+func isLossy(id json.RawMessage) bool {
+	if !isNumber(id) {
+		return false
+	}
+	if _, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	return err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53
+}
+
+// isLarge reports an integer that a float64 may not hold.
+func isLarge(id json.RawMessage) bool {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && (n > 1<<53 || n < -1<<53)
+}
+
+// hideID is a number as a string for the SDK.
+func hideID(id json.RawMessage) json.RawMessage {
+	return json.RawMessage(`"` + idMark + string(id) + `"`)
+}
+
+// withHiddenID returns a request whose id the SDK can hold.
+func withHiddenID(message, id json.RawMessage) json.RawMessage {
+	if !isLarge(id) {
+		return message
+	}
+	return withValue(message, "id", hideID(id))
+}
+
+// withHiddenRequest is withHiddenID for the params of a notification that names a request. One that can be no request's
+// becomes null: the SDK would take 1.5 for 1.
+func withHiddenRequest(params json.RawMessage) json.RawMessage {
+	const name = "requestId"
+	switch id := rawjson.ObjectOf(params).Get(name); {
+	case isLossy(id):
+		return withValue(params, name, json.RawMessage("null"))
+	case isLarge(id):
+		return withValue(params, name, hideID(id))
+	}
+	return params
+}
+
+// withValue returns an object with another value of a member. All else keeps its bytes, also what is no JSON.
+func withValue(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+	var out json.RawMessage
+	at := 0
+	for m := rawjson.MembersOf(object); m.Next(); {
+		if string(m.Name) == name {
+			out = append(append(out, object[at:m.End-len(m.Value)]...), value...)
+			at = m.End
+		}
+	}
+	return append(out, object[at:]...)
+}
+
+// withNumberIDs returns what is sent with the numbers that were hidden. In a text, such as that of an error of the SDK,
+// the mark alone is left out.
+func withNumberIDs(message []byte) []byte {
+	mark := []byte(idMark)
+	if !bytes.Contains(message, mark) {
+		return message
+	}
+	out := make([]byte, 0, len(message))
+	for {
+		before, after, found := bytes.Cut(message, mark)
+		if !found {
+			return append(out, message...)
+		}
+		number := len(after) - len(bytes.TrimLeft(after, "+-.0123456789Ee"))
+		if text, begins := bytes.CutSuffix(before, []byte(`"`)); begins && !bytes.HasSuffix(text, []byte(`\`)) &&
+			number > 0 && number < len(after) && after[number] == '"' {
+			out = append(append(out, text...), after[:number]...)
+			message = after[number+1:]
+			continue
+		}
+		out = append(out, before...)
+		message = after
+	}
+}
+
+// The SDK sends those of its errors that have no code as code 0, which JSON-RPC does not have. They are made before any
+// middleware, so they are changed on their way out.
+
+// noCode begins an error of the SDK without a code.
+var noCode = []byte(`"error":{"code":0,`)
+
+// withCode returns a message whose error has a code: that of an invalid request for one before the handshake.
+func withCode(message []byte) []byte {
+	if !bytes.Contains(message, noCode) {
+		return message
+	}
+	all := rawjson.ObjectOf(message)
+	wrong := rawjson.ObjectOf(all.Get("error"))
+	if string(wrong.Get("code")) != "0" || all.Get("method") != nil || all.Get("result") != nil {
+		return message // it is in what a tool returned
+	}
+	why, code := text(wrong.Get("message")), jsonrpc.CodeInternalError
+	if strings.HasSuffix(why, "is invalid during session initialization") {
+		code = jsonrpc.CodeInvalidRequest
+		why += "; send initialize first"
+	}
+	var failure rawjson.Object
+	failure.Add("code", json.RawMessage(strconv.Itoa(code)))
+	failure.AddText("message", why)
+	out := all.Without("error")
+	out.Add("error", append(failure, wrong.Without("code", "message")...).JSON())
+	return out.JSON()
+}
+
+// eventWithCode is withCode for an event of a stream, which has one line of data.
+func eventWithCode(event []byte) []byte {
+	head, data, ok := bytes.Cut(event, []byte("data: "))
+	if !ok || !bytes.Contains(data, noCode) {
+		return event
+	}
+	message, end, _ := bytes.Cut(data, []byte("\n"))
+	return bytes.Join([][]byte{head, []byte("data: "), withCode(message), []byte("\n"), end}, nil)
+}
