@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"net/url"
 	"os"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel/attribute"
@@ -13,11 +16,13 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // describe names the program and this run of it. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
@@ -114,3 +119,58 @@ func signalURL(endpoint, signal string) (string, error) {
 	}
 	return u.JoinPath("v1", signal).String(), nil
 }
+
+// quietTime is the least time between two lines of the log about exports that fail.
+const quietTime = time.Minute
+
+// failures counts exports that fail, and logs few of them.
+type failures struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	total  int64
+	silent int64     // since the last line
+	logged time.Time // the last line
+}
+
+func newFailures(log *slog.Logger) *failures {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &failures{log: log}
+}
+
+func (f *failures) add(err error) {
+	f.mu.Lock()
+	f.total++
+	f.silent++
+	n, now := f.silent, time.Now()
+	quiet := !f.logged.IsZero() && now.Sub(f.logged) < quietTime
+	if !quiet {
+		f.silent, f.logged = 0, now
+	}
+	f.mu.Unlock()
+	if !quiet {
+		f.log.Warn("traces or metrics are lost, because an export failed", "failures", n,
+			"error", textutil.Cut(err.Error(), maxErrorText))
+	}
+}
+
+// maxErrorText is how many bytes of a collector's answer are logged.
+const maxErrorText = 500
+
+// observe reports the count as a metric.
+func (f *failures) observe(p metric.MeterProvider) error {
+	_, err := p.Meter(scope).Int64ObservableCounter("toolhost.telemetry.failures", metric.WithUnit("{failure}"),
+		metric.WithDescription("Exports of traces or metrics that failed, and other errors of telemetry itself."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			o.Observe(f.total)
+			return nil
+		}))
+	return err
+}
+
+// scope is the instrumentation scope of this package's metrics.
+const scope = "github.com/toolhost/toolhost/host/telemetry"
