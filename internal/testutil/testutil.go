@@ -2,9 +2,14 @@
 package testutil
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -121,4 +126,54 @@ func DefaultSignals() {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
+}
+
+// An NPM is a folder in which .ci/need-mcp installed MCP programs, with a Node that runs all of them.
+type NPM struct{ Dir, Node string }
+
+// MCP returns the folder that TOOLHOST_TEST_MCP_DIR names. Without it the test is skipped, or fails where
+// TOOLHOST_TEST_MCP is "required".
+func MCP(t testing.TB) NPM {
+	t.Helper()
+	dir := os.Getenv("TOOLHOST_TEST_MCP_DIR")
+	_, err := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "sdk"))
+	switch required := os.Getenv("TOOLHOST_TEST_MCP") == "required"; {
+	case dir != "" && err != nil:
+		t.Fatalf("TOOLHOST_TEST_MCP_DIR is not what .ci/need-mcp makes: %v", err)
+	case dir == "" && required:
+		t.Fatal("TOOLHOST_TEST_MCP_DIR is not set, and the MCP programs from npm are required; `make conformance` sets it")
+	case dir == "":
+		t.Skip("needs MCP programs from npm; `make conformance` installs them and runs this test")
+	}
+	node := filepath.Join(dir, "node_modules", ".bin", "node") // not on every system
+	if _, err := os.Stat(node); err != nil {
+		node = "node"
+	}
+	return NPM{Dir: dir, Node: node}
+}
+
+// Module returns the path of an installed package, and of a file in it.
+func (n NPM) Module(name ...string) string {
+	return filepath.Join(append([]string{n.Dir, "node_modules"}, name...)...)
+}
+
+// Server returns the command of one of the reference servers, such as "everything" or "filesystem".
+func (n NPM) Server(name string, args ...string) []string {
+	return append([]string{n.Node, n.Module("@modelcontextprotocol", "server-"+name, "dist", "index.js")}, args...)
+}
+
+// PNG is an image of so many bytes, or of as few as it takes when size is 0.
+func PNG(size int) string {
+	var out bytes.Buffer
+	_ = png.Encode(&out, image.NewRGBA(image.Rect(0, 0, 8, 8))) // into memory, which never fails
+	const around, end = 12, 12                                  // bytes of a chunk besides its data, and of the last one
+	padding := size - out.Len() - around
+	if padding < 0 {
+		return out.String()
+	}
+	chunk := append([]byte("paDd"), make([]byte, padding)...)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk))
+	last := out.Len() - end
+	return string(binary.BigEndian.AppendUint32(bytes.Clone(out.Bytes()[:last]), uint32(padding))) + string(chunk) +
+		string(out.Bytes()[last:])
 }
