@@ -4,6 +4,7 @@ package textutil
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -76,4 +77,98 @@ func Clean(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// Cut returns the start of s, at most n bytes, without a part of a character at its end.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// CutRunes returns the start of s, at most n characters, followed by mark if anything was cut.
+func CutRunes(s string, n int, mark string) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + mark
+		}
+	}
+	return s
+}
+
+// TrimPartialEnd returns b without a character at its end whose last bytes are missing, as where a stream of UTF-8 is
+// cut. Bytes that are not UTF-8 stay.
+func TrimPartialEnd(b []byte) []byte {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax+1); i-- {
+		if utf8.RuneStart(b[i]) {
+			if utf8.FullRune(b[i:]) {
+				return b
+			}
+			return b[:i]
+		}
+	}
+	return b
+}
+
+// TrimPartialStart returns b without a character at its start whose first bytes are missing.
+func TrimPartialStart(b []byte) []byte {
+	for i := range min(len(b), utf8.UTFMax) {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
+}
+
+// Invisible reports characters that show nothing, move the cursor, or change the direction of text around them:
+// controls, format and bidirectional characters, tags, variation selectors, fillers, private use. Line feeds and tabs
+// are not among them.
+func Invisible(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
+		return false
+	case r == '\u2800': // the braille blank
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// joins reports the invisible characters that scripts and emoji need: one, behind a character that can be seen.
+func joins(r, before rune) bool {
+	switch r {
+	case '\ufe0e', '\ufe0f': // how an emoji, or a digit on a key, is drawn
+		return before > ' ' && !Invisible(before)
+	case '\u200c', '\u200d': // between letters of Persian or Hindi, or the parts of an emoji
+		return before > unicode.MaxASCII && (!Invisible(before) || before == '\ufe0f')
+	}
+	return false
+}
+
+// Visible puts the replacement, or nothing if it is negative, in place of each invisible character that no script or
+// emoji needs, and counts them. Line ends become line feeds, and bytes that are no UTF-8 U+FFFD. Most texts stay the
+// same.
+func Visible(text string, replacement rune) (string, int) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.IndexFunc(text, Invisible) < 0 {
+		return text, 0
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	var before rune
+	n := 0
+	return strings.Map(func(r rune) rune {
+		if Invisible(r) && !joins(r, before) {
+			n++
+			return replacement
+		}
+		before = r
+		return r
+	}, text), n
 }
