@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -105,4 +107,155 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 		l.TTL = d
 	}
 	return next, nil
+}
+
+// changeInterval is the least time between two calls of Options.ListChanged for one list.
+const changeInterval = 100 * time.Millisecond
+
+// lists are those whose changes servers announce.
+var lists = []string{"tools", "prompts", "resources"}
+
+// startAnnouncing starts what calls Options.ListChanged.
+func (s *Session) startAnnouncing() {
+	if s.options.ListChanged == nil {
+		return
+	}
+	s.changed = map[string]chan struct{}{}
+	for _, list := range lists {
+		changed := make(chan struct{}, 1)
+		s.changed[list] = changed
+		go func() {
+			for s.awaitChange(changed) {
+				s.options.ListChanged(list)
+				s.pause(changeInterval)
+			}
+		}()
+	}
+}
+
+func (s *Session) awaitChange(changed chan struct{}) bool {
+	select {
+	case <-changed:
+		return s.ctx.Err() == nil
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// pause waits, or until the session ends.
+func (s *Session) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// announce notes that a list has changed.
+func (s *Session) announce(list string) {
+	if s.changed != nil {
+		signal(s.changed[list])
+	}
+}
+
+const (
+	// acknowledgeLimit is how long Dial waits for the server to acknowledge a subscription, so that no change after it is
+	// missed.
+	acknowledgeLimit = time.Second
+	firstResubscribe = time.Second
+	lastResubscribe  = 5 * time.Minute
+)
+
+// listen subscribes to changes of the lists that the server announces.
+func (s *Session) listen(ctx context.Context) {
+	wanted := map[string]bool{}
+	for _, list := range lists {
+		if s.options.ListChanged != nil && s.Announces(list) {
+			wanted[list+"ListChanged"] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	ready := make(chan struct{}, 1)
+	go s.subscribe(wanted, ready)
+	select {
+	case <-ready:
+	case <-time.After(acknowledgeLimit):
+	case <-ctx.Done():
+	}
+}
+
+// subscribe keeps a subscription. One that the server ends is made again, later each time. What may have changed while
+// there was none is announced.
+func (s *Session) subscribe(wanted map[string]bool, ready chan<- struct{}) {
+	params, _ := json.Marshal(map[string]any{"notifications": wanted})
+	deaf := sync.OnceFunc(func() { close(s.deaf) })
+	opened := time.Now()
+	for wait := firstResubscribe; ; wait = min(2*wait, lastResubscribe) {
+		began := time.Now()
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.request(s.ctx, &call{method: "subscriptions/listen", revision: s.Server().Revision}, params)
+			done <- err
+		}()
+		var err error
+		select {
+		case <-s.acknowledged:
+			if time.Since(opened) >= acknowledgeLimit {
+				for _, list := range lists {
+					if wanted[list+"ListChanged"] {
+						s.announce(list)
+					}
+				}
+			}
+			signal(ready)
+			err = <-done
+		case err = <-done:
+			if _, exited := errors.AsType[*ExitError](err); !exited && s.Err() == nil {
+				deaf()
+			}
+			signal(ready)
+		}
+		if _, refused := errors.AsType[*RPCError](err); refused {
+			return
+		}
+		if time.Since(began) > lastResubscribe {
+			wait = firstResubscribe
+		}
+		if s.pause(wait); s.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// signal leaves a message in a channel with room for one, if there is none yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Deaf is closed when the server offers nothing that its announcements could come by.
+func (s *Session) Deaf() <-chan struct{} {
+	if t, ok := s.transport.(interface{ Deaf() <-chan struct{} }); ok && !s.modern() {
+		return t.Deaf()
+	}
+	return s.deaf
+}
+
+// Announces reports whether the server says of one of its lists, such as Tools, that it announces changes.
+func (s *Session) Announces(list string) bool {
+	select {
+	case <-s.Deaf():
+		return false
+	default:
+	}
+	var capabilities map[string]struct {
+		ListChanged bool `json:"listChanged"`
+	}
+	_ = json.Unmarshal(s.Server().Capabilities, &capabilities) // what fits is read all the same
+	return capabilities[list].ListChanged
 }
