@@ -1,3 +1,4 @@
+// Command toolhost-plugin-edit is the plugin that edits and writes files.
 package main
 
 import (
@@ -12,6 +13,20 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
+
+func main() { sdk.Serve(newPlugin()) }
+
+func newPlugin() *sdk.Plugin {
+	p := sdk.New("edit", "0.1.0")
+	e := new(editor)
+	sdk.Configure(p, e.configure)
+	addReplace(p, e)
+	addMulti(p, e)
+	addWrite(p, e)
+	addUndo(p, e)
+	addDiff(p, e)
+	return p
+}
 
 // A config is the plugin's config block.
 type config struct {
