@@ -12,9 +12,8 @@ import (
 )
 
 // addressForm matches the address of a tool, mcp://SERVER/TOOL.
-const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name of " +
-	"the " +
-	"tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
+const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name " +
+	"of the tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
 
 // Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL is
 // the tool's name at its source, which for a tool of an MCP server can differ from the last part of its full name. Any
@@ -48,8 +47,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 		return wrong("UnknownServer", "there is no plugin %.50q%s", label, textutil.DidYouMean(label, c.Plugins()))
 	case !c.reaches(label):
 		return "", fail(sdk.CodeNotInCatalog, "NotInCatalog",
-			"the tools of plugin %q are not in this catalog; nothing was run",
-			label)
+			"the tools of plugin %q are not in this catalog; nothing was run", label)
 	}
 	call := &Call{catalog: c, callState: &callState{}}
 	own, err := r.listed(ctx, call, l)
@@ -68,8 +66,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 		near = append(near, t.sourceName())
 	}
 	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label,
-		original,
-		textutil.DidYouMean(original, near))
+		original, textutil.DidYouMean(original, near))
 	e.Suggestion = addressForm
 	return "", e
 }

@@ -81,8 +81,7 @@ func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, to
 	attrs := []slog.Attr{slog.String("status", StatusOK)}
 	if e != nil {
 		attrs = []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)),
-			slog.String("name", e.Name),
-			slog.String("outcome", string(e.Outcome))}
+			slog.String("name", e.Name), slog.String("outcome", string(e.Outcome))}
 	}
 	if c.nested != nil {
 		attrs = append(attrs, slog.String("via_tool", c.nested.via.Tool), slog.String("via_call_id", c.nested.via.CallID))

@@ -239,8 +239,7 @@ func (i *batchItem) canceled() *sdk.Error {
 		return nil
 	}
 	return fail(sdk.CodeCanceled, "Canceled",
-		"the call was canceled because call %.100q (%.100s) was rejected; nothing was run",
-		r.call.ID, r.call.Tool)
+		"the call was canceled because call %.100q (%.100s) was rejected; nothing was run", r.call.ID, r.call.Tool)
 }
 
 // reject cancels the calls after this one.

@@ -169,9 +169,8 @@ func (h *snapshot) wait(ctx context.Context, c *Call) (e *sdk.Error) {
 }
 
 func waitsForItself(c *Call, t *Tool) *sdk.Error {
-	e := fail(sdk.CodeLimit, "WaitsForItself",
-		"%s is called by a call of plugin %q, which has reached its limit of calls "+
-			"at once, so that each would wait for the other; nothing was run", c.Tool, t.Plugin)
+	e := fail(sdk.CodeLimit, "WaitsForItself", "%s is called by a call of plugin %q, which has reached its limit of "+
+		"calls at once, so that each would wait for the other; nothing was run", c.Tool, t.Plugin)
 	e.Suggestion = "The user can raise the plugin's or the tool's concurrency."
 	return e
 }

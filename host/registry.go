@@ -297,8 +297,7 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 				confusable(name, looks[appearance(name)], "whose names look alike"))
 		}
 		if err != nil {
-			problems = append(problems,
-				&toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, reasonOf(err), nil})
+			problems = append(problems, &toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, reasonOf(err), nil})
 			continue
 		}
 		if e := l.pins.check(d, name, l.name); e != nil {

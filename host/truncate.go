@@ -147,8 +147,7 @@ func (x cutter) cutMiddle(s string) string {
 
 // leaveOut returns the text that replaces JSON over the limit.
 func (x cutter) leaveOut(what string, raw []byte) sdk.Content {
-	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw),
-		x.save(".json", raw)))
+	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw), x.save(".json", raw)))
 }
 
 // replaceTexts puts one text where the first text was, and removes the others.

@@ -105,8 +105,7 @@ func (p *Plugin) byHand() string {
 		tools = "tools: " + strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s %s is a toolhost plugin (%s). To use it, name this file in a plugin block of config.hcl; "+
-		"to debug it, run it with %s=1.",
-		p.name, p.version, tools, wire.EnvAttach)
+		"to debug it, run it with %s=1.", p.name, p.version, tools, wire.EnvAttach)
 }
 
 // serve serves the host that has started the plugin until it asks for the end.

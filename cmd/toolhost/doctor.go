@@ -218,8 +218,7 @@ func (p pluginFinding) row(name string, shown map[string]string) []string {
 	} else if p.Refused == "" && missing != "" {
 		shown[missing] = name
 	}
-	return []string{name, sandboxWords(&p.Confinement), network,
-		cmp.Or(p.Refused, missing, readOnlyWords(p.ReadOnly))}
+	return []string{name, sandboxWords(&p.Confinement), network, cmp.Or(p.Refused, missing, readOnlyWords(p.ReadOnly))}
 }
 
 // sandboxWords is a level in a table: the requested one and the effective one, if that is lower.

@@ -33,9 +33,8 @@ func adviceFor(err error) string {
 		return text + exampleDirs()
 	}
 	if e, ok := errors.AsType[*bootstrap.UntrustedError](err); ok && !e.Refused {
-		return fmt.Sprintf("\n  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this "+
-			"once.",
-			filepath.Base(e.Path))
+		return fmt.Sprintf("\n  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it "+
+			"this once.", filepath.Base(e.Path))
 	}
 	if e, ok := errors.AsType[*bootstrap.UnknownPluginError](err); ok {
 		return shippedAdvice(e.Name)

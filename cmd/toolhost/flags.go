@@ -65,9 +65,8 @@ func approveFlag(cmd *cobra.Command, to *string) {
 
 // clientApproveFlag is approveFlag for a program that clients run, which may have asked already.
 func clientApproveFlag(cmd *cobra.Command, to *string) {
-	choose(cmd, to, "approve", "who decides about calls that need approval: %s; client: the client has asked its user "+
-		"(default: the mode of the configuration)",
-		"ask", "always", "never", string(bootstrap.ApproveClient))
+	choose(cmd, to, "approve", "who decides about calls that need approval: %s; client: the client has asked its "+
+		"user (default: the mode of the configuration)", "ask", "always", "never", string(bootstrap.ApproveClient))
 }
 
 func sessionFlag(cmd *cobra.Command, to *string) {

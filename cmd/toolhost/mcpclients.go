@@ -32,9 +32,8 @@ type reachFlags struct{ url, tokenVar string }
 func (f *reachFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "url", "", "the client reaches a toolhost that serves at this `address`, such as "+
 		"http://127.0.0.1:8080/mcp, instead of starting one")
-	cmd.Flags().StringVar(&f.tokenVar, "token-env", "",
-		"the `variable` that has the bearer token for --url; the client's "+
-			"file refers to it")
+	cmd.Flags().StringVar(&f.tokenVar, "token-env", "", "the `variable` that has the bearer token for --url; the "+
+		"client's file refers to it")
 }
 
 // withClients adds the sub-commands about clients' settings to the command mcp.

@@ -242,9 +242,8 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 	case ask:
 		person := g.prompterAt(false)
 		if person == nil {
-			return errors.New("what was locked has changed, and there is no terminal to ask at; nothing was written. Look at " +
-				"the changes, " +
-				"then lock them with --yes, which also starts changed programs")
+			return errors.New("what was locked has changed, and there is no terminal to ask at; nothing was written. " +
+				"Look at the changes, then lock them with --yes, which also starts changed programs")
 		}
 		if err := g.confirm(ctx, person, "Lock this? [y/N] ", "nothing was written"); err != nil {
 			return err

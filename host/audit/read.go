@@ -40,9 +40,8 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, or "+
-		"move the head away as well",
-		e.path, e.head.records())
+	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, "+
+		"or move the head away as well", e.path, e.head.records())
 }
 
 // Exists returns nil if there is a log at path. The error is fs.ErrNotExist where there never was one, and says so

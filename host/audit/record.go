@@ -133,9 +133,8 @@ type Torn struct {
 // texts are the fields that hold text of others, to range over.
 func (r *Record) texts(yield func(*string) bool) {
 	for _, text := range [...]*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.ViaTool,
-		&r.ViaCallID, &r.Effect,
-		&r.Rule, &r.Layer, &r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256,
-		&r.ResultSHA256} {
+		&r.ViaCallID, &r.Effect, &r.Rule, &r.Layer, &r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome,
+		&r.Note, &r.ArgumentsSHA256, &r.ResultSHA256} {
 		if !yield(text) {
 			return
 		}

@@ -168,9 +168,8 @@ func (c *Configuration) Find(ctx context.Context) *Plugins {
 func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 	p := c.find(ctx, nil)
 	for _, d := range c.Discovery {
-		p.Problems = append(p.Problems, fmt.Errorf("%s: plugin_discovery %q is not run, and the plugins that it names are "+
-			"not known",
-			d.Source, d.Name))
+		p.Problems = append(p.Problems, fmt.Errorf("%s: plugin_discovery %q is not run, and the plugins that it names "+
+			"are not known", d.Source, d.Name))
 	}
 	return p
 }

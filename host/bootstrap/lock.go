@@ -75,9 +75,8 @@ func (i *Instance) LockState(ctx context.Context, p *supervise.Process) (state L
 		}
 	}
 	if len(others) > 0 {
-		return Differs, fmt.Sprintf("disabled, since they are not what was locked: %s; if they are meant: toolhost plugin "+
-			"lock %s",
-			strings.Join(others, ", "), p.Name())
+		return Differs, fmt.Sprintf("disabled, since they are not what was locked: %s; if they are meant: toolhost "+
+			"plugin lock %s", strings.Join(others, ", "), p.Name())
 	}
 	return state, notice
 }

@@ -177,16 +177,14 @@ func approvalForm(r *host.ApprovalRequest, changed bool) json.RawMessage {
 		}
 	}
 	if changed {
-		lines = slices.Insert(lines, 1,
-			"What it would do has changed since you approved it. If you approve now, it runs even if "+
-				"that changes again.")
+		lines = slices.Insert(lines, 1, "What it would do has changed since you approved it. If you approve now, it "+
+			"runs even if that changes again.")
 	}
 	return sdk.Encode(map[string]any{
 		"mode": "form", "message": strings.Join(lines, "\n"),
 		"requestedSchema": map[string]any{"type": "object", "required": []string{"decision"}, "properties": map[string]any{
 			"decision": map[string]any{"type": "string", "title": "Decision", "enum": decisions(r)},
-			"reason": map[string]any{"type": "string", "title": "Reason",
-				"description": "Why not; the model reads it"},
+			"reason":   map[string]any{"type": "string", "title": "Reason", "description": "Why not; the model reads it"},
 		}},
 	})
 }

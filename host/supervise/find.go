@@ -90,9 +90,8 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		}
 	}
 	if f.surplus > 0 {
-		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in plugin "+
-			"blocks",
-			f.surplus, maxPlugins)
+		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in "+
+			"plugin blocks", f.surplus, maxPlugins)
 	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return specs, f.problems

@@ -310,8 +310,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 			"program is %s%s: users look for its tools under that name", d.Name, toolname.ProgramPrefix, file)})
 	}
 	if len(d.Tools) == 0 && !d.Dynamic && !noticed {
-		d.Notices = append(d.Notices,
-			sdk.Notice{Kind: sdk.Remark, Text: "it has no tools; add some before it serves"})
+		d.Notices = append(d.Notices, sdk.Notice{Kind: sdk.Remark, Text: "it has no tools; add some before it serves"})
 	}
 	return d, nil
 }

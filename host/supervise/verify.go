@@ -401,9 +401,8 @@ func (s Spec) checkInterpreters(path string) error {
 			return &invalidError{fmt.Errorf("%s is run by %s, which was not locked at %s%s",
 				path, interpreter, cmp.Or(s.Lock.Source, "the lock"), s.Lock.advice())}
 		case !strings.EqualFold(locked, sum):
-			return &invalidError{fmt.Errorf("%s is run by %s, which is not the program that was locked at %s%s; it has the "+
-				"sha256 %s, not %s",
-				path, interpreter, cmp.Or(s.Lock.Source, "the lock"), s.Lock.advice(), sum, locked)}
+			return &invalidError{fmt.Errorf("%s is run by %s, which is not the program that was locked at %s%s; it has "+
+				"the sha256 %s, not %s", path, interpreter, cmp.Or(s.Lock.Source, "the lock"), s.Lock.advice(), sum, locked)}
 		}
 	}
 	return nil

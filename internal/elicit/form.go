@@ -72,9 +72,8 @@ func ParseForm(schema json.RawMessage) (*Form, error) {
 				return nil, fmt.Errorf("its field %.60q is a list of what is no choice", name)
 			}
 		default:
-			return nil, fmt.Errorf("its field %.60q has the type %.40q; there are string, number, integer, boolean, and array "+
-				"of "+
-				"choices", name, f.Type)
+			return nil, fmt.Errorf("its field %.60q has the type %.40q; there are string, number, integer, boolean, and "+
+				"array of choices", name, f.Type)
 		}
 		if f.Pattern != "" {
 			var err error

@@ -73,9 +73,8 @@ func checkEntry(path string) (fs.FileMode, error) {
 		return 0, fmt.Errorf("%s: the system does not report its owner", path)
 	}
 	if !trustedUser(stat.Uid) {
-		return 0, &OwnershipError{fmt.Errorf("%s belongs to the user with id %d, who could change what runs. "+
-			"Fix: chown %d %s",
-			path, stat.Uid, os.Geteuid(), path)}
+		return 0, &OwnershipError{fmt.Errorf("%s belongs to the user with id %d, who could change what runs. Fix: "+
+			"chown %d %s", path, stat.Uid, os.Geteuid(), path)}
 	}
 	mode := info.Mode()
 	if mode&fs.ModeSymlink != 0 { // a link has no mode of its own

@@ -405,8 +405,7 @@ func unfit(lines []string) string {
 // default.
 func (p *Plugin) downloads() bool {
 	return len(p.Server.Command) > 0 &&
-		slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"},
-			p.Server.Command[0])
+		slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"}, p.Server.Command[0])
 }
 
 func (o *Import) write(p *Plugin, lines []string) string {

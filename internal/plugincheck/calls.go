@@ -64,8 +64,7 @@ func (c *checker) badArguments(ctx context.Context) *problem {
 		return bad
 	}
 	const fix = "A host checks arguments first, but decode them with care all the same: answer with a result whose " +
-		"error has the " +
-		"code E_TOOL_INVALID_ARGS."
+		"error has the code E_TOOL_INVALID_ARGS."
 	for _, t := range c.description.Tools {
 		r, err := c.call(ctx, p, t.Name, json.RawMessage(`{"`), nil)
 		switch {
@@ -136,8 +135,7 @@ func (c *checker) repeat(ctx context.Context) *problem {
 	}
 	if err := c.rawCall(ctx, p, r); status.Code(err) != codes.AlreadyExists {
 		return warned("Keep the run ids of the last 4096 calls, and end a repeat with ALREADY_EXISTS: gRPC may bring a "+
-			"request "+
-			"twice.", "a call that came twice ran twice (the status of the second is %v)", status.Code(err))
+			"request twice.", "a call that came twice ran twice (the status of the second is %v)", status.Code(err))
 	}
 	other := &pluginv1.CallRequest{CallId: id, RunId: rand.Text(), Tool: unknown, Arguments: []byte("{}")}
 	if err := c.rawCall(ctx, p, other); err != nil {
@@ -266,8 +264,7 @@ func (c *checker) parallel(ctx context.Context) *problem {
 	for i, err := range errs {
 		if err != nil {
 			return failed("Handlers run in parallel, also with themselves: guard what they share.",
-				"%d of %d calls at once: %s: %v",
-				i+1, calls, c.harmless(i), err)
+				"%d of %d calls at once: %s: %v", i+1, calls, c.harmless(i), err)
 		}
 	}
 	return nil

@@ -122,9 +122,8 @@ func (c *checker) token(ctx context.Context) *problem {
 		_, err = pluginv1.NewPluginServiceClient(conn).Describe(ctx, &pluginv1.DescribeRequest{})
 		_ = conn.Close()
 		if status.Code(err) != codes.Unauthenticated {
-			return failed("Compare the metadata toolhost-token of each request with "+wire.EnvToken+
-				", and answer UNAUTHENTICATED "+
-				"when it is absent, another one, or there twice.",
+			return failed("Compare the metadata toolhost-token of each request with "+wire.EnvToken+", and answer "+
+				"UNAUTHENTICATED when it is absent, another one, or there twice.",
 				"a request with the token %q got the status %v, and must get Unauthenticated", token, status.Code(err))
 		}
 	}
@@ -216,8 +215,7 @@ func (c *checker) descriptions(context.Context) *problem {
 	}
 	slices.Sort(wrong)
 	return warned("Say what the tool does, when to use it and what it returns; and what each argument means, with an "+
-		"example.",
-		"%s", list(wrong))
+		"example.", "%s", list(wrong))
 }
 
 func (c *checker) vendors(context.Context) *problem {
@@ -240,8 +238,7 @@ func (c *checker) vendors(context.Context) *problem {
 		return nil
 	}
 	return warned("The tool cannot be offered in that format; the message says which part of the schema is in the way.",
-		"%s",
-		list(wrong))
+		"%s", list(wrong))
 }
 
 func (c *checker) configure(ctx context.Context) *problem {

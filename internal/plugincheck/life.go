@@ -15,9 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a handler " +
-	"does not " +
-	"return."
+const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a " +
+	"handler does not return."
 
 func (c *checker) sigterm(ctx context.Context) *problem {
 	if runtime.GOOS == "windows" {
@@ -82,9 +81,8 @@ func (c *checker) sandboxed(ctx context.Context) *problem {
 	}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		if err := c.atLevel(ctx, level); err != nil {
-			return warned("Say in the README which level works, and which folders and hosts the plugin needs; its users name "+
-				"them "+
-				"in a sandbox block.", "at the level %s: %v", level, err)
+			return warned("Say in the README which level works, and which folders and hosts the plugin needs; its users "+
+				"name them in a sandbox block.", "at the level %s: %v", level, err)
 		}
 	}
 	return nil

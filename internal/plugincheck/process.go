@@ -57,8 +57,7 @@ func socketDir(dir string) string { return "PLUGIN_UNIX_SOCKET_DIR=" + dir }
 func environment(dir, token string) []string {
 	return append(append(supervise.Spec{}.Environment(), supervise.TempEnvironment(dir)...), socketDir(dir),
 		"PLUGIN_PROTOCOL_VERSIONS=1", wire.EnvToken+"="+token, wire.EnvLifeline+"=stdin", wire.EnvKeepDir+"="+dir,
-		wire.EnvStateDir+"="+dir,
-		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
+		wire.EnvStateDir+"="+dir, wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
 }
 
 var cookie = wire.EnvCookie + "=" + wire.Cookie

@@ -52,8 +52,7 @@ func (c *choice) missing() error {
 	switch {
 	case len(c.all) == 0:
 		return fmt.Errorf("the archive has no program %sNAME; one that needs files beside it goes into a folder of "+
-			"plugin_dirs "+
-			"instead", toolname.ProgramPrefix)
+			"plugin_dirs instead", toolname.ProgramPrefix)
 	case c.staged.Name != "":
 		return fmt.Errorf("the archive has no program %s%s, but %s", toolname.ProgramPrefix, c.staged.Name, c.listed())
 	}

@@ -164,8 +164,7 @@ func (s *Staged) build(ctx context.Context, o Options) error {
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
 		return fmt.Errorf("%s is a Go module, and there is no go command to build it with. Fix: install Go, or name a "+
-			"program "+
-			"or an archive", o.Source)
+			"program or an archive", o.Source)
 	}
 	module, _, _ := strings.Cut(o.Source, "@")
 	if err := s.named(programOf(module)); err != nil {

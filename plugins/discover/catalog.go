@@ -217,9 +217,8 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 	var text string
 	_ = json.Unmarshal(raw, &text) // what is no string is no description
 	if text = strings.TrimSpace(text); text == "" {
-		text = fmt.Sprintf("Runs the project's command %s with the arguments as JSON on standard input, and returns what "+
-			"it prints.",
-			s.call.with(original))
+		text = fmt.Sprintf("Runs the project's command %s with the arguments as JSON on standard input, and returns "+
+			"what it prints.", s.call.with(original))
 	}
 	if len(text) > sdk.MaxDescription {
 		short := textutil.Cut(text, sdk.MaxDescription-len("...")) + "..."
@@ -289,8 +288,7 @@ func param(raw json.RawMessage) (property string, optional bool, err error) {
 	kind, list := strings.CutSuffix(kind, "[]")
 	if !slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) {
 		return "", false, fmt.Errorf("%q begins with no type: write string, number, integer or boolean, with [] for a "+
-			"list, with ? for one that may be absent, then \": DESCRIPTION\"",
-			textutil.Cut(text, 60))
+			"list, with ? for one that may be absent, then \": DESCRIPTION\"", textutil.Cut(text, 60))
 	}
 	property = `{"type":"` + kind + `"`
 	if list {

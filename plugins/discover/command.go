@@ -210,8 +210,7 @@ func (s *splitter) plain(c byte) error {
 
 func (s *splitter) shellOnly(c byte) error {
 	return fmt.Errorf("%q at character %d means something to a shell, but it is not run through a shell; write a "+
-		"script, or quote it ('%c') to mean the character itself",
-		rune(c), utf8.RuneCountInString(s.text[:s.at]), c)
+		"script, or quote it ('%c') to mean the character itself", rune(c), utf8.RuneCountInString(s.text[:s.at]), c)
 }
 
 func (s *splitter) single() error {

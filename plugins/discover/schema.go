@@ -76,8 +76,7 @@ func rooted(schema json.RawMessage) (json.RawMessage, error) {
 // Where schemas are inside of schemas.
 var (
 	schemaKeys = []string{"items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if",
-		"then", "else",
-		"unevaluatedItems", "unevaluatedProperties"}
+		"then", "else", "unevaluatedItems", "unevaluatedProperties"}
 	listKeys = []string{"prefixItems", "items", "anyOf", "oneOf", "allOf"}
 	mapKeys  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 	// countKeys hold whole numbers, which this format may write as strings.

@@ -155,8 +155,7 @@ func (m *multi) outcome() (*outcome, error) {
 	out.Warnings = append([]string{}, o.notes...)
 	o.output = out
 	o.summary = fmt.Sprintf("%s %s in %s:\n%s", byDryRun(m.DryRun, "Made", "Would make"),
-		textutil.Count(len(m.Edits), "edit"),
-		textutil.Count(len(m.order), "file"), strings.Join(lines, "\n"))
+		textutil.Count(len(m.Edits), "edit"), textutil.Count(len(m.order), "file"), strings.Join(lines, "\n"))
 	return o, nil
 }
 

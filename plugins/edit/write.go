@@ -179,8 +179,7 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 	out := writeOutput{Path: p.Path, Changed: c.changes(), Bytes: len(c.after), Etag: c.etag()}
 	o := &outcome{changes: []*change{c}, notes: c.sideEffects(), output: out}
 	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path),
-		textutil.Count(out.Bytes, "byte"),
-		len(before.data), k.did(), out.Etag)
+		textutil.Count(out.Bytes, "byte"), len(before.data), k.did(), out.Etag)
 	if !out.Changed {
 		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", pathText(p.Path), out.Etag)
 	}

@@ -25,8 +25,7 @@ const (
 
 // ofConnection are headers that are made, or would be passed over, when a request is sent.
 var ofConnection = []string{"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Http2-Settings",
-	"Keep-Alive",
-	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+	"Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // reserved headers make one request into another that no one has seen.
 var reserved = []string{"Forwarded", "Proxy-Authenticate", "Proxy-Authorization", "Via", "X-Forwarded-For",
@@ -36,8 +35,7 @@ var reserved = []string{"Forwarded", "Proxy-Authenticate", "Proxy-Authorization"
 // A header carries credentials if its name has one of these words, or ends with Key, but for keys that are no secrets.
 var (
 	credentialWords = []string{"auth", "authorization", "authentication", "token", "cookie", "secret", "password",
-		"passwd", "credential",
-		"credentials", "apikey", "accesskey", "jwt", "assertion", "session", "sessionid"}
+		"passwd", "credential", "credentials", "apikey", "accesskey", "jwt", "assertion", "session", "sessionid"}
 	plainKeys = []string{"Idempotency-Key", "X-Idempotency-Key", "Sec-Websocket-Key", "Surrogate-Key", "Cache-Key",
 		"Partition-Key", "Routing-Key", "Sort-Key"}
 	// of the values of Authorization

@@ -190,11 +190,9 @@ var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // textual are types of text that are not named text/*, nor end in +json or +xml.
 var textual = []string{"application/json", "application/xml", "application/javascript", "application/ecmascript",
-	"application/x-javascript",
-	"application/x-ndjson", "application/jsonl", "application/json-seq", "application/yaml", "application/x-yaml",
-	"application/toml", "application/sql",
-	"application/graphql", "application/x-sh", "application/x-www-form-urlencoded", "application/pgp-signature",
-	"application/x-pem-file",
+	"application/x-javascript", "application/x-ndjson", "application/jsonl", "application/json-seq", "application/yaml",
+	"application/x-yaml", "application/toml", "application/sql", "application/graphql", "application/x-sh",
+	"application/x-www-form-urlencoded", "application/pgp-signature", "application/x-pem-file",
 	"application/x-httpd-php", "application/rtf", "application/xhtml+xml", "message/rfc822"}
 
 // kindOfMediaType is the kind that the type says.

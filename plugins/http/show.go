@@ -323,9 +323,8 @@ func (r ctxReader) Read(b []byte) (int, error) {
 }
 
 // dropped are elements that hold nothing to read.
-var dropped = []string{"script", "style", "noscript", "noframes", "template", "iframe", "object", "embed", "svg", "canvas", "nav",
-	"dialog", "annotation", "annotation-xml",
-	"button", "input", "select", "textarea"}
+var dropped = []string{"script", "style", "noscript", "noframes", "template", "iframe", "object", "embed", "svg",
+	"canvas", "nav", "dialog", "annotation", "annotation-xml", "button", "input", "select", "textarea"}
 
 // A markdownCleaner takes out of a page what no one reads, and makes its links absolute.
 type markdownCleaner struct {

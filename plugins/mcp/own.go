@@ -22,15 +22,13 @@ func (b *bridge) ownTools() (out []sdk.BoundTool) {
 	if b.resources {
 		add("list_resources", "Lists the resources of the MCP server, such as files, and the templates of their URIs. Read "+
 			"one with read_resource.", noArguments, b.lister(client.Resources, client.ResourceTemplates))
-		add("read_resource", "Reads a resource of the MCP server by its URI, which list_resources shows or a result links "+
-			"to.",
-			`{"type":"object","properties":{"uri":{"type":"string","description":"The resource's URI."}},`+
-				`"required":["uri"],"additionalProperties":false}`, b.readResource)
+		add("read_resource", "Reads a resource of the MCP server by its URI, which list_resources shows or a result "+
+			"links to.", `{"type":"object","properties":{"uri":{"type":"string","description":"The resource's URI."}},`+
+			`"required":["uri"],"additionalProperties":false}`, b.readResource)
 	}
 	if b.prompts {
 		add("list_prompts", "Lists the prompts of the MCP server, with their arguments. Get one with get_prompt.",
-			noArguments,
-			b.lister(client.Prompts))
+			noArguments, b.lister(client.Prompts))
 		add("get_prompt", "Gets a prompt of the MCP server: messages that are made of its arguments.",
 			`{"type":"object","properties":{"name":{"type":"string","description":"The prompt's name, as list_prompts `+
 				`shows it."},"arguments":{"type":"object","description":"Its arguments, texts by their names.",`+

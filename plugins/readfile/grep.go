@@ -370,8 +370,7 @@ var mistakes = []struct {
 	{false, lazy.Regexp(`(^|[^\\])(\\\\)*\\([|<>]|\{\d)|[\]).]\\[+?]`),
 		`a \ makes | ( ) { } + ? < > plain characters here, as it does not in grep: write a|b for alternatives, ` +
 			`\b for the end of a word`},
-	{false, lazy.Regexp(`^/.+/[gimsuy]+$`),
-		"the slashes around it, and what is behind them, are part of the pattern"},
+	{false, lazy.Regexp(`^/.+/[gimsuy]+$`), "the slashes around it, and what is behind them, are part of the pattern"},
 	{true, lazy.Regexp(`[.\])][*+?]|\\[a-zA-Z.|(\[{]|\w\|\w`),
 		"literal takes it as plain text, not as a regular expression"},
 }

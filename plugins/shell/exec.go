@@ -125,9 +125,8 @@ func (in *execArgs) check() error {
 	case in.Columns < 0 || in.Columns > maxSide || in.Rows < 0 || in.Rows > maxSide:
 		return invalid("the terminal is %d by %d; columns and rows must be from 1 to %d", in.Columns, in.Rows, maxSide)
 	case in.PTY && longestLine(in.Stdin) > maxTyped:
-		return invalid("stdin has a line of %d bytes, and a terminal takes at most %d and loses the rest; break the line, "+
-			"or leave pty out",
-			longestLine(in.Stdin), maxTyped)
+		return invalid("stdin has a line of %d bytes, and a terminal takes at most %d and loses the rest; break the "+
+			"line, or leave pty out", longestLine(in.Stdin), maxTyped)
 	}
 	return in.execContext.check()
 }

@@ -124,9 +124,8 @@ func (in *scriptArgs) checkFirstLine() error {
 		return invalid("the first line asks for %s, but interpreter says %s; set interpreter, or leave the line out", name,
 			in.interpreter())
 	case len(options) > 0 && shells[in.interpreter()] != nil:
-		return invalid("the first line has options (%s), which would not count; write them as a command, such as set -e, "+
-			"and leave them out there",
-			strings.Join(options, " "))
+		return invalid("the first line has options (%s), which would not count; write them as a command, such as set "+
+			"-e, and leave them out there", strings.Join(options, " "))
 	}
 	return nil
 }

@@ -50,10 +50,9 @@ var (
 		.exrc .vimrc .nvimrc .lvimrc .nvim.lua
 		.gdbinit .lldbinit .tmux.conf .screenrc .rprofile .irbrc .pryrc .devcontainer.json`)
 	executedPlaces = []string{"/.config/git/", "/.config/fish/", "/.config/autostart/", "/.config/systemd/",
-		"/.config/environment.d/", "/.local/bin/",
-		"/.config/toolhost/", "/.cache/toolhost/", "/.local/state/toolhost/", "/library/application support/toolhost/",
-		"/library/caches/toolhost/",
-		"/library/launchagents/", "/.local/share/systemd/", "/etc/cron.d/", "/etc/profile.d/"}
+		"/.config/environment.d/", "/.local/bin/", "/.config/toolhost/", "/.cache/toolhost/", "/.local/state/toolhost/",
+		"/library/application support/toolhost/", "/library/caches/toolhost/", "/library/launchagents/",
+		"/.local/share/systemd/", "/etc/cron.d/", "/etc/profile.d/"}
 
 	entryFiles = lazy.Set(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml
 		taskfile.dist.yml taskfile.dist.yaml rakefile package.json
@@ -70,7 +69,6 @@ var (
 		.aider.conf.yml .rules warp.md .gitattributes .gitmodules`)
 	entryPatterns = []string{"*.mk", "*.instructions.md", "*.prompt.md", "*.mdc"}
 	entryPlaces   = []string{"/.github/workflows/", "/.github/actions/", "/.circleci/", "/.buildkite/", "/.woodpecker/",
-		"/.forgejo/", "/.gitea/", "/.teamcity/",
-		"/.cargo/config.toml/", "/.cargo/config/", "/.mvn/", "/gradle/wrapper/", "/.agents/", "/.amazonq/rules/",
-		"/.github/instructions/", "/.github/prompts/"}
+		"/.forgejo/", "/.gitea/", "/.teamcity/", "/.cargo/config.toml/", "/.cargo/config/", "/.mvn/", "/gradle/wrapper/",
+		"/.agents/", "/.amazonq/rules/", "/.github/instructions/", "/.github/prompts/"}
 )

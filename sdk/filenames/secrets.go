@@ -144,10 +144,9 @@ var (
 		"service_account*.json", "client_secret*.json", "client-secret*.json", "*firebase-adminsdk*.json", "*.keystore.*"}
 	// secretPlaces are files with a common name, with the folder that makes them secret.
 	secretPlaces = []string{".docker/config.json", ".cargo/credentials", "gh/hosts.yml", "gcloud/credentials.db",
-		"gcloud/access_tokens.db",
-		"github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml", ".m2/settings-security.xml",
-		".gradle/gradle.properties",
-		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
+		"gcloud/access_tokens.db", "github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml",
+		".m2/settings-security.xml", ".gradle/gradle.properties", ".git/config", "etc/shadow", "etc/gshadow",
+		"etc/sudoers"}
 	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What
 	// else is in one of looseFolders may be.
 	secretFolders lazy.Words = ".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube" //nolint:gosec // names

@@ -68,8 +68,7 @@ const (
 )
 
 var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind,
-	"boolean": booleanKind,
-	"null":    nullKind, "array": arrayKind, "object": objectKind}
+	"boolean": booleanKind, "null": nullKind, "array": arrayKind, "object": objectKind}
 
 // valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and
 // zero. Models that write Python use True, False and None.

@@ -177,6 +177,5 @@ func (r *Report) openHeredoc(at *hcl.Range) wording {
 	at.End = at.Start // the token has the line's end
 	mark := strings.TrimSpace(string(open.Bytes))
 	at.End.Byte += len(mark)
-	return wording{"this text has no end",
-		"add a line that holds " + Visible(strings.TrimLeft(mark, "<-")) + " alone"}
+	return wording{"this text has no end", "add a line that holds " + Visible(strings.TrimLeft(mark, "<-")) + " alone"}
 }

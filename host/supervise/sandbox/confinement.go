@@ -121,8 +121,7 @@ var promises = []promise{
 		"see other processes, change their priority and reach their shared memory and message queues"},
 	{Confined, hasNamespaces, namespaces, "leave processes behind that outlive a launcher that is killed"},
 
-	{Confined, proctree.Capabilities.ReadOnlyMounts, mounts,
-		"change auto-executed files in its folders, such as .git"},
+	{Confined, proctree.Capabilities.ReadOnlyMounts, mounts, "change auto-executed files in its folders, such as .git"},
 	{Confined, proctree.Capabilities.ReadOnlyMounts, mounts,
 		"lock the record of calls, and read it unless it is isolated"},
 	{Confined, proctree.Capabilities.ReadOnlyMounts, mounts,

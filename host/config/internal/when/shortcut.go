@@ -274,9 +274,8 @@ func (c call) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) 
 
 // plainCalls are those of functions that depend on the call of the tool, or are common in loops.
 var plainCalls = map[string]plainCall{"commands": plainCommands, "contains": plainContains, "inside": plainInside,
-	"length": plainLength, "paths": plainPaths, "runs": plainRuns,
-	"startswith": ofTexts(strings.HasPrefix), "endswith": ofTexts(strings.HasSuffix),
-	"strcontains": ofTexts(strings.Contains)}
+	"length": plainLength, "paths": plainPaths, "runs": plainRuns, "startswith": ofTexts(strings.HasPrefix),
+	"endswith": ofTexts(strings.HasSuffix), "strcontains": ofTexts(strings.Contains)}
 
 func ofTexts(f func(a, b string) bool) plainCall {
 	return func(_ *meter, args []evaluated) (cty.Value, bool) {

@@ -203,8 +203,7 @@ func (e Entry) hash(kind kind) string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(ofTheMoment, name)
 	})
-	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.ProtocolVersion,
-		runtime.GOOS,
+	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.ProtocolVersion, runtime.GOOS,
 		runtime.GOARCH, kind, k.Program, e.content, k.Command, k.Env, inherited, k.Config != nil, k.Config)
 	if kind == unsteady {
 		text = fmt.Appendf(text, " %q %q", k.Dir, k.Workdir)
