@@ -21,7 +21,7 @@ import (
 type callFlags struct {
 	format  string
 	stream  bool
-	timeout string
+	timeout time.Duration // zero leaves it to the tool
 	profile string
 	approve string
 	session string
@@ -31,7 +31,6 @@ type callFlags struct {
 
 func newCall(g *globals) *cobra.Command {
 	var f callFlags
-	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Call one tool and print its result",
@@ -58,20 +57,20 @@ func newCall(g *globals) *cobra.Command {
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
-		Args: func(cmd *cobra.Command, args []string) (err error) {
-			if timeout, err = f.wait(); err != nil {
-				return err
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.timeout < 0 {
+				return errors.New("--timeout must not be negative")
 			}
 			return callArgs(cmd, args)
 		},
 		ValidArgsFunction: g.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.call(cmd.Context(), args, timeout, f)
+			return g.call(cmd.Context(), args, f)
 		},
 	}
 	chooseFormat(cmd, &f.format, "%s", "text", "json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
-	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: "+
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long the call may take, a `duration` such as 30s (default: "+
 		"the tool's own)")
 	g.profileFlag(cmd, &f.profile)
 	approveFlag(cmd, &f.approve)
@@ -151,22 +150,7 @@ func callArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// wait is how long the call may take; zero leaves it to the tool.
-func (f callFlags) wait() (time.Duration, error) {
-	if f.timeout == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(f.timeout)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("--timeout must be a duration such as 30s, not %q", f.timeout)
-	case d < 0:
-		return 0, errors.New("--timeout must not be negative")
-	}
-	return d, nil
-}
-
-func (g *globals) call(ctx context.Context, args []string, timeout time.Duration, f callFlags) error {
+func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	f.words = args[1:]
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
@@ -176,7 +160,7 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 		arguments = json.RawMessage("{}") // as a running host is sent
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	if err := g.callRunning(ctx, args, arguments, timeout, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
+	if err := g.callRunning(ctx, args, arguments, g.prompterAt(piped), f); !errors.Is(err, errNoHost) {
 		return err
 	}
 	o := g.asking(g.options(), g.prompterAt(piped))
@@ -190,8 +174,8 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 		g.reportNoConfiguration(true)
 	}
 	finding, stop, began := ctx, func() {}, time.Now()
-	if timeout > 0 {
-		finding, stop = context.WithTimeout(ctx, timeout)
+	if f.timeout > 0 {
+		finding, stop = context.WithTimeout(ctx, f.timeout)
 	}
 	defer stop()
 	tool, err := resolved(finding, s, args[0])
@@ -205,9 +189,9 @@ func (g *globals) call(ctx context.Context, args []string, timeout time.Duration
 				return nil, err
 			}
 		}
-		in := host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout,
+		in := host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: f.timeout,
 			Events: watch.event}
-		if timeout > 0 { // the wait for a plugin that starts is part of the call
+		if f.timeout > 0 { // the wait for a plugin that starts is part of the call
 			in.Waited = time.Since(began)
 		}
 		return s.Catalog().Call(ctx, in), nil

@@ -352,14 +352,13 @@ func toolRows(tools []*host.Tool, tokens bool) [][]string {
 
 // effect summarizes the plugin's hints in a word.
 func effect(h sdk.Hints) string {
-	var words []string
 	switch {
 	case h.ReadOnly != nil && *h.ReadOnly:
-		words = append(words, "reads")
+		return "reads"
 	case h.Destructive != nil && *h.Destructive:
-		words = append(words, "changes")
+		return "changes"
 	}
-	return cmp.Or(strings.Join(words, " "), "-")
+	return "-"
 }
 
 func sumTokens(tools []*host.Tool) (sum int) {

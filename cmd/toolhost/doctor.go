@@ -163,7 +163,11 @@ func (d *diagnosis) printTables(g *globals) {
 		v["kernel"], v["plugin_protocol"])
 	rows := [][]string{{"MACHINE", "STATE", ""}}
 	for _, f := range d.Machine {
-		rows = append(rows, []string{f.Name, f.state(), f.text()})
+		state, text := "missing", f.Consequence+"; "+f.Remedy
+		if f.OK {
+			state, text = "ok", f.Detail
+		}
+		rows = append(rows, []string{f.Name, state, text})
 	}
 	writeTable(g.out, rows, widest)
 	rows = [][]string{{"FOLDER", "STATE", ""}}
@@ -241,20 +245,6 @@ type finding struct {
 	Detail      string `json:"detail,omitempty"`
 	Consequence string `json:"consequence,omitempty"` // of a missing feature
 	Remedy      string `json:"remedy,omitempty"`
-}
-
-func (f finding) state() string {
-	if f.OK {
-		return "ok"
-	}
-	return "missing"
-}
-
-func (f finding) text() string {
-	if f.OK {
-		return f.Detail
-	}
-	return f.Consequence + "; " + f.Remedy
 }
 
 // examine lists the sandbox features of the machine.

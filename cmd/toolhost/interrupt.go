@@ -26,7 +26,8 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 	return context.WithValue(ctx, hangupKey{}, h), sync.OnceFunc(func() {
 		cancel()
 		signal.Stop(unread)
-		h.end()
+		signal.Stop(h.signals)
+		close(h.signals)
 	})
 }
 
@@ -58,11 +59,6 @@ func handleHangups(cancel context.CancelFunc) *hangup {
 		}
 	}()
 	return h
-}
-
-func (h *hangup) end() {
-	signal.Stop(h.signals)
-	close(h.signals)
 }
 
 // reloadRequests treats SIGHUP as a request to reload from now on.

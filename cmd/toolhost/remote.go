@@ -36,8 +36,8 @@ const maxStops = 2
 
 // callRunning makes the call on a running host. A host that stops just then is tried again, and so is each one that
 // takes its place, however many follow while the call waits for a person.
-func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, timeout time.Duration,
-	person io.Reader, f callFlags) error {
+func (g *globals) callRunning(ctx context.Context, args []string, arguments json.RawMessage, person io.Reader,
+	f callFlags) error {
 	if !utf8.Valid(arguments) { // a message cannot have them; what is said of them is the same everywhere
 		return errNoHost
 	}
@@ -54,9 +54,9 @@ func (g *globals) callRunning(ctx context.Context, args []string, arguments json
 			g.explain("a host of its own, since --approve does not change the approval mode of the running one, " + r.info.Mode)
 			return errNoHost
 		}
-		err = g.callOn(ctx, r, args, arguments, timeout, person, f, false)
+		err = g.callOn(ctx, r, args, arguments, person, f, false)
 		if errors.Is(err, errReadable) {
-			err = g.callOn(ctx, r, args, arguments, timeout, person, f, true)
+			err = g.callOn(ctx, r, args, arguments, person, f, true)
 		}
 		r.close()
 		if !errors.Is(err, errNoHost) {
@@ -74,7 +74,7 @@ var errReadable = errors.New("the arguments can be read now")
 
 // callOn makes the call on a host. It returns errReadable for the first call alone.
 func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arguments json.RawMessage,
-	timeout time.Duration, person io.Reader, f callFlags, again bool) error {
+	person io.Reader, f callFlags, again bool) error {
 	unread := false
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: convert.Text(args[0])})
@@ -95,8 +95,8 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	watch := g.eventPrinter(f)
 	in := &apiv1.CallRequest{Tool: convert.Text(args[0]), Arguments: string(arguments), CallId: rand.Text(),
 		Caller: callerName, SessionId: convert.Text(f.session)}
-	if timeout > 0 {
-		in.Timeout = durationpb.New(min(timeout, host.MaxTimeout)) // a longer one would be refused, not cut
+	if f.timeout > 0 {
+		in.Timeout = durationpb.New(min(f.timeout, host.MaxTimeout)) // a longer one would be refused, not cut
 	}
 	waiting := g.waiting(watch)
 	if person != nil || f.approve != "" {

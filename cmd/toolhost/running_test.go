@@ -152,7 +152,7 @@ func TestHostThatIsLost(t *testing.T) {
 	}
 	g := &globals{terminal: &terminal{out: &stdoutWriter{w: io.Discard}, err: io.Discard}}
 	for _, args := range [][]string{{"test__a"}, {"test__a", "x=1"}} {
-		if err := g.callOn(t.Context(), r, args, nil, 0, nil, callFlags{}, false); !errors.Is(err, errNoHost) {
+		if err := g.callOn(t.Context(), r, args, nil, nil, callFlags{}, false); !errors.Is(err, errNoHost) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
