@@ -195,13 +195,9 @@ func decisions(r *host.ApprovalRequest) []string {
 	}
 	out := []string{decideApprove, decideArguments}
 	if r.Prefix != nil {
-		out = append(out, prefixDecision(r))
+		out = append(out, decidePrefix+shown(strings.Join(r.Prefix, " "), maxShownReason)+" ...")
 	}
 	return append(out, decideTool, decideDeny)
-}
-
-func prefixDecision(r *host.ApprovalRequest) string {
-	return decidePrefix + shown(strings.Join(r.Prefix, " "), maxShownReason) + " ..."
 }
 
 // approvalAnswer reads what a client answered. Whatever is not clearly a yes is a no.

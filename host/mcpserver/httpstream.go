@@ -29,7 +29,7 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message rawjso
 	if r.Method == http.MethodGet && stream == "" { // it carries no call
 		defer context.AfterFunc(e.server.streams, end)()
 	}
-	w.begin(&e.streams, session, end)
+	w.streams, w.session, w.end, w.finished = &e.streams, session, end, make(chan struct{})
 	defer w.finish()
 	if r.Method == http.MethodGet && !e.streams.takeOver(ctx, streamKey{session, stream}, w) {
 		return // the client is gone
@@ -111,11 +111,6 @@ type streamWriter struct {
 
 func newStreamWriter(w http.ResponseWriter, limit time.Duration) *streamWriter {
 	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: limit, header: http.Header{}}
-}
-
-// begin makes it the response to a request of a session, which end ends.
-func (w *streamWriter) begin(streams *openStreams, session string, end context.CancelFunc) {
-	w.streams, w.session, w.end, w.finished = streams, session, end, make(chan struct{})
 }
 
 // finish is called when the request has been served.

@@ -70,11 +70,6 @@ type servedTools struct {
 	full   map[string]*definition // all that can be called, by their full names in the host
 }
 
-func (s *servedTools) list(d *definition) {
-	s.listed = append(s.listed, d)
-	s.byName[d.name] = d
-}
-
 func newCatalog(ctx context.Context, source func() *host.Catalog, o *Options,
 	changed func(*servedTools, bool)) *catalog {
 	c := &catalog{ctx: ctx, source: source, naming: newNaming(o.ServerName, o.PlainNames), log: o.Logger, changed: changed,
@@ -275,7 +270,8 @@ func (c *catalog) build() *servedTools {
 			out.full[t.Name] = d
 		}
 		if meta || c.lists == nil || c.lists(t.Name) {
-			out.list(d)
+			out.listed = append(out.listed, d)
+			out.byName[d.name] = d
 		}
 	}
 	slices.SortFunc(out.listed, func(a, b *definition) int { return strings.Compare(a.name, b.name) })
