@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -215,5 +216,5 @@ func (e *endpoint) sessionID(r *request) string {
 // addMeta adds the members of an upstream's _meta that are not about one hop.
 func addMeta(to *result, extra rawjson.Object) {
 	all := rawjson.ObjectOf(extra.Get("_meta"))
-	to.meta = append(to.meta, slices.DeleteFunc(all, func(m rawjson.Member) bool { return aboutOneHop(m.Name) })...)
+	to.meta = append(to.meta, slices.DeleteFunc(all, func(m rawjson.Member) bool { return mcpcontent.OfOneHop(m.Name) })...)
 }

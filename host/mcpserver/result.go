@@ -148,11 +148,6 @@ func (r *result) arrange(source, own rawjson.Object) {
 	}
 }
 
-// aboutOneHop reports whether a member of _meta is between a client and the next server only.
-func aboutOneHop(name string) bool {
-	return strings.HasPrefix(name, "io.modelcontextprotocol/") || name == "progressToken"
-}
-
 func contentJSON(parts []sdk.Content) json.RawMessage {
 	out := make([]json.RawMessage, len(parts))
 	for i, p := range parts {

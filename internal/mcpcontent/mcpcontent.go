@@ -370,6 +370,12 @@ func usualEscapes(raw []byte) bool {
 	return true
 }
 
+// Reserved begins the names of members of _meta that are the protocol's own.
+const Reserved = "io.modelcontextprotocol/"
+
+// OfOneHop reports whether a member of _meta is between a client and the next server only.
+func OfOneHop(name string) bool { return strings.HasPrefix(name, Reserved) || name == "progressToken" }
+
 // encoded appends bytes as a JSON string of base64.
 func encoded(b, data []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(b, '"'), data), '"')

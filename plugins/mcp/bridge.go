@@ -235,7 +235,9 @@ func (b *bridge) show() {
 	}
 	if b.catalog != nil {
 		for _, d := range b.catalog.tools {
-			tools = append(tools, sdk.BoundTool{Tool: b.timed(d.Tool), Handler: b.handler(d)})
+			bound := sdk.BoundTool{Tool: d.Tool, Handler: b.handler(d)}
+			bound.Timeout = b.timeout // the operator's limit
+			tools = append(tools, bound)
 		}
 		tools = append(tools, b.ownTools()...)
 		notices = append(notices, sdk.Remarks(b.catalog.notices...)...)
@@ -249,12 +251,6 @@ func (b *bridge) show() {
 		_ = b.plugin.SetTools(nil, sdk.Notice{Kind: sdk.Problem, Text: fmt.Sprintf("no tools: %v", err)})
 	}
 	b.shown, b.notices = tools, append([]sdk.Notice{}, notices...)
-}
-
-// timed adds the operator's limit to a tool.
-func (b *bridge) timed(t sdk.Tool) sdk.Tool {
-	t.Timeout = b.timeout
-	return t
 }
 
 func sameTool(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }

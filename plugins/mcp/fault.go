@@ -141,13 +141,3 @@ func (q *toolRequest) refusal(e *client.RPCError) (*sdk.Result, error) {
 	}
 	return nil, out
 }
-
-// cutLast cuts text before the last mark.
-func cutLast(text, mark string) (before, after string, found bool) {
-	for i := len(text) - len(mark); i >= 0; i-- {
-		if text[i:i+len(mark)] == mark {
-			return text[:i], text[i+len(mark):], true
-		}
-	}
-	return text, "", false
-}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/mcpcontent"
@@ -70,8 +71,8 @@ func readReply(raw json.RawMessage) (reply, error) {
 		}
 	}
 	r.Extra = extra.JSON()
-	if r.Content == nil && r.Structured == nil {
-		r.Content = draftContent(extra)
+	if draft := extra.Get("toolResult"); draft != nil && r.Content == nil && r.Structured == nil {
+		r.Content = []sdk.Content{textOf(draft)} // from before the first revision, which is any JSON
 	}
 	switch resultType {
 	case "complete":
@@ -85,14 +86,6 @@ func readReply(raw json.RawMessage) (reply, error) {
 	}
 	return reply{}, fmt.Errorf("the result has the resultType %q, which this client does not know",
 		textutil.Cut(resultType, 60))
-}
-
-// draftContent is the result of a server from before the first revision, which is any JSON, as a part.
-func draftContent(extra rawjson.Object) []sdk.Content {
-	if result := extra.Get("toolResult"); result != nil {
-		return []sdk.Content{textOf(result)}
-	}
-	return nil
 }
 
 // isArranged reports whether the members are in another order than that in which a result is written by itself.
@@ -122,19 +115,12 @@ func isArranged(all rawjson.Object) bool {
 	return false
 }
 
-// hopPrefix begins the names in _meta that are between a client and a server, and not for who is behind them.
-const hopPrefix = "io.modelcontextprotocol/"
-
 // withoutHop removes from _meta what belongs to one connection; nil if nothing is left.
 func withoutHop(meta json.RawMessage) json.RawMessage {
 	all := rawjson.ObjectOf(meta)
-	var kept rawjson.Object
-	for _, m := range all {
-		if !strings.HasPrefix(m.Name, hopPrefix) && m.Name != "progressToken" {
-			kept = append(kept, m)
-		}
-	}
-	if len(kept) == len(all) && len(all) > 0 {
+	n := len(all)
+	kept := slices.DeleteFunc(all, func(m rawjson.Member) bool { return mcpcontent.OfOneHop(m.Name) })
+	if len(kept) == n && n > 0 {
 		return meta
 	}
 	return kept.JSON()

@@ -271,8 +271,8 @@ func timedOut(cause, err error) error {
 		if _, rest, found := strings.Cut(err.Error(), client.Lost); found {
 			return fmt.Errorf("%w%s%s", cause, client.Lost, rest)
 		}
-		if _, rest, found := cutLast(err.Error(), "; its last lines"); found {
-			return fmt.Errorf("%w; its last lines%s", cause, rest)
+		if at := strings.LastIndex(err.Error(), "; its last lines"); at >= 0 {
+			return fmt.Errorf("%w%s", cause, err.Error()[at:])
 		}
 		return cause
 	}

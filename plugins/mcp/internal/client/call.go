@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/mcpcontent"
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
@@ -286,7 +287,8 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 	empty := len(b)
 	o := &c.options
 	for m := rawjson.MembersOf(o.Meta); m.Next(); {
-		if !ofOneHop(m.Name) && (o.TraceParent == "" || !ofTrace(m.Name)) {
+		traces := string(m.Name) == "traceparent" || string(m.Name) == "tracestate"
+		if !mcpcontent.OfOneHop(string(m.Name)) && (o.TraceParent == "" || !traces) {
 			b = append(append(b, ','), o.Meta[m.Start:m.End]...)
 		}
 	}
@@ -300,15 +302,15 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 		b = strconv.AppendInt(append(b, `,"progressToken":`...), c.id, 10)
 	}
 	if c.revision >= Revision20260728 {
-		b = rawjson.AppendText(append(b, `,"`+reserved+`protocolVersion":`...), c.revision)
-		b = append(append(b, `,"`+reserved+`clientInfo":`...), s.options.clientInfo()...)
+		b = rawjson.AppendText(append(b, `,"`+mcpcontent.Reserved+`protocolVersion":`...), c.revision)
+		b = append(append(b, `,"`+mcpcontent.Reserved+`clientInfo":`...), s.options.clientInfo()...)
 		capabilities := orEmpty(s.options.Capabilities)
 		if o.Capabilities != nil {
 			capabilities = o.Capabilities
 		}
-		b = append(append(b, `,"`+reserved+`clientCapabilities":`...), capabilities...)
+		b = append(append(b, `,"`+mcpcontent.Reserved+`clientCapabilities":`...), capabilities...)
 		if o.LogLevel != "" {
-			b = rawjson.AppendText(append(b, `,"`+reserved+`logLevel":`...), o.LogLevel)
+			b = rawjson.AppendText(append(b, `,"`+mcpcontent.Reserved+`logLevel":`...), o.LogLevel)
 		}
 	}
 	if len(b) == empty {
@@ -317,9 +319,6 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 	b[empty] = '{'
 	return append(b, '}')
 }
-
-// ofTrace reports whether a member of _meta says which trace a request belongs to.
-func ofTrace(name []byte) bool { return string(name) == "traceparent" || string(name) == "tracestate" }
 
 func orEmpty(object json.RawMessage) json.RawMessage {
 	if len(object) == 0 {
@@ -353,14 +352,6 @@ func (s *Session) cancelRequest(c *call, cause error) {
 		defer cancel()
 		_ = s.transport.Send(ctx, m)
 	}()
-}
-
-// reserved begins the names of members of _meta that belong to one hop.
-const reserved = "io.modelcontextprotocol/"
-
-// ofOneHop reports members of _meta that are not for the next hop.
-func ofOneHop(name []byte) bool {
-	return strings.HasPrefix(string(name), reserved) || string(name) == "progressToken"
 }
 
 // forNextHop returns an object without the members of its _meta that belong to one hop; all other bytes stay.
@@ -398,7 +389,7 @@ func splice(b []byte, from, to int, with []byte) []byte {
 func keptMeta(meta []byte) []byte {
 	var kept []byte
 	for m := rawjson.MembersOf(meta); m.Next(); {
-		if !ofOneHop(m.Name) {
+		if !mcpcontent.OfOneHop(string(m.Name)) {
 			kept = append(append(kept, ','), meta[m.Start:m.End]...)
 		}
 	}

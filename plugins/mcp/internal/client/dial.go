@@ -138,7 +138,6 @@ func (s *Session) discover(ctx context.Context) (d discovery) {
 		Supported    []string        `json:"supportedVersions"`
 		Capabilities json.RawMessage `json:"capabilities"`
 		Info         json.RawMessage `json:"serverInfo"`
-		Instructions string          `json:"instructions"`
 		Meta         struct {
 			Info json.RawMessage `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
@@ -152,7 +151,7 @@ func (s *Session) discover(ctx context.Context) (d discovery) {
 	if r.Info == nil {
 		r.Info = r.Meta.Info
 	}
-	d.ServerInfo = ServerInfo{Revision20260728, orEmpty(r.Capabilities), r.Info, r.Instructions}
+	d.ServerInfo = ServerInfo{Revision20260728, orEmpty(r.Capabilities), r.Info}
 	return d
 }
 
@@ -192,7 +191,6 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 		Revision     string          `json:"protocolVersion"`
 		Capabilities json.RawMessage `json:"capabilities"`
 		Info         json.RawMessage `json:"serverInfo"`
-		Instructions string          `json:"instructions"`
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		return fmt.Errorf("the answer to initialize cannot be read: %w", err)
@@ -204,7 +202,7 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 		return fmt.Errorf("the server wants protocol revision %q instead of %q, to which it is pinned", r.Revision,
 			s.options.Revision)
 	}
-	s.server.Store(&ServerInfo{r.Revision, orEmpty(r.Capabilities), r.Info, r.Instructions})
+	s.server.Store(&ServerInfo{r.Revision, orEmpty(r.Capabilities), r.Info})
 	return s.transport.Send(ctx, &Message{JSON: json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/initialized"}`),
 		Method: "notifications/initialized", Version: r.Revision})
 }

@@ -41,7 +41,7 @@ func TestDialAgreesOnARevision(t *testing.T) {
 				return cmd.Open(ctx)
 			}, client.Options{Revision: c.pinned, DiscoverTimeout: timeoutFor(c.modes)})
 			info := s.Server()
-			if info.Revision != c.want || starts.Load() != c.starts || info.Instructions != "be kind" ||
+			if info.Revision != c.want || starts.Load() != c.starts ||
 				string(info.Info) != `{"name":"fake","version":"1"}` || !info.Has("tools") || info.Has("prompts") {
 				t.Errorf("%+v, %d starts", info, starts.Load())
 			}

@@ -98,7 +98,6 @@ type ServerInfo struct {
 	Revision     string          // of the protocol, that was agreed on
 	Capabilities json.RawMessage // a JSON object
 	Info         json.RawMessage // serverInfo, a JSON object; nil if the server has not sent it
-	Instructions string
 }
 
 // Has reports whether the server has a capability, such as "tools".

@@ -157,7 +157,7 @@ func (p *process) endError(err error) error {
 	default:
 	}
 	const text = "the server has closed its standard input or output, but still runs (%w)%s"
-	return fmt.Errorf(text, err, p.stderr.quoted())
+	return fmt.Errorf(text, err, quotedLines(p.stderr.String()))
 }
 
 // LastLines returns what the process last wrote to its standard error.
@@ -175,7 +175,7 @@ func (p *process) Close() error {
 		p.end()
 	})
 	<-p.gone
-	p.output.close()
+	_ = p.output.file.Close()
 	if errors.Is(p.runErr, proctree.ErrLeft) || errors.Is(p.runErr, proctree.ErrLoose) {
 		return p.runErr
 	}
@@ -227,8 +227,6 @@ type lineReader struct {
 func newLineReader(f *os.File, limit int) *lineReader {
 	return &lineReader{file: f, limit: limit, buffer: make([]byte, readSize)}
 }
-
-func (l *lineReader) close() { _ = l.file.Close() }
 
 // next returns the next line that is not empty. Of a line over the limit it returns why the request that it answers
 // fails, if it can tell which that is, and otherwise what the line begins with, which is no message.
@@ -399,5 +397,3 @@ func (t *stderrTail) String() string {
 	defer t.mu.Unlock()
 	return strings.Join(t.tail, "\n")
 }
-
-func (t *stderrTail) quoted() string { return quotedLines(t.String()) }

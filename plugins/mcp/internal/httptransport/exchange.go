@@ -140,7 +140,7 @@ func (t *Transport) roundTrip(parent context.Context, o outgoing) (*response, er
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	detachCaller := context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
 	detach := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
-	b := &body{ctx: ctx, abort: cancel, limit: t.o.Idle}
+	b := &body{ctx: ctx, limit: t.o.Idle}
 	if t.o.Idle > 0 {
 		b.idle = time.AfterFunc(t.o.Idle, func() { cancel(t.silenceError()) })
 	}
@@ -191,7 +191,6 @@ type response struct {
 type body struct {
 	in      io.ReadCloser
 	ctx     context.Context
-	abort   context.CancelCauseFunc
 	release func()
 	idle    *time.Timer
 	limit   time.Duration

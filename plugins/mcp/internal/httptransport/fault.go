@@ -97,11 +97,6 @@ func (t *Transport) slowError(what string) error {
 			t.o.grace.Round(time.Millisecond))}
 }
 
-// afterGrace ends an answer unless the timer is stopped in time.
-func (t *Transport) afterGrace(a *response, what string) *time.Timer {
-	return time.AfterFunc(t.o.grace, func() { a.abort(t.slowError(what)) })
-}
-
 // broken words the end of an answer's stream before the answer.
 func (t *Transport) broken(err error) error {
 	if _, ok := errors.AsType[*sdk.Error](err); ok {

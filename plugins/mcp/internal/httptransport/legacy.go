@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -77,7 +78,7 @@ func (t *Transport) connectLegacy(ctx context.Context) (*legacy, error) {
 
 // first reads the event that names the endpoint, which must be of the same origin: credentials go there.
 func (l *legacy) first(a *response, r *eventReader) (*url.URL, error) {
-	timer := l.t.afterGrace(a, "its first event")
+	timer := time.AfterFunc(l.t.o.grace, func() { a.abort(l.t.slowError("its first event")) })
 	e, err := r.next()
 	timer.Stop()
 	if err != nil {
