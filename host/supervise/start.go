@@ -112,7 +112,7 @@ func (s Spec) startContext(ctx context.Context) (context.Context, context.Cancel
 
 // launchAndConfigure brings up one generation: verify, launch, handshake, dial, describe, configure.
 func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number int) (g *generation, err error) {
-	path, err := s.verified(spec)
+	path, err := s.verified(spec, nil)
 	if err != nil {
 		return nil, err
 	}

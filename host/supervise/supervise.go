@@ -228,7 +228,7 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 	if s.cache == nil || spec.Attach {
 		return nil
 	}
-	path, err := s.verifiedUnless(spec, s.cache.Native)
+	path, err := s.verified(spec, s.cache.Native)
 	if err != nil {
 		return nil // the start reports the error
 	}

@@ -116,13 +116,9 @@ func (s Spec) Verify() error {
 
 // verified verifies a spec for a start and returns the file to run: if the program can run from elsewhere, a copy
 // with the checksum that only this user can change. The copy decides whether it can, because the program may have
-// changed by then.
-func (s *Supervisor) verified(spec Spec) (string, error) {
-	return s.verifiedUnless(spec, func(string) bool { return false })
-}
-
-// verifiedUnless is verified, and does not open a program that native knows to be machine code, which no other runs.
-func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (string, error) {
+// changed by then. A program that native, which may be nil, knows to be machine code, which no other runs, is not
+// opened.
+func (s *Supervisor) verified(spec Spec, native func(path string) bool) (string, error) {
 	if spec.Refused != "" {
 		return "", &invalidError{errors.New(spec.Refused)}
 	}
@@ -136,7 +132,7 @@ func (s *Supervisor) verifiedUnless(spec Spec, native func(path string) bool) (s
 	if err == nil {
 		err = spec.checkScript()
 	}
-	if err == nil && (filepath.Base(path) == "env" || !native(path)) {
+	if err == nil && (filepath.Base(path) == "env" || native == nil || !native(path)) {
 		err = spec.checkInterpreters(path)
 	}
 	if err != nil || spec.sum() == "" {
