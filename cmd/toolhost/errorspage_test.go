@@ -211,7 +211,6 @@ var errorMeanings = map[string]map[string]string{
 		"ServerSilent":       "the server showed no sign of the call for too long",
 		"ServerUnavailable":  "the server cannot be started or reached; nothing was run",
 		"SessionEnded":       "the server has ended the session of its HTTP endpoint",
-		"Silence":            "the server sent nothing for too long",
 		"StreamEnded":        "the server ended its answer before it was complete",
 		"TLSFailed":          "the certificate or the TLS handshake failed",
 		"TokenRefused":       "there is no token for the server: it was refused",

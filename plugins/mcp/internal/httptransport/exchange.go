@@ -135,15 +135,12 @@ func (t *Transport) redirectError(to, why string) error {
 }
 
 // roundTrip sends one request. Closing the answer's body releases everything. A header that comes too slowly, byte by
-// byte, ends it, as does silence.
+// byte, ends it.
 func (t *Transport) roundTrip(parent context.Context, o outgoing) (*response, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	detachCaller := context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
 	detach := context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })
-	b := &body{ctx: ctx, limit: t.o.Idle}
-	if t.o.Idle > 0 {
-		b.idle = time.AfterFunc(t.o.Idle, func() { cancel(t.silenceError()) })
-	}
+	b := &body{ctx: ctx}
 	var once sync.Once
 	header := time.AfterFunc(time.Hour, func() { cancel(t.slowError("the header of its answer")) })
 	header.Stop()
@@ -151,9 +148,6 @@ func (t *Transport) roundTrip(parent context.Context, o outgoing) (*response, er
 		detachCaller()
 		detach()
 		header.Stop()
-		if b.idle != nil {
-			b.idle.Stop()
-		}
 		cancel(context.Canceled)
 	}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -192,15 +186,10 @@ type body struct {
 	in      io.ReadCloser
 	ctx     context.Context
 	release func()
-	idle    *time.Timer
-	limit   time.Duration
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
-	if n > 0 && b.idle != nil {
-		b.idle.Reset(b.limit)
-	}
 	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
 		err = context.Cause(b.ctx)
 	}

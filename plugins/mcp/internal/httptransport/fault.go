@@ -86,11 +86,6 @@ func mayHaveRun(err error) error {
 	return &client.CallError{Delivered: true, Err: err}
 }
 
-func (t *Transport) silenceError() error {
-	return &sdk.Error{Code: sdk.CodeTimeout, Name: "Silence",
-		Message: fmt.Sprintf("the MCP server at %s sent nothing for %v", t.shown(), t.o.Idle)}
-}
-
 func (t *Transport) slowError(what string) error {
 	return &sdk.Error{Name: "TooSlow",
 		Message: fmt.Sprintf("the MCP server at %s sends %s too slowly: it was not complete after %v", t.shown(), what,

@@ -149,13 +149,6 @@ func TestHostileAnswersCostTheirCallAlone(t *testing.T) {
 		{"an event that trickles", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
 			trickle(w, r, "text/event-stream", "data: ")
 		}, "TooSlow", true, "too slowly"},
-		{"silence", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
-			<-r.Context().Done()
-		}, "Silence", true, "sent nothing for"},
-		{"silence of a stream", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
-			events(w, ": here\n\n")
-			<-r.Context().Done()
-		}, "Silence", true, "sent nothing for"},
 		{"a redirect to a private address", func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusTemporaryRedirect)
 		}, "RedirectRefused", false, "http://169.254.169.254, which is not followed: that is a private address"},
@@ -185,9 +178,6 @@ func TestHostileAnswersCostTheirCallAlone(t *testing.T) {
 				"tools/list": func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) { result(w, id, `{"tools":[]}`) }})
 			o := Options{URL: url + "/mcp?key=hidden-in-query", MaxMessage: 1 << 20,
 				Header: http.Header{"X-Api-Key": {"hidden-in-header"}}, grace: time.Second}
-			if tt.fault == "Silence" {
-				o.Idle = 200 * time.Millisecond
-			}
 			s := dial(t, o)
 			_, err := call(limited(t), s, "x", "{}", nil)
 			wantError(t, err, tt.fault, tt.delivered, tt.words)

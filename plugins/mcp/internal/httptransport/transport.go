@@ -38,9 +38,6 @@ type Options struct {
 	ProxyFromEnvironment bool
 	// MaxMessage bounds one message of the server, in bytes; 0 is 64 MiB.
 	MaxMessage int
-	// Idle bounds the silence of a server that answers a request, comments of the stream included; 0: the request's
-	// context alone bounds it.
-	Idle time.Duration
 	// TLS is for tests; nil is the system's trust.
 	TLS *tls.Config
 
