@@ -190,7 +190,7 @@ func (w *fileWatch) report(files []watchedFile, states map[string]string) (chang
 		switch {
 		case known && state == before:
 			now[f.path] = state
-		case !f.program || isProgram(f.path):
+		case !f.program || fsutil.IsProgram(f.path):
 			now[f.path], changed = state, true
 		case known:
 			now[f.path] = before
@@ -203,9 +203,4 @@ func (w *fileWatch) report(files []watchedFile, states map[string]string) (chang
 	}
 	w.reported = now
 	return changed
-}
-
-func isProgram(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && fsutil.MayRun(info)
 }

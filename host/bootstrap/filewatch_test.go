@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Each way to change a file is reported once it is complete, with the system's events or without.
@@ -130,7 +131,7 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitChange(t, w)
-		if !isProgram(path) {
+		if !fsutil.IsProgram(path) {
 			t.Error("reported too early")
 		}
 	}
@@ -158,7 +159,7 @@ func TestFileWatchReportsTheRestWithoutAProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitChange(t, w)
-		if !isProgram(program) {
+		if !fsutil.IsProgram(program) {
 			t.Error("reported too early")
 		}
 	}

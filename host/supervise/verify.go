@@ -356,7 +356,7 @@ func (s Spec) lookPath(name string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(absolute(dir), name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && fsutil.MayRun(info) {
+		if fsutil.IsProgram(file) {
 			return file, nil
 		}
 	}

@@ -34,6 +34,12 @@ func MayRun(info fs.FileInfo) bool {
 	return info.Mode()&0o111 != 0
 }
 
+// IsProgram reports whether a path leads to a regular file that may be run.
+func IsProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && MayRun(info)
+}
+
 // ProgramName is the name of a program without its folder, and without the ending that it has on Windows.
 func ProgramName(path string) string {
 	name := filepath.Base(path)

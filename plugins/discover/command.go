@@ -119,8 +119,7 @@ func namesProgram(text, workdir string) bool {
 	if !filepath.IsAbs(text) {
 		text = filepath.Join(workdir, text)
 	}
-	info, err := os.Stat(text)
-	return err == nil && info.Mode().IsRegular() && fsutil.MayRun(info)
+	return fsutil.IsProgram(text)
 }
 
 func checkWords(words []string) error {
