@@ -166,11 +166,7 @@ func (s Spec) RunOnce(ctx context.Context, args []string, out, errOut io.Writer)
 	}
 	c := exec.CommandContext(ctx, program.Path, slices.Concat(s.Command[1:], args)...)
 	c.Dir = s.Dir
-	c.Env = inheritedEnvironment(s)
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		c.Env = append(c.Env, name+"="+s.Env[name])
-	}
-	c.Env = append(c.Env, wire.EnvInstance+"="+s.Name)
+	c.Env = append(s.Environment(), wire.EnvInstance+"="+s.Name)
 	c.Stdin = strings.NewReader(cmp.Or(string(s.Config), "{}"))
 	c.Stdout, c.Stderr = out, errOut
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }

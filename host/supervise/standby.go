@@ -15,15 +15,10 @@ type standby struct {
 	of       *Spec       // what g, or the start under way, was made from
 	g        *generation // ready, or nil
 	program  binaries.Identity
-	ended    chan standbyStart // of the start under way; nil without one
+	ended    chan startResult // of the start under way; nil without one
 	abort    context.CancelFunc
 	startAt  <-chan time.Time // when the next start begins; nil is never
 	failures int              // consecutive
-}
-
-type standbyStart struct {
-	startResult
-	program binaries.Identity
 }
 
 const (
@@ -69,22 +64,16 @@ func (s Spec) wantsStandby() bool { return s.Standby && !s.Attach }
 func (m *stateMachine) startStandby() {
 	s := &m.standby
 	m.newest++
-	number, ended := m.newest, make(chan standbyStart, 1)
+	number, ended := m.newest, make(chan startResult, 1)
 	ctx, abort := context.WithCancel(context.Background())
 	s.startAt, s.of, s.ended, s.abort = nil, m.p.spec.Load(), ended, abort
 	go func(spec Spec) {
 		defer abort()
-		program, err := m.p.identifyForStart(ctx, spec)
-		if err != nil {
-			ended <- standbyStart{startResult: startResult{err: err}}
-			return
-		}
-		g, err := m.start(ctx, spec, number)
-		ended <- standbyStart{startResult{g, err}, program}
+		ended <- m.identifyAndStart(ctx, spec, number)
 	}(*s.of)
 }
 
-func (m *stateMachine) standbyStarted(r standbyStart) {
+func (m *stateMachine) standbyStarted(r startResult) {
 	s := &m.standby
 	s.ended, s.abort = nil, nil
 	if r.err != nil {
@@ -117,7 +106,7 @@ func (m *stateMachine) dropStandby() {
 	}
 	if ended := s.ended; ended != nil {
 		s.abort()
-		m.background.Go(func() { stopLate((<-ended).startResult) })
+		m.background.Go(func() { stopLate(<-ended) })
 	}
 	*s = standby{failures: s.failures}
 }

@@ -81,7 +81,7 @@ func (s *Supervisor) start(ctx context.Context, spec Spec, number int) (*generat
 	ended := make(chan startResult, 1)
 	go func() {
 		g, err := s.launchAndConfigure(ctx, spec, number)
-		ended <- startResult{g, spec.References.hideError(err)}
+		ended <- startResult{g: g, err: spec.References.hideError(err)}
 	}()
 	return awaitStart(ctx, ended)
 }

@@ -89,17 +89,17 @@ type acquireRequest struct {
 
 // A startResult is a generation, or the reason why there is none.
 type startResult struct {
-	g   *generation
-	err error
+	g       *generation
+	err     error
+	program binaries.Identity // that was started
 }
 
 // A startAttempt is a running start.
 type startAttempt struct {
-	spec    Spec
-	abort   context.CancelFunc
-	program binaries.Identity // set when it has ended
-	ended   chan startResult
-	reload  *reload // that requested it, beside the running generation; or nil
+	spec   Spec
+	abort  context.CancelFunc
+	ended  chan startResult
+	reload *reload // that requested it, beside the running generation; or nil
 }
 
 func (m *stateMachine) run() {
@@ -218,16 +218,19 @@ func (m *stateMachine) begin(why string, spec Spec, r *reload) {
 	m.attempt = a
 	go func(number int) {
 		defer abort()
-		// The program is identified before it is started: one that changes in between is tried once more.
-		program, err := m.p.identifyForStart(ctx, spec)
-		if err != nil {
-			a.ended <- startResult{err: err}
-			return
-		}
-		a.program = program
-		g, err := m.start(ctx, spec, number)
-		a.ended <- startResult{g, err}
+		a.ended <- m.identifyAndStart(ctx, spec, number)
 	}(m.newest)
+}
+
+// identifyAndStart identifies the program before it starts it: one that changes in between is tried once more. It is
+// called in a goroutine of its own.
+func (m *stateMachine) identifyAndStart(ctx context.Context, spec Spec, number int) startResult {
+	program, err := m.p.identifyForStart(ctx, spec)
+	if err != nil {
+		return startResult{err: err}
+	}
+	g, err := m.start(ctx, spec, number)
+	return startResult{g, err, program}
 }
 
 func (m *stateMachine) startEnded(r startResult) {
@@ -240,7 +243,7 @@ func (m *stateMachine) startEnded(r startResult) {
 		m.background.Go(func() { stopLate(r) })
 		return
 	case r.err == nil:
-		m.becomeReady(a, r.g)
+		m.becomeReady(a, r)
 	case replaces != nil && m.current != nil:
 		m.markStuck(fmt.Errorf("%s, and another process could not be started: %w", replaces.abandoned.describe(), r.err))
 		return
@@ -248,18 +251,18 @@ func (m *stateMachine) startEnded(r startResult) {
 		m.reloadFailed(a.reload, r.err)
 		return
 	default:
-		m.ran = a.program
+		m.ran = r.program
 		m.startFailed(r.err)
 	}
 	m.publish() // before the waiters can look
-	m.answerWaiters(startResult{r.g, m.startError(r.err)})
+	m.answerWaiters(startResult{g: r.g, err: m.startError(r.err)})
 	if a.reload != nil {
 		a.reload.reply <- nil
 	}
 }
 
 // becomeReady makes a generation the current one and drains the previous one.
-func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
+func (m *stateMachine) becomeReady(a *startAttempt, r startResult) {
 	old, why := m.current, "it has started and described itself"
 	switch {
 	case a.reload.stuckGeneration() != nil:
@@ -274,8 +277,8 @@ func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
 		m.crashes = crashHistory{limits: a.spec.Restart}
 	}
 	m.dropStandby() // it is older
-	g.calls.recordAnswer()
-	m.serve(g, a.program, why)
+	r.g.calls.recordAnswer()
+	m.serve(r.g, r.program, why)
 	if old != nil {
 		m.drain(old)
 	}
