@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -56,7 +57,8 @@ func (e *endpoint) callFound(ctx context.Context, r *request, t *host.Tool, args
 		call.RequestState = c.state.Upstream
 	}
 	if _, ours := c.answers[approvalKey]; ours {
-		call.InputResponses = withoutApproval(c.answers)
+		call.InputResponses = maps.Clone(c.answers)
+		delete(call.InputResponses, approvalKey)
 	}
 	out := e.backend.Catalog().Call(context.WithValue(ctx, callKey{}, c), call)
 	events.flush()
@@ -92,20 +94,6 @@ func (e *endpoint) newCall(r *request, t *host.Tool, arguments json.RawMessage) 
 		c.state, err = e.seal.open(text(sent), t.Name, c.definition, c.arguments)
 	}
 	return c, err
-}
-
-func withoutApproval(all map[string]json.RawMessage) map[string]json.RawMessage {
-	var out map[string]json.RawMessage
-	for key, answer := range all {
-		if key == approvalKey {
-			continue
-		}
-		if out == nil {
-			out = map[string]json.RawMessage{}
-		}
-		out[key] = answer
-	}
-	return out
 }
 
 // askApproval returns the question whether the call may run.
