@@ -8,8 +8,8 @@
 // the file. A plugin's config block becomes a JSON object: a block inside it is an object, several blocks of one type
 // are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, approval.go, serve.go, or here for
-// the top level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, approval.go, serve.go, or here
+// for the top level; and with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
 import (
