@@ -417,10 +417,12 @@ func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
 // A program that ignores SIGTERM is killed before the caller's deadline, so that its output can arrive.
 func TestEndsBeforeTheCallersDeadline(t *testing.T) {
+	t.Parallel()
 	script := command{words: []string{"sh", "-c", `trap "" TERM; echo so far; while :; do sleep 600 || :; done`},
 		program: "/bin/sh"}
 	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "3s": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, s := deadline{t.Context(), time.Now().Add(had)}, &settings{maxOutput: 1 << 10}
 			r, err := s.run(ctx, &sdk.Request{Workdir: t.TempDir()},
 				programCall{command: script, timeout: time.Minute, timeSetting: "call_timeout_seconds"})

@@ -126,6 +126,7 @@ func marked(t *testing.T, w *watch) {
 }
 
 func TestWatchedChanges(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -36,10 +36,14 @@ func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
 // A command that ignores SIGTERM is killed before the caller's deadline, so that its output can arrive.
 func TestEndsBeforeTheCallersDeadline(t *testing.T) {
+	t.Parallel()
 	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "3s": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx := deadline{t.Context(), time.Now().Add(had)}
-			r, err := testShell(t).exec(ctx, &sdk.Request{Workdir: t.TempDir()},
+			s := newShell()
+			defer s.end()
+			r, err := s.exec(ctx, &sdk.Request{Workdir: t.TempDir()},
 				execArgs{Command: `trap "" TERM; echo so far; while :; do sleep 600 || :; done`})
 			e, ok := errors.AsType[*sdk.Error](err)
 			if r == nil || !ok {

@@ -96,8 +96,10 @@ func TestJob(t *testing.T) {
 }
 
 func TestStopAJob(t *testing.T) {
+	t.Parallel()
 	for name, deaf := range map[string]string{"that ends": "", "that is deaf": `trap "" TERM HUP; `} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p, l := sdktest.Start(t, newPlugin()), newLifeline(t)
 			startJob(t, p, "", deaf+l.leftBehind()+`exec 8>"`+l.path+`"; echo up; while :; do sleep 60 || :; done`, nil)
 			r := jobIn(t, p, "", jobArgs{Action: "stop", ID: "job-1"})

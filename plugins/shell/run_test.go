@@ -120,6 +120,7 @@ func TestTimeout(t *testing.T) {
 }
 
 func TestTimeoutOfACommandThatIgnoresTERM(t *testing.T) {
+	t.Parallel()
 	l := newLifeline(t)
 	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"timeout_seconds": 1,
 		"command": `exec 9>"` + l.path + `"; trap "" TERM; echo up; while :; do sleep 60 || :; done`})
