@@ -37,8 +37,8 @@ SHARED   := ./host ./host/approvals ./host/audit ./host/internal/queue ./host/in
 SLOW     := -timeout 20m
 # Tests that measure memory while plugins send gibibytes: the race detector takes four times as long, and as much memory.
 FLOODS   := TestGibibytes|TestStatusOfSixteenMebibytes
-# Half of the time tests wait for processes: twice as many packages at a time as processors take a sixth less.
-BESIDE   := -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
+# Much of the time tests wait for processes: three times as many packages at a time as processors take a fifth less.
+BESIDE   := -p $(shell echo $$((3 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
 # Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
 MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s
