@@ -136,7 +136,8 @@ func token(text []byte) []byte {
 
 // suspects says quickly of most texts that they have neither secrets nor names of secrets.
 func (r *Redactor) suspects(text string) bool {
-	return wide(text) || likely(text) != patternSet{} || slices.ContainsFunc(r.secrets,
+	set, _ := likely(text)
+	return wide(text) || set != (patternSet{}) || slices.ContainsFunc(r.secrets,
 		func(s string) bool { return strings.Contains(text, s) }) ||
 		len(r.findCut(r.findEncoded(nil, text), text)) > 0
 }

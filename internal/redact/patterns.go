@@ -16,6 +16,7 @@ type pattern struct {
 	expression func() *regexp.Regexp
 	scope      func() *regexp.Regexp // or nil; the expression is then searched for in each match of the scope only
 	named      bool                  // a text without any of namedHints has no match either
+	starts     string                // the words with which a match begins, or "" for any
 }
 
 // find adds what the pattern finds.
@@ -31,15 +32,35 @@ func (p pattern) find(found []span, text string) []span {
 
 func (p pattern) findIn(found []span, text string, offset int) []span {
 	for _, m := range p.expression().FindAllStringSubmatchIndex(text, -1) {
-		s := span{m[0], m[1]}
-		for g := 2; g < len(m); g += 2 {
-			if m[g] >= 0 {
-				s = span{m[g], m[g+1]}
-			}
+		found = appendSecret(found, text, m, offset)
+	}
+	return found
+}
+
+// findFrom is find for a pattern that has starts, which is the i-th one: to search all of a text for its expression
+// would take microseconds for each byte.
+func (p pattern) findFrom(starts []start, i int, found []span, text string) []span {
+	end := 0
+	for _, s := range starts {
+		if s.at < end || !s.of.starts.has(i) {
+			continue
 		}
-		if s.from < s.to && text[s.from:s.to] != redacted {
-			found = append(found, span{s.from + offset, s.to + offset})
+		if m := p.expression().FindStringSubmatchIndex(text[s.at:]); m != nil {
+			found, end = appendSecret(found, text[s.at:], m, s.at), s.at+m[1]
 		}
+	}
+	return found
+}
+
+func appendSecret(found []span, text string, m []int, offset int) []span {
+	s := span{m[0], m[1]}
+	for g := 2; g < len(m); g += 2 {
+		if m[g] >= 0 {
+			s = span{m[g], m[g+1]}
+		}
+	}
+	if s.from < s.to && text[s.from:s.to] != redacted {
+		found = append(found, span{s.from + offset, s.to + offset})
 	}
 	return found
 }
@@ -50,6 +71,10 @@ const (
 	named = `(?:passw(?:or)?d|_pass|_pwd|passphrase|passcode|secret|` + namedKey +
 		`|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
 	namedToo = `(?:` + named + `|token)`
+	calls    = "set( put( add( append( env( header( define( property("
+	// nameStarts are the words with which named begins.
+	nameStarts = "passw _pass _pwd passphrase passcode secret credential cookie mnemonic seed " +
+		"api access private account signing encryption master shared deploy license subscription"
 	inQuotes = `"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)`
 	value    = `(?:` + inQuotes + `|(\[redacted\]|=?[^\s"'\\,;&(){}<>=][^\s"'\\,;&(){}<>]*))`
 
@@ -126,22 +151,21 @@ var patterns = sync.OnceValue(func() []pattern {
 		seen(`(?i)(?:\b_auth\s*=\s*|"auth\\*"\s*:\s*\\*")([\w+/=]{8,})`, "_auth", `"auth"`, `"auth\`),
 		seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
 		seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
-		seen(`(?i)`+namedToo+`\\*["']?\s*=\s*`+value, namedHints...),
-		seen(`(?i)`+named+`\\*(?:`+several+`|["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`))`,
+		atWords(nameStarts+" token", namedToo+`\\*["']?\s*=\s*`+value, namedHints...),
+		atWords(nameStarts, named+`\\*(?:`+several+`|["']?(?:`+assigns+`(?:`+inQuotes+`)|`+colon+value+`))`,
 			namedHints...),
-		seen(`(?i)token\\*(?:`+several+`|["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,}))`,
+		atWords("token", `token\\*(?:`+several+`|["']?(?:`+colon+`\\*["']?|`+assigns+`\\*["'])([\w.~+/=-]{16,}))`,
 			"token"),
 		// among arguments, in XML, as pairs of a name and a value, in commands, and in calls that set something
 		behind(`--[\w-]*`+namedToo+`(?:\\*["']\s*,\s*\\*["']([^"'\\]+)|\s+`+value+`)`, "--"),
 		behind(`<(?:[\w:.-]*`+namedToo+`(?:\s[^<>]*)?>|key>[^<]*`+namedToo+`</key>\s*<string>)\s*([^<>\s][^<>]*)`,
 			"</"),
-		behind(`(?:name|key|header|field|variable)\\*["']?\s*[:=]\s*\\*["']?[\w.$-]*`+namedToo+
-			`\\*["']?\s*,?\s*\\*["']?value\\*["']?\s*[:=]\s*`+value,
+		atWords("name key header field variable", `(?:name|key|header|field|variable)\\*["']?\s*[:=]\s*\\*["']?`+
+			`[\w.$-]*`+namedToo+`\\*["']?\s*,?\s*\\*["']?value\\*["']?\s*[:=]\s*`+value,
 			"value:", "value=", "value ", `value"`, `value\`, "value'"),
 		behind(`(?:\b(?-i:ENV|setx|setenv|set\s+-\w+)|#define)\s+[\w.-]*`+namedToo+`\s+`+value,
 			"env ", "setx ", "setenv ", "set -", "#define"),
-		behind(`(?:set|put|add|append|env|header|define|property)\(\\*["'][\w.:-]*`+namedToo+`\\*["'],\s*(?:`+
-			inQuotes+`)`, "set(", "put(", "add(", "append(", "env(", "header(", "define(", "property("),
+		atWords(calls, `\w+\(\\*["'][\w.:-]*`+namedToo+`\\*["'],\s*(?:`+inQuotes+`)`, strings.Fields(calls)...),
 		seen(`(?i)\b(?:password|identified\s+by)\s+'([^']+)`, "password '", "identified"),
 	}, commandPatterns()...)
 })
@@ -190,6 +214,11 @@ func prefixed(expression string, hints ...string) pattern {
 	return pattern{hints: hints, expression: lazy.Regexp(`\b` + expression)}
 }
 
+// atWords finds what begins with one of the words, which the expression says again, in any case.
+func atWords(starts, expression string, hints ...string) pattern {
+	return pattern{hints: hints, starts: starts, expression: lazy.Regexp(`\A(?i:` + expression + `)`)}
+}
+
 // behind finds values behind the names of secrets.
 func behind(expression string, hints ...string) pattern {
 	return pattern{hints: hints, expression: lazy.Regexp(`(?i)` + expression), named: true}
@@ -205,10 +234,16 @@ type patternSet [4]uint64
 func (s *patternSet) add(i int)     { s[i/64] |= 1 << (i % 64) }
 func (s patternSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
-// A hint is one that is in texts, and the patterns that it is for.
+// A hint is one that is in texts, the patterns that it is for, and those of whose starts it is one.
 type hint struct {
-	text     string
-	patterns patternSet
+	text             string
+	patterns, starts patternSet
+}
+
+// A start is a place of a text where a hint that is one of some patterns' starts stands.
+type start struct {
+	at int
+	of *hint
 }
 
 // A hintIndex has all hints by their first two bytes, so that a text is read once however many there are.
@@ -220,7 +255,7 @@ type hintIndex struct {
 
 var hints = sync.OnceValue(func() *hintIndex {
 	index := &hintIndex{hints: [][]hint{nil}}
-	add := func(i int, hints []string) {
+	add := func(i int, hints []string, set func(*hint) *patternSet) {
 		for _, text := range hints {
 			text = strings.ToLower(text)
 			list := &index.lists[pair(text[0], text[1])]
@@ -233,18 +268,20 @@ var hints = sync.OnceValue(func() *hintIndex {
 			if n < 0 {
 				same, n = append(same, hint{text: text}), len(same)
 			}
-			same[n].patterns.add(i)
+			set(&same[n]).add(i)
 			index.hints[*list] = same
 		}
 	}
+	gates := func(h *hint) *patternSet { return &h.patterns }
 	for i, p := range patterns() {
-		add(i, p.hints)
+		add(i, p.hints, gates)
+		add(i, strings.Fields(p.starts), func(h *hint) *patternSet { return &h.starts })
 		if p.named {
 			index.named.add(i)
 		}
 	}
-	add(len(patterns()), nameHints)
-	add(len(patterns())+1, namedHints)
+	add(len(patterns()), nameHints, gates)
+	add(len(patterns())+1, namedHints, gates)
 	for key, list := range index.lists {
 		if list != 0 {
 			first, second := byte(key>>8), byte(key)
@@ -256,20 +293,25 @@ var hints = sync.OnceValue(func() *hintIndex {
 	return index
 })
 
-// likely are the patterns that may have a match in the text. It reads all that is recorded, a byte in about a
-// nanosecond.
-func likely(text string) (set patternSet) {
+// likely are the patterns that may have a match in the text, and where those with starts may. It reads all that is
+// recorded, a byte in about a nanosecond.
+func likely(text string) (set patternSet, starts []start) {
 	index := hints()
 	for i := 1; i < len(text); i++ {
 		list := index.lists[pair(text[i-1], text[i])]
 		if list == 0 {
 			continue
 		}
-		for _, h := range index.hints[list] {
-			if hasPrefixFold(text[i-1:], h.text) {
-				for w := range set {
-					set[w] |= h.patterns[w]
-				}
+		for n := range index.hints[list] {
+			h := &index.hints[list][n]
+			if !hasPrefixFold(text[i-1:], h.text) {
+				continue
+			}
+			for w := range set {
+				set[w] |= h.patterns[w]
+			}
+			if h.starts != (patternSet{}) {
+				starts = append(starts, start{i - 1, h})
 			}
 		}
 	}
@@ -278,7 +320,7 @@ func likely(text string) (set patternSet) {
 			set[w] &^= index.named[w]
 		}
 	}
-	return set
+	return set, starts
 }
 
 // hasPrefixFold reports whether a text begins with a hint, which is in lower case, in any case.

@@ -103,12 +103,16 @@ func (r *Redactor) find(text string) (found []span) {
 }
 
 func findPatterns(found []span, text string) []span {
-	set := likely(text)
+	set, starts := likely(text)
 	if set == (patternSet{}) {
 		return found
 	}
 	for i, p := range patterns() {
-		if set.has(i) {
+		switch {
+		case !set.has(i):
+		case p.starts != "":
+			found = p.findFrom(starts, i, found, text)
+		default:
 			found = p.find(found, text)
 		}
 	}
