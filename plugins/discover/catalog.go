@@ -88,7 +88,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 	return nil
 }
 
-// addItem adds the tools of one item, in any of its three forms, or as OpenAI has them.
+// addItem adds the tools of one item, in any of its three forms, or as OpenAI and Amazon Bedrock have them.
 func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 	fields := object(item)
 	if fields == nil {
@@ -110,8 +110,10 @@ func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
 			return
 		}
 	}
-	if inner := object(fields["function"]); inner != nil && fields["name"] == nil {
-		fields = inner
+	for _, key := range []string{"function", "toolSpec"} {
+		if inner := object(fields[key]); inner != nil && fields["name"] == nil {
+			fields = inner
+		}
 	}
 	c.addTool(where, fields, s)
 }

@@ -58,6 +58,16 @@ func TestForms(t *testing.T) {
 			[]string{"item 1 is left out: its functionDeclarations is an object, not an array"}},
 		{"as for OpenAI", `[{"type":"function","function":{"name":"a"}},{"name":"b","function":{"name":"c"}}]`,
 			[]string{"a", "b"}, nil},
+		{"as for Bedrock", `[{"toolSpec":{"name":"a","inputSchema":{"json":{}}}},{"name":"b","toolSpec":{"name":"c"}}]`,
+			[]string{"a", "b"}, nil},
+		{"properties among keywords", `[{"name":"a","parameters":{"type":"OBJECT","a":{"type":"STRING"}}},` +
+			`{"name":"b","parameters":{"b":{"enum":[1]},"required":["b"]}},{"name":"c","input_schema":{"c":"String"}},` +
+			`{"name":"d","parameters":{"d":{"description":""},"$defs":{"x":{}}}},` +
+			`{"name":"e","parameters":{"properties":{},"e":{"type":"string"}}}]`, []string{"a", "b", "c", "d", "e"}, []string{
+			`the arguments of the tool "a" are not checked: its schema has no "properties", in which "a" belongs`,
+			`the arguments of the tool "b" are not checked: its schema has no "properties", in which "b" belongs`,
+			`the arguments of the tool "c" are not checked: its schema has no "properties", in which "c" belongs`,
+			`the arguments of the tool "d" are not checked: its schema has no "properties", in which "d" belongs`}},
 		{"a schema that is none", `[{"name":"a","parameters":"object"},{"name":"b","parametersJsonSchema":true},` +
 			`{"name":"c","inputSchema":[1],"parameters":{}}]`, []string{"a", "b", "c"},
 			[]string{`the arguments of the tool "a" are not checked: its schema is a string, not an object`}},
@@ -198,6 +208,20 @@ func TestSchemas(t *testing.T) {
 		{"as for Anthropic", `"input_schema":{"type":"object","required":["a"]}`, `{"type":"object","required":["a"]}`},
 		{"all four", `"parameters":{"title":"p"},"inputSchema":{"title":"i"},"input_schema":{"title":"a"}`,
 			`{"type":"object","title":"p"}`},
+		{"as for Bedrock", `"inputSchema":{"json":{"type":"object","required":["a"]}}`,
+			`{"type":"object","required":["a"]}`},
+		{"a property called json", `"parameters":{"json":{"type":"STRING"}}`,
+			`{"type":"object","properties":{"json":{"type":"string"}}}`},
+		{"bare properties", `"parameters":{ "city":{"type":"STRING"},"unit":{"enum":["C"]},"title":{"$ref":"#"},` +
+			`"type":{"description":"d"},"x":{"anyOf":[{"type":"NULL"}]}}`,
+			`{"type":"object","properties":{"city":{"type":"string"},"unit":{"enum":["C"]},"title":{"$ref":"#"},` +
+				`"type":{"description":"d"},"x":{"anyOf":[{"type":"null"}]}}}`},
+		{"keywords with the looks of properties", `"parameters":{"not":{"type":"STRING"},"items":{"type":"STRING"},` +
+			`"default":{"type":"a"},"title":"string","format":"number"}`,
+			`{"type":"object","not":{"type":"string"},"items":{"type":"string"},` +
+				`"default":{"type":"a"},"title":"string","format":"number"}`},
+		{"other keywords with schemas in them", `"parameters":{"x-ui":{"order":["a"]},"x":1}`,
+			`{"type":"object","x-ui":{"order":["a"]},"x":1}`},
 		{"null", `"parametersJsonSchema":null`, `{"type":"object"}`},
 		{"empty", `"parameters":{}`, `{"type":"object"}`},
 		{"no type", `"parameters":{ "properties":{"a":{}}}`, `{"type":"object", "properties":{"a":{}}}`},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ import (
 const maxDepth = 32
 
 // inputSchema returns the input schema of a declaration, fixed where the habits of the format differ from JSON
-// Schema. With an error it is one that takes any object, or nil when none would be taken.
+// Schema. With an error it does not say what its author means, or is nil when no call could be right.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	var schema json.RawMessage
 	var other string // what stands in place of a schema
@@ -24,6 +25,10 @@ func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 		switch kind := rawjson.Kind(fields[key]); {
 		case kind == "an object":
 			schema = fields[key]
+			if members := rawjson.ObjectOf(schema); key == "inputSchema" && len(members) == 1 && members[0].Name == "json" &&
+				rawjson.Kind(members[0].Value) == "an object" { // as Amazon Bedrock has it
+				schema = members[0].Value
+			}
 		case kind != "missing" && kind != "null" && string(fields[key]) != "true": // true is the schema of anything
 			other = kind
 		}
@@ -37,11 +42,44 @@ func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(schema) > maxSchema {
 		return unchecked, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
 	}
-	schema, err := normalizeSchema(schema, 1)
-	if err != nil {
-		return unchecked, err
+	bare, err := bareProperties(schema)
+	if bare {
+		schema = slices.Concat(json.RawMessage(`{"properties":`), schema, json.RawMessage("}"))
 	}
-	return rooted(schema)
+	schema, mistake := normalizeSchema(schema, 1)
+	if mistake != nil {
+		return unchecked, mistake
+	}
+	if schema, mistake = rooted(schema); mistake != nil {
+		return schema, mistake
+	}
+	return schema, err
+}
+
+// bareProperties reports whether the members of a schema are properties without the object around them, which JSON
+// Schema reads as keywords that mean nothing. If only some look like properties, an error names one: a keyword beside
+// them may be meant as one.
+func bareProperties(schema json.RawMessage) (bool, error) {
+	members, first, bare := rawjson.ObjectOf(schema), "", 0
+	for _, m := range members {
+		fields, text := object(m.Value), ""
+		_ = json.Unmarshal(m.Value, &text)
+		declares := func(key string) bool { return fields[key] != nil }
+		switch {
+		case m.Name == "properties":
+			return false, nil
+		case slices.ContainsFunc([]string{"type", "enum", "$ref", "anyOf", "description"}, declares) &&
+			!slices.Contains(slices.Concat(schemaKeys, mapKeys, objectKeys), m.Name):
+			first = cmp.Or(first, m.Name)
+			bare++
+		case slices.Contains(types, strings.ToLower(text)) && !slices.Contains(textKeys, m.Name):
+			first = cmp.Or(first, m.Name)
+		}
+	}
+	if first != "" && bare < len(members) {
+		return false, fmt.Errorf("its schema has no \"properties\", in which %q belongs", textutil.Cut(first, 60))
+	}
+	return bare > 0 && bare == len(members), nil
 }
 
 // schemaNames are the names that Anthropic, MCP and Gemini CLI have for the schema; the last one that is there counts.
@@ -81,7 +119,10 @@ var (
 	mapKeys  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 	// countKeys hold whole numbers, which this format may write as strings.
 	countKeys = []string{"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
-	types     = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+	// objectKeys are other keywords that may hold any object, textKeys those that may hold the name of a type.
+	objectKeys = []string{"default", "const", "example", "dependencies", "contentSchema", "$vocabulary"}
+	textKeys   = []string{"type", "title", "description", "format", "default", "const", "example", "pattern", "$comment"}
+	types      = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 )
 
 // normalizeSchema writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and
