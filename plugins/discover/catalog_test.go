@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/toolhost/toolhost/internal/toolname"
@@ -159,6 +161,30 @@ func TestDescriptions(t *testing.T) {
 	want := []string{`the description of the tool "long" is cut from 10000 to 8191 bytes`}
 	if diff := cmp.Diff(want, c.notices()); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
+// PowerShell's redirection writes UTF-16 with a byte order mark.
+func TestUTF16(t *testing.T) {
+	const text = `[{"name":"größe 😀"}]`
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		encoded := func(text string) (out []byte) {
+			for _, unit := range utf16.Encode([]rune(text)) {
+				out = order.AppendUint16(out, unit)
+			}
+			return out
+		}
+		c := readTools(t, string(encoded("\uFEFF"+text+"\r\n")))
+		if len(c.tools) != 1 || c.tools[0].OriginalName != "größe 😀" {
+			t.Errorf("%v: the tools are %q", order, c.names())
+		}
+		marked := encoded("\uFEFF" + text)
+		for _, unread := range [][]byte{encoded(text), marked[:len(marked)-1]} {
+			err := (&catalog{}).read(unread, someSettings())
+			if err == nil || !strings.Contains(err.Error(), "print UTF-8, in PowerShell after") {
+				t.Errorf("%v: %q: %v", order, unread, err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -257,6 +258,14 @@ func quoted(stderr *headBuffer) string {
 
 // array returns the JSON array that was printed.
 func array(printed []byte) (json.RawMessage, error) {
+	for mark, order := range map[string]binary.ByteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
+		if bytes.HasPrefix(printed, []byte(mark)) && len(printed)%2 == 0 { // UTF-16, as PowerShell writes files
+			units := make([]uint16, len(printed)/2)
+			_, _ = binary.Decode(printed, order, units)
+			printed = []byte(string(utf16.Decode(units)))
+			break
+		}
+	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(printed), []byte("\uFEFF")))
 	if len(text) == 0 {
 		return nil, errors.New("it printed nothing; it must print a JSON array of tools")
@@ -305,10 +314,13 @@ func escaped(text []byte) rune {
 	return rune(r)
 }
 
-// otherOutput is the advice about an array that is not all that was printed, and about objects without one.
+// otherOutput is the advice about an array that is not all that was printed, objects without one, and other encodings.
 func otherOutput(text []byte, err error) string {
 	more := strings.Contains(err.Error(), "after top-level value")
 	switch {
+	case bytes.IndexByte(text, 0) >= 0:
+		return "; it has NUL bytes, as UTF-16 and UTF-32 have: print UTF-8, in PowerShell after " +
+			"[Console]::OutputEncoding = [Text.UTF8Encoding]::new()"
 	case text[0] == '{' && more:
 		return "; print one array with all tools"
 	case text[0] == '[' && more, bytes.Contains(text, []byte("\n[")):
