@@ -227,18 +227,28 @@ func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise
 		limited, cancel := context.WithTimeout(ctx, maxSuggesting)
 		defer cancel()
 		tools, _, _ := r.all(limited, c.catalog)
-		asked := withoutServer(c.Tool)
-		near = sameUse(asked, tools)
-		for _, name := range nearest(asked, tools, min(max(2, len(asked)/3), len(asked)-1)) {
-			if !slices.Contains(near, name) {
-				near = append(near, name)
-			}
-		}
+		near = Similar(c.Tool, tools)
 	}
 	if len(near) == 0 {
 		return otherwise
 	}
-	return "Did you mean " + strings.Join(near[:min(3, len(near))], ", ") + "?"
+	return "Did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// Similar returns the full names of up to three of the tools, which are a host's, with the same use as name or a
+// similar name; none for a name that is far too long.
+func Similar(name string, tools []*Tool) []string {
+	if len(name) > 2*maxName {
+		return nil
+	}
+	asked := withoutServer(name)
+	near := sameUse(asked, tools)
+	for _, name := range nearest(asked, tools, min(max(2, len(asked)/3), len(asked)-1)) {
+		if !slices.Contains(near, name) {
+			near = append(near, name)
+		}
+	}
+	return near[:min(3, len(near))]
 }
 
 // withoutServer is the name of a tool without mcp__SERVER__, which MCP clients put before it, and without a namespace

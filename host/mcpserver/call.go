@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -168,7 +169,18 @@ func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
 	if e.server.options.Deferred {
 		return nil, badParams("unknown tool %.100q: find tools with %s, and call them with %s", name, searchName, callName)
 	}
-	return nil, badParams("unknown tool %.100q", name)
+	var tools []*host.Tool
+	for _, d := range served.listed {
+		tools = append(tools, d.tool)
+	}
+	near := host.Similar(name, tools)
+	if len(near) == 0 {
+		return nil, badParams("unknown tool %.100q", name)
+	}
+	for i, full := range near {
+		near[i] = served.full[full].name
+	}
+	return nil, badParams("unknown tool %.100q; did you mean %s?", name, strings.Join(near, ", "))
 }
 
 // findInner returns the tool of a name that the search has given; nil if there is none.

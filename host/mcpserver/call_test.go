@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -150,6 +151,38 @@ func TestUnknownToolIsAnError(t *testing.T) {
 		if r := w.request("tools/call", params); r.Error == nil || r.Error.Code != -32602 {
 			t.Errorf("%s: got %s, %+v", params, r.Result, r.Error)
 		}
+	}
+}
+
+// Names that are suggested are those that the client calls tools by, and of no tool that it does not see.
+func TestUnknownToolHasNearNames(t *testing.T) {
+	plugins := map[string]*fake{"p": {tools: []sdk.Tool{readOnly("first_lines"), readOnly("last_lines"), readOnly("hidden")}}}
+	for name, test := range map[string]struct {
+		plain bool
+		want  map[string]string
+	}{
+		"full names": {false, map[string]string{
+			"p__first_line":        `unknown tool "p__first_line"; did you mean p__first_lines, p__last_lines?`,
+			"mcp__s__p__last_line": `unknown tool "mcp__s__p__last_line"; did you mean p__last_lines, p__first_lines?`,
+			"p__hiden":             `unknown tool "p__hiden"`,
+			"":                     `unknown tool ""`,
+		}},
+		"plain names": {true, map[string]string{
+			"first_line": `unknown tool "first_line"; did you mean first_lines?`,
+			"hiden":      `unknown tool "hiden"`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := (&setup{plugins: plugins, filter: host.Filter{Exclude: []string{"*__hidden"}},
+				options: Options{PlainNames: test.plain}}).stdio(t)
+			w.handshake("2025-11-25", "{}")
+			for called, want := range test.want {
+				r := w.request("tools/call", fmt.Sprintf(`{"name":%q}`, called))
+				if r.Error == nil || r.Error.Code != -32602 || r.Error.Message != want {
+					t.Errorf("got %s, %+v, want %s", r.Result, r.Error, want)
+				}
+			}
+		})
 	}
 }
 
