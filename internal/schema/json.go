@@ -235,8 +235,9 @@ func (n numeral) tooLong() bool { return n.end-n.start > maxNumber || n.exponent
 
 // limits bound one decoding.
 type limits struct {
-	depth  int // nested objects and arrays
-	values int // of any kind, all together
+	depth    int  // nested objects and arrays
+	values   int  // of any kind, all together
+	lastWins bool // of members with one name, as JSON.parse has it; otherwise they are an error
 }
 
 // object is a JSON object that remembers the order of its names, which is the order its author wants read.
@@ -260,6 +261,7 @@ type decoder struct {
 type decodeError struct {
 	reason string
 	whole  bool // about the text as a whole: a place in it means little
+	twice  bool // a name is given twice
 	steps  []location
 }
 
@@ -410,8 +412,9 @@ func (d *decoder) member(o *object) *decodeError {
 	if err != nil {
 		return err
 	}
-	if _, twice := o.members[name]; twice {
-		return &decodeError{reason: fmt.Sprintf("property %s is given twice", quote(name))}
+	_, twice := o.members[name]
+	if twice && !d.limits.lastWins {
+		return &decodeError{twice: true, reason: fmt.Sprintf("property %s is given twice", quote(name))}
 	}
 	if d.peek() != ':' {
 		return d.malformed("a colon is missing")
@@ -422,7 +425,7 @@ func (d *decoder) member(o *object) *decodeError {
 		return err.inside(name, -1)
 	}
 	o.members[name] = v
-	if d.ordered {
+	if d.ordered && !twice {
 		o.names = append(o.names, name)
 	}
 	return nil

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"math/big"
 	"net/url"
@@ -195,8 +196,12 @@ func canonicalPointer(ref string) string {
 	return strings.Join(steps, "/")
 }
 
+// A loopError is about a schema that applies itself to the same value again.
+type loopError struct{ error }
+
 // noLoops refuses schemas that apply themselves to the same value again, and measures spread and chain of all others.
-// Recursion through properties or items is fine: a document ends somewhere.
+// In a foreign schema it leaves out a reference in the loop. Recursion through properties or items is fine: a document
+// ends somewhere.
 func (r *reader) noLoops(root *node) error {
 	onPath := map[*node]bool{}
 	if err := r.spread(root, onPath); err != nil {
@@ -215,13 +220,18 @@ func (r *reader) spread(n *node, onPath map[*node]bool) (err error) {
 	case n.spread > 0:
 		return nil
 	case onPath[n]:
-		return fault(n.at, "this schema refers back to itself without a step into the value, so it has no meaning")
+		return loopError{fault(n.at, "this schema refers back to itself without a step into the value, so it has no meaning")}
 	}
 	onPath[n] = true
 	spread, chain := 1, 0
 	n.inPlace(func(sub *node) {
 		if err == nil {
 			err = r.spread(sub, onPath)
+		}
+		if _, loops := errors.AsType[loopError](err); loops && sub == n.ref && r.foreign {
+			r.leaveOut(n, "$ref", err)
+			n.ref, err = nil, nil
+			return
 		}
 		spread, chain = min(spread+sub.spread, maxSpread+1), max(chain, sub.chain)
 	})

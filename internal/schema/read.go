@@ -31,7 +31,14 @@ func fault(at, format string, args ...any) error {
 
 // read parses, checks and links a schema. It returns its root and the nodes that others refer to.
 func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
-	v, bad := decode(raw, limits{depth: maxSchemaDepth, values: maxSchemaValues}, true)
+	most := limits{depth: maxSchemaDepth, values: maxSchemaValues}
+	v, bad := decode(raw, most, true)
+	if bad != nil && bad.twice && r.foreign {
+		r.note(fault(bad.place().pointer(), "%s; of each that is, here or elsewhere, the last counts and what is before "+
+			"it means nothing", bad.reason))
+		most.lastWins = true
+		v, bad = decode(raw, most, true)
+	}
 	if bad != nil {
 		return nil, nil, fault(bad.place().pointer(), "%s", bad.reason)
 	}
@@ -149,6 +156,10 @@ const maxUnchecked = 10
 func (r *reader) leaveOut(n *node, word string, why error) {
 	n.partial = true
 	n.leftOut = append(n.leftOut, word)
+	r.note(why)
+}
+
+func (r *reader) note(why error) {
 	if len(r.unchecked) < maxUnchecked {
 		r.unchecked = append(r.unchecked, fmt.Sprintf("%v; it is not checked", why))
 	}
@@ -302,13 +313,13 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	return nil
 }
 
-func readDependentRequired(_ *reader, n *node, at string, v any) error {
+func readDependentRequired(r *reader, n *node, at string, v any) error {
 	o, ok := v.(*object)
 	if !ok {
 		return fault(at, "must be an object of name lists, got %s", showPlain(v))
 	}
 	for _, name := range o.names {
-		needs, err := names(at+"/"+textutil.EscapePointer(name), o.members[name])
+		needs, err := r.names(at+"/"+textutil.EscapePointer(name), o.members[name])
 		if err != nil {
 			return err
 		}
@@ -326,7 +337,7 @@ func readDependencies(r *reader, n *node, at string, v any) error {
 	for _, name := range o.names {
 		inner := at + "/" + textutil.EscapePointer(name)
 		if _, list := o.members[name].([]any); list {
-			needs, err := names(inner, o.members[name])
+			needs, err := r.names(inner, o.members[name])
 			if err != nil {
 				return err
 			}
@@ -395,7 +406,7 @@ func readDynamicRef(_ *reader, _ *node, at string, _ any) error {
 	return fault(at, "dynamic references are not supported; use $ref")
 }
 
-func readType(_ *reader, n *node, at string, v any) error {
+func readType(r *reader, n *node, at string, v any) error {
 	words, ok := v.([]any)
 	if !ok {
 		words = []any{v}
@@ -409,6 +420,9 @@ func readType(_ *reader, n *node, at string, v any) error {
 		case !known:
 			return fault(at, "unknown type %s; known: array, boolean, integer, null, number, object, string; leave \"type\" "+
 				"out to allow anything", showPlain(w))
+		case types&k != 0 && r.foreign:
+			r.note(fault(at, "type %q is listed twice, of which the second means nothing", name))
+			continue
 		case types&k != 0:
 			return fault(at, "type %q is listed twice", name)
 		}
@@ -458,16 +472,17 @@ func plain(v any) any {
 	return v
 }
 
-func readRequired(_ *reader, n *node, at string, v any) (err error) {
+func readRequired(r *reader, n *node, at string, v any) (err error) {
 	if _, ok := v.(bool); ok {
 		return fault(at, "must be a list of property names, got %s; write the name into \"required\" of the schema around it",
 			show(v))
 	}
-	n.required, err = names(at, v)
+	n.required, err = r.names(at, v)
 	return err
 }
 
-func names(at string, v any) ([]string, error) {
+// names reads a list of names. In a foreign schema one that is there twice counts once.
+func (r *reader) names(at string, v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, fault(at, "must be a list of property names, got %s", showPlain(v))
@@ -478,6 +493,9 @@ func names(at string, v any) ([]string, error) {
 		switch {
 		case !ok:
 			return nil, fault(at, "must be a list of property names, but has %s in it", showPlain(item))
+		case slices.Contains(out, name) && r.foreign:
+			r.note(fault(at, "property %s is listed twice, of which the second means nothing", quote(name)))
+			continue
 		case slices.Contains(out, name):
 			return nil, fault(at, "property %s is listed twice", quote(name))
 		}

@@ -125,8 +125,9 @@ func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 
 // CompileForeign compiles an input schema that was written for clients of another kind, which compile with ajv: formats
 // are checked, and a list of items is a tuple where no dialect is named. A keyword that cannot be used, because it is
-// malformed, leads out of the schema or is over a limit, is left out, noted in Unchecked, and costs no other check. An
-// error means that nothing of the schema can be used: no JSON, an unknown dialect, too large, or a loop.
+// malformed, leads out of the schema or back to itself, or is over a limit, is left out, noted in Unchecked, and costs
+// no other check; of what is there twice, all but one is. An error means that nothing of the schema can be used: no
+// JSON, an unknown dialect, or too large.
 func CompileForeign(raw json.RawMessage) (*Schema, error) {
 	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}, foreign: true, formats: true})
 }

@@ -338,6 +338,28 @@ func TestForeignSchemas(t *testing.T) {
 		{"lookahead for names", `{"patternProperties":{"^(?=a)":{"type":"string"},"^b":{"type":"string"}},` +
 			`"additionalProperties":false}`,
 			[]string{`#/patternProperties/`}, []string{`{"a":5}`, `{"b":"x"}`}, []string{`{"b":5}`}},
+		{"a member twice", `{"properties":{"a":{"type":"string","type":"number"},"b":{"type":"string"},"a":{"type":"null"}},` +
+			`"required":["b"],"required":["a"]}`,
+			[]string{`#/properties/a: property "type" is given twice; of each that is, here or elsewhere, the last counts and ` +
+				`what is before it means nothing; it`},
+			[]string{`{"a":null}`, `{"a":null,"b":"x"}`}, []string{`{"a":1}`, `{"a":"x"}`, `{"b":"x"}`, `{"a":null,"b":1}`}},
+		{"listed twice", `{"required":["a","b","a"],"dependentRequired":{"a":["c","c"]},"dependencies":{"b":["d","d"]},` +
+			`"properties":{"a":{"type":["null","string","null"]}}}`,
+			[]string{`#/required: property "a" is listed twice`, `#/dependentRequired/a: property "c" is listed twice`,
+				`#/dependencies/b: property "d" is listed twice`, `#/properties/a/type: type "null" is listed twice`},
+			[]string{`{"a":"x","b":1,"c":1,"d":1}`},
+			[]string{`{"a":5,"b":1,"c":1,"d":1}`, `{"a":"x","c":1}`, `{"a":"x","b":1,"d":1}`, `{"a":"x","b":1,"c":1}`}},
+		{"a loop", `{"$ref":"#","required":["a"]}`, []string{`#: this schema refers back to itself`}, []string{`{"a":1}`},
+			[]string{`{}`}},
+		{"a loop in a definition that nothing uses", `{"required":["a"],"$defs":{"l":{"$ref":"#/$defs/l"}}}`,
+			[]string{`#/$defs/l: this schema refers back to itself`}, []string{`{"a":1}`}, []string{`{}`}},
+		{"a loop of three, one under not", `{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"type":"string"},` +
+			`"c":{"$ref":"#/$defs/y/not"}},"$defs":{"x":{"anyOf":[{"$ref":"#/$defs/y"},{"type":"null"}]},` +
+			`"y":{"not":{"type":"string","$ref":"#/$defs/x"}}}}`, []string{`this schema refers back to itself`},
+			[]string{`{"a":null,"b":"x"}`, `{"a":1}`, `{"c":"x"}`}, []string{`{"b":1}`, `{"c":1}`}},
+		{"a loop beside a use of the same schema", `{"properties":{"a":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"string",` +
+			`"allOf":[{"$ref":"#/$defs/y"}]}}}`, []string{`#/$defs/y: this schema refers back to itself`},
+			[]string{`{"a":"x"}`}, []string{`{"a":1}`}},
 		{"tuple", `{"properties":{"a":{"type":"array","items":[{"type":"string"},{"type":"number"}]}}}`, nil,
 			[]string{`{"a":["x",1]}`}, []string{`{"a":[1]}`}},
 		{"nullable", `{"properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","nullable":true,` +
@@ -370,7 +392,7 @@ func TestForeignSchemas(t *testing.T) {
 			}
 		})
 	}
-	for _, raw := range []string{`{"$schema":"https://example.org/dialect"}`, `{"$ref":"#"}`, `[]`, `{`} {
+	for _, raw := range []string{`{"$schema":"https://example.org/dialect"}`, `[]`, `{`} {
 		if s, err := CompileForeign([]byte(raw)); err == nil {
 			t.Errorf("%s compiles, without %q", raw, s.Unchecked)
 		}
