@@ -124,7 +124,7 @@ func TestArgumentsAsText(t *testing.T) {
 
 func TestDescribeTool(t *testing.T) {
 	var out bytes.Buffer
-	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J", Name: "p__x",
+	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J\n\nUsage:\r\n\tx\nArguments:", Name: "p__x",
 		InputSchema: json.RawMessage(wordSchema)}}, 80)
 	for _, want := range []string{
 		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n",
@@ -139,5 +139,10 @@ func TestDescribeTool(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Error("the description moves the cursor")
+	}
+	for _, own := range []string{"\nUsage:\n", "\nArguments:\n"} {
+		if strings.Count("\n"+out.String(), own) != 1 {
+			t.Errorf("%q is there not only as toolhost's own line in\n%s", own, out.String())
+		}
 	}
 }

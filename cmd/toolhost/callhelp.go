@@ -106,7 +106,7 @@ func unreadWords(words []string) json.RawMessage {
 // describeTool prints how to call a tool.
 func describeTool(w io.Writer, t *host.Tool, room int) {
 	schema := readSchema(t.InputSchema, nil)
-	fmt.Fprintln(w, clean(strings.TrimSpace(t.Description)))
+	fmt.Fprintln(w, indentRest(clean(strings.TrimSpace(t.Description))))
 	fmt.Fprintf(w, "\nUsage:\n  toolhost call %s%s\n", t.Name, usageOf(schema))
 	if names := schema.properties(); len(names) > 0 {
 		fmt.Fprintln(w, "\nArguments:")

@@ -94,7 +94,7 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 	}
 	if why := r.info.ReloadFailure; why != "" {
 		fmt.Fprintf(g.err, "toolhost: the configuration has changed, and the running host uses it as it was:\n  %s\n",
-			clean(why))
+			indentRest(clean(why)))
 	}
 	return r, ""
 }
