@@ -122,7 +122,7 @@ func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, 
 		}
 	}
 	t := &Tool{Tool: declared, Plugin: l.name, plugin: l.plugin, declared: &declared}
-	err := t.removeInvisible()
+	kept, err := t.removeInvisible()
 	input, output, foreign := t.InputSchema, t.OutputSchema, t.ForeignSchema
 	t.schemas = sync.OnceValue(func() *schemas { return compileSchemas(input, output, foreign) })
 	if !checked {
@@ -135,6 +135,10 @@ func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, 
 	if t.Invisible > 0 {
 		l.log().Warn("invisible characters were removed from a tool's description; they may hide text from people", "tool",
 			name, "characters", t.Invisible)
+	}
+	if len(kept) > 0 {
+		l.log().Warn("values in a tool's schema keep invisible characters; they may hide text from people", "tool",
+			name, "places", kept)
 	}
 	t.Name = name
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
@@ -216,8 +220,9 @@ func fullName(plugin, tool string) string {
 }
 
 // removeInvisible removes characters that people cannot see from the texts that models read in a definition. Results
-// are not changed: they are marked as data, and a file is edited by its exact text.
-func (t *Tool) removeInvisible() error {
+// are not changed: they are marked as data, and a file is edited by its exact text. Kept are the places in its schemas
+// where they stay.
+func (t *Tool) removeInvisible() (kept []string, err error) {
 	for _, text := range []*string{&t.Title, &t.Description, &t.Category, &t.OriginalName} {
 		var n int
 		*text, n = textutil.Visible(*text, -1)
@@ -227,30 +232,33 @@ func (t *Tool) removeInvisible() error {
 		what string
 		json *json.RawMessage
 	}{{"input", &t.InputSchema}, {"output", &t.OutputSchema}} {
-		visible, n, err := visibleSchema(*s.json)
+		visible, n, places, err := visibleSchema(*s.json)
 		if err != nil {
-			return fmt.Errorf("its %s schema cannot be used: %w", s.what, err)
+			return nil, fmt.Errorf("its %s schema cannot be used: %w", s.what, err)
+		}
+		for _, at := range places {
+			kept = append(kept, s.what+" schema: "+at)
 		}
 		*s.json = visible
 		t.Invisible += n
 	}
 	if strings.TrimSpace(t.Description) == "" {
-		return errors.New("its description has only characters that cannot be seen")
+		return nil, errors.New("its description has only characters that cannot be seen")
 	}
-	return nil
+	return kept, nil
 }
 
-// visibleSchema removes invisible characters from the titles and descriptions in a JSON Schema, and counts them. In a
-// property's name they are an error: the plugin may depend on them.
-func visibleSchema(schema json.RawMessage) (json.RawMessage, int, error) {
+// visibleSchema removes invisible characters from the annotations in a JSON Schema, and counts them. Other texts that
+// have some keep them, since the plugin compares with them, and kept are their places. In a property's name they are an
+// error: the plugin may depend on them.
+func visibleSchema(schema json.RawMessage) (visible json.RawMessage, removed int, kept []string, err error) {
 	ascii := !bytes.ContainsFunc(schema, func(r rune) bool { return r > unicode.MaxASCII }) &&
 		!bytes.Contains(schema, []byte(`\u`))
 	if ascii { // as most schemas are
-		return schema, 0, nil
+		return schema, 0, nil, nil
 	}
 	var out bytes.Buffer
 	from, to := jsontext.NewDecoder(bytes.NewReader(schema)), jsontext.NewEncoder(&out)
-	removed, key := 0, "" // key is the member whose value comes next
 	for kind := from.PeekKind(); kind != 0; kind = from.PeekKind() {
 		if kind != '"' {
 			token, err := from.ReadToken()
@@ -258,38 +266,58 @@ func visibleSchema(schema json.RawMessage) (json.RawMessage, int, error) {
 				err = to.WriteToken(token)
 			}
 			if err != nil {
-				return nil, 0, err
+				return nil, 0, nil, err
 			}
-			key = ""
 			continue
 		}
 		in, length := from.StackIndex(from.StackDepth())
 		isKey := in == '{' && length%2 == 0
 		raw, err := from.ReadValue()
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 		text := arguments.Unquote(raw)
 		visible, n := textutil.Visible(text, -1)
 		switch {
 		case n == 0:
 		case isKey:
-			return nil, 0, fmt.Errorf("the name %+.60q in it has characters that cannot be seen", text)
-		case key == "description" || key == "title" || key == "$comment":
+			return nil, 0, nil, fmt.Errorf("the name %+.60q in it has characters that cannot be seen", text)
+		case annotates(from.StackPointer()):
 			raw, _ = jsontext.AppendQuote(nil, visible) // fails for invalid UTF-8 only
 			removed += n
-		}
-		if key = ""; isKey {
-			key = text
+		case len(kept) < maxKept:
+			kept = append(kept, string(from.StackPointer()))
 		}
 		if err := to.WriteValue(raw); err != nil {
-			return nil, 0, err
+			return nil, 0, nil, err
 		}
 	}
 	if removed == 0 {
-		return schema, 0, nil
+		return schema, 0, kept, nil
 	}
-	return bytes.TrimSpace(out.Bytes()), removed, nil
+	return bytes.TrimSpace(out.Bytes()), removed, kept, nil
+}
+
+// maxKept is how many places with invisible characters are named.
+const maxKept = 10
+
+// annotates reports whether a value in a schema is only read, and compared with nothing.
+func annotates(at jsontext.Pointer) bool {
+	name := false // of a property or definition, which is no keyword
+	for word := range at.Tokens() {
+		switch {
+		case name:
+			name = false
+		case slices.Contains([]string{"enum", "const"}, word):
+			return false
+		case slices.Contains([]string{"title", "description", "$comment", "default", "examples", "example"}, word):
+			return true
+		default:
+			name = slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas",
+				"dependencies"}, word)
+		}
+	}
+	return false
 }
 
 // Definition returns all that a plugin declares of a tool as canonical JSON, independent of white space, escapes and

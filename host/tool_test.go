@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -106,6 +107,35 @@ func TestInvisibleCharactersElsewhere(t *testing.T) {
 			}
 			diff(t, c.text, c.want(tools[0]))
 		})
+	}
+}
+
+// What a plugin compares with keeps its bytes, and the log says where; what is only read is cleaned. Names of properties
+// and definitions are no keywords, whatever they are.
+func TestInvisibleCharactersInValues(t *testing.T) {
+	t.Parallel()
+	const in = `{"type":"object","default":{"enum":"x_"},"examples":[{"const":["x_"]}],"$defs":{"title":{"example":"x_",` +
+		`"const":{"description":"x_"}}},"properties":{"default":{"enum":["x_",{"title":"x_"}],"default":"x_"},"enum":` +
+		`{"description":"x_","pattern":"x_"},"b":{"anyOf":[{"const":"x_"},{"title":"x_"}],"x-more":["x_"]}}}`
+	const want = `{"type":"object","default":{"enum":"x"},"examples":[{"const":["x"]}],"$defs":{"title":{"example":"x",` +
+		`"const":{"description":"x_"}}},"properties":{"default":{"enum":["x_",{"title":"x_"}],"default":"x"},"enum":` +
+		`{"description":"x","pattern":"x_"},"b":{"anyOf":[{"const":"x_"},{"title":"x"}],"x-more":["x_"]}}}`
+	hidden := func(text string) json.RawMessage { return json.RawMessage(strings.ReplaceAll(text, "_", "\u202e")) }
+	log := &recorder{}
+	tools, problems := single(t, answering(nil, nil, toolWith("run", func(d *sdk.Tool) {
+		d.InputSchema, d.OutputSchema = hidden(in), hidden(`{"const":"_"}`)
+	})), host.Options{Logger: slogTo(log)}).Tools(t.Context())
+	if len(tools) != 1 {
+		t.Fatal(problems)
+	}
+	diff(t, string(hidden(want)), string(tools[0].InputSchema))
+	diff(t, 6, tools[0].Invisible)
+	lines := log.named("values in a tool's schema keep invisible characters; they may hide text from people")
+	if len(lines) != 1 || !strings.Contains(fmt.Sprint(lines[0]), "input schema: /$defs/title/const/description "+
+		"input schema: /properties/default/enum/0 input schema: /properties/default/enum/1/title "+
+		"input schema: /properties/enum/pattern input schema: /properties/b/anyOf/0/const "+
+		"input schema: /properties/b/x-more/0 output schema: /const") {
+		t.Errorf("log %+v", log.all())
 	}
 }
 
