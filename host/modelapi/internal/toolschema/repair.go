@@ -1,9 +1,12 @@
 package toolschema
 
 import (
+	"errors"
 	"math"
+	"regexp/syntax"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,9 +15,15 @@ import (
 var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // repair removes keywords that mean nothing, for which a vendor would refuse the whole list: the host does not check
-// them either. Only foreign schemas have any.
+// them either. A name that is listed twice counts once, as there. Only foreign schemas have any.
 func (s *schema) repair() {
 	each(s.root, func(o *object) {
+		o.unique("required", "type")
+		for _, keyword := range []string{"dependentRequired", "dependencies"} {
+			if lists := o.object(keyword); lists != nil {
+				lists.unique(lists.names...)
+			}
+		}
 		for _, name := range slices.Clone(o.names) {
 			if !s.meansSomething(o, name) {
 				o.drop(name)
@@ -22,9 +31,12 @@ func (s *schema) repair() {
 		}
 		for _, keyword := range mapKeywords {
 			if members := o.object(keyword); members != nil {
-				for _, name := range members.names {
+				for _, name := range slices.Clone(members.names) {
 					sub := members.members[name]
-					if !isSchema(sub) && (keyword != "dependencies" || !isNames(sub)) {
+					if keyword == "patternProperties" && malformed(name) { // what it would have named is not additional
+						members.drop(name)
+						o.drop("additionalProperties", "unevaluatedProperties")
+					} else if !isSchema(sub) && (keyword != "dependencies" || !isNames(sub)) {
 						members.members[name] = newObject()
 					}
 				}
@@ -43,6 +55,32 @@ func (s *schema) dropOpenReferences() {
 			}
 		}
 	})
+}
+
+// unique removes names from lists of names that stand there before.
+func (o *object) unique(keywords ...string) {
+	for _, keyword := range keywords {
+		all, once := o.strings(keyword), []string(nil)
+		for _, name := range all {
+			if !slices.Contains(once, name) {
+				once = append(once, name)
+			}
+		}
+		if len(once) < len(all) && len(all) == len(o.list(keyword)) {
+			o.set(keyword, anys(once))
+		}
+	}
+}
+
+// malformed reports a regular expression that ECMAScript refuses, and Go too: half of a pair of brackets, nothing to
+// repeat, or a backslash at the end. In doubt it is none: ECMAScript has much that Go has not, and [] and [[:] are
+// classes there.
+func malformed(pattern string) bool {
+	_, err := syntax.Parse(pattern, syntax.Perl)
+	e, refused := errors.AsType[*syntax.Error](err)
+	return refused && slices.Contains([]syntax.ErrorCode{syntax.ErrMissingBracket, syntax.ErrMissingParen,
+		syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrInvalidRepeatOp, syntax.ErrTrailingBackslash},
+		e.Code) && !strings.Contains(pattern, "[]") && !strings.Contains(pattern, "[^]") && !strings.Contains(pattern, "[:")
 }
 
 func isSchema(value any) bool {
@@ -102,7 +140,9 @@ func (s *schema) meansSomething(o *object, keyword string) bool {
 		return number(value) > 0
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return number(value) >= 0 && number(value) == math.Trunc(number(value))
-	case "pattern", "format", "title", "description", "$ref", "$comment", "contentEncoding", "contentMediaType":
+	case "pattern":
+		return isText && !malformed(o.text(keyword))
+	case "format", "title", "description", "$ref", "$comment", "contentEncoding", "contentMediaType":
 		return isText
 	case "$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor", "$vocabulary":
 		return false // nothing refers to it by pointer

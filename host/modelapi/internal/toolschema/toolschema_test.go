@@ -299,3 +299,54 @@ func TestBedrockInlines(t *testing.T) {
 		}
 	}
 }
+
+// Vendors refuse a whole list for a pattern that is none. What may be right in ECMAScript stays, whatever Go makes
+// of it.
+func TestMalformedPatterns(t *testing.T) {
+	t.Parallel()
+	converted := func(schema string) string {
+		out, err := Gemini(json.RawMessage(schema))
+		if err != nil {
+			t.Errorf("%s: %v", schema, err)
+		}
+		return string(out)
+	}
+	for _, pattern := range []string{"[", "a[b", "[a\\]", "(", "(a", "((a)", "(?:a", ")", "a)", "(a))", "*", "+a", "?",
+		"a|*", "(*a)", "a**", "a*+", "a+*", "a??*", "a*??", "\\", "a\\", "[\\", "(?<n>a"} {
+		quoted, _ := json.Marshal(pattern)
+		if out := converted(fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string","pattern":%s}}}`, quoted)); out !=
+			`{"type":"object","properties":{"a":{"type":"string"}}}` {
+			t.Errorf("%s: %s", quoted, out)
+		}
+		if out := converted(fmt.Sprintf(`{"type":"object","patternProperties":{%s:{"type":"string"},"^b":{}},`+
+			`"additionalProperties":false}`, quoted)); out != `{"type":"object","patternProperties":{"^b":{}}}` {
+			t.Errorf("%s: %s", quoted, out)
+		}
+	}
+	for _, pattern := range []string{"", "^a+$", "(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", `(a)\1`, `(?<n>a)\k<n>`, "[^]", "[]",
+		"[]]", "a]", "a{", "a}", "a{,2}", "{", `\u0041`, `\cA`, `[\d-x]`, "a{1001}", `\p{Script=Greek}`, `\/`, `\-`, "a*?", "a??",
+		"a+?", "a{2}?", "[(]", "[*+?]", `\(`, `\[`, `[\]]`, "(?:a)*", "()*", "(|a)*", "[[]", "[[:alpha:]", "[]a]", "(?=[)(])", `[\\]`, "(?i)a"} {
+		quoted, _ := json.Marshal(pattern)
+		schema := fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string","pattern":%s}}}`, quoted)
+		if out := converted(schema); !equalJSON(out, schema) {
+			t.Errorf("%s: %s", schema, out)
+		}
+	}
+}
+
+func equalJSON(a, b string) bool {
+	x, err := read([]byte(a))
+	y, err2 := read([]byte(b))
+	return err == nil && err2 == nil && equal(x, y)
+}
+
+// The host checks what is listed twice as if it were there once.
+func TestListedTwice(t *testing.T) {
+	t.Parallel()
+	out, err := Gemini(json.RawMessage(`{"type":"object","properties":{"a":{"type":["null","string","null"]}},` +
+		`"required":["a","b","a"],"dependentRequired":{"a":["b","b"]}}`))
+	if want := `{"type":"object","properties":{"a":{"type":["null","string"]}},"required":["a","b"],` +
+		`"dependentRequired":{"a":["b"]}}`; err != nil || string(out) != want {
+		t.Errorf("%s, %v; want %s", out, err, want)
+	}
+}
