@@ -258,7 +258,8 @@ func visibleSchema(schema json.RawMessage) (visible json.RawMessage, removed int
 		return schema, 0, nil, nil
 	}
 	var out bytes.Buffer
-	from, to := jsontext.NewDecoder(bytes.NewReader(schema)), jsontext.NewEncoder(&out)
+	twice := jsontext.AllowDuplicateNames(true) // which is for who compiles the schema to judge
+	from, to := jsontext.NewDecoder(bytes.NewReader(schema), twice), jsontext.NewEncoder(&out, twice)
 	for kind := from.PeekKind(); kind != 0; kind = from.PeekKind() {
 		if kind != '"' {
 			token, err := from.ReadToken()

@@ -85,6 +85,9 @@ func TestInvisibleCharactersElsewhere(t *testing.T) {
 			func(t *host.Tool) string { return string(t.InputSchema) }, `{"type":"object","description":"xy"}`, ""},
 		"a schema that needs nothing": {func(d *sdk.Tool) { d.InputSchema = raw(` { "type" : "object","title":"\u00e4" }`) },
 			func(t *host.Tool) string { return string(t.InputSchema) }, ` { "type" : "object","title":"\u00e4" }`, ""},
+		"a foreign schema with a name twice": {func(d *sdk.Tool) {
+			d.ForeignSchema, d.InputSchema = true, raw("{\"type\":\"object\",\"title\":\"x\u200by\",\"title\":\"ä\"}")
+		}, func(t *host.Tool) string { return string(t.InputSchema) }, `{"type":"object","title":"xy","title":"ä"}`, ""},
 		"output schema": {func(d *sdk.Tool) { d.OutputSchema = raw("{\"title\":\"x\u200by\"}") },
 			func(t *host.Tool) string { return string(t.OutputSchema) }, `{"title":"xy"}`, ""},
 		"name of a property": {func(d *sdk.Tool) {
