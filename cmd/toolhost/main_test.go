@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -116,6 +118,28 @@ func TestMistyped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A near name is suggested for a misspelt sub-command, of each command that has some, also if it does something alone.
+func TestMisspeltCommands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var all func(cmd *cobra.Command)
+	all = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			all(sub)
+			if !sub.IsAvailableCommand() { // hidden, or cobra's help
+				continue
+			}
+			var out, errs bytes.Buffer
+			args := append(strings.Fields(cmd.CommandPath())[1:], sub.Name()+"x")
+			code := run(args, strings.NewReader(""), &out, &errs)
+			_, near, _ := strings.Cut(errs.String(), "did you mean ")
+			if code != exitUsage || !strings.Contains(near, sub.Name()) {
+				t.Errorf("%s: exit code %d\n%s%s", args, code, out.String(), errs.String())
+			}
+		}
+	}
+	all(newRoot(newTerminal(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{})))
 }
 
 // A missing program is reported in one line, without mentioning starts.

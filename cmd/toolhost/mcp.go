@@ -48,7 +48,7 @@ func newMCP(g *globals) *cobra.Command {
 			"\n" +
 			"With --http, clients must send the bearer token that " + mcpTokenVar + " has, if it is set. Without\n" +
 			"one, only clients of this machine are served.",
-		Args: noArguments,
+		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.serveMCP(cmd.Context(), f) },
 	}
 	fs := cmd.Flags()
