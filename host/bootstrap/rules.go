@@ -96,7 +96,10 @@ func (s *snapshot) profile(name string) (*config.Profile, error) {
 		return nil, nil
 	}
 	p, ok := s.Profiles[name]
-	if !ok {
+	switch {
+	case !ok && s.Path == "":
+		return nil, fmt.Errorf("there is no profile %q, because there is no configuration; profiles are blocks of one", name)
+	case !ok:
 		names := slices.Sorted(maps.Keys(s.Profiles))
 		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.Path,
 			cmp.Or(strings.Join(names, ", "), "none"))
