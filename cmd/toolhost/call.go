@@ -99,8 +99,12 @@ func bareWord(tool, word string) error {
 	if tool == "shell__exec" || tool == "shell__script" {
 		key = "command"
 	}
+	value := shellWords([]string{word})
+	if strings.HasPrefix(word, "@") { // as curl names a file
+		value += ", or - <" + shellWords([]string{word[1:]}) + " if all arguments are in the file"
+	}
 	return fmt.Errorf("%q is neither KEY=VALUE nor a JSON object; write %s=%s; `toolhost call %s --help` shows the "+
-		"arguments", word, key, shellWords([]string{word}), tool)
+		"arguments", word, key, value, tool)
 }
 
 // unquotedKeys is a JSON object without the quotes of its keys, with its key and value if it has one of each.
