@@ -102,6 +102,9 @@ func atMostFile(words int) cobra.PositionalArgs {
 	}
 }
 
+// recordsCalls says how calls get into a record.
+const recordsCalls = "a line `audit {}` in the configuration has calls recorded"
+
 // onLog runs a command on the named log, otherwise on that of the configuration, otherwise on the user's.
 func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
@@ -124,11 +127,15 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return err
 	}
 	if err = run(path); !errors.Is(err, fs.ErrNotExist) {
+		if c != nil && c.Path != "" && !recorded && !g.saidNoRecord {
+			g.saidNoRecord = true
+			fmt.Fprintf(g.err, "toolhost: %s records no calls, so this record is of others; %s\n", clean(c.Path), recordsCalls)
+		}
 		return bootstrap.AuditError(err, path, named)
 	}
 	e := &sdk.Error{Code: codeUsage, Name: "NoRecord", Outcome: sdk.OutcomeNotSent,
 		Message:    fmt.Sprintf("there is no record yet: %s does not exist", path),
-		Suggestion: "a line `audit {}` in the configuration has calls recorded"}
+		Suggestion: recordsCalls}
 	if recorded {
 		if err := probeRecord(path); err != nil {
 			return fmt.Errorf("there is no record, since it cannot be written: %w", bootstrap.AuditError(err, path, named))

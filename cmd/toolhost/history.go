@@ -282,8 +282,7 @@ func (g *globals) askHistory(ctx context.Context, f *historyFlags, r historyRequ
 				"when it started;\n  the record is read here; `toolhost serve --upgrade` has it served again")
 			return g.readHistory(ctx, f, r)
 		}
-		return errors.New("the running host keeps no record, so it has no history; a line `audit {}` in the " +
-			"configuration has calls recorded")
+		return errors.New("the running host keeps no record, so it has no history; " + recordsCalls)
 	}
 	if export, is := r.message.(*apiv1.ExportRequest); is {
 		stream, err := apiv1.NewHistoryServiceClient(running.conn).Export(ctx, export)

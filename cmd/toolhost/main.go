@@ -62,6 +62,7 @@ type globals struct {
 	standalone, verbose bool
 	servedBefore        bool // a host whose configuration was deleted is meant, too
 	saidNoConfiguration bool // see reportNoConfiguration
+	saidNoRecord        bool // see onLog
 }
 
 // rootName is the name of the command whose flags all others have.
