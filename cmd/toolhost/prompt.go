@@ -145,6 +145,9 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 		return host.Yes(), true, nil
 	case word == "" || strings.EqualFold(word, "n") || strings.EqualFold(word, "no"):
 		reason, err := p.line(ctx, "Why not? The model gets the reason (or just press Enter): ")
+		if ctx.Err() == nil {
+			err = nil // the no is an answer, also where the input ends before the reason
+		}
 		return host.No(strings.TrimSpace(reason)), true, err
 	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
 		fmt.Fprintln(p.out, "A rule requires approval of every such call, so the answer cannot be remembered.")
@@ -210,6 +213,7 @@ func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	case l := <-p.typed:
 		p.typed = nil
 		if l.err != nil && ctx.Err() == nil {
+			fmt.Fprintln(p.out) // Ctrl-D moves no cursor
 			return "", fmt.Errorf("no answer could be read from the terminal: %w", l.err)
 		}
 		return l.text, ctx.Err()

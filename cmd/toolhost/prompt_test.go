@@ -141,7 +141,14 @@ func TestPersonAtTheTerminal(t *testing.T) {
 		"the end of the input": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
 			p.asked(1)
 			p.tmux("send-keys", "C-d")
-			p.sees("E_APPROVAL_UNAVAILABLE")
+			p.sees("\ntoolhost: E_APPROVAL_UNAVAILABLE")
+		}},
+		"no, and the end of the input": {want: "old\n", exit: "3", do: func(p *tmuxPane) {
+			p.asked(1)
+			p.enter("n")
+			p.sees("Why not?")
+			p.tmux("send-keys", "C-d")
+			p.sees("\ntoolhost: E_REJECTED")
 		}},
 	}
 	for name, c := range cases {
