@@ -83,6 +83,12 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
+	for i, s := range servers { // such as from add-to
+		if len(s.Command) > 1 && s.Command[1] == "mcp" &&
+			strings.TrimSuffix(filepath.Base(s.Command[0]), ".exe") == rootName {
+			servers[i].Problem = "it is toolhost itself, and each would start the next one"
+		}
+	}
 	o := &mcpclients.Import{Program: pluginProgram("mcp", filepath.Dir(into.path)), Taken: pluginsIn(into.data),
 		Reserved: config.ShippedPlugins}
 	plugins, variables := o.Plugins(servers)
