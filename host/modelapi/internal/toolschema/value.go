@@ -83,12 +83,12 @@ func (o *object) clone() *object {
 	return out
 }
 
-// read decodes a schema, which must be an object.
+// read decodes a schema, which must be an object. Of members with one name the last counts, as for the host's checks.
 func read(raw []byte) (*object, error) {
 	if len(raw) > maxSize {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(raw), maxSize)
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw)) // refuses duplicate keys and invalid UTF-8
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true)) // refuses invalid UTF-8
 	value, err := readValue(d)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
