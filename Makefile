@@ -238,4 +238,4 @@ install: build man ## install programs, manual pages and completions under PREFI
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(BIN) dist
+	rm -rf $(BIN) dist $(TOOLS)/test
