@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what should be there at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 const (
 	operatorToken = "token-of-the-operator"

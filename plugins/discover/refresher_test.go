@@ -31,7 +31,7 @@ func await(t *testing.T, changes <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-changes:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no word of a change")
 	}
 }
@@ -228,12 +228,12 @@ func awaitTrue(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("not so after 20s: %s", what)
+			t.Fatalf("not so after a minute: %s", what)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func TestProgramsAreRecognized(t *testing.T) {
 // settled waits until the test's own program is no longer so young that it would be read each time.
 func settled(t *testing.T, c *Cache) fingerprint {
 	t.Helper()
-	for end := time.After(30 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		first := c.identify(t.Context(), os.Args[0])
 		if kept := must(filepath.Glob(filepath.Join(c.Dir(), programs+"*"))); len(kept) > 0 {
 			return first
