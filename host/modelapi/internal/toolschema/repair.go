@@ -60,13 +60,14 @@ func (s *schema) dropOpenReferences() {
 // unique removes names from lists of names that stand there before.
 func (o *object) unique(keywords ...string) {
 	for _, keyword := range keywords {
-		all, once := o.strings(keyword), []string(nil)
-		for _, name := range all {
-			if !slices.Contains(once, name) {
-				once = append(once, name)
+		var once []string
+		seen := map[string]bool{}
+		for _, name := range o.strings(keyword) {
+			if !seen[name] {
+				seen[name], once = true, append(once, name)
 			}
 		}
-		if len(once) < len(all) && len(all) == len(o.list(keyword)) {
+		if isNames(o.members[keyword]) && len(once) < len(o.list(keyword)) {
 			o.set(keyword, anys(once))
 		}
 	}
@@ -91,15 +92,10 @@ func isSchema(value any) bool {
 	return false
 }
 
-// isNames reports a list of texts, each another.
+// isNames reports a list of texts.
 func isNames(value any) bool {
 	list, isList := value.([]any)
-	for i, name := range list {
-		if _, isText := name.(string); !isText || slices.Contains(list[:i], name) {
-			return false
-		}
-	}
-	return isList
+	return isList && !slices.ContainsFunc(list, func(v any) bool { _, isText := v.(string); return !isText })
 }
 
 // number is a number, or NaN for other values and what is beyond a float64.
