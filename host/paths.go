@@ -61,7 +61,8 @@ func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) poli
 	if !p.rules && (!p.aware || len(h.options.Roots) == 0) || !filepath.IsAbs(c.Workdir) {
 		return d
 	}
-	p.workdir, p.linked = resolveLinks(c.Workdir), map[string]policy.Decision{}
+	p.workdir, _ = resolveLinks(c.Workdir)
+	p.linked = map[string]policy.Decision{}
 	for _, name := range p.namedPaths() {
 		d = p.decidePath(d, name)
 	}
@@ -125,9 +126,12 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 		return d
 	}
 	// Our tools clean a path before they follow its links; the system follows a link before the ".." behind it.
-	places := []string{full, resolveLinks(full)}
+	target, elsewhere := resolveLinks(full)
+	places := []string{full, target}
 	if opened != full {
-		if other := resolveLinks(opened); other != places[1] {
+		other, too := resolveLinks(opened)
+		elsewhere = elsewhere || too
+		if other != target {
 			places = append(places, other)
 		}
 	}
@@ -139,7 +143,7 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 	if !p.rules {
 		return d
 	}
-	if _, elsewhere := followLinks(opened); elsewhere {
+	if elsewhere {
 		d = p.tighten(d, leadsElsewhere, name)
 	}
 	seen := shownIn(full, p.q.Workdir) // by the rules, in the arguments
@@ -243,10 +247,10 @@ var leadsElsewhere = policy.Decision{Effect: policy.AlwaysAsk, Layer: "paths", R
 // decideTarget is the strictest decision on what a link in a folder leads to, and on what is in it. Tools that are
 // PathAware follow no links: for them it looks into no other folder.
 func (p *pathDecider) decideTarget(link string) policy.Decision {
-	if _, elsewhere := followLinks(link); elsewhere {
+	target, elsewhere := resolveLinks(link)
+	if elsewhere {
 		return leadsElsewhere
 	}
-	target := resolveLinks(link)
 	if d, known := p.linked[target]; known {
 		return d
 	}
@@ -346,7 +350,8 @@ func (p *pathDecider) rootFolders() [][2]string {
 	if p.folders == nil {
 		for _, r := range p.options.Roots {
 			folder := filepath.Clean(r.Path)
-			p.folders = append(p.folders, [2]string{folder, resolveLinks(folder)})
+			target, _ := resolveLinks(folder)
+			p.folders = append(p.folders, [2]string{folder, target})
 		}
 	}
 	return p.folders
@@ -371,16 +376,10 @@ func shownIn(full, folder string) string {
 // maxLinks is how many links resolveLinks follows, as the kernel does.
 const maxLinks = 40
 
-// resolveLinks returns a path without links, as the system opens it, and in its letters. What does not exist is kept as
-// it is, and a link that leads nowhere leads to what a program would make there.
-func resolveLinks(full string) string {
-	full, _ = followLinks(full)
-	return fsutil.Resolved(full)
-}
-
-// followLinks returns a path without links: a ".." is that of a link's target. It is led elsewhere by a link in /proc,
-// such as /proc/self/cwd, which is another one for each process.
-func followLinks(full string) (at string, elsewhere bool) {
+// resolveLinks returns a path without links, as the system opens it, and in its letters: a ".." is that of a link's
+// target. What does not exist is kept as it is, and a link that leads nowhere leads to what a program would make there.
+// It is led elsewhere by a link in /proc, such as /proc/self/cwd, which is another one for each process.
+func resolveLinks(full string) (at string, elsewhere bool) {
 	const sep = string(filepath.Separator)
 	at = filepath.VolumeName(full) + sep
 	todo := strings.Split(full[len(at)-1:], sep)
@@ -399,7 +398,7 @@ func followLinks(full string) (at string, elsewhere bool) {
 		}
 		todo = slices.Concat(strings.Split(link, sep), todo)
 	}
-	return at, elsewhere
+	return fsutil.Resolved(at), elsewhere
 }
 
 func isIn(full, folder string) bool {

@@ -184,14 +184,16 @@ func TestRulesAboutPathsThroughProc(t *testing.T) {
 	if _, err := os.Readlink("/proc/self/cwd"); err != nil {
 		t.Skip("no /proc")
 	}
-	dir := treeOf(t, "db/x", "in/x", "free/x", "plain/x")
-	for link, target := range map[string]string{"in/cwd": "/proc/self/cwd", "free/pid": "/proc/thread-self", "plain/up": "../db"} {
+	dir := treeOf(t, "db/x", "in/x", "free/x", "plain/x", "plain/a/b/c/d/x")
+	for link, target := range map[string]string{"in/cwd": "/proc/self/cwd", "free/pid": "/proc/thread-self", "plain/up": "../db",
+		"plain/deep": "a/b/c/d"} {
 		linkTo(t, target, filepath.Join(dir, link))
 	}
 	out := strings.Repeat("../", 40)
+	cleaned := "plain/deep/" + strings.Repeat("../", strings.Count(dir, "/")+2) + "proc/self/cwd/x" // for tools that clean paths
 	for path, asked := range map[string]bool{"/proc/self/cwd/db/x": true, "/proc/self/root" + dir + "/db/x": true,
 		"/proc/thread-self/cwd/x": true, "/proc/self/task/../cwd/x": true, "/dev/fd/../cwd/x": true, out + "proc/self/cwd/x": true,
-		"in/cwd/db/x": true, "in/cwd": true, "in": true, "free": true, ".": true, "in/cwd/../x": true,
+		cleaned: true, "in/cwd/db/x": true, "in/cwd": true, "in": true, "free": true, ".": true, "in/cwd/../x": true,
 		fmt.Sprintf("/proc/%d/cwd/x", os.Getpid()): true, "/proc/version": false, "plain": false, "proc/self/cwd": false,
 		"db/x": false} {
 		rules := must(policy.New(policy.Layer{Name: "user",
