@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // A person is asked before a locked plugin is changed, and not before one is added.
@@ -62,9 +62,7 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	text := func(note string) {
 		t.Helper()
 		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s/toolhost-plugin-readfile\n", note, bin)
-		syscall.ForkLock.RLock() // a child that starts meanwhile would have the file open, and it could not be run
-		defer syscall.ForkLock.RUnlock()
-		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		if err := testutil.WriteProgram(program, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

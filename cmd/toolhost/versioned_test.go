@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 var versionedProgram = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(filepath.Join(bin, "versioned")) })
@@ -44,10 +46,7 @@ func (v *versioned) rename(line string) { v.t.Helper(); v.renameText(v.text(line
 
 func (v *versioned) renameText(text []byte) {
 	v.t.Helper()
-	// a child that starts meanwhile would have the file open, and a file that is open for writing cannot be run
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(v.path+".new", text, 0o755); err != nil {
+	if err := testutil.WriteProgram(v.path+".new", text, 0o755); err != nil {
 		v.t.Fatal(err)
 	}
 	if err := os.Rename(v.path+".new", v.path); err != nil {
@@ -59,7 +58,7 @@ func (v *versioned) renameText(text []byte) {
 // executable only at the end.
 func (v *versioned) rewrite(line string) {
 	v.t.Helper()
-	syscall.ForkLock.RLock() // as above
+	syscall.ForkLock.RLock() // as testutil.WriteProgram has it
 	defer syscall.ForkLock.RUnlock()
 	var f *os.File
 	for f == nil {

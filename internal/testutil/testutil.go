@@ -89,16 +89,20 @@ func build(shared, link string, packages ...string) error {
 	return nil
 }
 
-// copyProgram copies a program while no process is started, which would hold the file open for writing for a moment: a
-// file that is open for writing cannot run.
 func copyProgram(to, from string) error {
 	program, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
+	return WriteProgram(to, program, 0o755)
+}
+
+// WriteProgram is [os.WriteFile] while this process starts no other, which would hold the file open for a moment: a
+// file that is open for writing cannot run.
+func WriteProgram(path string, text []byte, mode os.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(to, program, 0o755)
+	return os.WriteFile(path, text, mode)
 }
 
 // Long skips a test that sweeps over many cases in `make test`, which runs with -short. `make check` and CI run all.

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
@@ -35,9 +35,7 @@ func (p *project) file(t *testing.T, name, text string, mode os.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	syscall.ForkLock.RLock() // a program that begins meanwhile would have the file open, and it could not be run
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	if err := testutil.WriteProgram(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
 }
