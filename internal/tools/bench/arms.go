@@ -43,6 +43,54 @@ func (echoPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *gr
 	return conn, nil
 }
 
+// The arms that are measured in processes of their own. What follows a colon is not part of the name.
+const (
+	ours         = "toolhost"
+	oursWide     = ours + ":wide"
+	oursLarge    = ours + ":large"
+	oursBridge   = ours + ":bridge"
+	goPlugin     = "go-plugin AutoMTLS"
+	naiveHost    = "kaptinlin and go-plugin AutoMTLS"
+	officialMCP  = "MCP go-sdk over stdio"
+	rawSocket    = "raw socket"
+	processACall = "a process per call"
+)
+
+// make makes one in this process.
+func (b *bench) make(kind string, callers, size int) (*arm, error) {
+	switch kind {
+	case goPlugin:
+		return b.stock(callers, size)
+	case naiveHost:
+		return b.naive(callers)
+	case officialMCP:
+		return b.mcp(callers, size)
+	case rawSocket:
+		return b.rawSocket(callers, size)
+	case processACall:
+		return b.once(callers, size)
+	case oursBridge:
+		return b.bridgeArm(callers, size)
+	}
+	blocks := b.plugin(0)
+	if kind == oursLarge {
+		blocks += "max_large_result_bytes = 200000000\n"
+	}
+	h, err := b.openWith(blocks)
+	if err != nil {
+		return nil, err
+	}
+	a := h.arm(ours, "echo", payload.Arguments(size), callers, size)
+	switch kind {
+	case oursWide:
+		a = h.arm(ours, "wide", payload.WideArguments(), callers, size)
+	case oursLarge:
+		a.call = func(int) error { return h.callLarge(size) }
+	}
+	a.close = func() { _ = h.Close() }
+	return a, h.call("echo", payload.Arguments(100), 100)
+}
+
 // patience is how long an arm may take to come up.
 const patience = 30 * time.Second
 
@@ -77,7 +125,7 @@ func (b *bench) rawSocket(callers, size int) (*arm, error) {
 			return nil, err
 		}
 	}
-	return &arm{name: "raw socket", callers: callers, pids: func() []int { return []int{cmd.Process.Pid} },
+	return &arm{name: rawSocket, callers: callers, pids: func() []int { return []int{cmd.Process.Pid} },
 		call: func(i int) error {
 			if _, err := conns[i].Write(payload.Request(size)); err != nil {
 				return err
@@ -122,7 +170,7 @@ func (b *bench) stock(callers, size int) (*arm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arm{name: "go-plugin AutoMTLS", callers: callers, call: func(int) error { return callStock(conn, size) },
+	return &arm{name: goPlugin, callers: callers, call: func(int) error { return callStock(conn, size) },
 		pids: func() []int { return []int{client.ReattachConfig().Pid} }, close: client.Kill}, nil
 }
 
@@ -138,7 +186,7 @@ func (b *bench) naive(callers int) (*arm, error) {
 	}
 	args := payload.WideArguments()
 	call := a.call
-	a.name = "kaptinlin and go-plugin AutoMTLS"
+	a.name = naiveHost
 	a.call = func(i int) error {
 		if r := schema.ValidateJSON(args); !r.IsValid() {
 			return errors.New("the arguments do not fit")
@@ -155,7 +203,7 @@ func (b *bench) mcp(callers, size int) (*arm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arm{name: "MCP go-sdk over stdio", callers: callers, pids: func() []int { return []int{cmd.Process.Pid} },
+	return &arm{name: officialMCP, callers: callers, pids: func() []int { return []int{cmd.Process.Pid} },
 		call: func(int) error {
 			r, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "echo", Arguments: payload.Arguments(size)})
 			if err != nil {
@@ -166,7 +214,7 @@ func (b *bench) mcp(callers, size int) (*arm, error) {
 }
 
 func (b *bench) once(callers, size int) (*arm, error) {
-	return &arm{name: "a process per call", callers: callers, close: func() {}, call: func(int) error {
+	return &arm{name: processACall, callers: callers, close: func() {}, call: func(int) error {
 		cmd := exec.Command(b.program("once"))
 		cmd.Stdin = bytes.NewReader(payload.Request(size))
 		out, err := cmd.Output()
@@ -191,10 +239,23 @@ func (b *bench) plugin(i int, settings ...string) string {
 	return fmt.Sprintf("plugin \"bench%d\" {\n command = [%q]\n%s\n}\n", i, b.program("plugin"), strings.Join(settings, "\n"))
 }
 
-// openBridge makes a host of the server of the MCP arm, without rules and record: the official client has neither.
-func (b *bench) openBridge() (*toolhost, error) {
-	return b.openConfig(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
+// bridgeArm calls the server of the MCP arm through toolhost, without rules and record: the official client has neither.
+func (b *bench) bridgeArm(callers, size int) (*arm, error) {
+	h, err := b.openConfig(fmt.Sprintf("plugin \"bench0\" {\n command = [%q]\n trust_hints = true\n config {\n  command = [%q, %q]\n }\n}\n",
 		filepath.Join(b.bin, toolname.ProgramPrefix+"mcp"), os.Args[0], serveArgument))
+	if err != nil {
+		return nil, err
+	}
+	a := h.arm(ours, "echo", payload.Arguments(size), callers, size)
+	if err := a.call(0); err != nil { // which starts the server
+		return nil, errors.Join(err, h.Close())
+	}
+	pids := h.pids()
+	for _, pid := range h.pids() {
+		pids = append(pids, childrenOf(pid)...)
+	}
+	a.pids, a.close = func() []int { return pids }, func() { _ = h.Close() }
+	return a, nil
 }
 
 // openWith makes a host of the plugins in these blocks, with ten rules and the record.
@@ -255,6 +316,22 @@ func (h *toolhost) callTool(tool string, args json.RawMessage) *host.Result {
 func (h *toolhost) arm(name, tool string, args json.RawMessage, callers, size int) *arm {
 	return &arm{name: name, callers: callers, pids: h.pids, close: func() {},
 		call: func(int) error { return h.call(tool, args, size) }}
+}
+
+// callLarge makes a call whose result goes to a file.
+func (h *toolhost) callLarge(size int) error {
+	r := h.callTool("large", payload.Arguments(size))
+	if r.Error != nil {
+		return r.Error
+	}
+	if len(r.KeptFiles) != 1 {
+		return fmt.Errorf("kept in %v", r.KeptFiles)
+	}
+	info, err := os.Stat(r.KeptFiles[0])
+	if err != nil {
+		return err
+	}
+	return expect(int(info.Size()), size, os.Remove(r.KeptFiles[0]))
 }
 
 // serveArgument makes this program the server of the MCP arm.

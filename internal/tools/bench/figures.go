@@ -14,31 +14,22 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-const ours = "toolhost"
-
 // roundTrips compares calls of all sizes with all others.
-func (b *bench) roundTrips(ctx context.Context, h *toolhost) error {
+func (b *bench) roundTrips(ctx context.Context) error {
 	const small, middle, large = 100, 10_000, 1_000_000
 	names := map[int]string{small: "100 B", middle: "10 KB", large: "1 MB"}
 	for _, c := range []struct{ size, callers int }{{small, 1}, {small, 16}, {small, 64}, {middle, 16}, {large, 1}, {large, 16}} {
-		arms := []*arm{h.arm(ours, "echo", payload.Arguments(c.size), c.callers, c.size)}
-		makers := []func(callers, size int) (*arm, error){b.stock}
-		if c.size == small && c.callers == 1 {
-			makers = append(makers, b.rawSocket)
-		}
-		if c.callers == 16 {
-			makers = append(makers, b.mcp, b.once)
-		}
-		for _, make := range makers {
-			a, err := make(c.callers, c.size)
-			if err != nil {
-				return err
+		group, kinds := fmt.Sprintf("%s, %d callers", names[c.size], c.callers), []string{ours, goPlugin}
+		switch {
+		case c.callers == 16:
+			kinds = append(kinds, officialMCP, processACall)
+		case c.callers == 1:
+			group = names[c.size] + ", 1 caller"
+			if c.size == small {
+				kinds = append(kinds, rawSocket)
 			}
-			defer a.close()
-			arms = append(arms, a)
 		}
-		group := fmt.Sprintf("%s, %s", names[c.size], map[bool]string{true: "1 caller", false: fmt.Sprintf("%d callers", c.callers)}[c.callers == 1])
-		all, err := b.compare(ctx, group, arms)
+		all, err := b.race(ctx, group, c.callers, c.size, kinds...)
 		if err != nil {
 			return err
 		}
@@ -48,65 +39,64 @@ func (b *bench) roundTrips(ctx context.Context, h *toolhost) error {
 		}
 		switch {
 		case c.size == small && c.callers == 1:
-			add("raw socket", p50, "p50", 7.5, 5.5, false)
-			add("go-plugin AutoMTLS", p50, "p50", 1, 0.65, false)
+			add(rawSocket, p50, "p50", 7.5, 5.5, false)
+			add(goPlugin, p50, "p50", 1, 0.65, false)
 		case c.size == large && c.callers == 1:
-			add("go-plugin AutoMTLS", p50, "p50", 1.5, 0.9, false)
+			add(goPlugin, p50, "p50", 1.5, 0.9, false)
 		case c.size == small && c.callers == 64:
-			add("go-plugin AutoMTLS", perSecond, "calls/s", 1.6, 2.8, true)
+			add(goPlugin, perSecond, "calls/s", 1.6, 2.8, true)
 		default:
 			if c.size == small {
-				add("go-plugin AutoMTLS", perSecond, "calls/s", 1.3, 2, true)
+				add(goPlugin, perSecond, "calls/s", 1.3, 2, true)
 			}
 			limits := map[int][4]float64{small: {6, 10, 30, 50}, middle: {12, 20, 15, 30}, large: {25, 40, 1.3, 2}}[c.size]
-			add("MCP go-sdk over stdio", perSecond, "calls/s", limits[0], limits[1], true)
-			add("a process per call", perSecond, "calls/s", limits[2], limits[3], true)
+			add(officialMCP, perSecond, "calls/s", limits[0], limits[1], true)
+			add(processACall, perSecond, "calls/s", limits[2], limits[3], true)
 		}
 	}
 	return nil
 }
 
 // schemas compares calls whose arguments are checked.
-func (b *bench) schemas(ctx context.Context, h *toolhost) error {
-	naive, err := b.naive(16)
-	if err != nil {
-		return err
-	}
-	defer naive.close()
-	all, err := b.compare(ctx, "40 fields, 16 callers", []*arm{h.arm(ours, "wide", payload.WideArguments(), 16, 100), naive})
-	b.add(figure{name: "40 fields with a schema, 16 callers, calls/s", against: naive.name,
-		ratios: ratios(all, ours, naive.name, perSecond), must: 3, aim: 5.5, atLeast: true})
+func (b *bench) schemas(ctx context.Context) error {
+	all, err := b.race(ctx, "40 fields, 16 callers", 16, 100, oursWide, naiveHost)
+	b.add(figure{name: "40 fields with a schema, 16 callers, calls/s", against: naiveHost,
+		ratios: ratios(all, ours, naiveHost, perSecond), must: 3, aim: 5.5, atLeast: true})
 	return err
 }
 
 // bridge compares what calls of one MCP server cost all processes, through toolhost and from the official client.
 func (b *bench) bridge(ctx context.Context) error {
-	h, err := b.openBridge()
-	if err != nil {
-		return err
-	}
-	defer h.Close()
 	for name, size := range map[string]int{"100 B": 100, "10 KB": 10_000} {
-		direct, err := b.mcp(1, size)
-		if err != nil {
-			return err
-		}
-		defer direct.close()
-		bridge := h.arm(ours, "echo", payload.Arguments(size), 1, size)
-		if err := bridge.call(0); err != nil { // which starts the server
-			return err
-		}
-		pids := h.pids()
-		for _, pid := range h.pids() {
-			pids = append(pids, childrenOf(pid)...)
-		}
-		bridge.pids = func() []int { return pids }
-		all, err := b.compare(ctx, "MCP server, "+name, []*arm{bridge, direct})
+		all, err := b.race(ctx, "MCP server, "+name, 1, size, oursBridge, officialMCP)
 		if err != nil {
 			return err
 		}
 		b.add(figure{name: "MCP server through toolhost, " + name + ", processor time", against: "the official client",
-			ratios: ratios(all, ours, direct.name, sample.cpuPerCall), must: 1.25, aim: 1})
+			ratios: ratios(all, ours, officialMCP, sample.cpuPerCall), must: 1.25, aim: 1})
+	}
+	return nil
+}
+
+// huge compares results over 4 MiB: their time, and the host's memory.
+func (b *bench) huge(ctx context.Context) error {
+	for _, size := range []int{10_000_000, 100_000_000} {
+		name := fmt.Sprintf("%d MB", size/1_000_000)
+		all, err := b.race(ctx, name+", 1 caller", 1, size, oursLarge, goPlugin)
+		if err != nil {
+			return err
+		}
+		b.add(figure{name: name + ", 1 caller, p50", against: goPlugin, ratios: ratios(all, ours, goPlugin, p50), must: 1.2, aim: 0.85})
+		var peaks []float64
+		for range b.rounds() / 2 {
+			mine, err := b.peakOf(oursLarge, size)
+			theirs, err2 := b.peakOf(goPlugin, size)
+			if err := errors.Join(err, err2); err != nil {
+				return err
+			}
+			peaks = append(peaks, mine/theirs)
+		}
+		b.add(figure{name: name + ", the host's peak of memory", against: goPlugin, ratios: peaks, must: 0.3, aim: 0.05})
 	}
 	return nil
 }
@@ -186,7 +176,7 @@ func (b *bench) waitingCalls(ctx context.Context, h *toolhost, n int) (time.Dura
 	}
 	arms := []*arm{{pids: h.pids}}
 	args, errs := payload.Arguments(100), make(chan error, n)
-	before := b.ownTime(arms)
+	before := timeOf(arms)
 	for range n {
 		go func() { errs <- h.call("echo", args, 100) }()
 	}
@@ -197,7 +187,7 @@ func (b *bench) waitingCalls(ctx context.Context, h *toolhost, n int) (time.Dura
 		err = errors.Join(err, <-errs)
 	}
 	<-freed
-	return b.ownTime(arms) - before, err
+	return timeOf(arms) - before, err
 }
 
 // A crowd makes calls in the background while it runs. It is for one goroutine.

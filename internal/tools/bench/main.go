@@ -28,14 +28,14 @@ func main() {
 		serveMCP()
 		return
 	}
-	if len(os.Args) == 5 && os.Args[1] == peakArgument {
-		if err := measurePeak(os.Args[2:]); err != nil {
+	log.SetFlags(0)
+	log.SetPrefix("bench: ")
+	if len(os.Args) == 6 && os.Args[1] == workArgument {
+		if err := work(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
 			log.Fatal(err)
 		}
 		return
 	}
-	log.SetFlags(0)
-	log.SetPrefix("bench: ")
 	b := &bench{}
 	flag.BoolVar(&b.quick, "quick", false, "fewer rounds: under two minutes instead of ten")
 	only := flag.String("only", "", "measure only the figures whose names match this regular expression")
@@ -108,7 +108,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"calls", b.hosted(b.roundTrips)}, {"api", b.api}, {"bridge", b.bridge}, {"schemas", b.hosted(b.schemas)},
+	}{{"calls", b.roundTrips}, {"api", b.api}, {"bridge", b.bridge}, {"schemas", b.schemas},
 		{"writes", b.hosted(b.writes)}, {"large", b.hosted(b.besideLarge)}, {"huge", b.huge}, {"waiting", b.waiting},
 		{"starts", b.starts}, {"deaths", b.deaths}, {"listing", b.listing}, {"memory", b.hosted(b.memory)},
 		{"sizes", b.sizes}} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,6 +23,7 @@ type arm struct {
 	callers int
 	pids    func() []int // of the processes that work for it besides this one
 	close   func()
+	worker  *worker // makes the calls, in place of call; nil: this process does
 }
 
 // slice is how long an arm is measured at once.
@@ -31,43 +33,44 @@ const slice = 120 * time.Millisecond
 type sample struct {
 	group, arm string
 	round      int
-	calls      int
-	elapsed    time.Duration
-	cpu        time.Duration // of all processes that worked
-	p50        time.Duration
-	foreign    float64 // the share of the machine that others took in the round
+	measured
+	foreign float64 // the share of the machine that others took in the round
+}
+
+type measured struct {
+	Calls   int
+	Elapsed time.Duration
+	CPU     time.Duration // of all processes that worked
+	P50     time.Duration
 }
 
 // perSecond is calls per second.
-func (s sample) perSecond() float64 { return float64(s.calls) / s.elapsed.Seconds() }
+func (s sample) perSecond() float64 { return float64(s.Calls) / s.Elapsed.Seconds() }
 
-func (s sample) cpuPerCall() float64 { return float64(s.cpu.Microseconds()) / float64(s.calls) }
+func (s sample) cpuPerCall() float64 { return float64(s.CPU.Microseconds()) / float64(s.Calls) }
 
 // maxForeign is the share of the machine that others may take in a round that counts.
 const maxForeign = 0.03
 
 // compare measures arms in turn, round by round, and keeps the samples of the rounds that count.
 func (b *bench) compare(ctx context.Context, group string, arms []*arm) (map[string][]sample, error) {
-	for _, a := range arms { // the first calls start processes
-		for range 3 {
-			if err := a.call(0); err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", group, a.name, err)
-			}
+	for _, a := range arms {
+		if err := a.warmUp(); err != nil {
+			return nil, fmt.Errorf("%s, %s: %w", group, a.name, err)
 		}
 	}
 	all := map[string][]sample{}
 	for round := range b.rounds() {
-		before, others := machineTime(), b.ownTime(arms)
+		before, others := machineTime(), timeOf(arms)
 		var taken []sample
 		for _, i := range b.random.Perm(len(arms)) {
-			s, err := b.measure(ctx, arms[i])
+			m, err := arms[i].measure(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", group, arms[i].name, err)
 			}
-			s.group, s.round = group, round
-			taken = append(taken, s)
+			taken = append(taken, sample{group: group, arm: arms[i].name, round: round, measured: m})
 		}
-		busy, own := machineTime(), b.ownTime(arms)-others
+		busy, own := machineTime(), timeOf(arms)-others
 		foreign := math.Max(0, float64(busy.busy-before.busy-own)/float64(busy.all-before.all))
 		for _, s := range taken {
 			s.foreign = foreign
@@ -85,12 +88,28 @@ func (b *bench) compare(ctx context.Context, group string, arms []*arm) (map[str
 	return all, ctx.Err()
 }
 
+// warmUp makes three calls: the first ones start processes.
+func (a *arm) warmUp() (err error) {
+	if a.worker != nil {
+		_, err = a.worker.do(warmUp)
+		return err
+	}
+	for range 3 {
+		err = cmp.Or(err, a.call(0))
+	}
+	return err
+}
+
 // measure has the arm's callers call for a slice.
-func (b *bench) measure(ctx context.Context, a *arm) (sample, error) {
+func (a *arm) measure(ctx context.Context) (m measured, err error) {
+	if a.worker != nil {
+		r, err := a.worker.do(callSlice)
+		return r.Measured, err
+	}
 	var all sync.WaitGroup
 	times := make([][]time.Duration, a.callers)
 	errs := make([]error, a.callers)
-	cpu, began := b.ownTime([]*arm{a}), time.Now()
+	cpu, began := timeOf([]*arm{a}), time.Now()
 	for i := range a.callers {
 		all.Go(func() {
 			for time.Since(began) < slice && ctx.Err() == nil {
@@ -103,23 +122,23 @@ func (b *bench) measure(ctx context.Context, a *arm) (sample, error) {
 		})
 	}
 	all.Wait()
-	s := sample{arm: a.name, elapsed: time.Since(began), cpu: b.ownTime([]*arm{a}) - cpu}
+	m.Elapsed, m.CPU = time.Since(began), timeOf([]*arm{a})-cpu
 	for _, err := range errs {
 		if err != nil {
-			return s, err
+			return m, err
 		}
 	}
 	took := slices.Concat(times...)
 	slices.Sort(took)
-	s.calls = len(took)
-	if s.calls > 0 {
-		s.p50 = took[len(took)/2]
+	m.Calls = len(took)
+	if m.Calls > 0 {
+		m.P50 = took[len(took)/2]
 	}
-	return s, nil
+	return m, nil
 }
 
-// ownTime is the processor time of this process, of its children that have ended, and of the arms' processes.
-func (b *bench) ownTime(arms []*arm) (t time.Duration) {
+// timeOf is the processor time of this process, of its children that have ended, and of the arms' processes.
+func timeOf(arms []*arm) (t time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		_ = syscall.Getrusage(who, &u)
@@ -127,6 +146,10 @@ func (b *bench) ownTime(arms []*arm) (t time.Duration) {
 	}
 	seen := map[int]bool{}
 	for _, a := range arms {
+		if a.worker != nil {
+			r, _ := a.worker.do(usedTime) // the next slice tells if it has ended
+			t += time.Duration(r.Value)
+		}
 		if a.pids == nil {
 			continue
 		}
@@ -188,7 +211,7 @@ func ratios(samples map[string][]sample, a, b string, value func(sample) float64
 	return out
 }
 
-func p50(s sample) float64       { return float64(s.p50) }
+func p50(s sample) float64       { return float64(s.P50) }
 func perSecond(s sample) float64 { return s.perSecond() }
 
 func median(values []float64) float64 {
@@ -274,7 +297,7 @@ func (b *bench) table() string {
 		column := func(value func(sample) float64) string {
 			var values []float64
 			for _, other := range b.samples {
-				if other.group == s.group && other.arm == s.arm && other.calls > 0 {
+				if other.group == s.group && other.arm == s.arm && other.Calls > 0 {
 					values = append(values, value(other))
 				}
 			}
@@ -290,10 +313,10 @@ func (b *bench) table() string {
 func (b *bench) benchstat() string {
 	var t strings.Builder
 	for _, s := range b.samples {
-		if s.calls > 0 {
+		if s.Calls > 0 {
 			fmt.Fprintf(&t, "Benchmark%s/%s %d %.0f ns/op %.0f p50-ns %.1f cpu-us/op %.3f foreign\n",
-				strings.ReplaceAll(s.group, " ", "_"), strings.ReplaceAll(s.arm, " ", "_"), s.calls,
-				float64(s.elapsed)/float64(s.calls), float64(s.p50), s.cpuPerCall(), s.foreign)
+				strings.ReplaceAll(s.group, " ", "_"), strings.ReplaceAll(s.arm, " ", "_"), s.Calls,
+				float64(s.Elapsed)/float64(s.Calls), float64(s.P50), s.cpuPerCall(), s.foreign)
 		}
 	}
 	return t.String()
