@@ -5,49 +5,54 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
-	"hash/maphash"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
-	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // Append adds a record. An error means that it was not written: a host must then refuse calls that change things. It
 // waits at most five seconds for a process that holds the lock and writes nothing, a minute for others that write all
 // the time, and longer only for a slow disk.
-func (l *Log) Append(given Record) error {
-	r := recordPool.Get().(*Record)
-	*r = given
-	if err := l.prepare(r); err != nil {
+func (l *Log) Append(r Record) error {
+	line := lines.Get().(*line)
+	err := r.check()
+	if err == nil {
+		line.sync = r.Sync
+		line.text, err = r.appendTo(line.text[:0], l)
+	}
+	if err != nil {
+		line.recycle()
 		return refused(l.path, err)
 	}
-	if r.Later && l.postpone(r) {
+	if r.Later && l.postpone(line) {
 		if l.lost.Load() != nil {
 			return nil
 		}
 		return l.queue.problem()
 	}
-	return l.enqueue(r)
+	return l.enqueue(line)
 }
 
-// recordPool has records that were written. A record is most of what a small call allocates.
-var recordPool = sync.Pool{New: func() any { return &Record{} }}
+// A line is a record to be written, but for its number and the links to others.
+type line struct {
+	text []byte
+	sync bool
+}
 
-// recycle makes written records available to Append.
-func recycle(records []*Record) {
-	for _, r := range records {
-		*r = Record{}
-		recordPool.Put(r)
+// lines has those that were written, for Append.
+var lines = sync.Pool{New: func() any { return &line{} }}
+
+func (r *line) recycle() {
+	const largest = 8 << 10 // arguments and results can be larger
+	if cap(r.text) <= largest {
+		lines.Put(r)
 	}
 }
 
@@ -57,10 +62,10 @@ func refused(path string, err error) error {
 
 // A group are records that are written together.
 type group struct {
-	records []*Record
-	errs    []error // of each
-	sync    bool
-	began   time.Time // when the first caller began to wait
+	lines []*line
+	errs  []error // of each
+	sync  bool
+	began time.Time // when the first caller began to wait
 }
 
 // writeRecords writes a group under one lock.
@@ -90,21 +95,21 @@ func (l *Log) append(g *group) error {
 	if err != nil {
 		return err
 	}
-	c := &chain{last: l.known.last, text: l.text[:0]} // a new buffer would take most of what the log allocates
+	c := newChain(l.known.last, l.text[:0]) // a new buffer would take most of what the log allocates
 	if size != l.known.size {
 		if c, err = l.join(size); err != nil {
 			return err
 		}
 	}
-	for i, r := range g.records {
-		g.errs[i] = c.add(r)
+	for i, r := range g.lines {
+		g.errs[i] = c.add(r.text)
 	}
 	l.known = unknown
 	l.groups++
 	if err := l.writeChain(c, g.sync); err != nil {
 		return errors.Join(err, l.undo(size))
 	}
-	l.known = tailPosition{size: size + int64(len(c.text)), last: c.last}
+	l.known = tailPosition{size: size + int64(len(c.text)), last: c.last()}
 	if cap(c.text) <= maxLine {
 		l.text = c.text
 	}
@@ -120,7 +125,7 @@ func (l *Log) writeChain(c *chain, sync bool) error {
 			return err
 		}
 	}
-	return writeHead(l.head, c.last)
+	return writeHead(l.head, c.last())
 }
 
 // undo removes the part that a failed write has left. If that fails too, the next record explains it.
@@ -161,13 +166,14 @@ func (l *Log) join(size int64) (*chain, error) {
 	}
 	head, headErr := readHead(l.head)
 	whole := bytes.LastIndexByte(text, '\n') + 1
-	c := &chain{last: lastRecord(text[:whole], head)}
+	c := newChain(lastRecord(text[:whole], head), nil)
 	rest := text[whole:]
 	if len(rest) > 0 {
 		c.text = append(c.text, '\n')
 		rest = c.resumeLine(rest)
 	}
-	cut := headErr != nil || c.last.Seq < head.Seq || c.last.Seq == head.Seq && c.last.Hash != head.Hash
+	last := c.last()
+	cut := headErr != nil || last.Seq < head.Seq || last.Seq == head.Seq && last.Hash != head.Hash
 	return c, errors.Join(c.recordTorn(rest), c.recordCut(cut, head))
 }
 
@@ -186,7 +192,7 @@ func lastRecord(line []byte, head Head) Head {
 // resumeLine continues after a line that lacks nothing but its line end, and returns any other.
 func (c *chain) resumeLine(rest []byte) []byte {
 	if l, err := unseal(rest); err == nil && l.Hash == l.right {
-		c.last = l.place()
+		c.follow(l.place())
 		return nil
 	}
 	return rest
@@ -197,8 +203,7 @@ func (c *chain) recordTorn(rest []byte) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return c.add(&Record{Time: time.Now().UTC(), Kind: KindTorn,
-		Torn: &Torn{Bytes: int64(len(rest)), SHA256: hashOf(rest)}})
+	return c.addOwn(&Record{Kind: KindTorn, Torn: &Torn{Bytes: int64(len(rest)), SHA256: Hash(rest)}})
 }
 
 // recordCut keeps what the head knew of lines that are missing; the head itself is about to change.
@@ -206,69 +211,8 @@ func (c *chain) recordCut(cut bool, head Head) error {
 	if !cut {
 		return nil
 	}
-	c.last.Seq = max(c.last.Seq, head.Seq)
-	return c.add(&Record{Time: time.Now().UTC(), Kind: KindCut, Head: &head})
-}
-
-const (
-	maxContent = 64 << 10 // bytes of arguments, and of a result, after redaction
-	maxText    = 2 << 10  // bytes of any other text
-)
-
-// prepare checks and redacts a record, and cuts it to fit one line.
-func (l *Log) prepare(r *Record) error {
-	switch r.Kind {
-	case KindDecision, KindCall, KindStart, KindExit:
-	default:
-		return fmt.Errorf("%q is not a kind of record that hosts write", r.Kind)
-	}
-	if r.Time.IsZero() {
-		r.Time = time.Now()
-	}
-	r.Time, r.Torn, r.Head = r.Time.UTC(), nil, nil
-	if r.Approval != nil {
-		r.Approval = new(*r.Approval) // the caller's own does not change
-	}
-	for text := range r.texts { // before the hashes are set, which are half of it
-		switch {
-		case *text == "" || text == &r.ArgumentsSHA256 && isHash(*text):
-		case text == &r.CallID:
-			*text = l.redacted(*text)
-		default:
-			*text = l.texts.redacted(*text, l.redacted)
-		}
-	}
-	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
-	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
-	if r.Content != nil {
-		l.keepContent(r)
-	}
-	r.Note = textutil.Cut(r.Note, maxText)
-	return nil
-}
-
-func (l *Log) redacted(text string) string { return textutil.Cut(l.redact.Text(text), maxText) }
-
-// recentTexts are short texts of the last records, as they are written: names of tools and rules, folders and reasons
-// are those of the record before, and looking for secrets in them is a tenth of the record's cost.
-type recentTexts [64]atomic.Pointer[recentText]
-
-type recentText struct{ given, written string }
-
-var textSeed = maphash.MakeSeed()
-
-func (t *recentTexts) redacted(text string, redact func(string) string) string {
-	const longest = 256
-	if len(text) > longest {
-		return redact(text)
-	}
-	slot := &t[maphash.String(textSeed, text)%uint64(len(t))]
-	if found := slot.Load(); found != nil && found.given == text {
-		return found.written
-	}
-	fresh := &recentText{text, redact(text)}
-	slot.Store(fresh)
-	return fresh.written
+	c.seq = max(c.seq, head.Seq)
+	return c.addOwn(&Record{Kind: KindCut, Head: &head})
 }
 
 // A hasher hashes what is written to it, in pieces that are not copied one by one.
@@ -300,46 +244,6 @@ var hashers = sync.Pool{New: func() any {
 	h.Writer = bufio.NewWriter(&h.pieces)
 	return h
 }}
-
-// keepContent hashes a result, and has its JSON made only if that is kept.
-func (l *Log) keepContent(r *Record) {
-	h := hashers.Get().(*hasher)
-	defer hashers.Put(h)
-	h.pieces.Reset()
-	size, _ := r.Content.WriteTo(h.Writer) // a hash takes everything
-	_ = h.Flush()
-	if l.content {
-		r.Result, _ = r.Content.MarshalJSON() // what has no JSON form is left out
-		l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
-	}
-	r.ResultSHA256, r.ResultBytes, r.Content = hexOf(h.pieces.Sum(h.sum[:0])), size, nil
-}
-
-// keep hashes content, and keeps it only as far as the options allow.
-func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string, size *int64) {
-	if *content == nil {
-		return
-	}
-	if !isHash(*sum) {
-		*sum = hashOf(*content)
-	}
-	*size = int64(len(*content))
-	if !l.content {
-		*content = nil
-		return
-	}
-	valid := json.Valid(*content)
-	text := bytes.ToValidUTF8(l.redact.JSONStart(*content, maxContent+1), []byte("\ufffd"))
-	if valid && len(text) <= maxContent {
-		*content = text
-		return
-	}
-	if len(text) > maxContent {
-		r.Note = strings.TrimPrefix(r.Note+fmt.Sprintf("; the %s of %d bytes stand here up to %d bytes", what, *size,
-			maxContent), "; ")
-	}
-	*content, _ = json.Marshal(textutil.Cut(string(text), maxContent)) // a string can always be written
-}
 
 const (
 	// lockWait is how long to wait for a process that holds the lock and adds nothing; each holds it for one record.

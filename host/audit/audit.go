@@ -38,7 +38,7 @@ type Log struct {
 	path    string
 	content bool
 	redact  *redact.Redactor
-	texts   recentTexts
+	recent  recentTexts
 
 	queue queue
 	lost  atomic.Pointer[func(records int, err error)] // see OnLost

@@ -25,12 +25,12 @@ func TestLineHasEverything(t *testing.T) {
 		Head: &Head{}, Sync: true})
 	want := `{"seq":1,"time":"2026-11-20T10:00:00.000000005Z","kind":"decision","call_id":"c1","tool":"shell__exec",` +
 		`"plugin":"shell","caller":"agent","session_id":"s1",` +
-		`"workdir":"/src","arguments_sha256":"` + hashOf([]byte(`{"command": "ls <a>"}`)) +
+		`"workdir":"/src","arguments_sha256":"` + Hash([]byte(`{"command": "ls <a>"}`)) +
 		`","arguments_bytes":21,"arguments":{"command": "ls <a>"},` +
 		`"effect":"ask","rule":"everyday","layer":"project","source":"config.hcl:4","reason":"not on a ` +
 		`list","approval":{"by":"ann","answer":"approved","scope":"tool"},` +
 		`"prev":"` + noHash + `"}`
-	want = strings.TrimSuffix(want, "}") + `,"hash":"` + hashOf([]byte(want)) + "\"}\n"
+	want = strings.TrimSuffix(want, "}") + `,"hash":"` + Hash([]byte(want)) + "\"}\n"
 	if diff := cmp.Diff(want, read(t, path)); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
@@ -115,7 +115,7 @@ func TestContent(t *testing.T) {
 					t.Errorf("kept %.200s", kept)
 				}
 			}
-			if got.ArgumentsSHA256 != hashOf([]byte(c.in)) || got.ResultSHA256 != got.ArgumentsSHA256 ||
+			if got.ArgumentsSHA256 != Hash([]byte(c.in)) || got.ResultSHA256 != got.ArgumentsSHA256 ||
 				got.ArgumentsBytes != int64(len(c.in)) || got.ResultBytes != int64(len(c.in)) {
 				t.Errorf("hashes and sizes of another text: %+v", got)
 			}
@@ -132,7 +132,7 @@ func TestNoContentUnlessAsked(t *testing.T) {
 	r.Arguments, r.Result = json.RawMessage(`{"a":1}`), json.RawMessage(`[2]`)
 	add(t, openLog(t, path, Options{}), r)
 	got := records(t, path)[0]
-	if got.Arguments != nil || got.Result != nil || got.ArgumentsBytes != 7 || got.ResultSHA256 != hashOf([]byte(`[2]`)) {
+	if got.Arguments != nil || got.Result != nil || got.ArgumentsBytes != 7 || got.ResultSHA256 != Hash([]byte(`[2]`)) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -140,13 +140,13 @@ func TestNoContentUnlessAsked(t *testing.T) {
 func TestEveryTextIsRedactedAndCut(t *testing.T) {
 	path := logPath(t)
 	r := Record{Kind: KindDecision, Approval: &Approval{}}
-	for text := range r.texts {
+	for text := range textsOf(&r) {
 		*text = "hunter22 " + strings.Repeat("é", maxText)
 	}
 	approval := *r.Approval
 	add(t, openLog(t, path, Options{Secrets: []string{"hunter22"}}), r)
 	got := records(t, path)[0]
-	for text := range got.texts {
+	for text := range textsOf(&got) {
 		if !strings.HasPrefix(*text, "[redacted] éé") || len(*text) > maxText || !strings.HasSuffix(*text, "é") {
 			t.Errorf("a text is %.40q, %d bytes", *text, len(*text))
 		}
@@ -160,7 +160,7 @@ func TestEveryTextIsRedactedAndCut(t *testing.T) {
 func TestLargestRecord(t *testing.T) {
 	path := logPath(t)
 	r := Record{Kind: KindDecision, Approval: &Approval{}}
-	for text := range r.texts {
+	for text := range textsOf(&r) {
 		*text = strings.Repeat("\x01", 2*maxText)
 	}
 	r.Arguments = json.RawMessage(strings.Repeat("\x01", 2*maxContent))

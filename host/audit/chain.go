@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -26,43 +28,59 @@ var noHash = strings.Repeat("0", 2*sha256.Size)
 
 // A chain links records, each sealed with a hash.
 type chain struct {
-	last Head // the last record
+	seq  int64                 // of the last record
+	hash [2 * sha256.Size]byte // likewise
 	text []byte
 }
 
-// add links a record, and appends its line.
-func (c *chain) add(r *Record) error {
-	r.Seq, r.Prev, r.Hash = c.last.Seq+1, c.last.Hash, ""
+// newChain continues after a record, and appends lines to text.
+func newChain(last Head, text []byte) *chain {
+	c := &chain{text: text}
+	c.follow(last)
+	return c
+}
+
+func (c *chain) follow(last Head) {
+	c.seq = last.Seq
+	copy(c.hash[:], last.Hash)
+}
+
+func (c *chain) last() Head { return Head{Seq: c.seq, Hash: string(c.hash[:])} }
+
+// add links a record, whose other members are given, and appends its line.
+func (c *chain) add(members []byte) error {
 	begin := len(c.text)
-	text, err := r.appendJSON(c.text)
+	text := append(c.text, `{"seq":`...)
+	text = strconv.AppendInt(text, c.seq+1, 10)
+	text = append(append(text, ','), members...)
+	text = append(text, `,"prev":"`...)
+	text = append(text, c.hash[:]...)
+	text = append(text, `"}`...)
 	body := text[begin:]
-	if err == nil && len(body)+sealed > maxLine {
-		err = fmt.Errorf("the record is too long: %d bytes, at most %d", len(body), maxLine-sealed)
+	if len(body)+sealed > maxLine {
+		return fmt.Errorf("the record is too long: %d bytes, at most %d", len(body), maxLine-sealed)
 	}
-	if err != nil {
-		return err
-	}
-	hash := hashOf(body)
-	c.text = text[:len(text)-1]
-	c.text = append(c.text, hashKey...)
-	c.text = append(c.text, hash...)
-	c.text = append(c.text, "\"}\n"...)
-	c.last = Head{Seq: r.Seq, Hash: hash}
+	sum := sha256.Sum256(body)
+	hex.Encode(c.hash[:], sum[:])
+	text = append(text[:len(text)-1], hashKey...)
+	text = append(text, c.hash[:]...)
+	c.text = append(text, "\"}\n"...)
+	c.seq++
 	return nil
 }
 
-// Hash returns the hash of content as records have it.
-func Hash(content []byte) string { return hashOf(content) }
-
-func hashOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hexOf(sum[:])
+// addOwn adds a record that only the log itself writes.
+func (c *chain) addOwn(r *Record) error {
+	r.Time = time.Now().UTC()
+	members, err := r.appendTo(nil, nil)
+	return errors.Join(err, c.add(members))
 }
 
-// hexOf allocates the text alone, where hex.EncodeToString takes two: five hashes are made for each call.
-func hexOf(sum []byte) string {
-	var text [2 * sha256.Size]byte
-	return string(hex.AppendEncode(text[:0], sum))
+// Hash returns the hash of content as records have it.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	var text [2 * sha256.Size]byte // the one allocation is that of the string
+	return string(hex.AppendEncode(text[:0], sum[:]))
 }
 
 // A link is the part of a record that links it to the others.
@@ -88,7 +106,7 @@ func unseal(line []byte) (*link, error) {
 		return nil, errors.New("it does not end in a hash, as records do")
 	}
 	cut := len(line) - sealed
-	l := &link{right: hashOf(append(bytes.Clone(line[:cut]), '}'))}
+	l := &link{right: Hash(append(bytes.Clone(line[:cut]), '}'))}
 	if err := json.Unmarshal(line, l); err != nil {
 		return nil, errors.New("it is no record: its fields are of other kinds") // the library's words can hold the line's
 	}

@@ -318,9 +318,16 @@ func TestRecordsThatWaitAreWrittenTogether(t *testing.T) {
 func TestRecordThatCannotBeWrittenInAGroup(t *testing.T) {
 	path := logPath(t)
 	l := openLog(t, path, Options{})
-	bad := call(2)
-	bad.DurationMS = nan()
-	g := &group{records: []*Record{new(call(1)), &bad, new(call(3))}, errs: make([]error, 3), began: time.Now()}
+	g := &group{errs: make([]error, 3), began: time.Now()}
+	for i := range g.errs {
+		r := call(i + 1)
+		text, err := r.appendTo(nil, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.lines = append(g.lines, &line{text: text})
+	}
+	g.lines[1].text = []byte(strings.Repeat(" ", maxLine))
 	l.writeRecords(g)
 	if g.errs[0] != nil || g.errs[1] == nil || g.errs[2] != nil {
 		t.Errorf("errors %v", g.errs)

@@ -11,7 +11,7 @@ import (
 // Limits of the records that wait to be written. One that comes when they are reached is written at once.
 const (
 	maxLater      = 32 << 10 // records
-	maxLaterBytes = 64 << 20 // of arguments and results
+	maxLaterBytes = 64 << 20 // of their lines
 	maxGroup      = 256      // records for later that are written under one lock
 	laterPause    = 2 * time.Millisecond
 )
@@ -33,7 +33,7 @@ type queue struct {
 	ended    time.Time     // when that was written
 	took     time.Duration // how long a group takes that is synced, lately
 
-	later      chan *Record
+	later      chan *line
 	laterBytes atomic.Int64
 	scheduled  atomic.Bool           // a timer will write the records for later
 	err        atomic.Pointer[error] // of records for later, until a caller has received it
@@ -44,13 +44,13 @@ type queue struct {
 
 // A pending is a record for which a call waits.
 type pending struct {
-	record *Record
-	since  time.Time
-	done   chan error
+	line  *line
+	since time.Time
+	done  chan error
 }
 
 func (q *queue) open() {
-	q.later = make(chan *Record, maxLater)
+	q.later = make(chan *line, maxLater)
 	q.gathered = make(chan struct{}, 1)
 	q.idle.L = &q.mu
 }
@@ -58,8 +58,8 @@ func (q *queue) open() {
 var errClosed = errors.New("it is closed")
 
 // enqueue returns when the record is written.
-func (l *Log) enqueue(r *Record) error {
-	p := &pending{record: r, since: time.Now(), done: make(chan error, 1)}
+func (l *Log) enqueue(r *line) error {
+	p := &pending{line: r, since: time.Now(), done: make(chan error, 1)}
 	q := &l.queue
 	q.mu.Lock()
 	if q.closed.Load() {
@@ -80,7 +80,7 @@ func (l *Log) enqueue(r *Record) error {
 }
 
 // postpone accepts a record to be written later; false means that the queue is full or closed.
-func (l *Log) postpone(r *Record) bool {
+func (l *Log) postpone(r *line) bool {
 	q := &l.queue
 	q.closing.RLock()
 	defer q.closing.RUnlock()
@@ -95,9 +95,9 @@ func (l *Log) postpone(r *Record) bool {
 	return true
 }
 
-func (r *Record) size() int64 { return int64(len(r.Arguments) + len(r.Result)) }
+func (r *line) size() int64 { return int64(len(r.text)) }
 
-func (q *queue) add(r *Record) bool {
+func (q *queue) add(r *line) bool {
 	select {
 	case q.later <- r:
 		return true
@@ -192,11 +192,11 @@ func (q *queue) gather() []*pending {
 }
 
 // takeLater returns the records for later that are next.
-func (q *queue) takeLater() (out []*Record) {
+func (q *queue) takeLater() (out []*line) {
 	if len(q.later) == 0 {
 		return nil
 	}
-	out = make([]*Record, 0, min(len(q.later), maxGroup))
+	out = make([]*line, 0, min(len(q.later), maxGroup))
 	for len(out) < maxGroup {
 		select {
 		case r := <-q.later:
@@ -211,22 +211,24 @@ func (q *queue) takeLater() (out []*Record) {
 
 // write writes a group, and answers those who wait. The records for later go first: the decision of a call comes before
 // its end. It reports whether the group was synced.
-func (l *Log) write(waiting []*pending, later []*Record) (synced bool) {
+func (l *Log) write(waiting []*pending, later []*line) (synced bool) {
 	if len(waiting)+len(later) == 0 {
 		return false
 	}
 	n := len(waiting) + len(later)
-	g := &group{began: time.Now(), records: make([]*Record, 0, n), errs: make([]error, n)}
-	g.records = append(g.records, later...)
+	g := &group{began: time.Now(), lines: make([]*line, 0, n), errs: make([]error, n)}
+	g.lines = append(g.lines, later...)
 	for _, p := range waiting {
-		g.records = append(g.records, p.record)
-		g.sync = g.sync || p.record.Sync
+		g.lines = append(g.lines, p.line)
+		g.sync = g.sync || p.line.sync
 		if p.since.Before(g.began) {
 			g.began = p.since
 		}
 	}
 	l.writeRecords(g)
-	recycle(g.records)
+	for _, r := range g.lines {
+		r.recycle()
+	}
 	for i, p := range waiting {
 		p.done <- g.errs[len(later)+i]
 	}

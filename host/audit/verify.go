@@ -64,7 +64,7 @@ func (w *verifier) line(l Line) {
 	k, err := unseal(l.Text)
 	if err != nil {
 		w.reportBad()
-		w.bad = &badLine{line: l.Number, torn: Torn{Bytes: int64(len(l.Text)), SHA256: hashOf(l.Text)}, fault: FaultFormat,
+		w.bad = &badLine{line: l.Number, torn: Torn{Bytes: int64(len(l.Text)), SHA256: Hash(l.Text)}, fault: FaultFormat,
 			text: err.Error()}
 		if l.Text == nil {
 			w.bad.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)

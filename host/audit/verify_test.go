@@ -100,7 +100,7 @@ func otherHash(line string) string {
 // resealed gives a line the hash that it should have.
 func resealed(line string) string {
 	body := line[:len(line)-1-sealed]
-	return body + hashKey + hashOf([]byte(body+"}")) + "\"}\n"
+	return body + hashKey + Hash([]byte(body+"}")) + "\"}\n"
 }
 
 func TestHeads(t *testing.T) {
@@ -112,7 +112,7 @@ func TestHeads(t *testing.T) {
 		"empty":       {"", "0:head"},
 		"garbage":     {strings.Repeat("x", headSize), "0:head"},
 		"too long":    {Head{Seq: 6, Hash: noHash}.line() + "x", "0:head"},
-		"upper case":  {strings.ToUpper(Head{Seq: 6, Hash: hashOf(nil)}.line()), "0:head"},
+		"upper case":  {strings.ToUpper(Head{Seq: 6, Hash: Hash(nil)}.line()), "0:head"},
 		"other hash":  {Head{Seq: 6, Hash: noHash}.line(), "6:head"},
 		"far ahead":   {Head{Seq: 1 << 62, Hash: noHash}.line(), "6:head"},
 		"not a digit": {"-" + Head{Seq: 6, Hash: noHash}.line()[1:], "0:head"},
