@@ -148,11 +148,10 @@ func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
 	if i.tooLate(ctx, nil) != nil {
 		return false
 	}
-	c := i.call
-	h.prepare(&c)
+	c := h.prepare(i.call)
 	look := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.recoverPanics, h.accept,
 		h.lookup)
-	if _, err := look(ctx, &c); err != nil {
+	if _, err := look(ctx, c); err != nil {
 		return false
 	}
 	object, malformed := arguments.Read(c.Arguments, c.Definition.arguments())
@@ -198,7 +197,7 @@ func (i *batchItem) run(ctx context.Context) {
 	b := i.batch
 	if why := i.tooLate(ctx, cancel); why != nil {
 		now := b.host.now.Load()
-		c := now.prepare(&i.call)
+		c := now.prepare(i.call)
 		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.telemetry, now.audit,
 			now.outcome)
 		result, err := refuse(ctx, c)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callctx"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -104,10 +105,11 @@ type callState struct {
 	leaveOut []string   // paths that the tool must not show
 	roots    []string   // folders outside the work folder that the tool may read in
 
-	began  time.Time     // when the host received the call
-	took   time.Duration // until its record
-	traced bool          // its span is kept
-	hashed struct {
+	began   time.Time       // when the host received the call
+	took    time.Duration   // until its record
+	traced  bool            // its span is kept
+	running callctx.Context // what the host cancels; see accept
+	hashed  struct {
 		arguments json.RawMessage // of which hash is
 		hash      string
 	}
@@ -177,19 +179,32 @@ const (
 	Canceled         CallStatus = "canceled"          // the caller canceled it
 )
 
-var statusOrder = map[CallStatus]int{Generating: 1, Generated: 2, AwaitingApproval: 3, Calling: 4, Done: 5, Errored: 5,
-	Canceled: 5}
+const finalStatus = 5
+
+func (s CallStatus) order() int {
+	switch s {
+	case Generating:
+		return 1
+	case Generated:
+		return 2
+	case AwaitingApproval:
+		return 3
+	case Calling:
+		return 4
+	}
+	return finalStatus
+}
 
 // setStatus reports a status to the caller. Statuses never go back, such as when a middleware runs the call a second
 // time, and none is reported twice except AwaitingApproval, once per question.
 func (c *Call) setStatus(s CallStatus) {
 	c.events.Lock()
 	defer c.events.Unlock()
-	n := statusOrder[s]
+	n := s.order()
 	if c.ended || n < c.progress || n == c.progress && s != AwaitingApproval {
 		return
 	}
-	c.progress, c.ended = n, n == statusOrder[Done]
+	c.progress, c.ended = n, n == finalStatus
 	if c.Events != nil {
 		c.Events(sdk.Event{Type: sdk.EventStatus, Message: string(s)})
 	}

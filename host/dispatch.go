@@ -126,15 +126,19 @@ func (h *Host) newRunID() string {
 	return h.runPrefix + strconv.FormatUint(n, 36)
 }
 
-// toRequest makes the plugin's request, with its own copy of the arguments.
+// toRequest makes the plugin's request, with its own copy of the arguments if it might change them.
 func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run",
 			c.Workdir)
 	}
+	args := c.Arguments
+	if _, leaves := c.Definition.plugin.(interface{ LeavesArguments() }); !leaves {
+		args = bytes.Clone(args)
+	}
 	return &sdk.Request{CallID: c.ID, SessionID: c.SessionID, Workdir: c.Workdir, SingleCall: h.options.SingleCall,
 		Tool: c.Definition.declared.Name, Listed: c.Definition.declared,
-		Arguments: bytes.Clone(c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots,
+		Arguments: args, LeaveOut: c.leaveOut, Roots: c.roots,
 		Large: (*largeParts)(c), MaxLarge: max(h.options.MaxLargeResultBytes, 0), Meta: c.Meta,
 		Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }

@@ -129,8 +129,9 @@ func (h *Host) explain(ctx context.Context, c Call, m Mode) (policy.Decision, er
 		return nil, nil
 	}
 	explain := wrap(decide, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate)
-	_, err := explain(ctx, now.prepare(&c))
-	return c.Decision, err
+	own := now.prepare(c)
+	_, err := explain(ctx, own)
+	return own.Decision, err
 }
 
 // Preview returns the decision on a call, and the plugin's description of what it would do, nil when there is none. The
@@ -154,8 +155,9 @@ func (c *Catalog) Preview(ctx context.Context, call Call) (policy.Decision, *sdk
 		return nil, nil
 	}
 	preview := wrap(decided, now.recoverPanics, now.accept, now.lookup, now.parse, now.validate, decide, now.preview)
-	_, err := preview(ctx, now.prepare(&call))
-	return call.Decision, call.preview, err
+	own := now.prepare(call)
+	_, err := preview(ctx, own)
+	return own.Decision, own.preview, err
 }
 
 // hides reports whether a tool is not offered: the policy or the mode denies every call of it, or this host cannot run

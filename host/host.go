@@ -36,7 +36,8 @@ type Plugin interface {
 	Tools(ctx context.Context) ([]sdk.Tool, error)
 	// Call runs one tool. A tool that fails returns a result with an Error; an error of Call is an *sdk.Error with a
 	// code. Its Name is "ListedOtherwise" when the tool's definition is not the one in r.Listed, so that the call did
-	// not run: the host then relists the plugin.
+	// not run: the host then relists the plugin. Of a plugin with a method LeavesArguments, r.Arguments are the host's
+	// own: it does not change them.
 	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	// Close ends the plugin.
 	Close() error
@@ -112,10 +113,10 @@ func (h *Host) Call(ctx context.Context, c Call) *Result {
 // call runs a call whose arguments are not shared. It may be one of a batch, or part of another call.
 func (h *Host) call(ctx context.Context, c Call, item *batchItem, n *nesting) *Result {
 	now := h.now.Load()
-	now.prepare(&c)
-	c.item, c.nested = item, n
-	result, err := now.chain(ctx, &c)
-	return now.finish(&c, result, err)
+	own := now.prepare(c)
+	own.item, own.nested = item, n
+	result, err := now.chain(ctx, own)
+	return now.finish(own, result, err)
 }
 
 // Tools returns every tool of every plugin by full name, except those that the policy denies in any case, and errors
@@ -186,11 +187,16 @@ func (h *snapshot) buildChain() {
 	h.checkArgs = wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 
-// prepare begins a call.
-func (h *snapshot) prepare(c *Call) *Call {
+// prepare begins a call. It allocates the call and its state at once.
+func (h *snapshot) prepare(given Call) *Call {
+	begun := &struct {
+		call  Call
+		state callState
+	}{call: given}
+	c, s := &begun.call, &begun.state
 	h.fillIn(c)
-	c.Definition, c.Decision = nil, policy.Decision{}
-	c.callState = &callState{snapshot: h, id: c.ID, called: c.Tool, began: time.Now()}
+	c.Definition, c.Decision, c.callState = nil, policy.Decision{}, s
+	s.snapshot, s.id, s.called, s.began = h, c.ID, c.Tool, time.Now()
 	if tool, ok := h.aliases[c.Tool]; ok {
 		c.Tool = tool
 	}
@@ -229,7 +235,7 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error) *Result {
 // accept refuses calls after Close, and has Close cancel the running ones.
 func (h *Host) accept(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		own := &callctx.Context{}
+		own := &c.running
 		own.Init(ctx, time.Time{})
 		if !h.begin(own) {
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")

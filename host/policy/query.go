@@ -35,7 +35,7 @@ type Query struct {
 	Path *Path
 
 	unsure bool
-	fields *members // nil before the first use
+	fields members // none before the first use
 	kept   []keptResult
 }
 
@@ -87,8 +87,8 @@ func (q *Query) Kept(key string, work func() any) any {
 // Argument returns the JSON text of one top-level argument, or nil. Nothing is copied, so arguments that no rule
 // names cost little.
 func (q *Query) Argument(name string) json.RawMessage {
-	if q.fields == nil {
-		q.fields = split(q.Arguments)
+	if !q.fields.read {
+		q.fields.split(q.Arguments)
 	}
 	return q.fields.get(name)
 }
@@ -98,6 +98,7 @@ type members struct {
 	few  []member // as long as they are few: a map takes five allocations more
 	many map[string]json.RawMessage
 	room [4]member
+	read bool
 }
 
 type member struct {
@@ -130,25 +131,23 @@ func (m *members) get(name string) json.RawMessage {
 	return m.many[name]
 }
 
-// split finds the members of a JSON object, which is valid; of an invalid one it gives those before the mistake.
-func split(object json.RawMessage) *members {
-	out := &members{}
-	out.few = out.room[:0]
+// split finds the members of a JSON object, which is valid; of an invalid one it finds those before the mistake.
+func (m *members) split(object json.RawMessage) {
+	m.read, m.few = true, m.room[:0]
 	for i := skipBlank(object, skipBlank(object, 0)+1); i < len(object) && object[i] == '"'; {
 		end := skipValue(object, i)
 		name, ok := unquote(object[i:end])
 		if !ok {
-			return out
+			return
 		}
 		start := skipBlank(object, skipBlank(object, end)+1) // past the colon
 		end = skipValue(object, start)
 		if start >= end {
-			return out
+			return
 		}
-		out.add(name, object[start:end:end])
+		m.add(name, object[start:end:end])
 		i = skipBlank(object, skipBlank(object, end)+1) // past the comma
 	}
-	return out
 }
 
 // unquote returns the text of a JSON string.

@@ -37,6 +37,9 @@ func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	return result, err
 }
 
+// LeavesArguments says that Call does not change the arguments.
+func (p *Process) LeavesArguments() {}
+
 // attempt calls a tool with its listed definition. Died is set when the plugin died during the call.
 func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (
 	result *sdk.Result, died *client.BrokenError, err error) {

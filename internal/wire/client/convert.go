@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -121,13 +122,23 @@ func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
 // requestToWire does not change a work folder that is not UTF-8, since another name would be another folder: the
 // request is refused.
 func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
-	return &pluginv1.CallRequest{CallId: textutil.Clean(r.CallID), Tool: textutil.Clean(r.Tool), Arguments: r.Arguments,
-		Workdir: r.Workdir, SessionId: textutil.Clean(r.SessionID), Attempt: int32(r.Attempt), RunId: textutil.Clean(r.RunID),
-		SingleCall: r.SingleCall, LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
-		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
-		DuringQuestions: r.DuringQuestions,
-		Capabilities:    r.Capabilities, Meta: r.Meta, MaxLargeBytes: r.MaxLarge,
-		TraceParent: textutil.Clean(r.TraceParent), TraceState: textutil.Clean(r.TraceState)}
+	out := requests.Get().(*pluginv1.CallRequest)
+	out.CallId, out.RunId, out.SessionId = textutil.Clean(r.CallID), textutil.Clean(r.RunID), textutil.Clean(r.SessionID)
+	out.Tool, out.Arguments, out.Workdir = textutil.Clean(r.Tool), r.Arguments, r.Workdir
+	out.Attempt, out.SingleCall, out.MaxLargeBytes = int32(r.Attempt), r.SingleCall, r.MaxLarge
+	out.LeaveOut, out.Roots = pathsToWire(r.LeaveOut), pathsToWire(r.Roots)
+	out.InputResponses, out.RequestState = objectsToWire(r.InputResponses), []byte(r.RequestState)
+	out.DuringQuestions, out.Capabilities, out.Meta = r.DuringQuestions, r.Capabilities, r.Meta
+	out.TraceParent, out.TraceState = textutil.Clean(r.TraceParent), textutil.Clean(r.TraceState)
+	return out
+}
+
+// requests are those of calls that were sent over a session: a request is large beside a small call's arguments.
+var requests = sync.Pool{New: func() any { return &pluginv1.CallRequest{} }}
+
+func recycleRequest(r *pluginv1.CallRequest) {
+	r.Reset()
+	requests.Put(r)
 }
 
 // newReceiver makes the receiver of a request's result.

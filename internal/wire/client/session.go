@@ -486,7 +486,9 @@ func (c *Client) callSession(ctx context.Context, s *session, r *sdk.Request, m 
 	}
 	callerEnded := callctx.Watch(ctx, call)
 	defer callctx.Unwatch(ctx, call)
-	if err := s.frames.Send(ctx, c.life.Done(), m, s.busy()); err != nil {
+	err := s.frames.Send(ctx, c.life.Done(), m, s.busy())
+	recycleRequest(m.Call)
+	if err != nil {
 		return nil, notSent(ctx, err)
 	}
 	out := receiver{client: c, ctx: ctx, request: r}
