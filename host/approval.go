@@ -21,6 +21,13 @@ type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
 
+// An AutomaticApprover is an Approver that can answer without a person. ApproveAtOnce is called first, concurrently and
+// for any number of calls of a session: it must not block. It reports false for calls that Approve is to be asked about.
+type AutomaticApprover interface {
+	Approver
+	ApproveAtOnce(r *ApprovalRequest) (Answer, bool)
+}
+
 // ErrNoApprover is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
 var ErrNoApprover = errors.New("no one can be asked here")
 

@@ -115,6 +115,14 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNoApprover.Error())
+	case ctx.Err() != nil:
+		return Answer{}, notBegun(ctx, notAsked)
+	}
+	if automatic, is := h.options.Approver.(AutomaticApprover); is {
+		r := h.newRequest(ctx, c)
+		if answer, ok := automatic.ApproveAtOnce(r); ok {
+			return h.settle(c, r, answer)
+		}
 	}
 	c.leave() // the call joins the queues again before it runs
 	c.setStatus(AwaitingApproval)
@@ -233,9 +241,17 @@ func (h *snapshot) awaitAnswer(ctx, asking context.Context, c *Call, r *Approval
 		<-settled
 	}()
 	a, err := await(ctx, asking, replied)
-	switch {
-	case err != nil || a.Arguments != nil:
+	if err != nil {
 		return a, err
+	}
+	return h.settle(c, r, a)
+}
+
+// settle has an answer take effect on other calls.
+func (h *snapshot) settle(c *Call, r *ApprovalRequest, a Answer) (Answer, error) {
+	switch {
+	case a.Arguments != nil:
+		return a, nil
 	case a.Approved:
 		if r.Once() { // the answer holds for this call only
 			a.Scope, a.Saved = ScopeOnce, false

@@ -353,6 +353,44 @@ func TestOneQuestionAtATime(t *testing.T) {
 	}
 }
 
+// An automatic approver answers calls of one session at the same time, and leaves the others to a person.
+func TestAutomaticApprover(t *testing.T) {
+	t.Parallel()
+	const calls = 8
+	var together sync.WaitGroup
+	together.Add(calls)
+	a := &automatic{atOnce: func() { together.Done(); together.Wait() }}
+	h := single(t, echoing(writes("run")), host.Options{Approver: a})
+	var all sync.WaitGroup
+	for i := range calls {
+		all.Go(func() { succeeded(t, h.Call(t.Context(), call("test__run", fmt.Sprintf(`{"i":%d}`, i)))) })
+	}
+	all.Wait()
+	if len(a.questions) != 0 {
+		t.Errorf("a person was asked %d times", len(a.questions))
+	}
+	a.answers = []host.Answer{host.No("not this one")}
+	r := single(t, echoing(writes("run")), host.Options{Approver: a, Policy: alwaysAsking(t)}).Call(t.Context(),
+		call("test__run", `{}`))
+	failed(t, r, sdk.CodeRejected)
+	if len(a.questions) != 1 {
+		t.Errorf("a person was asked %d times, want once", len(a.questions))
+	}
+}
+
+type automatic struct {
+	asked
+	atOnce func()
+}
+
+func (a *automatic) ApproveAtOnce(r *host.ApprovalRequest) (host.Answer, bool) {
+	if r.Fresh() {
+		return host.Answer{}, false
+	}
+	a.atOnce()
+	return host.Yes(), true
+}
+
 func TestModes(t *testing.T) {
 	t.Parallel()
 	reads, edits := tool("look"), writes("change")

@@ -258,7 +258,7 @@ const (
 // lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped
 // while it holds the lock would block all others permanently. freed is when this process had the lock last.
 func lock(f *os.File, alone bool, began, freed time.Time) error {
-	size, quiet := sizeOf(f), began
+	size, quiet := int64(-1), began
 	if freed.After(began) {
 		quiet = freed
 	}
@@ -271,7 +271,10 @@ func lock(f *os.File, alone bool, began, freed time.Time) error {
 			return fmt.Errorf("%s cannot be locked: %w", f.Name(), err)
 		}
 		if now := sizeOf(f); now != size {
-			size, quiet = now, time.Now()
+			if size >= 0 { // not the first look
+				quiet = time.Now()
+			}
+			size = now
 		}
 		switch {
 		case time.Since(quiet) > lockWait:

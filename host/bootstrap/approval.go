@@ -57,11 +57,12 @@ func (i *Instance) setApproval(out *host.Options) {
 // alwaysApprover approves everything that does not need a person's answer; the rest goes to the Approver.
 type alwaysApprover struct{ person host.Approver }
 
+func (a alwaysApprover) ApproveAtOnce(r *host.ApprovalRequest) (host.Answer, bool) {
+	return host.Answer{Approved: true, By: ApproveAlways.By()}, !r.Fresh()
+}
+
 func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	switch {
-	case !r.Fresh():
-		return host.Answer{Approved: true, By: ApproveAlways.By()}, nil
-	case a.person != nil:
+	if a.person != nil {
 		return a.person.Approve(ctx, r)
 	}
 	return host.Answer{}, fmt.Errorf("automatic approval (--approve always) does not cover a call that a rule always "+
@@ -71,11 +72,13 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 // clientApprover accepts the approval of a client's user, where an approval given elsewhere counts.
 type clientApprover struct{}
 
-func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	if r.Once() { // nor has the client's user seen a call that a plugin makes
-		return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNoApprover)
-	}
-	return host.Answer{Approved: true, By: ApproveClient.By()}, nil
+func (clientApprover) ApproveAtOnce(r *host.ApprovalRequest) (host.Answer, bool) {
+	seen := !r.Once() // the client's user has not seen a call that a plugin makes
+	return host.Answer{Approved: true, By: ApproveClient.By()}, seen
+}
+
+func (clientApprover) Approve(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+	return host.Answer{}, fmt.Errorf("the approval given to the client does not cover it: %w", host.ErrNoApprover)
 }
 
 // Answers are the remembered approvals, as `toolhost approvals` lists them.
