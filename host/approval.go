@@ -22,7 +22,7 @@ type Approver interface {
 }
 
 // An AutomaticApprover is an Approver that can answer without a person. ApproveAtOnce is called first, concurrently and
-// for any number of calls of a session: it must not block. It reports false for calls that Approve is to be asked about.
+// for any number of calls of a session: it must not block. It reports false for calls that Approve decides.
 type AutomaticApprover interface {
 	Approver
 	ApproveAtOnce(r *ApprovalRequest) (Answer, bool)

@@ -50,21 +50,22 @@ func (c *chain) last() Head { return Head{Seq: c.seq, Hash: string(c.hash[:])} }
 // add links a record, whose other members are given, and appends its line.
 func (c *chain) add(members []byte) error {
 	begin := len(c.text)
-	text := append(c.text, `{"seq":`...)
-	text = strconv.AppendInt(text, c.seq+1, 10)
-	text = append(append(text, ','), members...)
-	text = append(text, `,"prev":"`...)
-	text = append(text, c.hash[:]...)
-	text = append(text, `"}`...)
-	body := text[begin:]
+	c.text = append(c.text, `{"seq":`...)
+	c.text = strconv.AppendInt(c.text, c.seq+1, 10)
+	c.text = append(append(c.text, ','), members...)
+	c.text = append(c.text, `,"prev":"`...)
+	c.text = append(c.text, c.hash[:]...)
+	c.text = append(c.text, `"}`...)
+	body := c.text[begin:]
 	if len(body)+sealed > maxLine {
+		c.text = c.text[:begin]
 		return fmt.Errorf("the record is too long: %d bytes, at most %d", len(body), maxLine-sealed)
 	}
 	sum := sha256.Sum256(body)
 	hex.Encode(c.hash[:], sum[:])
-	text = append(text[:len(text)-1], hashKey...)
-	text = append(text, c.hash[:]...)
-	c.text = append(text, "\"}\n"...)
+	c.text = append(c.text[:len(c.text)-1], hashKey...)
+	c.text = append(c.text, c.hash[:]...)
+	c.text = append(c.text, "\"}\n"...)
 	c.seq++
 	return nil
 }
