@@ -269,13 +269,18 @@ func (e *encoder) members(group int, given texts) {
 	}
 	begin := len(e.text)
 	e.group(group, given)
-	const longest = 1 << 10
-	if written := e.text[begin:]; len(written) <= longest {
-		for i := range given {
-			given[i] = strings.Clone(given[i]) // it may be a part of something large
-		}
-		slot.Store(&writtenTexts{given, string(written)})
+	size := len(e.text) - begin
+	for _, text := range given {
+		size += len(text)
 	}
+	const longest = 2 << 10
+	if size > longest {
+		return
+	}
+	for i := range given {
+		given[i] = strings.Clone(given[i]) // it may be a part of something large
+	}
+	slot.Store(&writtenTexts{given, string(e.text[begin:])})
 }
 
 func (e *encoder) group(group int, given texts) {

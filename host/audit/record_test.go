@@ -144,6 +144,29 @@ func textsOf(r *Record) func(yield func(*string) bool) {
 	}
 }
 
+// A record is written as if none had been before it.
+func TestTextsOfRecordsBefore(t *testing.T) {
+	o := Options{Secrets: []string{"hunter22"}}
+	l, fresh := openLog(t, logPath(t), o), openLog(t, logPath(t), o)
+	text := rapid.SampledFrom([]string{"", "a", "b", "ab", "ba", "hunter22", "\"hunter22\"", strings.Repeat("x", maxText+1)})
+	rapid.Check(t, func(t *rapid.T) {
+		r := Record{Kind: KindCall, Time: day}
+		for field := range textsOf(&r) {
+			*field = text.Draw(t, "text")
+		}
+		fresh.recent = recentTexts{}
+		want, err := r.appendTo(nil, fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := r.appendTo(nil, l); err != nil || string(got) != string(want) {
+				t.Fatalf("%v\n%s\nwant\n%s", err, got, want)
+			}
+		}
+	})
+}
+
 func BenchmarkAppendTo(b *testing.B) {
 	r := call(1)
 	l := openLog(b, logPath(b), Options{})
