@@ -196,7 +196,7 @@ func (c *Configuration) Discoveries() []supervise.Discovery {
 	out := slices.Clone(c.Discovery)
 	for i := range out {
 		out[i].ReadOnly = slices.Concat(c.protected(), c.executed(c.Plugins), c.reserved(c.Plugins))
-		out[i].Shared = c.shared(c.Plugins)
+		out[i].Shared, out[i].Config = c.shared(c.Plugins), c.Path
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func programOf(s supervise.Spec) string {
 func (p *Plugins) superviseOptions() supervise.Options {
 	o := p.options
 	return supervise.Options{
-		Workdir: o.Workdir, CacheDir: definitionsCache(),
+		Config: p.Path, Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
 		ReadOnly: slices.Concat(p.protected(), p.executed(p.Specs)), Masked: p.masked(), Reserved: p.reserved(p.Specs),
 		Shared: p.shared(p.Specs),

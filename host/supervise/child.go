@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -357,9 +358,10 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 
 // environment is the environment of a plugin's process: the allow-list, a folder for temporary files, the spec's
 // variables, then go-plugin's and the host's, which nothing overrides.
-func environment(spec Spec, temp, state string, protocol []string) []string {
+func environment(spec Spec, config, temp, state string, protocol []string) []string {
 	out := append(inheritedEnvironment(spec), TempEnvironment(temp)...)
-	return append(append(append(out, ownEnvironment(spec)...), protocol...),
+	out = nesting.Below(append(out, ownEnvironment(spec)...), config, spec.title(), true)
+	return append(append(out, protocol...),
 		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
 		wire.EnvStateDir+"="+state,
 		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
@@ -372,6 +374,9 @@ func TempEnvironment(dir string) (out []string) {
 	}
 	return out
 }
+
+// title is how errors, and hosts that the plugin runs, name it.
+func (s Spec) title() string { return fmt.Sprintf("plugin %q", s.Name) }
 
 // Environment is the part of the host's environment that a plugin gets, and the variables of the spec.
 func (s Spec) Environment() []string { return append(inheritedEnvironment(s), ownEnvironment(s)...) }

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -72,12 +73,12 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	for _, d := range from.Commands {
 		out, err := d.run(ctx)
 		if err != nil {
-			f.problem("%s: plugin_discovery %q: %w", d.Source, d.Name, err)
+			f.problem("%s: %s: %w", d.Source, d.title(), err)
 			continue
 		}
 		specs, err := d.parse(out)
 		if err != nil {
-			f.problem("%s: plugin_discovery %q: %s: %w", d.Source, d.Name, d.Command[0], err)
+			f.problem("%s: %s: %s: %w", d.Source, d.title(), d.Command[0], err)
 		}
 		for _, s := range specs {
 			f.add(s)
@@ -199,6 +200,7 @@ type Discovery struct {
 	Sandbox  *sandbox.Spec
 	ReadOnly []string // like Options.ReadOnly
 	Shared   []string // like Options.Shared
+	Config   string   // like Options.Config
 	Source   string   // where it was configured, for display
 }
 
@@ -209,6 +211,8 @@ const maxDiscovery = 1 << 20
 func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {
 	return Options{Workdir: d.Dir, ReadOnly: d.ReadOnly, Shared: d.Shared}.Confine(Spec{Sandbox: d.sandbox()}, m)
 }
+
+func (d Discovery) title() string { return fmt.Sprintf("plugin_discovery %q", d.Name) }
 
 func (d Discovery) sandbox() sandbox.Spec {
 	if d.Sandbox == nil {
@@ -225,6 +229,9 @@ func (d Discovery) sandbox() sandbox.Spec {
 func (d Discovery) run(caller context.Context) ([]byte, error) {
 	if len(d.Command) == 0 {
 		return nil, errors.New("it has no command")
+	}
+	if err := nesting.Check(d.Config, d.title()); err != nil {
+		return nil, err
 	}
 	limit := cmp.Or(d.Timeout, 10*time.Second)
 	ctx, cancel := context.WithTimeout(caller, limit)
@@ -290,7 +297,8 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
 		readOnly: d.ReadOnly, shared: d.Shared, capabilities: capabilities}
-	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), TempEnvironment(temp)...), Temp: temp}
+	env := nesting.Below(append(inheritedEnvironment(spec), TempEnvironment(temp)...), d.Config, d.title(), false)
+	p := sandbox.Program{Path: path, Env: env, Temp: temp}
 	return l.prepareSandbox(spec, p, nil)
 }
 
@@ -333,7 +341,7 @@ func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
 		return Spec{}, err
 	}
 	s := Spec{Name: p.Name, Command: p.Command, Env: p.Env, SHA256: p.SHA256, Eager: p.Eager, Config: p.Config,
-		Source: fmt.Sprintf("plugin_discovery %q", d.Name)}
+		Source: d.title()}
 	if string(p.Config) == "null" {
 		s.Config = nil
 	}

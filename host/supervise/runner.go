@@ -100,7 +100,7 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 			s.log.Warn("plugin has no folder for its state", "plugin", r.spec.Name, "error", err)
 		}
 	}
-	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, state, r.env), Temp: temp,
+	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, s.config, temp, state, r.env), Temp: temp,
 		Socket: r.socketDir, State: state}
 	std := r.stdio
 	if r.stdio = nil; std == nil {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -34,6 +36,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
+	// Config is the configuration's file, by which a host that a plugin starts knows itself again; it may be empty.
+	Config string
 	// OnState is called when a plugin changes its state or, by a reload, its generation, in order for each plugin. It must
 	// not block or call the plugin; Supervisor.Events has no such limits.
 	OnState func(Status)
@@ -134,7 +138,8 @@ func New(o Options) (*Supervisor, error) {
 	}
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
 	s := &Supervisor{
-		launchContext: launchContext{workdir: workdir, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
+		launchContext: launchContext{workdir: workdir, config: o.Config, runDir: run, tempDir: temp,
+			stores:   []string{store.Dir(), cache.Dir()},
 			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, shared: o.Shared,
 			capabilities: proctree.AssumedCapabilities},
 		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, onReduced: o.OnReduced,
@@ -152,6 +157,9 @@ func New(o Options) (*Supervisor, error) {
 func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
+	}
+	if err := nesting.Check(s.config, spec.title()); err != nil && !s.offline {
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(spec.Source+": "+spec.title(), ": "), err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,6 +260,7 @@ func (s *Supervisor) specs() (all []Spec) {
 // A launchContext has the folders where programs run, and the paths that are protected from them.
 type launchContext struct {
 	workdir      string
+	config       string   // see Options.Config
 	runDir       *runDir  // for sockets
 	tempDir      *runDir  // for temporary files; may be runDir
 	stores       []string // folders of verified programs and of the tool cache

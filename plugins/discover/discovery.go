@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -214,6 +215,7 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	stdout := &headBuffer{limit: s.maxDiscovery, over: func() { stop(errTooLarge) }}
 	stderr := &headBuffer{limit: shownStderr}
 	c := s.discovery.in(s.workdir, l)
+	c.Env = nesting.Starting(c.Env)
 	c.Stdout, c.Stderr = stdout, stderr
 	exit, err := c.Run(ctx)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/programpath"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
@@ -399,7 +400,7 @@ func (s *settings) openCommand(ctx context.Context, workdir string) (client.Tran
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("the folder %s, in which it starts, does not exist or is no folder", dir)
 	}
-	env := append(proctree.Environ(), "PWD="+dir)
+	env := append(nesting.Starting(proctree.Environ()), "PWD="+dir)
 	for name, value := range s.env {
 		env = append(env, name+"="+value)
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/toolhost/toolhost/internal/nesting"
 )
 
 // program has the arguments of execve, and the sandbox.
@@ -142,11 +144,12 @@ func envKey(name string) string {
 	return name
 }
 
-// Environ returns the environment of this process for a program that a tool runs, without [Reserved] variables.
+// Environ returns the environment of this process for a program that a tool runs, without [Reserved] variables; but
+// with the one by which a host knows the hosts that run it.
 func Environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return Reserved(name)
+		return Reserved(name) && name != nesting.Var
 	})
 }
 

@@ -1,0 +1,86 @@
+// Package nesting tells a host which hosts run it. Each host names itself in the environment of what it starts, so that
+// a host which a plugin runs by starting does not start that plugin again, without end.
+package nesting
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Var is the variable. It has a word for each host above: the hash of what that host started. After "?" it may be a
+// call that runs the next host: that ends with the call, and may have the same configuration.
+const Var = "TOOLHOST_NESTING"
+
+// maxHosts is the most hosts above one. It ends what the words do not, such as a tool that calls itself.
+const maxHosts = 8
+
+func word(config, what string) string {
+	sum := sha256.Sum256([]byte(config + "\x00" + what))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Below returns env, the environment of what a host starts, with the variable: for something of the configuration at a
+// path, such as plugin "x". With calls it runs programs for calls, too.
+func Below(env []string, config, what string, calls bool) []string {
+	words := os.Getenv(Var)
+	switch {
+	case config == "" && words == "":
+		return env
+	case config == "":
+	case calls:
+		words += " ?" + word(config, what)
+	default:
+		words += " " + word(config, what)
+	}
+	return append(env, Var+"="+strings.TrimSpace(words))
+}
+
+// Starting returns env, the environment of what a plugin runs by starting, not for a call, with the variable.
+func Starting(env []string) []string {
+	words := os.Getenv(Var)
+	if words == "" {
+		return env
+	}
+	own := strings.LastIndexByte(words, ' ') + 1
+	return append(env, Var+"="+words[:own]+strings.TrimPrefix(words[own:], "?"))
+}
+
+// Check returns an error if starting something would never end: that runs this process, or too many hosts do.
+func Check(config, what string) error {
+	words := strings.Fields(os.Getenv(Var))
+	fix := "run another program there, or give that toolhost another configuration, with --config"
+	if slices.Contains(words, word(config, what)) {
+		return errors.New("it runs this toolhost, which would start it again, without end. Fix: " + fix)
+	}
+	if max(len(words), launchers()/2) >= maxHosts {
+		return fmt.Errorf("it is not started: %d toolhosts run each other, which is the limit. Fix: find the plugin, tool "+
+			"or discovery command of each that runs the next one, and %s", maxHosts, fix)
+	}
+	return nil
+}
+
+// launchers counts those above this process, at most two for each host: of a plugin, and of what that runs. It finds
+// them below a program that drops the environment, such as env -i; on Linux alone.
+var launchers = sync.OnceValue(func() (n int) {
+	for pid := os.Getppid(); pid > 1; {
+		stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // PID (NAME) STATE PARENT ...
+		end := bytes.LastIndexByte(stat, ')')
+		fields := bytes.Fields(stat[end+1:])
+		if len(fields) < 2 {
+			break
+		}
+		if bytes.HasSuffix(stat[:end], []byte("(toolhost-launch")) { // the kernel cuts names
+			n++
+		}
+		pid, _ = strconv.Atoi(string(fields[1]))
+	}
+	return n
+})
