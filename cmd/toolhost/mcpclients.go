@@ -54,7 +54,7 @@ func (g *globals) withClients(cmd *cobra.Command) {
 		}
 		return g.printClientConfig(cmd, client, reach)
 	}
-	cmd.AddCommand(newMCPAddTo(g, cmd), newMCPImport(g))
+	cmd.AddCommand(newMCPAddTo(g, cmd), newMCPRemoveFrom(g), newMCPImport(g))
 }
 
 // printClientConfig prints the block on standard output, and where it goes on standard error.
@@ -292,11 +292,63 @@ func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
 		}
 		return flagMistake(cmd, err)
 	})
+	f.add(cmd)
+	f.reach.add(cmd)
+	return cmd
+}
+
+// add adds the flags of both commands that change a client's file.
+func (f *addToFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the file is changed")
 	cmd.Flags().BoolVar(&f.project, "project", false, "change the file in the current folder, for this project alone")
 	cmd.Flags().StringVar(&f.file, "file", "", "change this `file` instead of the usual one")
-	f.reach.add(cmd)
+}
+
+func newMCPRemoveFrom(g *globals) *cobra.Command {
+	var f addToFlags
+	var name string
+	cmd := &cobra.Command{
+		Use:   "remove-from CLIENT",
+		Short: "Take this toolhost out of the settings of an MCP client",
+		Long: "Take out of the settings of an MCP client what `toolhost mcp add-to` has put there. The change is shown\n" +
+			"before it is written. Everything else in the file stays as it is, and the file as it was is kept\n" +
+			"beside it. An entry that does not run toolhost is not taken out.\n" +
+			"\n" +
+			"Exit codes: 0 it is not there; 2 usage, a file that cannot be changed, or neither --yes nor a terminal;\n" +
+			"3 a person refused; 130 interrupted.",
+		Args:              exactlyOne("name one client: " + strings.Join(mcpclients.Names(), ", ")),
+		ValidArgsFunction: cobra.FixedCompletions(mcpclients.Names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.removeFromClient(cmd.Context(), args[0], name, f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&name, "server-name", "toolhost", "the `name` that the entry has, if add-to was given one")
 	return cmd
+}
+
+func (g *globals) removeFromClient(ctx context.Context, clientName, name string, f addToFlags) error {
+	client, err := mcpclients.Find(clientName)
+	if err != nil {
+		return err
+	}
+	path, err := f.path(client)
+	if err != nil {
+		return err
+	}
+	file, err := readSettings(path)
+	if err != nil {
+		return err
+	}
+	after, err := client.Remove(file.data, name)
+	if err != nil {
+		return fmt.Errorf("%s is not changed: %w", file.path, err)
+	}
+	if bytes.Equal(after, file.data) {
+		fmt.Fprintf(g.out, "%s: there is no %s; nothing was changed\n", visible(file.path), visible(name))
+		return nil
+	}
+	return g.writeSettings(ctx, file, after, "", f.yes, func() {})
 }
 
 func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name string, f addToFlags) error {

@@ -92,6 +92,39 @@ func (c *Client) Add(file []byte, e Entry) ([]byte, error) {
 	return document.Apply(c.Syntax, file, change)
 }
 
+// Remove returns the file without the entry of a name, or the file itself if it has none. It fails if the entry is not
+// one of Add.
+func (c *Client) Remove(file []byte, name string) ([]byte, error) {
+	change := document.Change{Path: c.path, Name: name, Listed: c.listed}
+	entry, err := change.Entry(c.Syntax, file)
+	if err != nil || entry == nil {
+		return file, err
+	}
+	run, address := words(entry), entry.Get("url")
+	for _, key := range []string{"httpUrl", "serverUrl", "uri"} {
+		address = cmp.Or(address, entry.Get(key))
+	}
+	program := strings.TrimSuffix(filepath.Base(filepath.FromSlash(append(run, "")[0])), ".exe")
+	if len(run) > 1 && program == "toolhost" && run[1] == "mcp" || len(run) == 0 && address != nil && name == "toolhost" {
+		return change.Remove(c.Syntax, file)
+	}
+	return nil, &document.ByHandError{Line: entry.Line, Reason: fmt.Sprintf("%q is no entry that runs toolhost", name)}
+}
+
+// words are the command of an entry.
+func words(entry *document.Node) (out []string) {
+	for _, key := range []string{"command", "cmd", "args"} {
+		if n := entry.Get(key); n != nil {
+			for _, item := range append([]*document.Node{n}, n.Items...) {
+				if item.Kind == document.String {
+					out = append(out, item.Text)
+				}
+			}
+		}
+	}
+	return out
+}
+
 func (c *Client) change(e Entry) (document.Change, error) {
 	out := document.Change{Path: c.path, Name: e.Name, Listed: c.listed, Instead: transport}
 	switch {

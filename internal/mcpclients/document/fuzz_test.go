@@ -38,6 +38,11 @@ func FuzzApply(f *testing.F) {
 		if err != nil || !bytes.Equal(again, after) {
 			t.Errorf("%q became %q, then %q, %v", data, after, again, err)
 		}
+		if removed, err := c.Remove(syntax, after); err == nil {
+			if entry, err := c.Entry(syntax, removed); entry != nil || err != nil {
+				t.Errorf("%q still has the entry, %v: %q", after, err, removed)
+			}
+		}
 		for line := range strings.Lines(string(data)) {
 			if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "// ") && syntax == JSON &&
 				!bytes.Contains(after, []byte(comment)) {

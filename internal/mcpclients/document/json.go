@@ -94,7 +94,8 @@ func (p *jsonParser) value(depth int) *Node {
 	case '{':
 		n.Kind, n.form = Object, inline
 		p.items('}', func() {
-			m := Member{Start: p.at, Line: p.line, Name: p.text()}
+			m := Member{Start: p.at, Line: p.line}
+			m.Name = p.text() // which moves on
 			p.blanks()
 			if p.err == nil && !p.take(':') {
 				p.fail("a colon is missing after the key %q", brief(m.Name))

@@ -28,7 +28,7 @@ func parseYAML(data []byte) (*Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, yamlError(err)
 	}
-	c := &yamlConverter{starts: lineStarts(data), seen: map[*yaml.Node]bool{}}
+	c := &yamlConverter{starts: lineStarts(data), size: len(data), seen: map[*yaml.Node]bool{}}
 	n := c.node(top.Content[0], 0)
 	if c.err != nil {
 		return nil, c.err
@@ -63,6 +63,7 @@ func lineStarts(data []byte) []int {
 
 type yamlConverter struct {
 	starts []int
+	size   int
 	nodes  int
 	seen   map[*yaml.Node]bool // what an alias is being followed for
 	err    error
@@ -80,7 +81,7 @@ func (c *yamlConverter) start(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(c.starts) {
 		return 0
 	}
-	return c.starts[n.Line-1] + n.Column - 1
+	return min(c.starts[n.Line-1]+n.Column-1, c.size) // YAML has more line breaks than are counted here
 }
 
 func (c *yamlConverter) node(from *yaml.Node, depth int) *Node {
