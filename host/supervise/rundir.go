@@ -50,23 +50,33 @@ func makeRunDir(base string) (*runDir, error) {
 	return &runDir{path: path, lock: lock}, nil
 }
 
-// restore makes the folder again when it was deleted while the host lives, as programs do that clean up temporary
-// files.
+// restore makes the folder again when it was deleted or replaced while the host lives, as programs do that clean up
+// temporary files, and plugins without a sandbox may.
 func (d *runDir) restore() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path := filepath.Join(d.path, lockName)
+	if !ownFolder(d.path) {
+		_ = os.Remove(d.path) // a link or a file; there may be nothing
+	}
+	err := os.Mkdir(d.path, 0o700)
+	if ownFolder(d.path) {
+		err = os.Chmod(d.path, 0o700) //nolint:gosec // it is a folder
+	}
+	if err != nil {
+		return fmt.Errorf("making %s again, which was deleted or replaced: %w. Fix: restart the host", d.path, err)
+	}
 	if found, err := os.Lstat(path); err == nil {
 		if held, err := d.lock.Stat(); err == nil && os.SameFile(found, held) {
 			return nil
 		}
 	}
-	if err := os.Mkdir(d.path, 0o700); err != nil && !ownFolder(d.path) {
-		return fmt.Errorf("making %s again, which was deleted: %w. Fix: restart the host", d.path, err)
+	if os.Remove(path) != nil { // another process's file or link, or a folder
+		_ = removal.All(path, removalTime)
 	}
 	lock, err := fsutil.TryLock(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return fmt.Errorf("locking %s again, which was deleted: %w. Fix: restart the host", d.path, err)
+		return fmt.Errorf("locking %s again, which was deleted or replaced: %w. Fix: restart the host", d.path, err)
 	}
 	_ = d.lock.Close()
 	d.lock = lock

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -443,12 +444,42 @@ func TestConnectionsOfAProcess(t *testing.T) {
 	}
 }
 
-// Programs that clean up temporary files may delete the folders of a running host, whole or in part.
+// Programs that clean up temporary files may delete the folders of a running host, whole or in part. Plugins without a
+// sandbox may put something else in their place.
 func TestDeletedRunFoldersAreMadeAgain(t *testing.T) {
 	s := supervisor(t)
+	moved := 0
+	away := func(dir string) string {
+		moved++
+		to := filepath.Join(t.TempDir(), strconv.Itoa(moved))
+		check(t, os.Rename(dir, to))
+		return to
+	}
 	for i, remove := range []func(dir string) error{
 		os.RemoveAll,
 		func(dir string) error { return os.Remove(filepath.Join(dir, lockName)) },
+		func(dir string) error { away(dir); return nil },
+		func(dir string) error { away(dir); return os.WriteFile(dir, nil, 0o600) },
+		func(dir string) error { return os.Symlink(away(dir), dir) },
+		func(dir string) error { away(dir); return os.Symlink(t.TempDir(), dir) },
+		func(dir string) error { away(dir); return os.Symlink("/nowhere", dir) },
+		func(dir string) error { return os.Chmod(dir, 0o777) },
+		func(dir string) error { return os.Chmod(dir, 0) },
+		func(dir string) error { return os.Chmod(dir, 0o500) },
+		func(dir string) error { away(filepath.Join(dir, lockName)); return nil },
+		func(dir string) error {
+			return os.Symlink(away(filepath.Join(dir, lockName)), filepath.Join(dir, lockName))
+		},
+		func(dir string) error {
+			away(filepath.Join(dir, lockName))
+			return os.MkdirAll(filepath.Join(dir, lockName, "x"), 0o700)
+		},
+		func(dir string) error {
+			away(filepath.Join(dir, lockName))
+			theirs, err := fsutil.TryLock(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE)
+			t.Cleanup(func() { _ = theirs.Close() })
+			return err
+		},
 	} {
 		check(t, remove(s.runDir.path))
 		if s.tempDir != s.runDir {
@@ -456,6 +487,9 @@ func TestDeletedRunFoldersAreMadeAgain(t *testing.T) {
 		}
 		mustCall(t, add(t, s, fixture(fmt.Sprint("late", i), "good")), "echo", "x")
 		for _, d := range []*runDir{s.runDir, s.tempDir} {
+			if info := must(os.Lstat(d.path)); info.Mode() != os.ModeDir|0o700 {
+				t.Errorf("%d: %s is %v", i, d.path, info.Mode())
+			}
 			if !fsutil.Locked(filepath.Join(d.path, lockName)) {
 				t.Errorf("%s is not locked: another host would remove it", d.path)
 			}
