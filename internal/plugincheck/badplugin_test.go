@@ -74,6 +74,8 @@ func serveBadly(breaks string) {
 		fmt.Print("1|1|un")
 		fmt.Fprintln(os.Stderr, "the disk is full")
 		os.Exit(3)
+	case "start stops itself":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "start hangs":
 		fmt.Fprintln(os.Stderr, "waiting for the database")
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -216,6 +218,10 @@ func (p *badPlugin) result(ctx context.Context, r *pluginv1.CallRequest, send fu
 		}
 		fmt.Fprintln(os.Stderr, strings.Repeat("x", 1<<20))
 		return text("printed")
+	}
+	if p.breaks == "stops itself" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		<-ctx.Done() // this thread may run on for a moment
 	}
 	if p.breaks == "unknown_tool" {
 		return text("done")

@@ -67,6 +67,8 @@ func handshakeFix(err error) string {
 		"on standard output, and flush it. Print nothing before. The serve function of a kit does that."
 	e, ended := errors.AsType[*endedError](err)
 	switch {
+	case errors.Is(err, errStopped):
+		return stoppedFix
 	case !ended:
 		return serve
 	case e.said:

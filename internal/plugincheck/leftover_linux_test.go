@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // What a plugin has started in sessions of their own is found after its end, and does not outlive the check.
@@ -49,5 +50,29 @@ func TestOutputIsHeldByAnEscapedProcess(t *testing.T) {
 	}
 	if n := len(strings.Fields(string(text))); n != 2 {
 		t.Errorf("%d processes were started", n)
+	}
+}
+
+// A plugin that stops itself is one finding, which says so, and costs the time of one item.
+func TestAPluginThatStopsItself(t *testing.T) {
+	for breaks, want := range map[string]string{"stops itself": "unknown_tool", "start stops itself": "handshake"} {
+		for _, wrapper := range [][]string{nil, {"/bin/sh", "-c", `"$@"; exit`, "sh"}} {
+			began := time.Now()
+			report, err := Run(t.Context(), Options{Command: append(wrapper, os.Args[0], "bad-plugin", breaks),
+				Workdir: t.TempDir(), Timeout: 2 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := ""
+			for _, f := range report.Findings {
+				if f.Status == Fail {
+					found += f.Item + ": " + f.Message
+				}
+			}
+			if !strings.HasPrefix(found, want+": it was stopped by a signal, such as SIGSTOP") ||
+				strings.Count(found, "it was stopped") != 1 {
+				t.Errorf("%s: %q after %v", breaks, found, time.Since(began))
+			}
+		}
 	}
 }

@@ -162,6 +162,10 @@ func run(ctx context.Context, o Options, items []item) (*Report, error) {
 		if f.Status == Fail && slices.Contains(needed, i.name) {
 			broken = i.name
 		}
+		if (f.Status == Fail || f.Status == Warn) && c.process != nil && c.process.stopped() { // or each item takes its time
+			broken, f.Status, f.Fix = i.name, Fail, stoppedFix
+			f.Message = "it was stopped by a signal, such as SIGSTOP, and does nothing more; " + f.Message
+		}
 		report.Findings = append(report.Findings, f)
 	}
 	if d := c.description; d != nil {

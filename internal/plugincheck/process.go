@@ -131,11 +131,18 @@ func start(ctx context.Context, o Options) (_ *process, err error) {
 		}
 		return p, nil
 	case <-time.After(o.Timeout):
+		if p.stopped() {
+			return p, errStopped
+		}
 		return p, fmt.Errorf("no handshake within %s%s", o.Timeout, p.stderr.quote())
 	case <-ctx.Done():
 		return p, context.Cause(ctx)
 	}
 }
+
+var errStopped = errors.New("it was stopped by a signal, such as SIGSTOP, before the handshake")
+
+const stoppedFix = "Let it run: nothing continues it, and hosts end a plugin that is stopped while calls run in it."
 
 // An endedError means that the program ended by itself before the handshake.
 type endedError struct {

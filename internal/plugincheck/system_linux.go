@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,15 @@ func leftBehind(dir string) (out []*os.Process) {
 		}
 	}
 	return out
+}
+
+// stopped reports whether the plugin, or the program that a wrapper runs, is stopped by a signal, not by a debugger.
+func (p *process) stopped() bool {
+	return slices.ContainsFunc(leftBehind(p.dir), func(one *os.Process) bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", one.Pid))
+		_ = one.Release()
+		return bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T ")) // the name may have any bytes
+	})
 }
 
 // A resourceCount has the numbers of what a process holds.
