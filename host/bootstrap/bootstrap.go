@@ -226,6 +226,9 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		return nil, err
 	}
 	for _, spec := range s.specs {
+		if err := supervised.CheckNesting(spec); err != nil && !o.Offline && !o.SingleCall { // a call may be of another one
+			return nil, err
+		}
 		if _, err := i.supervisor.Add(spec); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/nesting"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -118,6 +119,9 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	}
 	if s.offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
+	}
+	if err := nesting.Check(s.config, spec.title()); err != nil {
+		return nil, &invalidError{err}
 	}
 	if err := errors.Join(s.runDir.restore(), s.tempDir.restore()); err != nil {
 		return nil, err

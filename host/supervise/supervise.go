@@ -153,13 +153,19 @@ func New(o Options) (*Supervisor, error) {
 	return s, nil
 }
 
+// CheckNesting returns an error if a start of the plugin would fail because that runs this process, or too many hosts
+// run each other.
+func (o Options) CheckNesting(spec Spec) error {
+	if err := nesting.Check(o.Config, spec.title()); err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(spec.Source+": "+spec.title(), ": "), err)
+	}
+	return nil
+}
+
 // Add adds a plugin, up to 256 of them. It starts nothing unless the spec is eager.
 func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
-	}
-	if err := nesting.Check(s.config, spec.title()); err != nil && !s.offline {
-		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(spec.Source+": "+spec.title(), ": "), err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
