@@ -149,7 +149,9 @@ func warnOfPathText(in *hclfile.Body, e hclsyntax.Expression) {
 		var compared []hclsyntax.Expression
 		switch n := n.(type) {
 		case *hclsyntax.FunctionCallExpr:
-			if (n.Name == "startswith" || n.Name == "contains") && len(n.Args) == 2 {
+			switch {
+			case len(n.Args) != 2:
+			case n.Name == "startswith", n.Name == "contains", n.Name == "matches" && isAnchored(n.Args[0]):
 				compared = n.Args
 			}
 		case *hclsyntax.BinaryOpExpr:
@@ -158,6 +160,9 @@ func warnOfPathText(in *hclfile.Body, e hclsyntax.Expression) {
 			}
 		}
 		for i, part := range compared {
+			if c, is := part.(*hclsyntax.FunctionCallExpr); is && (c.Name == "lower" || c.Name == "upper") && len(c.Args) == 1 {
+				part = c.Args[0]
+			}
 			t, _ := part.(*hclsyntax.ScopeTraversalExpr)
 			other, _ := compared[1-i].(*hclsyntax.LiteralValueExpr) // texts are templates
 			if t == nil || other != nil && other.Val.IsNull() || len(t.Traversal) != 2 || t.Traversal.RootName() != "args" {
@@ -170,6 +175,12 @@ func warnOfPathText(in *hclfile.Body, e hclsyntax.Expression) {
 		}
 		return nil
 	})
+}
+
+// isAnchored reports whether an expression is a pattern for the beginning of a text.
+func isAnchored(e hclsyntax.Expression) bool {
+	v, _ := e.Value(nil) // of a plain text alone
+	return v.IsKnown() && hclfile.TextKind.Is(v) && strings.HasPrefix(v.AsString(), "^")
 }
 
 func checkCostTier(s string) (problem, hint string) {
