@@ -221,6 +221,10 @@ func (e *endpoint) newHTTP() httpHandlers {
 // serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
 func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	body = withoutMark(body)
+	if err := notOneValue(body); err != nil && len(body) > 0 {
+		answerFailure(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "the message is not JSON: "+err.Error())
+		return
+	}
 	message := rawjson.ObjectOf(body)
 	params := message.Get("params")
 	ctx, end := context.WithCancel(r.Context())
@@ -231,10 +235,13 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		answerFailure(w, http.StatusBadRequest, id, jsonrpc.CodeInvalidRequest, lossyID)
 		return
 	}
-	if isBatch(body) {
+	switch modern := isModern(r, params); {
+	case isBatch(body):
 		body = exactBatch(body)
-	} else {
+	case modern:
 		body = exactMessage(body, message)
+	default:
+		body = sessionMessage(body, message)
 	}
 	r.ContentLength = int64(len(body))
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -256,7 +263,7 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		refuseFor(w, retrySessions, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE",
 			maxSessions))
 	default:
-		e.serveSession(w, r, message)
+		e.serveSession(w, r)
 	}
 }
 

@@ -13,13 +13,11 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // serveSession serves a request of a session. A client that asks for the rest of a stream gets it, also while the
 // connection on which it had the stream looks alive here: that one is ended.
-func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message rawjson.Object) {
+func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 	session := r.Header.Get("Mcp-Session-Id")
 	used := e.use.begin(session)
 	defer func() { used(w.Header().Get("Mcp-Session-Id")) }()
@@ -37,9 +35,7 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request, message rawjso
 	if stream != "" {
 		ctx = context.WithValue(ctx, resumingKey{}, w)
 	}
-	out := &unhandledWriter{streamWriter: w, message: message}
-	e.http.stateful.ServeHTTP(out, r.WithContext(ctx))
-	out.finish()
+	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // openStreams are the responses that are being sent, and of those of sessions, which streams they are.

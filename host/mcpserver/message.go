@@ -19,6 +19,12 @@ import (
 // withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
 
+// notOneValue says what is wrong with a text that is not one JSON value. The SDK ignores what follows the first one.
+func notOneValue(text []byte) error {
+	var one json.RawMessage
+	return json.Unmarshal(text, &one)
+}
+
 // idOf is the id of a message.
 func idOf(message json.RawMessage) json.RawMessage {
 	for m := rawjson.MembersOf(message); m.Next(); {
@@ -64,53 +70,6 @@ func answerFailure(w http.ResponseWriter, status int, id json.RawMessage, code i
 	_, _ = w.Write(failure(id, code, why)) // the client may be gone
 }
 
-// An unhandledWriter is the response to a message of a session. The SDK refuses methods that it does not know with a
-// status, which clients take for a broken connection; here a request gets an error, as over stdio, and what needs no
-// answer is ignored.
-type unhandledWriter struct {
-	*streamWriter
-	message rawjson.Object
-	refused bool // with a status that is not written yet
-}
-
-// unhandled is how the SDK begins to say that it does not know a method.
-const unhandled = "JSON RPC not handled: "
-
-// finish writes a status that came without a text.
-func (w *unhandledWriter) finish() {
-	if w.refused {
-		w.streamWriter.WriteHeader(http.StatusBadRequest)
-	}
-}
-
-func (w *unhandledWriter) WriteHeader(status int) {
-	if status == http.StatusBadRequest {
-		w.refused = true
-		return
-	}
-	w.streamWriter.WriteHeader(status)
-}
-
-func (w *unhandledWriter) Write(p []byte) (int, error) {
-	if !w.refused {
-		return w.streamWriter.Write(p)
-	}
-	w.refused = false
-	method := w.message.Get("method")
-	switch id := w.message.Get("id"); {
-	case method == nil || !bytes.HasPrefix(p, []byte(unhandled)):
-		w.streamWriter.WriteHeader(http.StatusBadRequest)
-		return w.streamWriter.Write(p)
-	case id == nil:
-		w.Header().Del("Content-Type")
-		w.streamWriter.WriteHeader(http.StatusAccepted)
-	default:
-		answerFailure(w.streamWriter, http.StatusOK, id, jsonrpc.CodeMethodNotFound,
-			"method not found: "+string(sdk.Encode(text(method))))
-	}
-	return len(p), nil
-}
-
 // text returns the string in a value, "" for another value.
 func text(value json.RawMessage) (s string) {
 	_ = json.Unmarshal(value, &s) // of other JSON nothing is needed
@@ -123,11 +82,11 @@ func isObject(value json.RawMessage) bool {
 	return len(value) > 0 && value[0] == '{'
 }
 
-// Revision 2025-03-26 has batches. Over HTTP the SDK refuses a whole one, with a status, for one message of it that it
-// does not take. Here what needs no answer is left out, and a request is replaced by a ping that carries the error it
-// is answered with, so that it has its place among the answers.
+// Over HTTP the SDK refuses what it does not take with a status, which clients of sessions take for a broken connection,
+// and for one message a whole batch, which revision 2025-03-26 has. Here what needs no answer is left out, and a request
+// is replaced by a ping that carries the error it is answered with, as over stdio.
 
-// paramsOf says of each method that a batch may have, whether its params are needed.
+// paramsOf says of each method of a session whether its params are needed.
 var paramsOf = map[string]bool{
 	"completion/complete": true, "initialize": true, "logging/setLevel": true, "ping": false,
 	"prompts/get": true, "prompts/list": false, "resources/list": false, "resources/read": true,
@@ -137,8 +96,8 @@ var paramsOf = map[string]bool{
 	"notifications/roots/list_changed": false,
 }
 
-// nothing is a batch that does nothing, as there is no empty one.
-const nothing = `[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`
+// nothing is a message that does nothing.
+const nothing = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 
 // isBatch reports whether a body is a JSON array, by its first character.
 func isBatch(body []byte) bool {
@@ -161,22 +120,40 @@ func exactBatch(body []byte) []byte {
 		if size > maxBody {
 			return body
 		}
-		message := rawjson.ObjectOf(part)
-		if method := message.Get("method"); len(method) == 0 || method[0] != '"' { // an answer, or no message
-			taken = append(taken, exactMessage(part, message))
-			continue
-		}
-		switch why := wrongWith(message); {
-		case why == nil:
-			taken = append(taken, exactMessage(part, message))
-		case isCall(message):
-			taken = append(taken, refusedPing(message.Get("id"), why))
+		if out := takenMessage(part, rawjson.ObjectOf(part)); out != nil {
+			taken = append(taken, out)
 		}
 	}
 	if len(taken) == 0 {
-		return []byte(nothing)
+		return []byte("[" + nothing + "]")
 	}
 	return sdk.Encode(taken)
+}
+
+// takenMessage returns a message of a session that the SDK takes, in the form of exactMessage; nil for one that is
+// ignored. One that is no message stays as it is.
+func takenMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
+	if method := message.Get("method"); len(method) == 0 || method[0] != '"' { // an answer, or no message
+		return exactMessage(raw, message)
+	}
+	switch why := wrongWith(message); {
+	case why == nil:
+		return exactMessage(raw, message)
+	case isCall(message):
+		return refusedPing(message.Get("id"), why)
+	}
+	return nil
+}
+
+// sessionMessage is takenMessage for one that came alone. A request without an id is refused by the SDK.
+func sessionMessage(raw json.RawMessage, message rawjson.Object) json.RawMessage {
+	out := takenMessage(raw, message)
+	if _, known := paramsOf[text(message.Get("method"))]; out == nil && known {
+		return raw
+	} else if out == nil {
+		return json.RawMessage(nothing)
+	}
+	return out
 }
 
 // isCall reports whether a message with a method needs an answer.
@@ -197,9 +174,9 @@ func wrongWith(message rawjson.Object) *jsonrpc.Error {
 			Message: "method not found: " + string(sdk.Encode(method))}
 	case isCall(message) == strings.HasPrefix(method, "notifications/"):
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest,
-			Message: "a notification has no id, and a request needs one"}
+			Message: "invalid request: unexpected id for " + string(sdk.Encode(method))}
 	case needed && message.Get("params") == nil:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `"params" are missing`}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: `invalid request: missing required "params"`}
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
+const notJSON = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not JSON: `
+
 // What both transports answer to messages that clients get wrong.
 var oddMessages = map[string]struct{ message, want string }{
 	"an unknown method":    {`{"jsonrpc":"2.0","id":"a","method":"no/such"}`, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"method not found: \"no/such\""}}`},
@@ -26,7 +28,16 @@ var oddMessages = map[string]struct{ message, want string }{
 	"an integer over 2^53":      {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`},
 	"the least integer":         {`{"jsonrpc":"2.0","id":-9223372036854775808,"method":"ping"}`, `{"jsonrpc":"2.0","id":-9223372036854775808,"result":{}}`},
 	"an unknown method of such": {`{"jsonrpc":"2.0","id":9007199254740993,"method":"no/such"}`, `{"jsonrpc":"2.0","id":9007199254740993,"error":{"code":-32601,"message":"method not found: \"no/such\""}}`},
-	"an integer with a point":   {`{"jsonrpc":"2.0","id":7.0,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+	"a call without params": {`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":5,` +
+		`"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`},
+	"a notification with an id": {`{"jsonrpc":"2.0","id":6,"method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":6,` +
+		`"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`},
+	"two messages": {`{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"ping"}`,
+		notJSON + `invalid character '{' after top-level value"}}`},
+	"what follows a message": {`{"jsonrpc":"2.0","id":7,"method":"ping"} and more`,
+		notJSON + `invalid character 'a' after top-level value"}}`},
+	"a part of a message":     {`{"jsonrpc":"2.0","id":7,"method":"ping"`, notJSON + `unexpected end of JSON input"}}`},
+	"an integer with a point": {`{"jsonrpc":"2.0","id":7.0,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
 }
 
 func TestOddMessagesOverStreams(t *testing.T) {
@@ -41,6 +52,16 @@ func TestOddMessagesOverStreams(t *testing.T) {
 		w.write(m.message)
 		if got := w.read(); got != m.want {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for message, id := range map[string]string{
+		`{"id":7,"method":"ping"}`: "7", `{"jsonrpc":"1.0","id":"8","method":"ping"}`: `"8"`, `[]`: "null", `5`: "null",
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":true,"method":"ping"}`: "null",
+		`{"id":7,"result":{}}`: "null", `{"jsonrpc":"2.0","id":9,"method":5}`: "9",
+	} {
+		w.write(message)
+		if got := w.read(); !strings.Contains(got, `"id":`+id+`,"error":{"code":-32600,`) {
+			t.Errorf("%s: %s", message, got)
 		}
 	}
 	w.write(`  [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
@@ -127,8 +148,8 @@ func TestBatchWithWhatCannotBeDone(t *testing.T) {
 		`"12"`:             notFound(`"12"`, "no/such"),
 		"12":               notFound("12", "server/discover"),
 		"13":               notFound("13", "notifications/no/such"),
-		"14":               `{"jsonrpc":"2.0","id":14,"error":{"code":-32600,"message":"a notification has no id, and a request needs one"}}`,
-		"15":               `{"jsonrpc":"2.0","id":15,"error":{"code":-32600,"message":"\"params\" are missing"}}`,
+		"14":               `{"jsonrpc":"2.0","id":14,"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`,
+		"15":               `{"jsonrpc":"2.0","id":15,"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`,
 		"1.5":              `{"jsonrpc":"2.0","id":1.5,"error":{"code":-32600,"message":"` + lossyID + `"}}`,
 		"9007199254740993": `{"jsonrpc":"2.0","id":9007199254740993,"result":{"content":[{"type":"text","text":"t {}"}]}}`,
 		"9007199254740992": notFound("9007199254740992", "no/such"),

@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 const (
@@ -142,13 +144,16 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 
 // accept hands on a message, or those of a batch.
 func (c *stdioConnection) accept(line []byte) {
+	if err := notOneValue(line); err != nil {
+		c.refuse(nil, jsonrpc.CodeParseError, "the message is not JSON: "+err.Error())
+		return
+	}
 	parts := []json.RawMessage{bytes.TrimSpace(line)}
 	var batch *messageBatch
-	if parts[0][0] == '[' {
+	if isBatch(line) {
 		batch = &messageBatch{}
-		if err := json.Unmarshal(parts[0], &parts); err != nil || len(parts) == 0 {
-			c.refuse(nil, jsonrpc.CodeParseError, "the line is no JSON-RPC message")
-			return
+		if _ = json.Unmarshal(line, &parts); len(parts) == 0 {
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the batch is empty")
 		}
 	}
 	var messages []jsonrpc.Message
@@ -156,7 +161,10 @@ func (c *stdioConnection) accept(line []byte) {
 		id := idOf(part)
 		m, err := jsonrpc.DecodeMessage(withHiddenID(part, id))
 		if err != nil {
-			c.refuse(nil, jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
+			if !isNumber(id) && !bytes.HasPrefix(id, []byte(`"`)) || rawjson.ObjectOf(part).Get("method") == nil { // the id of an answer is this server's
+				id = nil
+			}
+			c.refuse(id, jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC message: "+err.Error())
 			continue
 		}
 		switch r := m.(type) {
