@@ -32,6 +32,8 @@ var oddMessages = map[string]struct{ message, want string }{
 		`"error":{"code":-32600,"message":"invalid request: missing required \"params\""}}`},
 	"a notification with an id": {`{"jsonrpc":"2.0","id":6,"method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":6,` +
 		`"error":{"code":-32600,"message":"invalid request: unexpected id for \"notifications/initialized\""}}`},
+	"an unknown log level": {`{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"loud"}}`,
+		`{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"unknown log level \"loud\""}}`},
 	"two messages": {`{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"ping"}`,
 		notJSON + `invalid character '{' after top-level value"}}`},
 	"what follows a message": {`{"jsonrpc":"2.0","id":7,"method":"ping"} and more`,
