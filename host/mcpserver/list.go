@@ -22,6 +22,8 @@ const (
 	// listPatience is how long lists wait for a plugin that has not said what tools it has, since a list first waited for
 	// it: a client has what is known within a second.
 	listPatience = 700 * time.Millisecond
+	// emptyPatience is that of a list without any tool: many clients list once, and give up after ten seconds at least.
+	emptyPatience = 8 * time.Second
 	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
 	// retryMost.
 	retryFirst = 2 * time.Second
@@ -191,6 +193,10 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 	for {
 		c.mu.Lock()
 		served, complete = c.served, true
+		patience := listPatience
+		if len(served.full) == 0 {
+			patience = emptyPatience
+		}
 		var until time.Time
 		for _, p := range c.plugins {
 			complete = complete && p.listed && p.failed == 0
@@ -200,14 +206,13 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 			if p.wanted.IsZero() {
 				p.wanted = time.Now()
 			}
-			if end := p.wanted.Add(listPatience); end.After(until) {
+			if end := p.wanted.Add(patience); end.After(until) {
 				until = end
 			}
 		}
 		step := c.step
 		c.mu.Unlock()
-		patience := time.Until(until)
-		if patience <= 0 {
+		if patience = time.Until(until); patience <= 0 {
 			return served, complete
 		}
 		limit := time.NewTimer(patience)

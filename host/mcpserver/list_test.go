@@ -58,6 +58,22 @@ func TestListWaitsOnceForAPluginThatHangs(t *testing.T) {
 	})
 }
 
+// A list that would be empty waits for the first plugin, such as an MCP server that npx starts: many clients list once.
+func TestEmptyListWaitsForAPlugin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
+		stuck := &fake{hold: make(chan struct{})}
+		w := (&setup{plugins: map[string]*fake{"slow": slow, "stuck": stuck}}).stdio(t)
+		w.handshake("2025-11-25", "{}")
+		time.AfterFunc(5*time.Second, func() { close(slow.hold) })
+		if got := names(t, w.request("tools/list", "")); !slices.Equal(got, []string{"slow__late"}) {
+			t.Errorf("listed %q", got)
+		}
+		_ = w.send.Close()
+		<-w.ended
+	})
+}
+
 // A client may keep a list for a minute, but not one in which the tools of a plugin are missing.
 func TestListSaysHowLongItIsValid(t *testing.T) {
 	slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
