@@ -50,7 +50,8 @@ func readReply(raw json.RawMessage) (reply, error) {
 		case "structuredContent":
 			r.Structured = m.Value
 		case "isError":
-			if failed = string(m.Value) == "true"; !failed || arranged {
+			failed = string(m.Value) != "false" && string(m.Value) != "null" // "true" and 1 of a careless server are a yes
+			if !failed || arranged {
 				extra = append(extra, m)
 			}
 		case "resultType":

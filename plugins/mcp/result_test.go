@@ -149,6 +149,14 @@ func TestErrorOfATool(t *testing.T) {
 	if r := mustReply(t, `{"isError":true}`).result; r.Error == nil || r.Error.Message == "" {
 		t.Errorf("%+v", r)
 	}
+	for _, yes := range []string{`"true"`, `1`, `{}`} { // strict clients refuse it, lenient ones take it for an error
+		if r := mustReply(t, `{"content":[],"isError":`+yes+`}`).result; r.Error == nil || r.Extra != nil {
+			t.Errorf("%s: %+v", yes, r)
+		}
+	}
+	if r := mustReply(t, `{"isError":null}`).result; r.Error != nil {
+		t.Errorf("null: %+v", r.Error)
+	}
 	if r := mustReply(t, `{"isError":false}`).result; r.Error != nil {
 		t.Errorf("%+v", r)
 	}
