@@ -134,6 +134,8 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ListToolsRequest:
 			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.CallToolRequest:
+			ctx, done := e.use.call(ctx, r.Session.ID())
+			defer done()
 			q := newRequest(r.Params, r.Extra, r.Session)
 			return e.callTool(q.trace(ctx), q)
 		case *mcp.ReadResourceRequest:

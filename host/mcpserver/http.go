@@ -283,18 +283,56 @@ func (e *endpoint) endingWithServer(r *http.Request) (*http.Request, context.Can
 
 // A sessionUse knows when each session was used last: many clients end without a DELETE.
 type sessionUse struct {
-	mu   sync.Mutex
-	open map[string]int       // requests that are served, also streams
-	last map[string]time.Time // when the last one ended
+	mu     sync.Mutex
+	open   map[string]int                 // requests that are served, also streams
+	last   map[string]time.Time           // when the last one ended
+	calls  map[*context.CancelFunc]string // the sessions of calls that run
+	ending map[string]bool                // sessions whose end waits for their calls
+}
+
+func newSessionUse() *sessionUse {
+	return &sessionUse{open: map[string]int{}, last: map[string]time.Time{}, calls: map[*context.CancelFunc]string{},
+		ending: map[string]bool{}}
+}
+
+// call returns the context of a call, which ends when its session is to end.
+func (u *sessionUse) call(ctx context.Context, session string) (of context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.calls[&cancel] = session
+	if u.ending[session] {
+		cancel()
+	}
+	return ctx, func() {
+		cancel()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.calls, &cancel)
+	}
+}
+
+// end cancels the calls of a session that ends, for which the SDK waits. What it returns is called afterwards.
+func (u *sessionUse) end(session string) (ended func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ending[session] = true
+	for cancel, of := range u.calls {
+		if of == session {
+			(*cancel)()
+		}
+	}
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.ending, session)
+	}
 }
 
 // begin notes a request of a session. The returned function notes its end, and the session that it may have made.
 func (u *sessionUse) begin(session string) (end func(made string)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.open == nil {
-		u.open, u.last = map[string]int{}, map[string]time.Time{}
-	}
 	u.open[session]++
 	return func(made string) {
 		u.mu.Lock()
@@ -336,6 +374,7 @@ func (e *endpoint) admitSession() bool {
 	if idlest == nil || time.Since(since) < e.server.limits.session {
 		return false
 	}
+	defer e.use.end(idlest.ID())()
 	_ = idlest.Close() // its client begins another one
 	return true
 }

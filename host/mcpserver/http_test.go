@@ -369,6 +369,39 @@ func TestSessionsThatAreIdleMakeRoom(t *testing.T) {
 	}
 }
 
+// A session that its client ends takes its calls with it, also those that wait for an answer, and no other's.
+func TestEndOfASessionEndsItsCalls(t *testing.T) {
+	calls, began, letGo, ended := waiting()
+	asks, _ := asking(methodElicit)
+	w := (&setup{plugins: map[string]*fake{"p": calls, "q": asks}}).listen(t)
+	w.handshakeWith(canAnswer)
+	other := *w
+	other.session = ""
+	other.handshake()
+	const call = `{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":{%s}}}`
+	w.openStream("POST", fmt.Sprintf(call, "a", "p__t", `"n":1`))
+	w.openStream("POST", fmt.Sprintf(call, "b", "q__t", "")).question(t, methodElicit)
+	rest := other.openStream("POST", fmt.Sprintf(call, "c", "p__t", `"n":2`))
+	<-began
+	<-began
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, _ := http.NewRequestWithContext(ctx, http.MethodDelete, w.url, nil)
+	r.Header = http.Header{"Mcp-Session-Id": {w.session}, "Mcp-Protocol-Version": {w.version}}
+	out, err := http.DefaultClient.Do(r)
+	if err != nil || out.StatusCode != http.StatusNoContent {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	_ = out.Body.Close()
+	if got := <-ended; got != `{"n":1}` {
+		t.Errorf("ended: %s", got)
+	}
+	close(letGo[`{"n":2}`])
+	if e, ok := rest.next(); !ok || !strings.Contains(e.data, `of {\"n\":2}`) {
+		t.Errorf("the call of another session: %+v", e)
+	}
+}
+
 // Without a token only this machine is served.
 func TestListenNeedsAToken(t *testing.T) {
 	open := (&setup{}).server(t)

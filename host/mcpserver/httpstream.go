@@ -35,6 +35,9 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 	if stream != "" {
 		ctx = context.WithValue(ctx, resumingKey{}, w)
 	}
+	if r.Method == http.MethodDelete {
+		defer e.use.end(session)()
+	}
 	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))
 }
 

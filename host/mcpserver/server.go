@@ -157,7 +157,7 @@ func (s *Server) endpoint(ctx context.Context, who *Identity) (*endpoint, error)
 	}
 	e := s.endpoints[identity]
 	if e == nil {
-		e = &endpoint{server: s, identity: identity, who: who, opened: make(chan struct{})}
+		e = &endpoint{server: s, identity: identity, who: who, opened: make(chan struct{}), use: newSessionUse()}
 		e.ctx, e.end = context.WithCancel(s.ctx)
 		s.endpoints[identity] = e
 		go e.open()
@@ -193,7 +193,7 @@ type endpoint struct {
 	http     httpHandlers
 	events   *identityEvents
 	streams  openStreams
-	use      sessionUse
+	use      *sessionUse
 	seal     *seal
 	levels   logLevels
 
