@@ -197,7 +197,7 @@ func TestStreamsWithoutEventsHaveComments(t *testing.T) {
 		}{
 			"the standing stream":   {standing, []string{"0 200", "0 : ok\n\n", "15 " + commentLine, "30 " + commentLine, "45 " + commentLine}},
 			"a stream that is lost": {call, []string{"0 200", "0 prime"}},
-			"its rest":              {resumed, []string{"0 200", "0 " + commentLine, "15 " + commentLine, "20 result"}},
+			"its rest":              {resumed, []string{"0 200", "0 prime", "15 " + commentLine, "20 result"}},
 			"an unknown stream":     {unknown, []string{"0 400", "0 failed to replay events\n"}},
 		} {
 			if got := test.got.all(); !slices.Equal(got, test.want) {

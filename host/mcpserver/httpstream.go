@@ -33,6 +33,9 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 		return // the client is gone
 	}
 	if stream != "" {
+		if r.Header.Get("Mcp-Protocol-Version") >= lastOfLegacy {
+			w.resumes = r.Header.Get("Last-Event-ID")
+		}
 		ctx = context.WithValue(ctx, resumingKey{}, w)
 	}
 	if r.Method == http.MethodDelete {
@@ -87,6 +90,7 @@ type streamWriter struct {
 	limit   time.Duration // for each write
 	header  http.Header   // what is set; it is the response's once that begins
 
+	resumes  string       // the ID of the last event that the client has, if its revision has events without data
 	streams  *openStreams // nil outside sessions
 	session  string
 	end      context.CancelFunc
@@ -272,11 +276,16 @@ func (w *streamWriter) promise() {
 	w.comment(firstComment)
 }
 
-// resume begins the rest of a stream, of which nothing may come for long.
+// resume begins the rest of a stream, of which nothing may come for long. The official client knows an ID only from an
+// event of the same connection: when it lost this one before an event, it would ask for another stream.
 func (w *streamWriter) resume() {
 	w.header.Set("Content-Type", "text/event-stream")
 	w.header.Set("Cache-Control", "no-cache, no-transform")
-	if _, err := w.Write([]byte(commentLine)); err == nil {
+	begin := commentLine
+	if w.resumes != "" {
+		begin = "event: prime\nid: " + w.resumes + "\ndata: \n\n"
+	}
+	if _, err := w.Write([]byte(begin)); err == nil {
 		_ = w.FlushError() // the next event is, too
 	}
 }

@@ -117,6 +117,31 @@ func stepOf(t *testing.T, e event) string {
 	return ""
 }
 
+// A stream that is resumed begins with the ID from which it goes on, for clients that lose it again before an event. To
+// clients of revisions without such events it begins with a comment.
+func TestResumedStreamBeginsWithItsID(t *testing.T) {
+	for version, want := range map[string]string{"2025-11-25": "event: prime\n", "2025-06-18": ": \n"} {
+		p, step := steps(2)
+		w := (&setup{plugins: map[string]*fake{"p": p}}).listen(t)
+		w.handshake()
+		w.version = version
+		call := w.openStream(http.MethodPost, stepsCall)
+		step <- struct{}{}
+		e, _ := call.next()
+		lost := w.resume(e.id)
+		begin, _ := lost.lines.ReadString('\n')
+		if id, _ := lost.lines.ReadString('\n'); begin != want || version == "2025-11-25" && id != "id: "+e.id+"\n" {
+			t.Errorf("%s: %q, %q after %s", version, begin, id, e.id)
+		}
+		lost.close()
+		again := w.resume(e.id)
+		step <- struct{}{}
+		if got := again.rest(); !slices.Equal(got, []string{"2", "done"}) {
+			t.Errorf("%s: the rest is %q", version, got)
+		}
+	}
+}
+
 // A client that loses its connection in the middle of a call gets the rest of progress, and the result, once and in
 // order, however its end came: the connection is closed, it looks alive to the server, or the call has ended meanwhile.
 func TestStreamIsResumed(t *testing.T) {
