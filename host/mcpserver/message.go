@@ -82,9 +82,9 @@ func isObject(value json.RawMessage) bool {
 	return len(value) > 0 && value[0] == '{'
 }
 
-// Over HTTP the SDK refuses what it does not take with a status, which clients of sessions take for a broken connection,
-// and for one message a whole batch, which revision 2025-03-26 has. Here what needs no answer is left out, and a request
-// is replaced by a ping that carries the error it is answered with, as over stdio.
+// Over HTTP the SDK refuses what it does not take with a status, which clients of sessions take for a broken
+// connection, and for one message a whole batch, which revision 2025-03-26 has. Here what needs no answer is left out,
+// and a request is replaced by a ping that carries the error that it gets over stdio.
 
 // paramsOf says of each method of a session whether its params are needed.
 var paramsOf = map[string]bool{

@@ -161,8 +161,8 @@ func (c *stdioConnection) accept(line []byte) {
 		id := idOf(part)
 		m, err := jsonrpc.DecodeMessage(withHiddenID(part, id))
 		if err != nil {
-			if !isNumber(id) && !bytes.HasPrefix(id, []byte(`"`)) || rawjson.ObjectOf(part).Get("method") == nil { // the id of an answer is this server's
-				id = nil
+			if isID := isNumber(id) || bytes.HasPrefix(id, []byte(`"`)); !isID || rawjson.ObjectOf(part).Get("method") == nil {
+				id = nil // that of an answer is this server's
 			}
 			c.refuse(id, jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC message: "+err.Error())
 			continue
