@@ -37,7 +37,9 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 		w.all.unclear = w.all.unclear || c.severe
 		// A text for an interpreter is one whoever starts it: uv run python -c.
 		text := c.severe && slices.Contains(c.Doubts, asProgram) && dialects()[usualName(c.Name)] != nil
+		reads := c.severe && slices.Contains(c.Doubts, readsCode)
 		c.maybe, c.severe, c.Doubts = true, false, nil
+		c.reads = c.reads || reads
 		if text && !c.otherDirectory() {
 			c.severe, c.Doubts = true, []string{asProgram}
 		}
@@ -78,6 +80,11 @@ func (w *walker) guessWords(at int, args []Word) {
 	w.guess(at, len(args)<<5, func(inner *walker) {
 		outer := w.all.commands[at]
 		c := Command{Via: inner.via, dirs: outer.dirs, Text: joinWords(args)}
+		for _, r := range outer.Redirects { // it has the same input
+			if r.Op[0] == '<' {
+				c.Redirects = append(c.Redirects, r)
+			}
+		}
 		inner.fill(&c, args)
 		inner.all.commands = append(inner.all.commands, c)
 		inner.unwrap(len(inner.all.commands)-1, 1)
@@ -286,7 +293,7 @@ func (w *walker) makefile(at int) {
 		reads = reads || sets && name == "SHELL"
 	}
 	if reads {
-		w.severe(at, "it runs what it reads")
+		w.severe(at, readsCode)
 		w.guessHere(at)
 	}
 }

@@ -87,7 +87,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
 			`\b(yaml\.safe_load(_all)?|i?glob\.i?glob|secrets\.token_\w+|urllib\.parse\.(un)?(quote|urlparse|urlencode)\w*)\(`,
 			"len(",
-			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*;\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
+			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*[;\n]\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
 				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";"),
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
 		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
@@ -463,6 +463,11 @@ var (
 // option, or in a here-document.
 func plainProgram(c *Command) (files []Word, ok bool) {
 	d := dialects()[usualName(c.Name)]
+	if c.scriptOnInput() {
+		stdin := *c
+		stdin.Name, stdin.Args = scriptRuns()[c.Name], []Word{static("-")}
+		c, d = &stdin, dialects()[stdin.Name]
+	}
 	given := func(a Word) bool { return len(c.Via) > 0 && strings.Contains(a.Text, "{}") && len(a.Text) > 2 }
 	if d == nil || len(c.Assigns) > 0 || // PYTHONPATH is where its modules are
 		slices.Contains(c.Doubts, wrappers()["xargs"].added) || slices.ContainsFunc(c.Args, given) {

@@ -39,7 +39,7 @@ func Assess(text string, c Context) (Risk, []Command) {
 			high = add(high, part.Text+": "+why)
 		}
 	}
-	for _, why := range append(ranFiles(s, c), sentSecrets(s)...) {
+	for _, why := range slices.Concat(ranFiles(s, c), ranInput(s), sentSecrets(s)) {
 		high = add(high, why)
 	}
 	if len(high) > 0 {

@@ -163,7 +163,7 @@ func (w *walker) script(at int) {
 	case !first.Static, first.Text == "", first.Text[0] == '-', first.Text[0] == '+':
 		w.severe(at, "what it runs is not sure")
 	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
-		w.severe(at, "it runs what it reads")
+		w.severe(at, readsCode)
 	case traced: // or the option would count as what says what runs
 		w.doubt(at, "what it runs is not sure")
 	}
@@ -204,7 +204,7 @@ func (w *walker) input(at int) {
 		}
 	}
 	if !printsVersion(&c) {
-		w.severe(at, "it runs what it reads")
+		w.severe(at, readsCode)
 	}
 	w.guessHere(at)
 	w.printedText(at)
@@ -365,9 +365,18 @@ func (w *walker) interpreted(at int) {
 		w.severe(at, "one of its words names a program to run")
 	}
 	files, plain := plainProgram(&c)
+	if plain && c.scriptOnInput() {
+		w.doubt(at, asProgram)
+		w.all.commands[at].writes = files
+		return
+	}
 	if c.evaluatesText() && !plain {
 		w.severe(at, asProgram)
 		w.guessAll(at, c.Args)
+	}
+	if c.scriptOnInput() {
+		w.severe(at, readsCode)
+		return
 	}
 	r, ok := interpreterOf(c.Name)
 	if !ok {
@@ -426,7 +435,10 @@ func (w *walker) interpreted(at int) {
 var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
 	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
 
-const asProgram = "it runs a program that is given as text"
+const (
+	asProgram = "it runs a program that is given as text"
+	readsCode = "it runs what it reads"
+)
 
 // textWords are words by which other programs run text, perhaps with it attached.
 var textWords = sync.OnceValue(func() map[string][]string {
@@ -448,20 +460,43 @@ func (c *Command) evaluatesText() bool {
 	})
 }
 
+// codeModules are modules of Python that run what they read.
+const codeModules lazy.Words = "code pdb ipdb asyncio IPython bpython ptpython"
+
+// scriptRuns are programs that run a script, with the language of one that has no name.
+var scriptRuns = sync.OnceValue(func() map[string]string {
+	return map[string]string{"uv": "python", "deno": "node", "bun": "node", "tsx": "node", "ts-node": "node"}
+})
+
+// scriptOnInput reports one of them with - in place of the file, perhaps behind the word run.
+func (c *Command) scriptOnInput() bool {
+	if scriptRuns()[c.Name] == "" {
+		return false
+	}
+	operands, _ := splitOptions(c.Args, "-p --python -w --with --with-requirements --with-editable --extra --group "+
+		"--env-file --project --directory --index --index-url --default-index")
+	if len(operands) > 0 && operands[0].Text == "run" {
+		operands = operands[1:]
+	}
+	return len(operands) > 0 && (operands[0].Text == "-" || operands[0].Text == "/dev/stdin")
+}
+
 // asText says how an interpreter gets a text to run that is not in a file.
 func asText(options string, args []Word) string {
 	if options == "*" {
 		return "it runs or changes more than its words show"
 	}
 	tests := false
-	for _, a := range args {
+	for i, a := range args {
 		switch {
 		case a.kind == source:
-			return "it runs what it reads"
+			return readsCode
+		case a.Text == "-m" && i+1 < len(args) && codeModules.Has(args[i+1].Text):
+			return readsCode
 		case !a.Static || a.Text == "" || a.Text[0] != '-' || a.Text == "-m":
 			return ""
 		case a.Text == "-":
-			return "it runs what it reads"
+			return readsCode
 		case strings.ContainsAny(a.Text[1:2], options), strings.HasPrefix(a.Text, "--eval"),
 			strings.HasPrefix(a.Text, "--print"):
 			return asProgram
@@ -476,7 +511,7 @@ func asText(options string, args []Word) string {
 	if tests { // of node: it runs those that it finds
 		return ""
 	}
-	return "it runs what it reads"
+	return readsCode
 }
 
 // compressors are programs by which tar packs and unpacks.

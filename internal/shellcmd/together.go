@@ -80,6 +80,28 @@ func ranFiles(s *Script, c Context) (why []string) {
 	return why
 }
 
+// repls run what they read when they are given no file.
+const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry scala groovy ipython bpython ptpython
+	swift clojure clj bb tsx ts-node deno bun luajit jshell kotlin gnuplot`
+
+// ranInput says which commands run what they read.
+func ranInput(s *Script) (why []string) {
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		operand := func(a Word) bool {
+			return !a.Static || a.Text == "" || a.Text == "--version" || a.Text[0] != '-' && a.Text != "run"
+		}
+		repl := repls.Has(part.Name) && !part.scriptOnInput() && !slices.ContainsFunc(part.Args, operand)
+		reads := part.input.to > part.input.from || slices.ContainsFunc(part.Redirects, func(r Redirect) bool {
+			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
+		})
+		if (part.reads || repl) && reads && !part.otherDirectory() {
+			why = append(why, part.Text+": "+readsCode)
+		}
+	}
+	return why
+}
+
 // sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
 // on the input, and the substitutions in their words. The value of a header is there to be sent.
 func sentSecrets(s *Script) (why []string) {

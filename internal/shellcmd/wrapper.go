@@ -58,7 +58,7 @@ var wrappers = sync.OnceValue(func() map[string]wrapper {
 		"xargs": {flags: "0rtpxo", values: "InPLdaEsJR", plain: true, long: "null no-run-if-empty verbose interactive exit " +
 			"max-args= max-procs= max-lines? replace? delimiter= arg-file= max-chars=",
 			added: "xargs adds words to it that are only known when it runs"},
-		"parallel": {flags: "0kX", values: "ajIN", own: "it runs what it reads",
+		"parallel": {flags: "0kX", values: "ajIN", own: readsCode,
 			added: "parallel adds words to it that are only known when it runs"},
 		"systemd-run": {flags: "dGPqrSt", values: "pu", long: "user scope pty unit=", own: "it runs as a service"},
 	}
@@ -248,7 +248,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		_, place := xargsReads(w.all.commands[at].Args)
 		if whole := func(x Word) bool { return x.Text == place }; name == "xargs" && place != "" &&
 			(strings.Contains(rest[0].Text, place) || shells.Has(baseName(rest[0].Text)) && slices.ContainsFunc(rest, whole)) {
-			w.severe(at, "it runs what it reads")
+			w.severe(at, readsCode)
 		}
 	case name == "xargs":
 		w.doubt(at, "what it prints is only known when it runs")
