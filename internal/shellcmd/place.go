@@ -185,6 +185,60 @@ func secret(x Word) bool {
 	return filenames.Secret(x.Text) || filenames.Secret(x.Text+anything) || stateFile().MatchString(x.Text)
 }
 
+// readers show, copy or pack the files in their operands.
+const readers lazy.Words = `cat head tail less more most bat batcat nl tac rev od xxd hexdump hd strings base64 base32
+	openssl gpg grep egrep fgrep rg ag ack sed awk gawk mawk cut sort uniq fold column paste diff cmp comm join jq yq tee cp
+	mv ln dd install rsync tar bsdtar zip 7z gzip xz zstd split sqlite3 duckdb python python3 node ruby perl php pbcopy xclip`
+
+var (
+	// private are places outside of a workspace with what only their user may see, and public what all may see there.
+	private = lazy.Regexp(`^/(home|Users|root|proc|run|var/run|etc/(g?shadow-?$|sudoers|ssl/private|ssh/|kubernetes))\b`)
+	public  = lazy.Regexp(`(\.pub|/known_hosts|/authorized_keys|/\.ssh/config|/\.(aws|azure)/config)$`)
+	// environment is that of a process, and inQuotes a path in a program that is given as text.
+	environment = lazy.Regexp(`^/proc/\w+/environ$`)
+	inQuotes    = lazy.Regexp(`["']([~/][^"'\s]*)["']`)
+)
+
+// showsKeys says which file with secrets outside of the workspace a command reads; those inside of it may be meant.
+func (c *Command) showsKeys(p workdirs) string {
+	var words []Word
+	if readers.Has(c.Name) {
+		words = slices.Clip(c.Args)
+	}
+	for _, r := range c.Redirects {
+		if r.Op == "<" {
+			words = append(words, r.Target)
+		}
+	}
+	if slices.Contains(c.Doubts, asProgram) {
+		for _, m := range inQuotes().FindAllStringSubmatch(textOf(c.Args)+c.document(), -1) {
+			words = append(words, static(m[1]))
+		}
+	}
+	for _, a := range words {
+		text := atHome(a)
+		if strings.HasPrefix(text, "-") {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		for _, d := range p.dirs {
+			file := joined(d, strings.TrimPrefix(text, "@"))
+			if text != "" && !p.any && !p.inside(p.real(file)) && private().MatchString(file) &&
+				(secret(static(file)) || environment().MatchString(file)) && !public().MatchString(file) {
+				return a.Text + " may hold secrets"
+			}
+		}
+	}
+	return ""
+}
+
+// atHome is the path in a word, with a folder in the place of the user's own.
+func atHome(a Word) string {
+	if a.kind == known && !strings.HasPrefix(a.Text, "~/") || !homeFolder().MatchString(a.Text) {
+		return a.path()
+	}
+	return homeFolder().ReplaceAllString(strings.NewReplacer(`"`, "", "}", "").Replace(a.Text), ownHome)
+}
+
 // stateFile is a file of Terraform with the passwords it set. The file tools look into such a file, which is not
 // possible before a command runs.
 var stateFile = lazy.Regexp(`(?i)\.(tfstate|tfvars)(\.(backup|bak|old|json))*$`)

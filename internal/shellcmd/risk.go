@@ -2,6 +2,7 @@ package shellcmd
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // A Risk says how much harm a text could do.
 type Risk struct {
 	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it
-	// downloads, writes outside of the workspace, or cannot be determined).
+	// downloads, writes or shows keys outside of the workspace, or cannot be determined).
 	Level string `json:"level"`
 	// Reasons are short sentences, those for the level first; none for "low".
 	Reasons []string `json:"reasons"`
@@ -28,6 +29,9 @@ func Assess(text string, c Context) (Risk, []Command) {
 		return Risk{"high", []string{err.Error()}}, nil
 	}
 	var high []string
+	if s.bomb != "" {
+		high = []string{s.bomb}
+	}
 	for _, name := range c.Env {
 		if searched().MatchString(name) {
 			high = append(high, "it is given "+name+", which changes what programs run")
@@ -81,7 +85,7 @@ var harmful = sync.OnceValue(func() map[string]string {
 				"grub-install update-grub grub-mkconfig grub2-mkconfig grubby mkinitcpio update-initramfs dracut bootctl " +
 				"efibootmgr update-rc.d rc-update chkconfig auditctl aa-teardown aa-disable aa-complain apparmor_parser spctl " +
 				"firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl timedatectl hostnamectl localectl hwclock " +
-				"update-ca-trust update-ca-certificates schtasks wevtutil reg ethtool iwconfig iw tc"},
+				"systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg ethtool iwconfig iw tc"},
 		{"it shows secrets", "secret-tool gopass pass security"},
 		{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail"},
 		{changesSystems, "terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil bq " +
@@ -135,7 +139,18 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
 			pyenv|rbenv|nodenv|asdf|mise uninstall`},
 		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear`},
-		{"it shows secrets", `security dump-keychain|find-generic-password|find-internet-password|export, op read`},
+		{"it shows secrets", `security dump-keychain|find-generic-password|find-internet-password|export, op
+			read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git credential fill, aws configure
+			get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value, aws ssm
+			get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud auth
+			print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token, az keyvault
+			secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
+			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
+			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, docker secret inspect`},
+		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions, codex
+			--dangerously-bypass-approvals-and-sandbox|--yolo, gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider
+			--yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, copilot --allow-all-tools|--yolo,
+			toolhost --approve, toolhost trust|approve`},
 		{"it changes who is trusted", `security add-trusted-cert|delete-certificate`},
 		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k,
 			init|telinit 0|1|6|q|s|S`},
@@ -262,8 +277,10 @@ func (c *Command) harmfulUse() string {
 			return "it changes rights or owners"
 		}
 	case "curl", "wget", "http", "https", "xh":
-		if why := c.sendsSecret(); why != "" {
-			return why
+		for _, file := range c.sentFiles() {
+			if secret(static(file)) {
+				return "it sends " + file + ", which may hold secrets"
+			}
 		}
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return deletes().MatchString(a.Text) }) && !c.local() {
 			return "it deletes"
@@ -278,6 +295,12 @@ func (c *Command) harmfulUse() string {
 	case "gh":
 		if c.changesGitHub() {
 			return "it may change or delete what is on GitHub"
+		}
+	case "kubectl", "oc":
+		if sub := c.subFirst().Args; len(sub) > 1 && sub[0].Text == "get" && slices.ContainsFunc(sub, func(a Word) bool {
+			return strings.Contains(strings.ToLower(a.Text), "secret")
+		}) && slices.ContainsFunc(sub, func(a Word) bool { return showsValues().MatchString(a.Text) }) {
+			return "it shows secrets"
 		}
 	case "rsync":
 		if slices.ContainsFunc(c.Args, func(a Word) bool { return strings.Contains(a.Text, ":") || !a.Static }) {
@@ -390,16 +413,18 @@ var (
 	publishes = lazy.Regexp(`^(deploy|[\w.:-]*:deploy|release:perform|([\w:-]*:)?(publish([A-Z]\w*To\w+)?|` +
 		`publish(To(Maven(Central)?Repository|MavenCentral|Sonatype\w*)|Plugins|Signed|AllPublications\w*)?|uploadArchives|` +
 		`closeAndRelease\w*)|\+publish(Signed)?|sonatypeBundleRelease)$`)
-	setsID  = lazy.Regexp(`^([2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s[rwxXst]*)$`)
-	address = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
-	deletes = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
+	setsID = lazy.Regexp(`^([2-7][0-7]{3}|[ugoa]*[+=][rwxXt]*s[rwxXst]*)$`)
+	// showsValues are formats of kubectl with all of an object.
+	showsValues = lazy.Regexp(`^(-o|--output)?=?(json|yaml|go-template|template|custom-columns)`)
+	address     = lazy.Regexp(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
+	deletes     = lazy.Regexp(`^(-X|--request=|--method=)?(?i:delete)$`)
 	// fetched is an address that code is fetched from, and registry one of a registry that many use.
 	fetched  = lazy.Regexp(`^(-\w|--[\w-]+=|[\w.\[\]-]+@)?(https?:|(git|ssh)[+:@]|(github|gitlab|bitbucket|gist):)`)
 	registry = lazy.Regexp(`https://(pypi\.org|registry\.(npmjs\.org|yarnpkg\.com)|rubygems\.org|download\.pytorch\.org)(/|$)`)
 )
 
-// sendsSecret says which file with secrets a client of HTTP would send: -T file, -d @file, -F name=@file.
-func (c *Command) sendsSecret() string {
+// sentFiles are the files that a client of HTTP would send: -T file, -d @file, -F name=@file.
+func (c *Command) sentFiles() (files []string) {
 	_, options := splitOptions(c.Args, "-T --upload-file --post-file --body-file")
 	for _, a := range c.Args {
 		if _, file, attached := strings.Cut(a.Text, "@"); attached && !strings.Contains(a.Text, "://") {
@@ -407,11 +432,32 @@ func (c *Command) sendsSecret() string {
 		}
 	}
 	for _, g := range options {
-		if file, _, _ := strings.Cut(g.value.Text, ";"); secret(static(file)) {
-			return "it sends " + file + ", which may hold secrets"
+		file, _, _ := strings.Cut(g.value.Text, ";")
+		files = append(files, file)
+	}
+	return files
+}
+
+// sendsOutside says which file such a client sends that is not of the workspace.
+func (c *Command) sendsOutside(p workdirs) string {
+	if !clients.Has(c.Name) || c.local() {
+		return ""
+	}
+	for _, file := range c.sentFiles() {
+		if why := p.outside(static(file)); path.IsAbs(file) && why != "" && !temporary(file) {
+			return "it sends a file, and " + why
 		}
 	}
 	return ""
+}
+
+const clients lazy.Words = "curl wget http https xh"
+
+// temporary reports a path in the folder for temporary files, where nothing is kept: not the folder itself, and not
+// what is hidden there, which are sockets of other programs.
+func temporary(file string) bool {
+	name, in := strings.CutPrefix(path.Clean(file), "/tmp/")
+	return in && name[0] != '.'
 }
 
 // databases are clients that run what is behind some options; in another system they are no doubt of their own.
@@ -456,6 +502,9 @@ func harm(c *Command, p workdirs) string {
 		if why := p.overwrites(c); why != "" {
 			return why
 		}
+	}
+	if why := cmp.Or(c.showsKeys(p), c.sendsOutside(p)); why != "" {
+		return why
 	}
 	if name := c.redirectsPrograms(); name != "" {
 		return "it sets " + name + ", which changes what programs run"

@@ -164,13 +164,19 @@ func sendsInput(a Word) bool {
 // readsFiles is in a program that may read a file whose name it computes.
 var readsFiles = lazy.Regexp(`(?i)read|open|load|file|path|dir`)
 
-// readsSecret reports a command that names a file with secrets, or shows all variables, and a program that is given as
-// text and reads files.
+// readsSecret reports a command that names a file with secrets, or shows a secret variable or all, one that packs many
+// files, and a program that is given as text and reads files.
 func (c *Command) readsSecret() bool {
-	return slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
+	says := (c.Name == "echo" || c.Name == "printf") && slices.ContainsFunc(c.Args, func(a Word) bool {
+		m := variables().FindStringSubmatch(a.Text)
+		return !a.Static && m != nil && secretVariable(m[1])
+	})
+	return says || archivers.Has(c.Name) || slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
 		(c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
-		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") ||
-		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Static && secret(a) })
+		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") || c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
+		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
+			return (a.Static || a.kind == glob) && secret(a)
+		})
 }
 
 // runsFrom reports a command that runs a file in a folder, or in one below it what the project there holds.
