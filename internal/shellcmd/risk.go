@@ -14,8 +14,8 @@ import (
 
 // A Risk says how much harm a text could do.
 type Risk struct {
-	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it
-	// downloads, writes or shows keys outside of the workspace, or cannot be determined).
+	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes what is not made again,
+	// escalates, runs what it downloads, writes or shows keys outside of the workspace, or cannot be determined).
 	Level string `json:"level"`
 	// Reasons are short sentences, those for the level first; none for "low".
 	Reasons []string `json:"reasons"`
@@ -454,10 +454,38 @@ func (c *Command) sendsOutside(p workdirs) string {
 const clients lazy.Words = "curl wget http https xh"
 
 // temporary reports a path in the folder for temporary files, where nothing is kept: not the folder itself, and not
-// what is hidden there, which are sockets of other programs.
+// what is hidden there or toolhost's own, which are sockets and programs of others.
 func temporary(file string) bool {
 	name, in := strings.CutPrefix(path.Clean(file), "/tmp/")
-	return in && name[0] != '.'
+	return in && name[0] != '.' && !strings.HasPrefix(name, "toolhost") && !filenames.AutoExecuted(name)
+}
+
+// temporary reports a word that certainly is such a path, and not one of a workspace there, or above it.
+func (p workdirs) temporary(x Word) bool {
+	return x.where() != "" && len(p.dirs) > 0 && !slices.ContainsFunc(p.dirs, func(d string) bool {
+		file := joined(d, x.where())
+		return !temporary(file) || p.inside(file) || strings.HasPrefix(p.root, file+"/")
+	})
+}
+
+// made are files and folders that a build, a test or an install makes again.
+var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycache__|venv|\.(next|nuxt|output|svelte-kit|` +
+	`turbo|parcel-cache|cache|vite|venv|tox|nox|pytest_cache|mypy_cache|ruff_cache|eslintcache|nyc_output|coverage|` +
+	`gradle|dart_tool|eggs|DS_Store)|\*?[\w.-]*\.(pyc|pyo|class|o|obj|tsbuildinfo|egg-info)|package-lock\.json)$`)
+
+// deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
+func (c *Command) deletesAgain(p workdirs) bool {
+	if c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 || c.Program.Text != c.Name {
+		return false
+	}
+	operands, _ := splitOptions(c.Args, "")
+	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
+		text := cmp.Or(a.where(), a.Text)
+		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")
+		inside := p.outside(Word{Text: text, Static: true, kind: known}) == ""
+		again := sure && inside && !strings.Contains(text, "..") && made().MatchString(path.Base(text))
+		return !again && !p.temporary(a) || !strings.Contains(c.Text, a.Text) // but stands for another word
+	})
 }
 
 // databases are clients that run what is behind some options; in another system they are no doubt of their own.
@@ -492,7 +520,8 @@ func harm(c *Command, p workdirs) string {
 	}
 	unredirected := *c
 	unredirected.Redirects = nil // which are examined by themselves
-	if why := cmp.Or(c.harmfulName(), c.harmfulUse()); why != "" && onlyReads(&unredirected, p) != "" {
+	if why := cmp.Or(c.harmfulName(), c.harmfulUse()); why != "" && !c.deletesAgain(p) &&
+		onlyReads(&unredirected, p) != "" {
 		return why
 	}
 	if strings.HasPrefix(c.Name, "mkfs") {
@@ -516,7 +545,7 @@ func harm(c *Command, p workdirs) string {
 		if !r.Writes {
 			continue
 		}
-		if why := p.write(r.Target); why != "" {
+		if why := p.write(r.Target); why != "" && !p.temporary(r.Target) {
 			return "it writes to a file, and " + why
 		}
 	}
@@ -524,7 +553,7 @@ func harm(c *Command, p workdirs) string {
 		return ""
 	}
 	for _, x := range c.written() {
-		if why := p.write(x); why != "" {
+		if why := p.write(x); why != "" && (c.Name == "ln" || c.Name == "link" || !p.temporary(x)) { // a link may lead out
 			return "it writes to a file, and " + why
 		}
 	}
