@@ -103,3 +103,21 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		}
 	}
 }
+
+// A container that is given nothing of the machine but the workspace is not rated high, and any other one is.
+func TestRiskOfContainers(t *testing.T) {
+	t.Parallel()
+	for _, text := range each(`docker|podman run|create|container\ run a|--rm\ a|-it\ a\ bash, docker run --rm -i -t -d a ls -la /,
+		docker run -v "$PWD":/a|$PWD:/a|$(pwd):/a:ro|"$(pwd)/b":/a|./b:/a|b:/a|/a|/w/repo:/a|b_1.c:/a x, docker run --volume=./b:/a x,
+		docker run --rm -e A=1 --env "B=$C" --env-file .env -p 80:80 --name a -w /a -u 1000:1000 x npm test, docker run --user=0 x -v /:/a,
+		docker run -u $(id -u):$(id -g) x, docker run --network a|none|bridge x, docker run --network=a x, docker run --platform linux/amd64 x,
+		docker run --entrypoint sh x -c ls, docker run --memory=1g --cpus 2 --gpus all x "$a", docker run -e "A=$B" x`) {
+		rated(t, "medium", strings.ReplaceAll(text, "/w/repo", here.Root))
+	}
+	rated(t, "high", each(`docker|podman|nerdctl run|create -v|--volume /:/a|/etc:/a|~:/a|$HOME:/a|"$HOME/a":/b|..:/a|../a:/b|$x:/a|"$x":/a|/var/run/docker.sock:/a x,
+		docker run -v/:/a x, docker run --volume=/:/a|=$x:/a x, docker run -v ./a/../..:/b|"$PWD/../..":/b|$(pwd)/..:/a x,
+		docker run --mount a x, docker run --privileged|--privileged=true|--pid=host|--pid\ host|--ipc=host|--uts=host|--userns=host|--device\ /dev/a|--device=/dev/a|--cap-add=ALL|--cap-add\ SYS_ADMIN|--security-opt\ a=b|--net=host|--network\ host|--net\ container:a|--volumes-from\ a|--cgroupns=host|--cidfile\ /a|--runtime\ a|--group-add\ a x,
+		docker run -itv /:/a x, docker run -e A -v /:/a x, docker run -e -v -v /:/a x, docker run $x a, docker run -e $x a, docker run --rm "$x", docker run, docker run --rm,
+		docker run --rm --privileged -v ./a:/b x, docker container run --privileged x, docker run --name a --pid=host x, docker run -u $(x):$(y) a,
+		docker run -it --rm -v ./a:/b --unknown x, docker run --env-file=/a --privileged x, docker run -w "$x" --privileged a`)...)
+}

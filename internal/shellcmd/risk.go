@@ -180,7 +180,7 @@ var harmfulUses = sync.OnceValue(func() map[string][]use {
 			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel database
 			drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down, git lfs
 			prune`},
-		{"it can reach all of the machine", `docker|podman|nerdctl run|create, docker|podman|nerdctl exec --privileged,
+		{reachesAll, `docker|podman|nerdctl run|create, docker|podman|nerdctl exec --privileged,
 			docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it removes traces", `history -c|-d|-w`},
@@ -226,7 +226,7 @@ func spelledOut(words []string) [][]string {
 }
 
 // harmfulUse says why a command with these words could do much harm, "" if it could not.
-func (c *Command) harmfulUse() string {
+func (c *Command) harmfulUse(p workdirs) string {
 	sub, rest := c.gitArgs()
 	if c.dryRun() {
 		return ""
@@ -237,7 +237,7 @@ func (c *Command) harmfulUse() string {
 		c = &git
 	}
 	for _, u := range harmfulUses()[usualName(cmp.Or(c.Name, c.Program.Text))] {
-		if deniesAs(u.prefix, c) {
+		if deniesAs(u.prefix, c) && (u.why != reachesAll || !c.contained(p)) {
 			return u.why
 		}
 	}
@@ -453,6 +453,69 @@ func (c *Command) sendsOutside(p workdirs) string {
 
 const clients lazy.Words = "curl wget http https xh"
 
+const reachesAll = "it can reach all of the machine"
+
+// contained reports docker run whose options give the container nothing of the machine but its network, variables, and
+// folders of the workspace.
+func (c *Command) contained(p workdirs) bool {
+	args := c.Args
+	if len(args) > 0 && args[0].Text == "container" {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0].Text != "run" && args[0].Text != "create" {
+		return false
+	}
+	for i := 1; i < len(args); i++ {
+		name, text, attached := strings.Cut(args[i].Text, "=")
+		if args[i].Text == "" || args[i].Text[0] != '-' {
+			return args[i].Static // the image
+		}
+		value := Word{Text: text, Static: args[i].Static, kind: args[i].kind}
+		switch {
+		case args[i].Static && (plainFlags.Has(name) || bundledFlags().MatchString(name)):
+			continue
+		case !plainValues.Has(name), attached && !args[i].Static:
+			return false
+		case !attached && i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		switch text := cmp.Or(value.where(), value.Text); {
+		case value.split && value.kind != folder && !ownUser().MatchString(text):
+			return false // which may be more words
+		case name == "-v" || name == "--volume":
+			if value.kind == folder {
+				text = value.path() // in which names the workspace's own folder counts as one word
+			}
+			from, _, two := strings.Cut(text, ":")
+			if !value.Static && value.kind != folder || two && !volumeName().MatchString(from) && p.outside(static(from)) != "" {
+				return false
+			}
+		case strings.HasPrefix(name, "--net"):
+			if !value.Static || text == "host" || strings.Contains(text, ":") {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// Options of docker run that give a container nothing of the machine, without and with a value.
+const (
+	plainFlags lazy.Words = `-P --detach --interactive --tty --rm --init --read-only --publish-all --quiet --no-healthcheck`
+
+	plainValues lazy.Words = `-e --env --env-file -w --workdir -p --publish --expose --name -h --hostname -u --user
+		--entrypoint --network --net --network-alias --platform --pull -m --memory --memory-swap --cpus --shm-size --ulimit -l
+		--label --tmpfs --add-host --dns --restart --stop-timeout --stop-signal --gpus --cpuset-cpus --pids-limit --cap-drop
+		--health-cmd --health-interval --health-retries --health-timeout -v --volume`
+)
+
+var (
+	bundledFlags = lazy.Regexp(`^-[dit]+$`)
+	volumeName   = lazy.Regexp(`^[A-Za-z0-9][\w.-]*$`)
+	ownUser      = lazy.Regexp(`^\$\(id -u\)(:\$\(id -g\))?$`)
+)
+
 // temporary reports a path in the folder for temporary files, where nothing is kept: not the folder itself, and not
 // what is hidden there or toolhost's own, which are sockets and programs of others.
 func temporary(file string) bool {
@@ -520,7 +583,7 @@ func harm(c *Command, p workdirs) string {
 	}
 	unredirected := *c
 	unredirected.Redirects = nil // which are examined by themselves
-	if why := cmp.Or(c.harmfulName(), c.harmfulUse()); why != "" && !c.deletesAgain(p) &&
+	if why := cmp.Or(c.harmfulName(), c.harmfulUse(p)); why != "" && !c.deletesAgain(p) &&
 		onlyReads(&unredirected, p) != "" {
 		return why
 	}

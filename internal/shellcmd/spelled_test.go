@@ -263,7 +263,8 @@ func TestNestedSpellingsAreNeverLooser(t *testing.T) {
 	var inner, outer []string
 	for _, form := range slices.Concat(spelledForms, deniedForms) {
 		switch {
-		case strings.HasPrefix(form, `\time`), strings.HasPrefix(form, `echo a \\`), strings.HasPrefix(form, "docker exec"):
+		case strings.HasPrefix(form, `\time`), strings.HasPrefix(form, `echo a \\`), strings.HasPrefix(form, "docker "),
+			strings.HasPrefix(form, "podman "):
 			continue // spell writes a tab, bash takes it for a mistake, and it runs in another system
 		case strings.Contains(form, "QUOTED") && !strings.Contains(form, "'QUOTED") && !strings.Contains(form, `"sh -c `):
 			outer = append(outer, form)
