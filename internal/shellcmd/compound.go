@@ -575,7 +575,7 @@ func (w *walker) findExec(at, depth int) {
 			doubt := "find puts names into it that are only known when it runs"
 			if whole {
 				w.inner(at, "find "+a.Text, words, "", depth)
-				w.all.commands[from].Fed = doubt
+				w.all.commands[from].Fed, w.all.commands[from].again = doubt, findsMade(c.Args[:i])
 				w.doubtNames(from, c.selectsSecret())
 			} else {
 				w.inner(at, "find "+a.Text, c.Args[i+1:end], doubt, depth)

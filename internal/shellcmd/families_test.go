@@ -121,3 +121,29 @@ func TestRiskOfContainers(t *testing.T) {
 		docker run --rm --privileged -v ./a:/b x, docker container run --privileged x, docker run --name a --pid=host x, docker run -u $(x):$(y) a,
 		docker run -it --rm -v ./a:/b --unknown x, docker run --env-file=/a --privileged x, docker run -w "$x" --privileged a`)...)
 }
+
+// What agents do every day to set up, clean up and look around is not rated high; what resembles it is.
+func TestRiskOfEverydayChores(t *testing.T) {
+	t.Parallel()
+	for _, text := range each(`find . -name '*.pyc' -delete, find . -type d -name __pycache__|node_modules -prune -exec rm -rf {} +,
+		find web|./a b -name '*.o' -type f -delete, find . -name '*.pyc' -exec rm -f {} \;, cd a && find . -name dist -exec rm -r {} +,
+		unset DEBUG|A\ B, . "$NVM_DIR/nvm.sh"|$NVM_DIR/nvm.sh|"${NVM_DIR}/nvm.sh", source "$NVM_DIR/nvm.sh", eval "$(direnv\ export\ bash)",
+		eval "$(ssh-agent\ -s)"|"$(zoxide\ init\ bash)"|$(minikube\ docker-env), perl -0pi|-0777\ -pi|-i\ -0p -e 's/a/b/' x,
+		mysql -uroot -proot app -e 'select\ 1\G'`) {
+		rated(t, "medium", text)
+	}
+	rated(t, "medium", `export NVM_DIR="$HOME/.nvm"; [ -s "$NVM_DIR/nvm.sh" ] && \. "$NVM_DIR/nvm.sh"; nvm use 20`,
+		`node --input-type=module -e "import fs from 'node:fs'; console.log(fs.readdirSync('.').length)"`,
+		`node --input-type=module -e "import * as fs from 'fs'; import path from 'path'; console.log(path.join('a','b'))"`)
+	rated(t, "high", each(`find . -name '*.go'|'*'|src|build -delete, find . ! -name '*.pyc' -delete, find . -not -name '*.pyc' -delete,
+		find . -name '*.pyc' -o -delete, find . \( -name '*.pyc' \) -delete, find . -delete -name '*.pyc', find . -name '*.pyc' -name|-o\ -name '*' -delete,
+		find /|~|..|a/../..|$x -name '*.pyc' -delete, cd .. && find . -name '*.pyc' -delete, find . -name '*.pyc' -exec rm -rf . {} +,
+		find . -name '*.pyc' -exec rm -rf ~ \;, find . -exec rm -rf {} + -name '*.pyc', find . -name dist -exec sh -c 'rm\ -rf\ ..' \;,
+		find . -L -name dist -delete, find -files0-from a -name dist -delete,
+		unset PATH|-f\ ls|'a[$(rm\ b)]'|$x|LD_PRELOAD, NVM_DIR=/tmp/x; . "$NVM_DIR/nvm.sh", . "$NVM_DIR/x"|"$X/nvm.sh", eval "$(direnv\ export\ bash;\ rm\ a)",
+		eval "$(ssh-agent\ rm\ a)"|"$(minikube\ x)", ssh-agent rm a, perl -0pi -e 'unlink\ "a"' x, perl -pie 's/a/b/' x, mysql -e 'select\ 1\G;\ drop\ table\ a'`)...)
+	rated(t, "high", `node --input-type=module -e "import fs from 'node:fs'; fs.rmSync('a')"`,
+		`node --input-type=module -e "import fs from 'child_process'; fs.existsSync('a')"`,
+		`node --input-type=module -e "import {execSync} from 'node:child_process'; execSync('a')"`,
+		`node --input-type=module -e "import './a.js'; console.log(1)"`)
+}

@@ -164,7 +164,7 @@ func (c *Command) changesGitHub() bool {
 // shows are uses of programs that run what they are given, which only show something: crontab -l, tmux ls.
 var shows = sync.OnceValue(func() map[string]lazy.Words {
 	return map[string]lazy.Words{"crontab": "-l", "tmux": "ls list-sessions list-windows has-session info",
-		"screen": "-ls -list", "perf": "list", "psql": "-l --list"}
+		"screen": "-ls -list", "perf": "list", "ssh-agent": "-s -c", "psql": "-l --list"}
 })
 
 // onlyShows reports such a use, a test of a port, and a query of a database.
@@ -302,7 +302,7 @@ func plainQuery(text string) bool {
 	}
 	some := false
 	for statement := range strings.SplitSeq(text, ";") {
-		if statement = strings.TrimSpace(statement); statement == "" {
+		if statement = strings.TrimSpace(strings.TrimSuffix(statement, `\G`)); statement == "" {
 			continue
 		}
 		if !reads().MatchString(statement) || changes().MatchString(statement) {

@@ -64,6 +64,7 @@ type Command struct {
 	changeDir bool     // git has -C, which dirs have followed
 	kept      []Word   // of find: the arguments without the commands in them; nil for all
 	maybe     bool     // it is a guess at what another command runs
+	again     bool     // it is given names of files that are made again
 	reads     bool     // of a guess: it runs what it reads
 	script    bool     // of a guess: its name is that of a script, or of a sub-command
 	dirs      []string // the folders it may run in, relative to the first one or absolute

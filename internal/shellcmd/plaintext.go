@@ -123,11 +123,12 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		script:  true,
 		own:     true,
 		takes:   all(`^(-e|-p|-pe|--eval|--print|eval)$`),
-		options: all(`^--no-warnings$`),
+		options: all(`^--(no-warnings|input-type=(module|commonjs))$`),
 		texts:   all(quotes + "|`[^`$\\\\]*`"),
 		replaces: replaces(
 			"\\brequire\\(\\s*\x01[\\w./@-]+\\.json\x01\\s*\\)", "JSON",
 			"\\brequire\\(\\s*\x01[\\w./@-]+\x01\\s*\\)\\.(version|VERSION)\\b", "JSON",
+			"\\bimport\\s+(?:\\*\\s*as\\s+)?(?:fs\\s+from\\s*\x01(?:node.)?fs|path\\s+from\\s*\x01(?:node.)?path)\x01\\s*([;\n])", "$1",
 			`\b(const|let|var)\s+(?:fs\s*=\s*`+fs+"|path\\s*=\\s*require\\(\x01(?:node.)?path\x01\\))"+`\s*([;,\n])`, "$1 x$2",
 			fs+`\.(?:readFileSync|existsSync|readdirSync)\(`+oneFile, "String($1",
 			fs+`\.writeFileSync\(`, "String(",
@@ -159,7 +160,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 	perl := &dialect{
 		files: true,
 		takes: all(`^-[pnlaw]*(0[0-7]*)?[pnlaw]*[eE]$`),
-		options: all(`^-([pnlaw]*(0[0-7]*)?(i(\.bak|\.orig|\.old|\.tmp)?)?|F([^({"'$@/` + "`]*|/[^({$@/`" + `]*/)|C[A-Z]*|` +
+		options: all(`^-([pnlaw]*(0[0-7]*)?[pnlaw]*(i(\.bak|\.orig|\.old|\.tmp)?)?|F([^({"'$@/` + "`]*|/[^({$@/`" + `]*/)|C[A-Z]*|` +
 			`M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
 		texts: all(anyQuotes + `|(^|[^\w$@%&*<>:-])(?:s\{` + braced + `\}\{` + braced + `\}[gimsxr]*|m\{` + braced +
 			`\}[gimsxo]*` + substitutes + `)|` + patterns("|split|grep")),

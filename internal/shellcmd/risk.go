@@ -453,6 +453,26 @@ func (c *Command) sendsOutside(p workdirs) string {
 
 const clients lazy.Words = "curl wget http https xh"
 
+// findsMade reports find with the names of such files, in folders below its own.
+func findsMade(args []Word) (named bool) {
+	for i, a := range args {
+		switch {
+		case !a.Static, a.Text == "-delete" && !named:
+			return false
+		case i > 0 && args[i-1].Text == "-name":
+			if named = made().MatchString(a.Text); !named {
+				return false
+			}
+		case i > 0 && (args[i-1].Text == "-type" || args[i-1].Text == "-maxdepth" || args[i-1].Text == "-mindepth"):
+		case !findTests.Has(a.Text) && (a.Text == "" || strings.ContainsAny(a.Text[:1], "-/~!(,\\") || strings.Contains(a.Text, "..")):
+			return false
+		}
+	}
+	return named
+}
+
+const findTests lazy.Words = "-name -type -maxdepth -mindepth -prune -depth -print -print0 -delete"
+
 const reachesAll = "it can reach all of the machine"
 
 // contained reports docker run whose options give the container nothing of the machine but its network, variables, and
@@ -538,10 +558,13 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 
 // deletesAgain reports a command that deletes nothing but such files of the workspace, and temporary ones, by name.
 func (c *Command) deletesAgain(p workdirs) bool {
-	if c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 || c.Program.Text != c.Name {
+	operands, _ := splitOptions(c.Args, "")
+	switch {
+	case c.Name == "find" && findsMade(c.Args), c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
+		return !slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
+	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 || c.Program.Text != c.Name:
 		return false
 	}
-	operands, _ := splitOptions(c.Args, "")
 	return len(operands) > 0 && !slices.ContainsFunc(operands, func(a Word) bool {
 		text := cmp.Or(a.where(), a.Text)
 		sure := a.where() != "" || a.kind == glob && !strings.ContainsAny(text, "'\"\\$`~{")

@@ -391,6 +391,18 @@ func (w *walker) interpreted(at int) {
 			w.doubt(at, why)
 			return
 		}
+		if folder := w.all.values["NVM_DIR"]; len(c.Args) == 1 && nvmFile().MatchString(c.Args[0].Text) &&
+			(folder == "" || startFile().MatchString(strings.Trim(folder, `"`)+"/nvm.sh")) {
+			w.doubt(at, "it runs a file that is not looked into")
+			return
+		}
+	}
+	plainName := func(a Word) bool {
+		return a.Static && variableName().MatchString(a.Text) && !searched().MatchString(a.Text)
+	}
+	if c.Name == "unset" && !slices.ContainsFunc(c.Args, func(a Word) bool { return !plainName(a) }) {
+		w.doubt(at, "it sets variables for what follows")
+		return
 	}
 	if names, ok := plainRead(&c); ok {
 		for _, name := range names {
@@ -555,8 +567,10 @@ var (
 	// startFile is a file with which a tool is set up in a shell, and startText what such a tool prints for eval.
 	startFile = lazy.Regexp(`^"?(~|\$HOME|\$\{HOME\})/\.(nvm/nvm\.sh|cargo/env|sdkman/bin/sdkman-init\.sh|asdf/asdf\.sh|` +
 		`ghcup/env|deno/env)"?$`)
+	nvmFile   = lazy.Regexp(`^"?\$(NVM_DIR|\{NVM_DIR\})/nvm\.sh"?$`)
 	startText = lazy.Regexp(`^"?\$\(((/opt/homebrew|/usr/local|/home/linuxbrew/\.linuxbrew)/bin/)?(pyenv|rbenv|nodenv|jenv|` +
-		`fnm|mise|brew|conda|opam|ssh-agent|direnv hook)( [\w. =-]+)?\)"?$`)
+		`fnm|mise|brew|conda|opam|ssh-agent|zoxide|starship|dircolors|minikube docker-env|direnv (hook|export))( [\w. =-]+)?\)"?$`)
+	variableName = lazy.Regexp(`^[A-Za-z_]\w*$`)
 )
 
 // setsGit reports settings before the sub-command: they can name programs, and new sub-commands.
