@@ -382,23 +382,34 @@ func TestEndOfASessionEndsItsCalls(t *testing.T) {
 	w.openStream("POST", fmt.Sprintf(call, "a", "p__t", `"n":1`))
 	w.openStream("POST", fmt.Sprintf(call, "b", "q__t", "")).question(t, methodElicit)
 	rest := other.openStream("POST", fmt.Sprintf(call, "c", "p__t", `"n":2`))
-	<-began
-	<-began
+	single := modernWeb(w)
+	alone := single.openStream("POST", `{"jsonrpc":"2.0","id":"d","method":"tools/call","params":`+
+		modernParams(`{"name":"p__t","arguments":{"n":3}}`, "{}")+`}`, "Mcp-Method", "tools/call", "Mcp-Name", "p__t")
+	for range 3 {
+		<-began
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodDelete, w.url, nil)
-	r.Header = http.Header{"Mcp-Session-Id": {w.session}, "Mcp-Protocol-Version": {w.version}}
-	out, err := http.DefaultClient.Do(r)
-	if err != nil || out.StatusCode != http.StatusNoContent {
-		t.Fatalf("%+v, %v", out, err)
+	for _, session := range []string{"", w.session} {
+		r, _ := http.NewRequestWithContext(ctx, http.MethodDelete, w.url, nil)
+		r.Header = http.Header{"Mcp-Protocol-Version": {w.version}}
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		out, err := http.DefaultClient.Do(r)
+		if err != nil || (out.StatusCode == http.StatusNoContent) != (session != "") {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		_ = out.Body.Close()
 	}
-	_ = out.Body.Close()
 	if got := <-ended; got != `{"n":1}` {
 		t.Errorf("ended: %s", got)
 	}
-	close(letGo[`{"n":2}`])
-	if e, ok := rest.next(); !ok || !strings.Contains(e.data, `of {\"n\":2}`) {
-		t.Errorf("the call of another session: %+v", e)
+	for n, stream := range map[int]*stream{2: rest, 3: alone} {
+		close(letGo[fmt.Sprintf(`{"n":%d}`, n)])
+		if e, ok := stream.next(); !ok || !strings.Contains(e.data, fmt.Sprintf(`of {\"n\":%d}`, n)) {
+			t.Errorf("another call: %+v", e)
+		}
 	}
 }
 

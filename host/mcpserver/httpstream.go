@@ -38,7 +38,7 @@ func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
 		}
 		ctx = context.WithValue(ctx, resumingKey{}, w)
 	}
-	if r.Method == http.MethodDelete {
+	if r.Method == http.MethodDelete && session != "" { // calls without a session have that name, too
 		defer e.use.end(session)()
 	}
 	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))
