@@ -121,6 +121,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 	if automatic, is := h.options.Approver.(AutomaticApprover); is {
 		r := h.newRequest(ctx, c)
 		if answer, ok := automatic.ApproveAtOnce(r); ok {
+			c.setStatus(AwaitingApproval) // callers see the same whoever answers
 			return h.settle(c, r, answer)
 		}
 	}
