@@ -221,7 +221,7 @@ func (e *endpoint) newHTTP() httpHandlers {
 // serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
 func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	body = withoutMark(body)
-	if err := notOneValue(body); err != nil && len(body) > 0 {
+	if err := rawjson.Check(body); err != nil && len(body) > 0 { // the SDK ignores what follows the first value
 		answerFailure(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, "the message is not JSON: "+err.Error())
 		return
 	}

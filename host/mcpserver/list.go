@@ -194,7 +194,7 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 		c.mu.Lock()
 		served, complete = c.served, true
 		patience := listPatience
-		if len(served.full) == 0 {
+		if len(served.listed) == 0 {
 			patience = emptyPatience
 		}
 		var until time.Time

@@ -71,6 +71,15 @@ func TestEmptyListWaitsForAPlugin(t *testing.T) {
 		}
 		_ = w.send.Close()
 		<-w.ended
+		deferred := (&setup{plugins: map[string]*fake{"stuck": stuck}, options: Options{Deferred: true}}).stdio(t)
+		deferred.handshake("2025-11-25", "{}")
+		began := time.Now()
+		names(t, deferred.request("tools/list", ""))
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("a list of two tools took %s", took)
+		}
+		_ = deferred.send.Close()
+		<-deferred.ended
 	})
 }
 

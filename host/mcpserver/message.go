@@ -19,12 +19,6 @@ import (
 // withoutMark removes the byte order mark that the runtimes of some clients begin their output with.
 func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uFEFF")) }
 
-// notOneValue says what is wrong with a text that is not one JSON value. The SDK ignores what follows the first one.
-func notOneValue(text []byte) error {
-	var one json.RawMessage
-	return json.Unmarshal(text, &one)
-}
-
 // idOf is the id of a message.
 func idOf(message json.RawMessage) json.RawMessage {
 	for m := rawjson.MembersOf(message); m.Next(); {

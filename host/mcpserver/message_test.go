@@ -35,10 +35,10 @@ var oddMessages = map[string]struct{ message, want string }{
 	"an unknown log level": {`{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"loud"}}`,
 		`{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"unknown log level \"loud\""}}`},
 	"two messages": {`{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"ping"}`,
-		notJSON + `invalid character '{' after top-level value"}}`},
+		notJSON + `it has a wrong byte ('{') at offset 40"}}`},
 	"what follows a message": {`{"jsonrpc":"2.0","id":7,"method":"ping"} and more`,
-		notJSON + `invalid character 'a' after top-level value"}}`},
-	"a part of a message":     {`{"jsonrpc":"2.0","id":7,"method":"ping"`, notJSON + `unexpected end of JSON input"}}`},
+		notJSON + `it has a wrong byte ('a') at offset 41"}}`},
+	"a part of a message":     {`{"jsonrpc":"2.0","id":7,"method":"ping"`, notJSON + `it ends too early, after 39 bytes"}}`},
 	"an integer with a point": {`{"jsonrpc":"2.0","id":7.0,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
 }
 
@@ -60,10 +60,11 @@ func TestOddMessagesOverStreams(t *testing.T) {
 		`{"id":7,"method":"ping"}`: "7", `{"jsonrpc":"1.0","id":"8","method":"ping"}`: `"8"`, `[]`: "null", `5`: "null",
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":true,"method":"ping"}`: "null",
 		`{"id":7,"result":{}}`: "null", `{"jsonrpc":"2.0","id":9,"method":5}`: "9",
+		`{"jsonrpc":"2.0","id":10,"method":"x","params":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}": "10",
 	} {
 		w.write(message)
 		if got := w.read(); !strings.Contains(got, `"id":`+id+`,"error":{"code":-32600,`) {
-			t.Errorf("%s: %s", message, got)
+			t.Errorf("%.100s: %s", message, got)
 		}
 	}
 	w.write(`  [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)

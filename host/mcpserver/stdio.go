@@ -144,11 +144,12 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 
 // accept hands on a message, or those of a batch.
 func (c *stdioConnection) accept(line []byte) {
-	if err := notOneValue(line); err != nil {
+	line = bytes.TrimSpace(line)
+	if err := rawjson.Check(line); err != nil { // the SDK ignores what follows the first value
 		c.refuse(nil, jsonrpc.CodeParseError, "the message is not JSON: "+err.Error())
 		return
 	}
-	parts := []json.RawMessage{bytes.TrimSpace(line)}
+	parts := []json.RawMessage{line}
 	var batch *messageBatch
 	if isBatch(line) {
 		batch = &messageBatch{}
