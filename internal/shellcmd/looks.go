@@ -89,7 +89,7 @@ const kubectlLooks = "get describe logs top explain diff kustomize wait version 
 
 // lookVerbs say that a command only looks, where no word before them is one of changeVerbs.
 const (
-	lookVerbs lazy.Words = `get describe list ls show status logs info version history whoami tail get-value
+	lookVerbs lazy.Words = `get describe list ls show status logs info version history whoami tail log get-value
 		get-iam-policy get-versions can-i preview view diff read cat du members help`
 	changeVerbs lazy.Words = `delete remove rm create update set add deploy ssh scp start stop reset import export restore
 		resize move mv attach detach enable disable rollback promote patch apply replace run exec invoke call publish submit
@@ -122,7 +122,7 @@ func (c *Command) onlyLooks() bool {
 			return len(args) == 1 && lookOptions.Has(verb)
 		case c.Name == "aws" && i == 1 && args[0].Text == "s3" && (verb == "cp" || verb == "sync") && len(args) == 4:
 			return strings.HasPrefix(args[2].Text, "s3://") && args[3].Static && !strings.HasPrefix(args[3].Text, "s3:") &&
-				args[3].Text[0] != '-'
+				(args[3].Text[0] != '-' || args[3].Text == "-")
 		case c.Name == "aws":
 			if i == 1 {
 				begin, _, _ := strings.Cut(verb, "-")
@@ -164,7 +164,7 @@ func (c *Command) changesGitHub() bool {
 // shows are uses of programs that run what they are given, which only show something: crontab -l, tmux ls.
 var shows = sync.OnceValue(func() map[string]lazy.Words {
 	return map[string]lazy.Words{"crontab": "-l", "tmux": "ls list-sessions list-windows has-session info",
-		"screen": "-ls -list", "perf": "list", "ssh-agent": "-s -c", "psql": "-l --list"}
+		"screen": "-ls -list", "perf": "list", "hash": "-r -l", "ssh-agent": "-s -c", "psql": "-l --list"}
 })
 
 // onlyShows reports such a use, a test of a port, and a query of a database.

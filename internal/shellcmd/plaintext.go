@@ -59,6 +59,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		`dataclasses|typing|decimal|fractions|bisect|heapq)`
 	const imported = `(?:Path|Counter|defaultdict|OrderedDict|namedtuple|timezone|timedelta|date|datetime|time|Decimal|` +
 		`reduce|chain|pprint|glob|literal_eval|dedent|dumps?|loads?)`
+	const plainEnv = "\x01(?:HOME|PATH|PWD|USER|LANG|SHELL|PORT|CI|DEBUG|PYTHONPATH|VIRTUAL_ENV)\x01"
 	const fs = "(?:\\brequire\\(\\s*\x01(?:node.)?fs\x01\\s*\\)|\\bfs)"
 	all := regexp.MustCompile
 	replaces := func(pairs ...string) (out []replace) {
@@ -87,8 +88,11 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
 			`\b(yaml\.safe_load(_all)?|i?glob\.i?glob|secrets\.token_\w+|urllib\.parse\.(un)?(quote|urlparse|urlencode)\w*)\(`,
 			"len(",
+			`\bos\.environ(?:\.get\(\s*`+plainEnv+`\s*(?:,\s*`+text+`\s*)?\)|\[\s*`+plainEnv+`\s*\])`, "1",
 			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*[;\n]\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
-				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";"),
+				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";",
+			`^(?:\s*(?:import\s+[a-z_][\w.]*(?:\s*,\s*[a-z_][\w.]*)*|`+
+				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+text+`\s*\))?\s*$`, "1"), // which only tells whether that works
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
 		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
 			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},
@@ -134,6 +138,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			fs+`\.writeFileSync\(`, "String(",
 			`\bObject\.(keys|values|entries|fromEntries)\b`, "Array.$1",
 			`\bpath\.(resolve|join|basename|dirname|extname|relative)\(`, "String(",
+			`\bprocess\.env\.(?:NODE_ENV|HOME|PATH|PWD|USER|LANG|SHELL|PORT|CI|DEBUG)\b`, "JSON",
 			`\bprocess\.(versions?|platform|arch|argv|pid|cwd\(\)|uptime\(\)|memoryUsage\(\))`, "JSON",
 			`\bprocess\.stdout\.write\(`, "console.log("),
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\/$]|__|\\._std|<!--|-->|[)\\]\x01]\\s*\\(|" +

@@ -444,8 +444,8 @@ func (w *walker) interpreted(at int) {
 }
 
 // harmlessOption is an option of node, python or php that makes it run no more than the file behind it, or the folder.
-var harmlessOption = lazy.Regexp(`^(--watch|--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
-	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
+var harmlessOption = lazy.Regexp(`^(--watch|--hot|--smol|--inspect(-brk)?|--expose-gc|--env-file=[\w./-]+|` +
+	`--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
 
 const (
 	asProgram = "it runs a program that is given as text"
@@ -471,6 +471,10 @@ func (c *Command) evaluatesText() bool {
 		})
 	})
 }
+
+// phpSetting is one that runs nothing.
+var phpSetting = lazy.Regexp(`^(-d)?(memory_limit|max_execution_time|display_errors|error_reporting|xdebug\.mode|` +
+	`zend\.assertions)=[\w-]*$`)
 
 // codeModules are modules of Python that run what they read.
 const codeModules lazy.Words = "code pdb ipdb asyncio IPython bpython ptpython"
@@ -505,6 +509,7 @@ func asText(options string, args []Word) string {
 			return readsCode
 		case a.Text == "-m" && i+1 < len(args) && codeModules.Has(args[i+1].Text):
 			return readsCode
+		case i > 0 && args[i-1].Text == "-d" && phpSetting().MatchString(a.Text):
 		case !a.Static || a.Text == "" || a.Text[0] != '-' || a.Text == "-m":
 			return ""
 		case a.Text == "-":
@@ -514,6 +519,7 @@ func asText(options string, args []Word) string {
 			return asProgram
 		case a.Text == "-u" || a.Text == "-B" || a.Text == "-w" && options != "":
 		case strings.HasPrefix(a.Text, "-I") && len(a.Text) > 2 && strings.Contains(options, "n"): // of perl and ruby
+		case phpSetting().MatchString(a.Text), a.Text == "-d" && i+1 < len(args) && phpSetting().MatchString(args[i+1].Text):
 		case a.Text == "--test" || harmlessOption().MatchString(a.Text):
 			tests = tests || a.Text == "--test"
 		default:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
+	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
 // What one part of a text does with what another one has written or read.
@@ -26,10 +27,15 @@ func ranFiles(s *Script, c Context) (why []string) {
 		ran := part.ranFile()
 		asShell := ran != "" && (shells.Has(part.Name) || part.Name == "." || part.Name == "source" ||
 			strings.Contains(part.Program.Text, "/"))
+		given := func(a Word) bool {
+			return a.Static && program().MatchString(a.Text) && slices.Contains(downloaded, part.found(a.Text))
+		}
 		switch {
 		case part.maybe:
 			continue
-		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom):
+		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom),
+			unseen(part) != "" && slices.ContainsFunc(part.Args, given),
+			unseen(part) != "" && slices.ContainsFunc(downloaded, filenames.EntryPoint):
 			why = append(why, part.Text+": it runs what was downloaded")
 		case asShell && slices.Contains(computed, ran):
 			why = append(why, part.Text+": it runs what a program that is given as text has written")
@@ -82,10 +88,19 @@ func ranFiles(s *Script, c Context) (why []string) {
 
 // repls run what they read when they are given no file.
 const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry scala groovy ipython bpython ptpython
-	swift clojure clj bb tsx ts-node deno bun luajit jshell kotlin gnuplot`
+	swift clojure clj bb tsx ts-node deno bun luajit jshell kotlin gnuplot parallel redis-cli`
 
-// ranInput says which commands run what they read.
+// program is the name of a file that others run or install.
+var program = lazy.Regexp(`\.(py|[cm]?[jt]sx?|rb|php|pl|lua|sh|go|jar|gradle|kts|deb|rpm|apk|whl|gem|tgz|tar\.gz|vsix)$`)
+
+// leadsOut reports a path that is not below the folder where a command runs.
+func leadsOut(a Word) bool { return outward().MatchString(a.Text) }
+
+var outward = lazy.Regexp(`^"?(/|~|\.\.(/|$)|\$\{?HOME)`)
+
+// ranInput says which commands run what they read, show what is secret elsewhere, or push to an address they set.
 func ranInput(s *Script) (why []string) {
+	moves := false
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		operand := func(a Word) bool {
@@ -95,6 +110,18 @@ func ranInput(s *Script) (why []string) {
 		reads := part.input.to > part.input.from || slices.ContainsFunc(part.Redirects, func(r Redirect) bool {
 			return r.Op[0] == '<' && r.Target.Text != "/dev/null"
 		})
+		if name := part.selectsSecret(); name != "" && slices.ContainsFunc(part.Args, leadsOut) {
+			if at := slices.IndexFunc(s.Commands[i:], func(c Command) bool {
+				return readers.Has(c.Name) && (c.Fed != "" || len(c.Via) > len(part.Via))
+			}); at >= 0 {
+				why = append(why, s.Commands[i+at].Text+": "+name+" may hold secrets")
+			}
+		}
+		sub, rest := part.gitArgs()
+		moves = moves || sub == "remote" && len(rest) > 2 && (rest[0].Text == "add" || rest[0].Text == "set-url")
+		if sub == "push" && moves {
+			why = append(why, part.Text+": it sends the code to an address that the text sets")
+		}
 		if (part.reads || repl) && reads && !part.otherDirectory() {
 			why = append(why, part.Text+": "+readsCode)
 		}
@@ -105,7 +132,8 @@ func ranInput(s *Script) (why []string) {
 // sentSecrets say which commands send what others read from files with secrets, or all variables: what they are given
 // on the input, and the substitutions in their words. The value of a header is there to be sent.
 func sentSecrets(s *Script) (why []string) {
-	var readers []int // the commands that read secrets, found once: there may be many that send
+	kept := map[string]string{} // files with what they print
+	var readers []int           // the commands that read secrets, found once: there may be many that send
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		if !downloaders.Has(part.Name) && !senders.Has(part.Name) {
@@ -114,14 +142,26 @@ func sentSecrets(s *Script) (why []string) {
 		if readers == nil {
 			readers = append(readers, -1)
 			for j := range s.Commands {
-				if s.Commands[j].readsSecret() {
-					readers = append(readers, j)
+				other := &s.Commands[j]
+				if !other.readsSecret() {
+					continue
+				}
+				readers = append(readers, j)
+				for _, r := range other.Redirects {
+					if r.Writes {
+						kept[other.found(r.Target.Text)] = other.Text
+					}
 				}
 			}
 		}
 		piped := len(part.Via) > 0 && part.Via[len(part.Via)-1] == "xargs"
 		if i := slices.IndexFunc(part.Args, func(a Word) bool { return part.sendsVariable(a) }); i >= 0 {
 			why = append(why, part.Text+": it sends "+part.Args[i].Text+", which may hold secrets")
+		}
+		for _, file := range part.sentFiles() {
+			if from := kept[part.found(file)]; from != "" {
+				why = append(why, part.Text+": it sends what "+from+" prints, which may hold secrets")
+			}
 		}
 		substitutes := slices.ContainsFunc(part.Args, func(a Word) bool { return !a.Static && strings.Contains(a.Text, "$(") })
 		from, _ := slices.BinarySearch(readers, max(0, part.input.from))
@@ -185,13 +225,18 @@ func (c *Command) readsSecret() bool {
 		m := variables().FindStringSubmatch(a.Text)
 		return !a.Static && m != nil && secretVariable(m[1])
 	})
-	return says || archivers.Has(c.Name) || slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
-		(c.Name == "env" || c.Name == "printenv") && len(c.Args) == 0 ||
+	sub, _ := c.gitArgs()
+	return says || archivers.Has(c.Name) || c.Name == "zip" || sub == "bundle" || sub == "archive" ||
+		slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
+		showsAll.Has(c.Name) && (len(c.Args) == 0 || c.Args[0].Text == "-p") ||
 		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") || c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return (a.Static || a.kind == glob) && secret(a)
 		})
 }
+
+// showsAll show all variables when they are given none.
+const showsAll lazy.Words = "env printenv set export declare typeset"
 
 // runsFrom reports a command that runs a file in a folder, or in one below it what the project there holds.
 func (c *Command) runsFrom(folder string) bool {
