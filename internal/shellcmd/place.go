@@ -187,8 +187,8 @@ func secret(x Word) bool {
 
 // readers show, copy or pack the files in their operands.
 const readers lazy.Words = `cat head tail less more most bat batcat nl tac rev od xxd hexdump hd strings base64 base32
-	openssl gpg grep egrep fgrep rg ag ack sed awk gawk mawk cut sort uniq fold column paste diff cmp comm join jq yq tee cp
-	mv ln dd install rsync tar bsdtar zip 7z gzip xz zstd split sqlite3 duckdb python python3 node ruby perl php pbcopy xclip`
+	openssl gpg grep egrep fgrep rg ag ack sed awk gawk mawk cut sort uniq fold column paste diff cmp comm join jq yq tee
+	cp mv ln dd install rsync tar bsdtar zip 7z gzip xz zstd split sqlite3 duckdb pbcopy xclip`
 
 var (
 	// private are places outside of a workspace with what only their user may see, and public what all may see there.

@@ -92,7 +92,7 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*[;\n]\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
 				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";",
 			`^(?:\s*(?:import\s+[a-z_][\w.]*(?:\s*,\s*[a-z_][\w.]*)*|`+
-				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+text+`\s*\))?\s*$`, "1"), // which only tells whether that works
+				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+text+`\s*\))?\s*$`, "1"), // whether that works
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
 		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
 			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},
@@ -132,7 +132,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 		replaces: replaces(
 			"\\brequire\\(\\s*\x01[\\w./@-]+\\.json\x01\\s*\\)", "JSON",
 			"\\brequire\\(\\s*\x01[\\w./@-]+\x01\\s*\\)\\.(version|VERSION)\\b", "JSON",
-			"\\bimport\\s+(?:\\*\\s*as\\s+)?(?:fs\\s+from\\s*\x01(?:node.)?fs|path\\s+from\\s*\x01(?:node.)?path)\x01\\s*([;\n])", "$1",
+			"\\bimport\\s+(?:\\*\\s*as\\s+)?(?:fs\\s+from\\s*\x01(?:node.)?fs|"+
+				"path\\s+from\\s*\x01(?:node.)?path)\x01\\s*([;\n])", "$1",
 			`\b(const|let|var)\s+(?:fs\s*=\s*`+fs+"|path\\s*=\\s*require\\(\x01(?:node.)?path\x01\\))"+`\s*([;,\n])`, "$1 x$2",
 			fs+`\.(?:readFileSync|existsSync|readdirSync)\(`+oneFile, "String($1",
 			fs+`\.writeFileSync\(`, "String(",
@@ -165,8 +166,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 	perl := &dialect{
 		files: true,
 		takes: all(`^-[pnlaw]*(0[0-7]*)?[pnlaw]*[eE]$`),
-		options: all(`^-([pnlaw]*(0[0-7]*)?[pnlaw]*(i(\.bak|\.orig|\.old|\.tmp)?)?|F([^({"'$@/` + "`]*|/[^({$@/`" + `]*/)|C[A-Z]*|` +
-			`M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
+		options: all(`^-([pnlaw]*(0[0-7]*)?[pnlaw]*(i(\.bak|\.orig|\.old|\.tmp)?)?|F([^({"'$@/` + "`]*|/[^({$@/`" + `]*/)|` +
+			`C[A-Z]*|M(List::Util|POSIX|strict|warnings|utf8|Data::Dumper|JSON::PP)(=[\w,]+)?)$`),
 		texts: all(anyQuotes + `|(^|[^\w$@%&*<>:-])(?:s\{` + braced + `\}\{` + braced + `\}[gimsxr]*|m\{` + braced +
 			`\}[gimsxo]*` + substitutes + `)|` + patterns("|split|grep")),
 		// In a string, only numbers and variables are no code between [ and ], and neither are words between { and }.

@@ -391,9 +391,9 @@ var runners = lazy.Set(`setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname
 	lxc-attach lxc-execute machinectl systemd-nspawn flatpak-spawn aa-exec runcon newgrp sg ssh-agent dumb-init tini
 	su-exec catatonit rush cpulimit trickle proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool
 	watchexec nodemon xterm gnome-terminal konsole alacritty kitty foot urxvt rxvt uxterm expect gdb gdbserver lldb cgdb
-	ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff
+	stap bpftrace dtrace sqlite3 sqlite mysql mariadb mongosh mongo vim vi nvim view ex rvim rview vimdiff
 	gvim emacs emacsclient ed red mail mailx mutt lftp ftp compgen complete mapfile readarray alias bind fc dialog
-	whiptail inotifywait entr reptyr unbuffer run-parts runc crun ctr nerdctl pkexec gksudo kdesu sudoedit logrotate
+	whiptail inotifywait reptyr run-parts runc crun ctr nerdctl gksudo kdesu sudoedit logrotate
 	logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo schroot
 	debootstrap chronic ts ifne vipe pee lckdo errno pwsh powershell nu elvish xonsh psql duckdb clickhouse-client cqlsh
 	sqlcmd usql snowsql pspg withlock setlock with-lock-ex multilog runsvdir s6-setuidgid execlineb exec-fd doas-run

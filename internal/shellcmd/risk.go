@@ -70,34 +70,29 @@ func add(list []string, s string) []string {
 // harmful are programs made to delete, to escalate or to change the machine.
 var harmful = sync.OnceValue(func() map[string]string {
 	return reasons{
-		{"it deletes",
-			"rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser del rd"},
-		{"it writes to devices or file systems",
-			"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs sgdisk cfdisk blkdiscard hdparm mount umount losetup " +
-				"cryptsetup diskutil fsck e2fsck tune2fs resize2fs xfs_growfs xfs_repair debugfs dmsetup multipath " +
-				"btrfs zfs zpool mdadm nvme vgremove lvremove pvremove lvreduce vgreduce flashrom fwupdmgr tmutil"},
-		{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
-		{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
-		{"it ends processes or the machine", "kill killall killall5 pkill skill xkill shutdown reboot halt poweroff"},
-		{"it changes the system",
-			"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel " +
-				"usermod groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at atrm vipw " +
-				"dscl nvram bless bcdedit diskpart wmic batch setenforce defaults csrutil swapon swapoff kexec " +
-				"update-alternatives loginctl adduser addgroup deluser delgroup depmod dkms grub-install update-grub " +
-				"grub-mkconfig grub2-mkconfig grubby mkinitcpio update-initramfs dracut bootctl efibootmgr " +
-				"update-rc.d rc-update chkconfig auditctl aa-teardown aa-disable aa-complain apparmor_parser spctl " +
-				"firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl timedatectl hostnamectl localectl " +
-				"hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg ethtool iwconfig iw " +
-				"tc"},
-		{"it runs what it downloads", "mshta rundll32 regsvr32 certutil bitsadmin"},
-		{"it shows secrets", "secret-tool gopass pass security"},
-		{"it reaches other machines",
-			"nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail"},
-		{changesSystems,
-			"terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil bq az " +
-				"doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm " +
-				"linode-cli scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam " +
-				"skaffold ansible-playbook crictl ctr rabbitmqctl influx"},
+		{"it deletes", `rm rmdir unlink shred srm wipe truncate trash trash-put rimraf del-cli dropdb dropuser del rd`},
+		{"it writes to devices or file systems", `dd mkfs mkswap fdisk sfdisk parted gdisk wipefs sgdisk cfdisk
+			blkdiscard hdparm mount umount losetup cryptsetup diskutil fsck e2fsck tune2fs resize2fs xfs_growfs xfs_repair
+			debugfs dmsetup multipath btrfs zfs zpool mdadm nvme vgremove lvremove pvremove lvreduce vgreduce flashrom fwupdmgr
+			tmutil`},
+		{"it runs as another user", `sudo doas su pkexec runuser gosu runas gsudo`},
+		{"it changes rights or owners", `chown chgrp chattr setfacl setcap`},
+		{"it ends processes or the machine", `kill killall killall5 pkill skill xkill shutdown reboot halt poweroff`},
+		{"it changes the system", `insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl
+			useradd userdel usermod groupadd groupdel groupmod gpasswd chsh chfn passwd chpasswd visudo crontab at atrm vipw
+			dscl nvram bless bcdedit diskpart wmic batch setenforce defaults csrutil swapon swapoff kexec update-alternatives
+			loginctl adduser addgroup deluser delgroup depmod dkms grub-install update-grub grub-mkconfig grub2-mkconfig grubby
+			mkinitcpio update-initramfs dracut bootctl efibootmgr update-rc.d rc-update chkconfig auditctl aa-teardown
+			aa-disable aa-complain apparmor_parser spctl firewall-cmd pfctl netsh ip ifconfig route nmcli resolvectl
+			timedatectl hostnamectl localectl hwclock systemd-run update-ca-trust update-ca-certificates schtasks wevtutil reg
+			ethtool iwconfig iw tc`},
+		{"it runs what it downloads", `mshta rundll32 regsvr32 certutil bitsadmin`},
+		{"it shows secrets", `secret-tool gopass pass security`},
+		{"it reaches other machines", `nc ncat netcat socat telnet ssh scp sftp ftp tftp rclone s3cmd s5cmd sendmail`},
+		{changesSystems, `terraform tofu terragrunt pulumi cdk cdktf kubectl oc helm helmfile aws eksctl gcloud gsutil
+			bq az doctl hcloud fly flyctl heroku kops nomad consul vault etcdctl argocd flux istioctl velero kubeadm linode-cli
+			scw ibmcloud oci cf dokku pscale neonctl turso mc azcopy railway amplify copilot eb sam skaffold ansible-playbook
+			crictl ctr rabbitmqctl influx`},
 	}.byName()
 })
 
@@ -115,98 +110,88 @@ func (r reasons) byName() map[string]string {
 }
 
 // harmfulUses are commands that are harmful with some words only, by program. They are written like deny rules, with |
-// between words that are alike.
+// between words that are alike; docker* stands for it and those that are used like it.
 var harmfulUses = sync.OnceValue(func() map[string][]use {
 	m := map[string][]use{}
 	for _, pair := range (reasons{
 		{"it rewrites what others have", `git push --force`},
-		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs, git
-			checkout --pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f,
-			git submodule deinit|update -f, hg update -C, hg revert, svn revert, jj abandon|restore, jj op
-			abandon|restore`},
-		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f, git
-			stash drop|clear, git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d, git
-			notes remove|prune, git replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel, hg
-			strip|purge|rollback, hg bookmark|bookmarks -d, svn delete, svn cleanup
-			--remove-unversioned|--remove-ignored, jj bookmark delete|d|forget|f, jj git push --deleted,
-			docker|podman|nerdctl rm|rmi|kill, docker swarm leave, docker|podman|nerdctl
-			container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill,
-			docker|podman|nerdctl secret|config|context|plugin|service|stack|node|manifest rm|remove,
-			docker|podman|nerdctl compose rm|kill, docker|podman|nerdctl compose down -v|--rmi, virsh undefine, restic
-			forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E rm|remove|remove_directory,
-			kafka-topics|kafka-topics.sh --delete, wrangler d1 execute, wrangler r2 bucket|object delete, gh
-			repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove, gh
-			release delete-asset, rustup self uninstall, tmux kill-server, journalctl
-			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset,
-			vercel|netlify|wrangler|firebase|serverless|sls delete|remove|rm, rsync --delete|--del|--delete-before,
-			rsync --delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
-		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove,
-			pacman -R, apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove,
-			dpkg -r|-P, rpm -e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak uninstall, nix
-			profile remove, nix-env -e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove --all, opam
-			switch remove, gem uninstall, pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup
-			toolchain|target remove|uninstall, pyenv|rbenv|nodenv|asdf|mise uninstall`},
-		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg
-			-C|-c|--clear`},
-		{"it shows secrets", `security dump-keychain|find-generic-password|find-internet-password|export, op
-			read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git credential fill, aws
-			configure get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value, aws ssm
-			get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud
-			auth print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token,
-			az keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get,
-			doppler secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt,
-			ansible-vault view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl
-			config view --raw`},
-		{"it has an agent act that asks no one", `claude|claude-code
-			--dangerously-skip-permissions|bypassPermissions, codex --dangerously-bypass-approvals-and-sandbox|--yolo,
-			gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider --yes-always|--yes, cursor-agent -f|--force, amp
-			--dangerously-allow-all, copilot --allow-all-tools|--yolo, toolhost --approve, toolhost trust|approve`},
-		{"it changes who is trusted", `security add-trusted-cert|delete-certificate`},
-		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k,
-			init|telinit 0|1|6|q|s|S`},
+		{"it throws changes away", `git reset --hard|--merge, git checkout --|-f|-p|--ours|--theirs, git checkout
+			--pathspec-from-file, git switch|checkout-index -f, git read-tree --reset, git worktree remove -f, git submodule
+			deinit|update -f, hg update -C, hg revert, svn revert, jj abandon|restore, jj op abandon|restore`},
+		{"it deletes", `git push --delete, git clean|prune, git branch -D, git tag -d, git rm|mv -f, git stash
+			drop|clear, git reflog expire|delete|drop, git gc --prune, git repack -a -d, git symbolic-ref -d, git notes
+			remove|prune, git replace -d, find -delete, zip -m, tar|bsdtar --remove-files, 7z -sdel, hg strip|purge|rollback,
+			hg bookmark|bookmarks -d, svn delete, svn cleanup --remove-unversioned|--remove-ignored, jj bookmark
+			delete|d|forget|f, jj git push --deleted, docker* rm|rmi|kill, docker swarm leave, docker*
+			container|image|volume|network|system|builder|buildx|pod|machine rm|remove|prune|reset|kill, docker*
+			secret|config|context|plugin|service|stack|node|manifest rm|remove, docker* compose rm|kill, docker* compose down
+			-v|--rmi, virsh undefine, restic forget|prune, borg prune, nix-collect-garbage -d|--delete-older-than, cmake -E
+			rm|remove|remove_directory, kafka-topics|kafka-topics.sh --delete, wrangler d1 execute, wrangler r2 bucket|object
+			delete, gh repo|release|issue|run|secret|variable|cache|gist|label|ssh-key|gpg-key|codespace|project delete|remove,
+			gh release delete-asset, rustup self uninstall, tmux kill-server, journalctl
+			--vacuum-time|--vacuum-size|--vacuum-files, supabase db reset, vercel|netlify|wrangler|firebase|serverless|sls
+			delete|remove|rm, rsync --delete|--del|--delete-before, rsync
+			--delete-during|--delete-delay|--delete-after|--delete-excluded|--remove-source-files`},
+		{"it removes programs of the machine", `apt remove|purge|autoremove|autopurge, dnf remove|autoremove, pacman -R,
+			apk del, zypper remove, port|choco|scoop uninstall, winget uninstall, brew uninstall|autoremove, dpkg -r|-P, rpm
+			-e, emerge -C|-c|--unmerge|--depclean, xbps-remove, snap remove, flatpak uninstall, nix profile remove, nix-env
+			-e|--uninstall, conda|mamba|micromamba env remove, conda|mamba remove --all, opam switch remove, gem uninstall,
+			pipx uninstall, uv tool uninstall, npm|pnpm uninstall -g, rustup toolchain|target remove|uninstall,
+			pyenv|rbenv|nodenv|asdf|mise uninstall`},
+		{"it changes the system", `brew services start|stop|restart|run|kill, date -s|--set, dmesg -C|-c|--clear`},
+		{"it shows secrets", `op read|inject, op item get, gpg --export-secret-keys|--export-secret-subkeys, git
+			credential fill, aws configure get|export-credentials, aws secretsmanager get-secret-value|batch-get-secret-value,
+			aws ssm get-parameter|get-parameters|get-parameters-by-path --with-decryption, aws sts get-session-token, gcloud
+			auth print-access-token|print-identity-token, gcloud secrets versions access, az account get-access-token, az
+			keyvault secret show|download, vault kv get, vault read, bw get|export, lpass show|export, keyring get, doppler
+			secrets, chamber read|export, infisical export|secrets, sops -d|--decrypt, age -d|--decrypt, ansible-vault
+			view|decrypt|edit, heroku config, rails credentials:show|credentials:edit, fly tokens, kubectl config view --raw`},
+		{"it has an agent act that asks no one", `claude|claude-code --dangerously-skip-permissions|bypassPermissions,
+			codex --dangerously-bypass-approvals-and-sandbox|--yolo, gemini|qwen --yolo|-y|--approval-mode=yolo|yolo, aider
+			--yes-always|--yes, cursor-agent -f|--force, amp --dangerously-allow-all, toolhost --approve, toolhost
+			trust|approve`},
+		{"it ends processes or the machine", `pg_ctl stop|restart|kill, mysqladmin shutdown|kill, fuser -k, init|telinit
+			0|1|6|q|s|S`},
 		{"it writes to devices or file systems", `format a:|c:|C:|d:|D:|e:|E:`},
-		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C,
-			git tag|fetch|pull -f`},
+		{"it moves a branch or tag off its commits", `git branch -f|-M|-C, git checkout -B, git switch -C, git
+			tag|fetch|pull -f`},
 		{"it rewrites history", `git filter-branch|filter-repo|update-ref, hg histedit, hg push -f`},
-		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset
-			publish, yarn npm publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access
-			set|grant|revoke|public, cargo yank, cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn
-			deploy, gradle publish, dotnet nuget push|delete, nuget push|delete, mix hex.publish, pod trunk push,
-			dart|flutter pub publish, docker|podman|nerdctl push, goreleaser release, semantic-release,
-			docker|podman|nerdctl image|manifest|compose push, vercel|wrangler|firebase|serverless|sls|netlify deploy,
-			vercel --prod, wrangler publish, jsr publish, cargo release, cargo workspaces publish,
-			stack|cabal|conda|anaconda upload, docker|podman build|buildx --push, buildah|crane|oras|helm push, skopeo
-			copy, ko publish|build|apply|resolve, gh release create|upload|edit, gh gist create|edit, gh repo create,
-			glab release create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh pr
-			merge --admin, git svn dcommit, surge, gh-pages, np, release-it, render up|deploy`},
+		{"it publishes", `npm|pnpm|yarn|bun|deno|lerna|cargo|poetry|uv|hatch|flit|pdm|vsce|ovsx|changeset publish, yarn
+			npm publish, npm|pnpm unpublish|deprecate, npm owner|dist-tag add|rm, npm access set|grant|revoke|public, cargo
+			yank, cargo|gem owner --add|--remove|-a|-r, gem push|yank, twine upload, mvn deploy, gradle publish, dotnet nuget
+			push|delete, nuget push|delete, mix hex.publish, pod trunk push, dart|flutter pub publish, docker* push, goreleaser
+			release, semantic-release, docker* image|manifest|compose push, vercel|wrangler|firebase|serverless|sls|netlify
+			deploy, vercel --prod, wrangler publish, jsr publish, cargo release, cargo workspaces publish,
+			stack|cabal|conda|anaconda upload, docker* build|buildx --push, buildah|crane|oras push, skopeo copy, ko
+			publish|build|apply|resolve, gh release create|upload|edit, gh gist create|edit, gh repo create, glab release
+			create|upload, rake release, python setup.py upload, wrangler secret put|bulk|delete, gh pr merge --admin, git svn
+			dcommit, surge, gh-pages, np, release-it, render up|deploy`},
 		{"it changes accounts, or who may do what", `gh ssh-key|gpg-key add, gh secret|variable set, gh repo
-			edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh, glab variable
-			set, npm token create|revoke, npm team|org|hook add|set|rm|create`},
-		{"it deletes data", `rails|rake
-			db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load, prisma migrate reset, prisma db push
-			--force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop, alembic downgrade, flyway clean,
-			liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset, php artisan
-			migrate:fresh|migrate:refresh|migrate:reset|db:wipe, artisan
-			migrate:fresh|migrate:refresh|migrate:reset|db:wipe, manage.py flush|reset_db, python manage.py
-			flush|reset_db, netlify sites:delete, firebase firestore:delete|database:remove, mongorestore --drop,
-			pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex migrate:rollback, mix
-			ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel database drop|reset,
-			sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down, git lfs prune`},
-		{reachesAll, `docker|podman|nerdctl run|create, docker|podman|nerdctl exec --privileged, docker
-			plugin install`},
+			edit|archive|unarchive|rename|deploy-key, gh workflow disable|enable, gh auth token|refresh, glab variable set, npm
+			token create|revoke, npm team|org|hook add|set|rm|create`},
+		{"it deletes data", `rails|rake db:drop|db:drop:all|db:reset|db:purge|db:migrate:reset|db:schema:load, prisma
+			migrate reset, prisma db push --force-reset|--accept-data-loss, sequelize|sequelize-cli db:drop, alembic downgrade,
+			flyway clean, liquibase dropAll|drop-all, typeorm schema:drop, dbmate drop, goose reset, php artisan
+			migrate:fresh|migrate:refresh|migrate:reset|db:wipe, artisan migrate:fresh|migrate:refresh|migrate:reset|db:wipe,
+			manage.py flush|reset_db, python manage.py flush|reset_db, netlify sites:delete, firebase
+			firestore:delete|database:remove, mongorestore --drop, pg_restore -c|--clean, pg_dropcluster, pg_resetwal, knex
+			migrate:rollback, mix ecto.drop|ecto.reset|ecto.rollback, dotnet ef database drop, drizzle-kit drop, diesel
+			database drop|reset, sqlx database drop|reset, sea-orm-cli migrate fresh|refresh|reset|down, migrate drop|down, git
+			lfs prune`},
+		{reachesAll, `docker* run|create, docker* exec --privileged, docker plugin install`},
 		{"it changes rights or owners", `chmod -R|777`},
 		{"it removes traces", `history -c|-d|-w`},
 		{"it may write outside of the workspace", `tar|bsdtar -x -P, unzip -:, git apply --unsafe-paths, cpio
 			-i|--extract`},
 		{"its options are in a file that is not looked into", `curl -K, wget --config`},
 		{"it changes what programs run", `gh alias set|import, gh extension install, go env -w|-u,
-			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm
-			set-script, npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf
-			config-manager, zypper addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config
-			--add|--set|--append|--prepend, direnv allow|permit|grant, mise trust, husky add|set`},
+			npm|pnpm|yarn|pip|bundle|poetry|composer config set|edit|--edit, npm set, gem sources -a|--add, npm set-script,
+			npm|pnpm|yarn --script-shell, apt-key add, add-apt-repository, apt-add-repository, dnf config-manager, zypper
+			addrepo|ar, flatpak remote-add, nix-channel --add, rpm --import, conda config --add|--set|--append|--prepend,
+			direnv allow|permit|grant, mise trust, husky add|set`},
 		{"it runs programs", `tar|bsdtar --checkpoint-action|--to-command, wget -e`},
 	}) {
-		for commands := range strings.SplitSeq(pair[1], ",") {
+		for commands := range strings.SplitSeq(strings.ReplaceAll(pair[1], "docker*", "docker|podman|nerdctl"), ",") {
 			for _, prefix := range spelledOut(strings.Fields(commands)) {
 				for _, one := range append(alike(prefix), prefix) {
 					name := usualName(one[0])
@@ -412,7 +397,7 @@ func (w *walker) ownJobs() {
 
 // endsOwnJob reports kill with jobs of the same shell.
 func (c *Command) endsOwnJob() bool {
-	if len(c.Args) > 1 && c.Args[0].Text == "-0" {
+	if len(c.Args) == 2 && c.Args[0].Text == "-0" && !strings.HasPrefix(c.Args[1].Text, "-") {
 		return true // it only tells whether there is one
 	}
 	jobs := 0
@@ -482,13 +467,15 @@ func findsMade(args []Word) (named bool) {
 			if named = made().MatchString(a.Text); !named {
 				return false
 			}
-		case i > 0 && (args[i-1].Text == "-type" || args[i-1].Text == "-maxdepth" || args[i-1].Text == "-mindepth"):
-		case !findTests.Has(a.Text) && (a.Text == "" || strings.ContainsAny(a.Text[:1], "-/~!(,\\") || strings.Contains(a.Text, "..")):
+		case i > 0 && (args[i-1].Text == "-type" || strings.HasSuffix(args[i-1].Text, "depth")):
+		case !findTests.Has(a.Text) && (!plainPath().MatchString(a.Text) || strings.Contains(a.Text, "..")):
 			return false
 		}
 	}
 	return named
 }
+
+var plainPath = lazy.Regexp(`^[\w.]`)
 
 const findTests lazy.Words = "-name -type -maxdepth -mindepth -prune -depth -print -print0 -delete"
 
@@ -515,12 +502,11 @@ func (c *Command) contained(p workdirs) bool {
 	}
 	for i := 1; i < len(args); i++ {
 		name, text, attached := strings.Cut(args[i].Text, "=")
-		if args[i].Text == "" || args[i].Text[0] != '-' {
-			return args[i].Static // the image
-		}
-		value := Word{Text: text, Static: args[i].Static, kind: args[i].kind}
+		value := Word{Text: text, Static: args[i].Static}
 		switch {
-		case args[i].Static && (plainFlags.Has(name) || bundledFlags().MatchString(name)):
+		case args[i].Text == "" || args[i].Text[0] != '-':
+			return args[i].Static // the image
+		case args[i].Static && plainFlags().MatchString(name):
 			continue
 		case !plainValues.Has(name), attached && !args[i].Static:
 			return false
@@ -528,40 +514,29 @@ func (c *Command) contained(p workdirs) bool {
 			i++
 			value = args[i]
 		}
-		switch text := cmp.Or(value.where(), value.Text); {
-		case value.split && value.kind != folder && !ownUser().MatchString(text):
-			return false // which may be more words
-		case name == "-v" || name == "--volume":
-			if value.kind == folder {
-				text = value.path() // in which names the workspace's own folder counts as one word
-			}
-			from, _, two := strings.Cut(text, ":")
-			if !value.Static && value.kind != folder || two && !volumeName().MatchString(from) && p.outside(static(from)) != "" {
-				return false
-			}
-		case strings.HasPrefix(name, "--net"):
-			if !value.Static || text == "host" || strings.Contains(text, ":") {
-				return false
-			}
+		from, _, two := strings.Cut(value.path(), ":")
+		switch known := value.Static || value.kind == folder; { // a folder's own name counts as one word
+		case !known && value.split && !ownUser().MatchString(value.Text),
+			strings.Contains(name, "-v") && (!known || two && !volumeName().MatchString(from) &&
+				(!strings.ContainsAny(from[:min(1, len(from))], "./") || p.outside(static(from)) != "")),
+			strings.HasPrefix(name, "--net") && (!value.Static || from == "host" || two):
+			return false
 		}
 	}
 	return false
 }
 
-// Options of docker run that give a container nothing of the machine, without and with a value.
-const (
-	plainFlags lazy.Words = `-P --detach --interactive --tty --rm --init --read-only --publish-all --quiet --no-healthcheck`
-
-	plainValues lazy.Words = `-e --env --env-file -w --workdir -p --publish --expose --name -h --hostname -u --user
-		--entrypoint --network --net --network-alias --platform --pull -m --memory --memory-swap --cpus --shm-size --ulimit -l
-		--label --tmpfs --add-host --dns --restart --stop-timeout --stop-signal --gpus --cpuset-cpus --pids-limit --cap-drop
-		--health-cmd --health-interval --health-retries --health-timeout -v --volume`
-)
+// plainValues are options of docker run with a value that give a container nothing of the machine, but for some of -v
+// and --network; plainFlags are such options without one.
+const plainValues lazy.Words = `-e --env --env-file -w --workdir -p --publish --expose --name -h --hostname -u --user
+	--entrypoint --network --net --network-alias --platform --pull -m --memory --memory-swap --cpus --shm-size --ulimit -l
+	--label --tmpfs --add-host --dns --restart --stop-timeout --stop-signal --gpus --cpuset-cpus --pids-limit --cap-drop
+	--health-cmd --health-interval --health-retries --health-timeout -v --volume`
 
 var (
-	bundledFlags = lazy.Regexp(`^-[dit]+$`)
-	volumeName   = lazy.Regexp(`^[A-Za-z0-9][\w.-]*$`)
-	ownUser      = lazy.Regexp(`^\$\(id -u\)(:\$\(id -g\))?$`)
+	plainFlags = lazy.Regexp(`^(-[ditP]+|--(detach|interactive|tty|rm|init|read-only|publish-all|quiet|no-healthcheck))$`)
+	volumeName = lazy.Regexp(`^[A-Za-z0-9][\w.-]+$`)
+	ownUser    = lazy.Regexp(`^\$\(id -u\)(:\$\(id -g\))?$`)
 )
 
 // temporary reports a path in the folder for temporary files, where nothing is kept: not the folder itself, and not
@@ -591,7 +566,8 @@ var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycach
 func (c *Command) deletesAgain(p workdirs) bool {
 	operands, _ := splitOptions(c.Args, "")
 	switch {
-	case c.Name == "find" && findsMade(c.Args), c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
+	case c.Name == "find" && findsMade(c.Args),
+		c.again && c.Name == "rm" && len(operands) == 1 && operands[0].Text == "{}":
 		return !slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) })
 	case c.Name != "rm" && c.Name != "rmdir" || len(c.Via) > 0 || c.Program.Text != c.Name:
 		return false

@@ -445,7 +445,8 @@ func (w *walker) interpreted(at int) {
 
 // harmlessOption is an option of node, python or php that makes it run no more than the file behind it, or the folder.
 var harmlessOption = lazy.Regexp(`^(--watch|--hot|--smol|--inspect(-brk)?|--expose-gc|--env-file=[\w./-]+|` +
-	`--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
+	`--enable-source-maps|--no-warnings|--trace-\w+|--max-old-space-size=\d+|` +
+	`--experimental-(strip-types|vm-modules|test-coverage)|-O|-OO|-S|-q|-b|-bb|--check|-c)$`)
 
 const (
 	asProgram = "it runs a program that is given as text"
@@ -575,7 +576,8 @@ var (
 		`ghcup/env|deno/env)"?$`)
 	nvmFile   = lazy.Regexp(`^"?\$(NVM_DIR|\{NVM_DIR\})/nvm\.sh"?$`)
 	startText = lazy.Regexp(`^"?\$\(((/opt/homebrew|/usr/local|/home/linuxbrew/\.linuxbrew)/bin/)?(pyenv|rbenv|nodenv|jenv|` +
-		`fnm|mise|brew|conda|opam|ssh-agent|zoxide|starship|dircolors|minikube docker-env|direnv (hook|export))( [\w. =-]+)?\)"?$`)
+		`fnm|mise|brew|conda|opam|ssh-agent|zoxide|starship|dircolors|minikube docker-env|direnv (hook|export))` +
+		`( [\w. =-]+)?\)"?$`)
 	variableName = lazy.Regexp(`^[A-Za-z_]\w*$`)
 )
 

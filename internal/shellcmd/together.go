@@ -229,7 +229,7 @@ func (c *Command) readsSecret() bool {
 	return says || archivers.Has(c.Name) || c.Name == "zip" || sub == "bundle" || sub == "archive" ||
 		slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
 		showsAll.Has(c.Name) && (len(c.Args) == 0 || c.Args[0].Text == "-p") ||
-		c.Name == "gpg" && spelled(c.Args, "--export-secret-keys") || c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
+		c.showsKeys(workdirs{dirs: []string{"/"}}) != "" ||
 		!downloaders.Has(c.Name) && slices.ContainsFunc(c.Args, func(a Word) bool {
 			return (a.Static || a.kind == glob) && secret(a)
 		})

@@ -86,8 +86,8 @@ var outputs = []output{
 	{"gofmt -w", "all", "", "-r"}, {"strip", "all", "-o", ""}, {"objcopy", "last", "", ""},
 	{"ffmpeg", "last", "", ""}, {"convert", "last", "", ""}, {"magick", "last", "", ""},
 	{"docker|podman|nerdctl|kubectl cp", "last", "", ""}, {"aws s3 cp|sync", "last", "", ""},
-	{"strace|ltrace|valgrind|perf|hyperfine|heaptrack", "", "-o --output --log-file --xml-file --massif-out-file --callgrind-out-file " +
-		"--cachegrind-out-file --export-json --export-csv --export-markdown", ""},
+	{"strace|ltrace|valgrind|perf|hyperfine|heaptrack", "", "-o --output --log-file --xml-file --massif-out-file " +
+		"--callgrind-out-file --cachegrind-out-file --export-json --export-csv --export-markdown", ""},
 }
 
 // outputsOf are the outputs by program: most commands have none.
