@@ -132,6 +132,9 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		mysql -uroot -proot app -e 'select\ 1\G'`) {
 		rated(t, "medium", text)
 	}
+	for _, text := range each(`from datetime import datetime, from time import time, from pprint import pprint, from glob import glob`) {
+		rated(t, "medium", `python3 -c "`+text+`; print(1)"`)
+	}
 	rated(t, "medium", `export NVM_DIR="$HOME/.nvm"; [ -s "$NVM_DIR/nvm.sh" ] && \. "$NVM_DIR/nvm.sh"; nvm use 20`,
 		`node --input-type=module -e "import fs from 'node:fs'; console.log(fs.readdirSync('.').length)"`,
 		`node --input-type=module -e "import * as fs from 'fs'; import path from 'path'; console.log(path.join('a','b'))"`)

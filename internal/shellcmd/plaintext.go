@@ -81,10 +81,10 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bopen\(\s*(?:`+text+`|sys\.argv\[\d\])\s*(,\s*(mode=)?`+"\x01[rwabtx]*\x01"+`\s*)?`+
 				`(,\s*(encoding|newline|errors)=`+text+`\s*)*\)`, "\x01\x01",
 			`(?:\bpathlib\s*\.\s*|\b)Path\(\s*(?:`+text+`)?\s*\)`, "\x01\x01",
+			`\bfrom\s+`+modules+`\s+import\s+`+imported+`(\s*,\s*`+imported+`)*\s*([;\n]|$)`, ";",
 			`\bimport\s+`+modules+`(\s*,\s*`+modules+`|\s*,\s*os)*\s*([;\n]|$)`, ";",
 			`\.__name__\b`, ".name",
 			`\bimport\s+os(\s*,\s*`+modules+`)*\s*([;\n]|$)`, ";",
-			`\bfrom\s+`+modules+`\s+import\s+`+imported+`(\s*,\s*`+imported+`)*\s*([;\n]|$)`, ";",
 			`\bos\.(getcwd|cpu_count|listdir|path\.(exists|isfile|isdir|join|basename|dirname|abspath|getsize))\(`, "len(",
 			`\b(yaml\.safe_load(_all)?|i?glob\.i?glob|secrets\.token_\w+|urllib\.parse\.(un)?(quote|urlparse|urlencode)\w*)\(`,
 			"len(",
