@@ -80,7 +80,7 @@ func TestRiskOfSecretsOutside(t *testing.T) {
 // them is as harmful as elsewhere.
 func TestRiskOfTemporaryFiles(t *testing.T) {
 	t.Parallel()
-	for _, text := range each(`echo a > /tmp/x, make >> /tmp/a/b.log 2>&1, cp|mv a /tmp/x, tee|touch|mkdir\ -p /tmp/x, cd /tmp/x && touch y,
+	for _, text := range each(`echo a > /tmp/x, make >> /tmp/a/b.log 2>&1, cp|mv a /tmp/x|/tmp/|/tmp, tee|touch|mkdir\ -p /tmp/x, cd /tmp/x && touch y,
 		git clone http://a /tmp/x, tar xf a -C /tmp/x, curl -o /tmp/x http://a, pytest > "/tmp/x", sed -i s/a/b/ /tmp/x,
 		rm|rm\ -f|rm\ -rf /tmp/x|/tmp/x/y.py, cd /tmp && rm x.py, rmdir /tmp/x, rm -rf node_modules|./dist|web/.next|target|.venv,
 		rm -rf node_modules package-lock.json, rm -f *.pyc|src/*.o|a/__pycache__, rm -rf "$PWD/node_modules",
@@ -88,7 +88,7 @@ func TestRiskOfTemporaryFiles(t *testing.T) {
 		rated(t, "medium", text)
 	}
 	rated(t, "high", each(`echo a > /tmp/../etc/x, echo a > /tmp/.x/y, cp a /tmp/x/../../etc/y, ln -s /etc/a|~|a /tmp/x, touch /tmp/toolhost-a/b,
-		cp a /tmp/b/.git/hooks/c, echo a > /tmp/.bashrc, echo a > /tmpx/y, cp a /var/tmp/../x, mv /etc/a /tmp/b, chmod -R 777 /tmp/a,
+		cp a /tmp/b/.git/hooks/c, echo a > /tmp/.bashrc, echo a > /tmpx/y, cp a /var/tmp/../x, mv /etc/a /tmp/b|/tmp, mv /tmp a, cp -t /tmp/../etc a, ln -s /etc/a /tmp, chmod -R 777 /tmp/a,
 		rm -rf /tmp|/tmp/|/tmp/*|/tmp/.|/tmp/.X11|/tmp/a/../..|/tmp/a/../../etc|/tmp/toolhost-a, cd /tmp && rm -rf *|.., rm -rf /tmp/x ~/a,
 		rm -rf node_modules ../a|~/dist|/dist|../dist|dist/..|dist/../a|src|.|*|./*, rm -rf dist/../../dist|node_modules*|*.go|.git|build,
 		cd .. && rm -rf dist, x=dist; rm -rf $x, x=/tmp/x; rm -rf "$x", sudo rm -rf dist, f() { rm -rf dist; }; f,

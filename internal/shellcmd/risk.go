@@ -554,8 +554,11 @@ func (p workdirs) temporary(x Word) bool {
 	})
 }
 
-// inTemp reports a command that runs in the folder itself.
-func (p workdirs) inTemp() bool { return len(p.dirs) == 1 && p.dirs[0] == "/tmp" }
+// intoTemp reports a command that puts files into the folder itself.
+func (p workdirs) intoTemp(c *Command, x Word) bool {
+	return len(p.dirs) == 1 && joined(p.dirs[0], x.where()) == "/tmp" &&
+		(x.Text == "." || (c.Name == "cp" || c.Name == "mv") && c.Args[len(c.Args)-1].Text == x.Text)
+}
 
 // made are files and folders that a build, a test or an install makes again.
 var made = lazy.Regexp(`^(node_modules|dist|target|out|coverage|htmlcov|__pycache__|venv|\.(next|nuxt|output|svelte-kit|` +
@@ -647,7 +650,7 @@ func harm(c *Command, p workdirs) string {
 	}
 	links := c.Name == "ln" || c.Name == "link" // which may lead out
 	for _, x := range c.written() {
-		if why := p.write(x); why != "" && (links || !p.temporary(x) && (x.Text != "." || !p.inTemp())) {
+		if why := p.write(x); why != "" && (links || !p.temporary(x) && !p.intoTemp(c, x)) {
 			return "it writes to a file, and " + why
 		}
 	}
