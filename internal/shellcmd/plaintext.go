@@ -92,7 +92,8 @@ var dialects = sync.OnceValue(func() map[string]*dialect {
 			`\bimport\s+[a-z_][\w.]*(\s+as\s+\w+)?\s*[;\n]\s*print\((\s*,?\s*[a-z_]\w*(\.\w+)*\.(__version__|__file__|VERSION|`+
 				`is_available\(\)|device_count\(\)))+\s*\)\s*$`, ";",
 			`^(?:\s*(?:import\s+[a-z_][\w.]*(?:\s*,\s*[a-z_][\w.]*)*|`+
-				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+text+`\s*\))?\s*$`, "1"), // whether that works
+				`from\s+\.*[a-z_][\w.]*\s+import\s+\w+(?:\s*,\s*\w+)*)\s*(?:[;\n]|$))+(?:\s*print\(\s*`+
+				text+`\s*\))?\s*$`, "1"), // whether that works
 		refuses: all("[^\\x00-\\x7f]|[\"'`#@\\\\\r]|__|:=|\\w\x01|[)\\]}\x01][ \\t]*\\("),
 		binds: []*regexp.Regexp{all(`(?:^|[;\n(\[,:\s])([a-z_]\w*)\s*=[^=]`),
 			all(`\bdef\s+([a-z_]\w*\s*\([\w\s,]*)`), all(`\b(?:for|as|lambda)\s+\(?([a-z_]\w*(?:\s*,\s*\(?[a-z_]\w*)*)`)},

@@ -163,7 +163,9 @@ func sentSecrets(s *Script) (why []string) {
 				why = append(why, part.Text+": it sends what "+from+" prints, which may hold secrets")
 			}
 		}
-		substitutes := slices.ContainsFunc(part.Args, func(a Word) bool { return !a.Static && strings.Contains(a.Text, "$(") })
+		substitutes := slices.ContainsFunc(part.Args, func(a Word) bool {
+			return !a.Static && strings.Contains(a.Text, "$(")
+		})
 		from, _ := slices.BinarySearch(readers, max(0, part.input.from))
 		if substitutes {
 			from = 1
