@@ -209,7 +209,12 @@ func (c *Command) sendsVariable(a Word) bool {
 	if a.Static || !body && !strings.Contains(a.Text, "://") || c.local() {
 		return false
 	}
-	m := variables().FindStringSubmatch(a.Text)
+	return hasSecret(a.Text)
+}
+
+// hasSecret reports a text with a variable whose name is that of a secret.
+func hasSecret(text string) bool {
+	m := variables().FindStringSubmatch(text)
 	return m != nil && secretVariable(m[1])
 }
 
@@ -223,10 +228,8 @@ var readsFiles = lazy.Regexp(`(?i)read|open|load|file|path|dir`)
 // readsSecret reports a command that names a file with secrets, or shows a secret variable or all, one that packs many
 // files, and a program that is given as text and reads files.
 func (c *Command) readsSecret() bool {
-	says := (c.Name == "echo" || c.Name == "printf") && slices.ContainsFunc(c.Args, func(a Word) bool {
-		m := variables().FindStringSubmatch(a.Text)
-		return !a.Static && m != nil && secretVariable(m[1])
-	})
+	secretWord := func(a Word) bool { return !a.Static && hasSecret(a.Text) }
+	says := (c.Name == "echo" || c.Name == "printf") && slices.ContainsFunc(c.Args, secretWord)
 	sub, _ := c.gitArgs()
 	return says || archivers.Has(c.Name) || c.Name == "zip" || sub == "bundle" || sub == "archive" ||
 		slices.Contains(c.Doubts, asProgram) && readsFiles().MatchString(textOf(c.Args)+c.document()) ||
