@@ -178,8 +178,8 @@ const yqOptions = "r c e C M P N n y Y j o= p= I= raw-output compact-output exit
 // globalOptions may be before a sub-command, and mean the same behind it. With = those with a value.
 var globalOptions = sync.OnceValue(func() map[string]lazy.Words {
 	return map[string]lazy.Words{
-		"kubectl":   "-n= --namespace= --context=",
-		"helm":      "-n= --namespace=",
+		"kubectl":   "-n= --namespace= --context= --kubeconfig=",
+		"helm":      "-n= --namespace= --kubeconfig=",
 		"terraform": "-chdir=", "tofu": "-chdir=",
 		"systemctl": "--user --system --no-pager -q --quiet",
 		"aws":       "--region= --profile= --output= --query= --no-cli-pager",

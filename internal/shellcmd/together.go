@@ -175,6 +175,9 @@ func sentSecrets(s *Script) (why []string) {
 				break
 			}
 			other := &s.Commands[j]
+			if part.local() && (archivers.Has(other.Name) || other.Name == "zip") {
+				continue // which is a program of this machine
+			}
 			given := j >= part.input.from && j < part.input.to && (piped || slices.ContainsFunc(part.Args, sendsInput))
 			for n, a := range part.Args {
 				header := n > 0 && slices.Contains([]string{"-H", "--header", "-u", "--user"}, part.Args[n-1].Text)
