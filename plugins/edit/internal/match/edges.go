@@ -23,11 +23,19 @@ var (
 	endWord   = lazy.Regexp(`\bend\b`)
 )
 
-// keepFirstIndent gives new_string the indentation of its first line that it lost and old_string has. A block that is
-// moved to the left as a whole stays so.
+// keepFirstIndent gives new_string the indentation of its first line, or of all lines, that it lost and old_string has.
+// A block that is moved to the left in another way stays so.
 func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refusal) {
 	is := firstLine(r.new)
 	before, _ := t.around(at)
+	if fresh, lost, sure := t.lostMargin(r, at); lost && sure && c.Strictness != Exact {
+		return r.with(fresh, "new_string lost the indentation that all lines of old_string have; it was kept."), nil
+	} else if lost && c.Strictness != Exact && t.syntax == python {
+		out := guard("new_string lost the indentation that all lines of old_string have, and here that may end a block.",
+			"Indent all lines of new_string as they shall be in the file.")
+		t.show(out, at)
+		return r, out
+	}
 	if c.Strictness == Exact || !isBlankString(before) || r.bareNew || t.prose() || t.unknown() ||
 		isBlankString(is) || leading([]byte(is)) != "" || isBlank(r.old.text(0)) || leading(r.old.text(0)) == "" ||
 		squeeze([]byte(r.new)) == squeeze(r.old.data) || t.staysLeft(is) {
@@ -66,6 +74,44 @@ func (t *Text) keepFirstIndent(c Change, r *reading, at Range) (*reading, *Refus
 			"Indent all lines of new_string as they shall be in the file.")
 	}
 	return r.with(lost+r.new, "new_string lost the indentation of its first line; that of old_string was kept."), nil
+}
+
+// lostMargin returns new_string with the indentation that all lines of old_string have, where it lost just that: its
+// lines start at the left edge, and those that are like lines of old_string are as deep against each other. Where the
+// block may be meant to move it is not: nothing else changes, or what is above is at the left edge, too. In languages
+// where that ends a block it is not sure at the end of one.
+func (t *Text) lostMargin(r *reading, at Range) (fresh string, lost, sure bool) {
+	old, bare, lines := r.old, newSource([]byte(r.new), nil), strings.Split(r.new, "\n")
+	margin := commonIndent(old, 0, len(old.lines))
+	if margin == "" || t.prose() || commonIndent(bare, 0, len(bare.lines)) != "" ||
+		squeeze([]byte(r.new)) == squeeze(old.data) {
+		return "", false, false
+	}
+	for i, l := range lines {
+		if !isBlankString(l) {
+			lines[i] = margin + l
+		}
+	}
+	fresh = strings.Join(lines, "\n")
+	is, stay := newSource(toLF([]byte(fresh)), nil), 0
+	for n, o := range counterparts(old, is) {
+		switch {
+		case o < 0 || isBlank(old.text(o)) || likeness(string(old.text(o)), string(is.text(n))) < minSameLine:
+		case leading(old.text(o)) != leading(is.text(n)):
+			return "", false, false
+		default:
+			stay++
+		}
+	}
+	from, to := t.span(at)
+	above, below := t.closeFilled(from, -1), t.closeFilled(to-1, +1)
+	if stay < min(2, len(old.filledLines(2))) || len(is.filledLines(2)) < 2 || above < 0 || leading(t.text(above)) == "" &&
+		!opener().Match(bytes.TrimRight(t.text(above), blanks)) {
+		return "", false, false
+	}
+	depth := commonIndent(t.source, from, to)
+	inside := func(f int) bool { return f >= 0 && strings.HasPrefix(leading(t.text(f)), depth) }
+	return fresh, true, t.syntax == nil || !t.syntax.layout || inside(above) && inside(below)
 }
 
 // fitEdges takes from new_string, for an exact match at a range of the file, what the file has beside the place: the

@@ -21,9 +21,17 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		{"of new_string, found by a later pass", "a.py", py, "    x  = 1\n    if x:", "x = 5\n    if x:",
 			"    x = 5\n    if x:"},
 		{"YAML", "a.yaml", "a:\n  b: 1\n  c: 2\n", "  b: 1\n", "b: 3\n", "  b: 3\n"},
+		{"of all lines", "a.go", "func f() {\n\tx := 1\n\tif x {\n\t\ty()\n\t}\n}\n", "\tx := 1\n\tif x {\n\t\ty()\n",
+			"x := 1\nif x {\n\tz()\n\ty()\n", "\tx := 1\n\tif x {\n\t\tz()\n\t\ty()\n"},
+		{"of all lines, within a block", "a.py", py, "    if x:\n        y = 2\n", "if x:\n    y = 2\n    z = 3\n",
+			"    if x:\n        y = 2\n        z = 3\n"},
+		{"of all lines, a recipe", "Makefile", "all:\n\tone\n\ttwo\n", "\tone\n\ttwo\n", "one\ntwo\nmore\n",
+			"\tone\n\ttwo\n\tmore\n"},
+		{"of all lines, CRLF", "a.c", "{\r\n  a();\r\n  b();\r\n}\r\n", "  a();\r\n  b();\r\n", "a();\r\nc();\r\nb();\r\n",
+			"  a();\r\n  c();\r\n  b();\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := strings.Replace(c.data, strings.TrimLeft(c.old, " "), strings.TrimLeft(c.want, " \t"), 1)
+			want := strings.Replace(c.data, strings.TrimLeft(c.old, " \t"), strings.TrimLeft(c.want, " \t"), 1)
 			if c.old == "    x  = 1\n    if x:" {
 				want = strings.Replace(c.data, "x = 1", "x = 5", 1)
 			}
@@ -37,6 +45,7 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 		{"indentation is the change", "a.py", py, "    x = 1", "x = 1"},
 		{"indentation is the change, without that of the file", "a.py", py, "x = 1", "    x = 1"},
 		{"a block moves to the left", "a.py", py, "    if x:\n        y = 2\n", "z = 1\ny = 2\n"},
+		{"a block moves behind the end of its own", "a.c", "a();\n  b();\n  c();\n", "  b();\n  c();\n", "b();\nd();\nc();\n"},
 		{"another line comes first", "a.go", "x := f(\n\ta)\ny()\n", "\ta)\ny()\n", "y()\nz()\n"},
 		{"the blank within a line", "a.go", "x := a b\nc\n", " b\nc\n", "d\nc\n"},
 		{"a directive", "a.c", "{\n    a();\n}\n", "    a();\n", "#if X\n    a();\n#endif\n"},
@@ -51,6 +60,10 @@ func TestFirstLineKeepsItsIndentation(t *testing.T) {
 	}
 	if r := refused(t, "a.py", py, Change{Old: "    x = 1\n", New: "if a:\n    x = 1\n"}); r.Kind != Guard {
 		t.Errorf("a block as deep as its head: %v", r)
+	}
+	if r := refused(t, "a.py", "class A:\n    a = 1\n    def f(x):\n        return x\n", Change{
+		Old: "    def f(x):\n        return x\n", New: "def f(x):\n    y = x\n    return x\n"}); r.Kind != Guard {
+		t.Errorf("the last method of a class: %v", r)
 	}
 }
 
