@@ -87,7 +87,18 @@ var plainOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css
 // look-alikes throughout, and lines that old_string has stay as they are.
 func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal *Refusal) {
 	foreign := func(c rune) bool { return c != foldRune(c) && !bytes.ContainsRune(t.data, c) }
-	if fresh := t.plainBlanks(r, foreign); fresh != r.new {
+	blank := func(c rune) bool { return foreign(c) && (foldRune(c) == ' ' || foldRune(c) < 0) }
+	curly := func(c rune) bool { return foreign(c) && (foldRune(c) == '"' || foldRune(c) == '\'') }
+	quotes := t.plainSigns(r, curly, func(l string) bool {
+		return !strings.ContainsAny(l, `"'`) && utf8.RuneCountInString(keepOnly(l, curly)) > 1
+	})
+	switch fresh := t.plainSigns(r, blank, nil); {
+	case fresh == r.new && quotes != r.new && t.prose():
+		return "", false, guard("new_string has curly quotes in lines that old_string has with plain ones.",
+			"Write plain quotes. To change the quotes of a text, change nothing else.")
+	case fresh == r.new && quotes != r.new:
+		return quotes, true, nil
+	case fresh != r.new:
 		plain := *r
 		plain.new = fresh
 		if fresh, ok, refusal = t.formsAlone(&plain, at); !ok {
@@ -130,19 +141,30 @@ func (t *Text) formsAlone(r *reading, at Range) (fresh string, ok bool, refusal 
 	return fresh, fresh != r.new, nil
 }
 
-// plainBlanks is new_string with plain blanks and without characters that have no width, where lines that old_string
-// has without these, and that are not all that changes, show that they are a mistake.
-func (t *Text) plainBlanks(r *reading, foreign func(rune) bool) string {
-	odd := func(c rune) bool { return foreign(c) && (foldRune(c) == ' ' || foldRune(c) < 0) }
+// plainSigns is new_string with the plain forms of odd signs, where lines that old_string has without these, and that
+// are not all that changes, show that they are a mistake: two of them, or one that is sure, as is one that is like one
+// of old_string outside of a text.
+func (t *Text) plainSigns(r *reading, odd func(rune) bool, sure func(line string) bool) string {
 	if !strings.ContainsFunc(r.new, odd) || bytes.ContainsFunc(r.old.data, odd) || !utf8.ValidString(r.new) {
 		return r.new
 	}
-	plain, known := foldSome(r.new, odd), setOf(r.old.rightTrimmed())
+	old, plain, shown := r.old.rightTrimmed(), foldSome(r.new, odd), 0
 	if squeeze([]byte(plain)) == squeeze(r.old.data) {
 		return r.new
 	}
+	known, few := setOf(old), strings.Count(r.new, "\n")*len(old) <= maxPairs && !t.prose()
 	for l := range strings.Lines(r.new) {
-		if s := strings.TrimRight(foldSome(l, odd), spaces); s != strings.TrimRight(l, spaces) && s != "" && known[s] {
+		s := strings.TrimRight(foldSome(l, odd), spaces)
+		switch {
+		case s == strings.TrimRight(l, spaces) || s == "":
+		case known[s]:
+			shown++
+		case sure != nil && sure(l) && few && slices.ContainsFunc(old, func(o string) bool {
+			return strings.ContainsAny(o, `"'`) && similarity(o, s) >= minSameLine
+		}):
+			shown += 2
+		}
+		if shown > 1 || shown > 0 && (sure == nil || sure(l)) {
 			return plain
 		}
 	}

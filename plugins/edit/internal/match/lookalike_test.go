@@ -123,6 +123,13 @@ func TestFormsOfNewAlone(t *testing.T) {
 			"a = \"x\";\nb = 2;\n"},
 		{"a string of a line that stays", "a.js", "a = \"it's\";\nb(\"x\");\n", "a = \"it's\";\nb(\"x\");",
 			"a = \"it’s\";\nb(“x”);\nc();", "a = \"it's\";\nb(\"x\");\nc();\n"},
+		{"a line that stays, in a language with bare text", "a.sh", "echo \"a\"\nb\n", "echo \"a\"\nb",
+			"echo “a”\nc 'it’s'", "echo \"a\"\nc 'it's'\n"},
+		{"a line that changes there", "a.html", "<p id=\"one\" class=\"two\">\n", "<p id=\"one\" class=\"two\">",
+			"<p id=“one” class=“three”>\n<b>", "<p id=\"one\" class=\"three\">\n<b>\n"},
+		{"two lines that stay, with other quotes", "a.sh", "# don't\n\"$can't\"\nx\n", "# don't\n\"$can't\"\nx",
+			"# don’t\n\"$can’t\"\ny", "# don't\n\"$can't\"\ny\n"},
+		{"one line that stays, with other quotes", "a.sh", "\"$can't\"\nx\n", "\"$can't\"\nx", "\"$can’t\"\ny", "\"$can’t\"\ny\n"},
 		{"a new line", "a.go", "x := 1\n", "x := 1", "x := “it’s”", "x := \"it's\"\n"},
 		{"indentation", "a.py", "def f():\n    y = 1\n", "    y = 1", "\u00a0\u00a0\u00a0\u00a0y = 2", "def f():\n    y = 2\n"},
 		{"no width", "a.go", "\tx := 1\n", "\tx := 1\n", "\ufeff\tx := 1\u200b\n\tz := 3\n", "\tx := 1\n\tz := 3\n"},
@@ -161,5 +168,9 @@ func TestFormsOfNewAlone(t *testing.T) {
 		if r := refused(t, "a.go", "x := 1\n", Change{Old: "x := 1", New: fresh}); r.Kind != Guard || r.Hint == "" {
 			t.Error(r)
 		}
+	}
+	if r := refused(t, "a.md", "It is \"x\".\nAnd \"y\".\n", Change{Old: "It is \"x\".\nAnd \"y\".",
+		New: "It is “x”.\nAnd not \"y\"."}); r.Kind != Guard || r.Hint == "" {
+		t.Error(r)
 	}
 }
