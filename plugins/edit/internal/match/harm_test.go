@@ -59,7 +59,8 @@ func TestLineBreaksLost(t *testing.T) {
 func TestPlaceholders(t *testing.T) {
 	lines := []string{"...", "…", "    ...", "// ...", "//...", "# ...", "#…", "/* ... */", "<!-- ... -->", "-- ...",
 		"; ...", "% ...", "{/* ... */}", "(* ... *)", "{- ... -}",
-		"// (unchanged)", "# (unchanged)", "/* rest of the code */", "-- existing code --", "-- existing code",
+		"// unchanged lines omitted", "# (12 lines omitted)", "/* body omitted for brevity */", "// the rest is left as is",
+		"// same imports", "# ... code not shown", "// 20 more lines", "// (unchanged)", "# (unchanged)", "/* rest of the code */", "-- existing code --", "-- existing code",
 		"// existing code", "# rest of the file", "<!-- rest of the page unchanged -->",
 		"// ... other methods ...", "# ... more cases ...", "/* ... existing code ... */", "[... rest of the file ...]",
 		"<rest of the code unchanged>", "(rest of the code)", "{# ... #}",

@@ -19,6 +19,15 @@ const (
 	strongWords               // explicit: "... existing code ...", "(unchanged)", "rest of the function"
 )
 
+// A text of such words that says a state speaks of code which is not shown.
+const (
+	restState = `unchanged|unmodified|unaltered|omitted|elided|snip(?:ped)?|truncated|skipped|skipping|hidden|collapsed|` +
+		`abbreviated|not shown|left as is|as previously|continues`
+	restWord = `(?:the|rest|of|this|your|all|keep|leave|left|other|more|remaining|existing|previous|original|same|code|` +
+		`lines?|body|implementation|logic|contents?|functions?|methods?|sections?|blocks?|parts?|fields?|cases?|imports?|` +
+		`is|are|remains?|as|from|for|before|above|here|brevity|clarity|n|\d+|` + restState + `)`
+)
+
 var (
 	// What starts and ends comments, or sets a remark apart, in any language; bullets and marks of quotations as well.
 	commentMark = lazy.Regexp(`(?i)^(//+!?|/\*+!?|<!--|--+(\[\[)?|#+\||#+!?|;+|%+|\(\*|\{/\*+|\{-|` +
@@ -43,12 +52,12 @@ var (
 		`( (here|below|above|goes here|continues|follows|unchanged|omitted|as (is|before)|(remains?|stays?)|` +
 		`(remains?|stays?|is|are) (exactly )?(the same|unchanged|as (is|before)|identical|omitted|kept|here|below|above|` +
 		`intact|untouched))(,? .{0,20})?)?$`)
-	wordsSetApart = lazy.Regexp(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?` +
-		`(unchanged|unmodified|omitted( for brevity)?|elided|snip(ped)?|truncated)|(same|as) (as )?(before|above)|` +
-		`same( (code|logic|body|implementation))?|no (other |further |more )?changes?( needed)?( here| below| above)?|` +
+	wordsSetApart = lazy.Regexp(`(?i)^((` + restWord + ` )*(` + restState + `)( ` + restWord + `)*|` +
+		`same( (code|logic|body|implementation|imports))?|(same|as) (as )?(before|above|original)|` +
+		`no (other |further |more )?changes?( needed)?( here| below| above)?|` +
 		`existing|(the|keep the) rest( the same)?|(and )?so on|etc|` +
-		`(your|more|other|existing|previous|remaining|original) (\w+ )?(code|logic|methods?|functions?|imports?|fields?|` +
-		`cases?|lines?|content|items?|entries|keys|rules|styles)( here)?|(the )?rest of (\w+ ){0,3}\w+|` +
+		`(your|more|other|existing|previous|remaining|original|\d+ more) (\w+ )?(code|logic|methods?|functions?|imports?|` +
+		`fields?|cases?|lines?|content|items?|entries|keys|rules|styles|tests|props)( here)?|(the )?rest of (\w+ ){0,3}\w+|` +
 		`(\w+ ){1,4}(remains?|stays?)( the same| unchanged| as is)?|` +
 		`(unchanged )?lines? \d+( ?(-|–|to) ?\d+)?( unchanged| omitted)?)$|` +
 		`^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
@@ -104,7 +113,7 @@ func placeholderOf(line string) placeholder {
 		return strongWords
 	case dots == 2 && (isComment || apart) && words <= 6:
 		return commentDots
-	case isComment && wordsSetApart().MatchString(inner):
+	case (isComment || dots == 2) && wordsSetApart().MatchString(inner):
 		return weakWords
 	}
 	return noPlaceholder
