@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +13,10 @@ var (
 	// callTag ends an argument of a call, in the forms in which models write calls.
 	callTag = lazy.Regexp(`</(?:\w+:)?(?:old_string|new_string|old_str|new_str|file_text|parameter|invoke|` +
 		`function_calls?|tool_call|tool_use)>`)
+	// closing is an end tag that a text ends with.
+	closing = lazy.Regexp(`<(?:/([\w:.-]+)|\|\w+\|)>\s*\z`)
+	// pathLabel may stand before the path of a file in a comment.
+	pathLabel = lazy.Regexp(`(?i)^(?:file ?(?:name|path)?|path)\s*:\s*`)
 	// conflictMark is a line of a merge conflict, or of a block to search and replace.
 	conflictMark = lazy.Regexp(`(?m)^(?:<{7}|>{7})(?: .*)?$|^={7}$`)
 	// patchMark is a line of a diff or a patch that is no line of a file; patchEdge is one at an edge, where also a text
@@ -37,6 +42,13 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 		!strings.Contains(r.new, "<"+strings.Trim(tag, "</>")) {
 		what = "the tag " + tag + " of a call"
 	}
+	if m := closing().FindStringSubmatch(r.new); what == "" && m != nil && !have(strings.TrimSpace(m[0])) &&
+		!closing().Match(r.old.data) && (m[1] == "" || !have("<"+m[1]) && !strings.Contains(r.new, "<"+m[1])) {
+		what = "the end " + quoteShort(strings.TrimSpace(m[0])) + " of something that nothing begins"
+	}
+	if from, _ := t.span(places[0]); what == "" && from > 0 && t.namesFile(lines[0]) && !have(lines[0]) {
+		what = "the name of the file as a comment"
+	}
 	if mark := conflictMark().FindString(strings.ReplaceAll(r.new, "\r", "")); what == "" && mark != "" && !have(mark) &&
 		(!strings.HasPrefix(mark, "=") || strings.Contains(r.new, ">>>>>>>")) &&
 		(!inText(mark) || strings.Contains(r.new, ">>>>>>> REPLACE") || strings.Contains(r.new, "<<<<<<< SEARCH")) {
@@ -56,6 +68,13 @@ func (t *Text) onlyNewMarked(r *reading, places []Range) *Refusal {
 		"Give new_string as the text that shall be in the file, and nothing else.")
 	t.show(out, places[0])
 	return out
+}
+
+// namesFile reports whether a line is a comment with the path of the file and nothing else.
+func (t *Text) namesFile(l string) bool {
+	l = strings.TrimSpace(l)
+	text := commentEnd().ReplaceAllString(commentMark().ReplaceAllString(l, ""), "")
+	return text != l && path.Base(pathLabel().ReplaceAllString(text, "")) == path.Base(t.name)
 }
 
 // diffLine returns a line of new_string that looks like a new one of a diff. It is sure when others are lines of

@@ -10,6 +10,7 @@ func TestMarksInNewAlone(t *testing.T) {
 	const was = "\tone(alpha)\n\ttwo(beta)\n"
 	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.css", "a.yaml", "a.md", "a.unknown"} {
 		for _, fresh := range []string{
+			"\tone(first)\n\ttwo(beta)\n</code>\n", "\tone(first)\n\ttwo(beta)</REPLACE>", "\tone(first)\n<|im_end|>",
 			"\tone(first)\n\ttwo(beta)\n</new_string>", "\tone(first)\n\ttwo(beta)</parameter>\n</invoke>\n",
 			"\tone(first)\n\ttwo(beta)\n>>>>>>> REPLACE\n", "=======\n\tone(first)\n\ttwo(beta)\n>>>>>>> REPLACE",
 			" \tone(alpha)\n-\ttwo(beta)\n+\ttwo(second)\n", "-\tone(alpha)\n-\ttwo(beta)\n+\tone(x)\n",
@@ -47,6 +48,9 @@ func TestMarksInNewAlone(t *testing.T) {
 		{"beside lines with a plus", "a.md", "One.\n\n+ two\n", "One.\n", " One.\n+More text.\n"},
 		{"in code shown in a text", "a.rst", "::\n\n    a = 1\n    b = 2\n", "    a = 1\n    b = 2\n",
 			"    a = 1\n+    c = 3\n    b = 2\n"},
+		{"the name of the file", "src/a.go", "one()\ntwo()\n", "two()\n", "// a.go\ntwo(x)\n"},
+		{"its path", "a.html", "<p>\n<b>\n", "<b>\n", "<!-- src/a.html -->\n<b>x\n"},
+		{"its path, with a label", "x/Makefile", "a:\n\tone\n\ttwo\n", "\ttwo\n", "# File: x/Makefile\n\ttwo\n\tx\n"},
 	} {
 		if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard {
 			t.Errorf("%s: %v", c.name, r)
@@ -72,6 +76,10 @@ func TestMarksInNewAlone(t *testing.T) {
 		{"an underlined title", "a.md", "Title\n", "Title\n", "Title\n=======\n"},
 		{"tags that belong together", "a.xml", "<a/>\n", "<a/>\n", "<parameter name=\"x\">1</parameter>\n"},
 		{"a tag that the file has", "a.xml", "<a>\n<parameter>1</parameter>\n</a>\n", "1</parameter>\n", "2</parameter>\n"},
+		{"the start of a file", "a.go", "package a\n", "package a\n", "// a.go\npackage a\n"},
+		{"another name", "a.go", "one()\ntwo()\n", "two()\n", "// b.go\ntwo()\n"},
+		{"a tag that gets another name", "a.xml", "<a>\n</a>\n", "</a>\n", "</b>\n"},
+		{"a tag that begins in the file", "a.xml", "<a x=\"1\">\n<b/>\n", "<b/>\n", "<b/>\n</a>\n"},
 		{"in a string", "a.py", "x = \"\"\"\n\"\"\"\n", "x = \"\"\"\n", "x = \"\"\"\n+ 1 more\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
