@@ -15,6 +15,10 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 	if strings.Contains(c.Old, byteOrderMark) && !bytes.Contains(t.data, []byte(byteOrderMark)) { // which is no text
 		c.Old, c.New = without(c.Old, byteOrderMark), without(c.New, byteOrderMark)
 	}
+	var notes []string
+	for peeled, ok := t.peeled(c); ok; peeled, ok = t.peeled(c) {
+		c, notes = peeled, []string{"What both strings were in, such as tags or a fence, was left out."}
+	}
 	if p := t.planElided(c); p != nil {
 		return p, nil
 	}
@@ -28,6 +32,7 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 	if refusal != nil {
 		return nil, refusal
 	}
+	p.Warnings = append(p.Warnings, notes...)
 	if note := t.finalBreak(p); note != "" {
 		p.Warnings = append(p.Warnings, note)
 	}

@@ -104,6 +104,7 @@ func (t *Text) readings(c Change) []*reading {
 var (
 	plusLine  = lazy.Regexp(`(?m)^\+`)
 	minusLine = lazy.Regexp(`(?m)^-`)
+	patchEnd  = lazy.Regexp(`^(\*\*\* End (Patch|of File)|\\ No newline at end of file)\s*$`)
 	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
 )
 
@@ -116,6 +117,46 @@ func (t *Text) sameHunk(c Change) bool {
 	hunk := strings.Trim(c.Old, "\r\n")
 	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
 		(plusLine().MatchString(hunk) || minusLine().MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
+}
+
+var (
+	searchBlock = lazy.Regexp(`(?s)^\s*<{5,9}(?: [^\n]*)?\n(.*?\n)={5,9}(?:\n(|.*\n)>{5,9}(?: [^\n]*)?)?\s*$`)
+	replaceHalf = lazy.Regexp(`(?s)^(?:={5,9}\n)?(|.*\n)>{5,9}(?: [^\n]*)?\s*$`)
+	element     = lazy.Regexp(`(?s)^\s*<([\w-]+)>\n?(.*?)\n?</([\w-]+)>\s*$`)
+)
+
+// peeled is the change without what both strings are in: the marks of a block to search and replace, which each of
+// them may be, too, the same tags, a fence, the name of the file as a first line. The file has nothing of it.
+func (t *Text) peeled(c Change) (Change, bool) {
+	if c.Strictness == Exact || bytes.Contains(toLF(t.data), toLF([]byte(c.Old))) {
+		return c, false
+	}
+	in := func(old, fresh string) (Change, bool) {
+		c.Old, c.New = old, fresh
+		return c, !isBlankString(old)
+	}
+	is, was := strings.ReplaceAll(c.New, "\r\n", "\n"), strings.ReplaceAll(c.Old, "\r\n", "\n")
+	if x := searchBlock().FindStringSubmatch(was); x != nil && !conflictMark().Match(t.data) {
+		if is == was {
+			return in(x[1], x[2])
+		} else if y := replaceHalf().FindStringSubmatch(is); y != nil && !strings.Contains(was, "\n>>>>>") {
+			return in(x[1], y[1])
+		}
+	}
+	x, y := element().FindStringSubmatch(was), element().FindStringSubmatch(is)
+	if x != nil && y != nil && x[1] == x[3] && y[1] == y[3] && !bytes.Contains(t.data, []byte("<"+x[1])) {
+		return in(x[2], y[2])
+	}
+	first, rest, _ := strings.Cut(was, "\n")
+	same, fresh, _ := strings.Cut(is, "\n")
+	fenced := isFence(first) && countFences(t.source, 0, len(t.lines)) == 0
+	if old, inner, ok := unfenced(c); fenced && ok && first == same {
+		return in(old, inner)
+	} else if first = strings.TrimSpace(first); first == strings.TrimSpace(same) && !t.hasLine(first) &&
+		(fenced || t.namesFile(first)) {
+		return in(rest, fresh)
+	}
+	return c, false
 }
 
 // undiffed is the change without the marks of a diff: those of all lines, those of lines that change alone, with or
@@ -165,9 +206,11 @@ func (t *Text) countLines(s string) (n int) {
 // all of these have the blank of the column.
 func withoutMarks(s, mark, other string, blank [2]string) (text string, stay []string, columns bool) {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
-	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@ ") }); i >= 0 {
-		lines = lines[i+1:] // before it are the names of files
+	head := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@") })
+	if head < 0 {
+		head = slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "*** Update File: ") })
 	}
+	lines = slices.DeleteFunc(lines[head+1:], patchEnd().MatchString) // before the head are the names of files
 	var out []string
 	columns = true
 	for _, l := range lines {

@@ -87,3 +87,51 @@ func TestMarksInNewAlone(t *testing.T) {
 		})
 	}
 }
+
+// What both strings are in is no part of the text, unless the file has it.
+func TestWhatBothStringsAreIn(t *testing.T) {
+	const data = "one(alpha)\n\ttwo(beta)\nthree(gamma)\n\ttwo(beta, x)\n"
+	const old, fresh = "one(alpha)\n\ttwo(beta)\n", "one(first)\n\ttwo(beta)\nmore()\n"
+	whole := "<<<<<<< SEARCH\n" + old + "=======\n" + fresh + ">>>>>>> REPLACE\n"
+	patch := func(place string) [2]string {
+		s := "*** Begin Patch\n*** Update File: a.go\n" + place +
+			"-one(alpha)\n+one(first)\n \ttwo(beta)\n+more()\n three(gamma)\n*** End Patch"
+		return [2]string{s, s}
+	}
+	both := func(head, end string) [2]string { return [2]string{head + old + end, head + fresh + end} }
+	for name, c := range map[string][2]string{
+		"a block to search and replace":  {whole, whole},
+		"its halves":                     {"<<<<<<< SEARCH\n" + old + "=======\n", "=======\n" + fresh + ">>>>>>> REPLACE"},
+		"its halves without a last line": {"<<<<<<<\n" + old + "=======", fresh + ">>>>>>>"},
+		"a patch":                        patch("@@ func a()\n"),
+		"a patch without a place":        patch(""),
+		"a patch with a bare place":      patch("@@\n"),
+		"tags": {"<old_string>\n" + old + "</old_string>",
+			"<new_string>\n" + fresh + "</new_string>\n"},
+		"the start of a fence":     both("```go\n", ""),
+		"a fence":                  both("```\n", "```"),
+		"the path of the file":     both("// src/a.go\n", ""),
+		"tags, a fence and a path": both("<code>\n```go\n// a.go\n", "```\n</code>"),
+		"numbers in a fence": {"```\n1: one(alpha)\n2: \ttwo(beta)\n```",
+			"```\n1: one(first)\n2: \ttwo(beta)\n3: more()\n```"},
+		"escapes in tags": {`<a>one(alpha)\n\ttwo(beta)\n</a>`, `<b>one(first)\n\ttwo(beta)\nmore()\n</b>`},
+	} {
+		want := strings.Replace(data, old, fresh, 1)
+		p, got := planned(t, "src/a.go", data, Change{Old: c[0], New: c[1]})
+		if got != want || len(p.Warnings) == 0 {
+			t.Errorf("%s: %q %q", name, got, p.Warnings)
+		}
+		refused(t, "src/a.go", data, Change{Old: c[0], New: c[1], Strictness: Exact})
+	}
+	for name, c := range map[string][3]string{
+		"a block with another new_string": {data, whole, fresh},
+		"marks that the file has":         {"<<<<<<< a\n=======\n>>>>>>> b\n" + data, whole, whole},
+		"a tag that the file has":         {"<p>\n" + data, "<p>" + old + "</p>", "<p>" + fresh + "</p>"},
+		"the path of another file":        {data, "// b.go\n" + old, "// b.go\n" + fresh},
+		"a path of one string":            {data, "// a.go\n" + old, fresh},
+	} {
+		if r, err := NewText("a.go", []byte(c[0])).Plan(Change{Old: c[1], New: c[2]}); err == nil {
+			t.Errorf("%s: pass %d", name, r.Pass)
+		}
+	}
+}
