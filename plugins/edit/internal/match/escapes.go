@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -27,13 +28,14 @@ var escapings = []escaping{
 	{set: `nt"u`}, {set: `nt"'\/ru`}, {set: `"u`}, {set: `tu`}, {set: `ntu`}, {set: `n"`}, {set: `"\`}, {set: `t"\`},
 	{set: `'`}, {set: `"'`}, {set: `\`}, {set: `u`}, {entities: true},
 	{set: `"`, naive: true}, {set: `'`, naive: true}, {set: `t"`, naive: true},
+	{set: "$`"}, {set: "_*[]()#~|{}!+-.<>"}, // as in a shell, as in Markdown
 }
 
 var (
 	backslashed = lazy.Regexp(`\\(u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|.)`)
 	naively     = lazy.Regexp(`\\[^\\]`)
 	entity      = lazy.Regexp(`&(?:lt|gt|quot|apos|amp|nbsp|#\d{1,6}|#[xX][0-9a-fA-F]{1,5});`)
-	escaped     = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\'': "'", '\\': `\`, '/': "/"}
+	escaped     = map[byte]string{'n': "\n", 't': "\t", 'r': "\r"} // others stand for themselves
 )
 
 // escape is a backslash in a string with what it may be before, in any language.
@@ -85,7 +87,7 @@ func (e escaping) plain(unit string) (text, sign string) {
 		}
 		return string(utf16.Decode(runes)), "u"
 	}
-	return escaped[unit[1]], unit[1:2]
+	return cmp.Or(escaped[unit[1]], unit[1:2]), unit[1:2]
 }
 
 func (e escaping) decode(s string) string {
@@ -109,11 +111,10 @@ func (e escaping) signs(s string) (out string) {
 // the set.
 func (e escaping) bare(s, sign string) bool {
 	want := sign
-	if !e.entities {
-		want = escaped[sign[0]]
-	}
-	if want == "" {
+	if sign == "u" {
 		return false
+	} else if !e.entities {
+		want = cmp.Or(escaped[sign[0]], sign)
 	}
 	other := func(u string) bool { return strings.IndexByte(e.set, u[1]) < 0 }
 	if want == `\` && slices.ContainsFunc(e.pattern().FindAllString(s, -1), other) {
@@ -271,8 +272,15 @@ func (t *Text) meant(e escaping, c Change, used string) string {
 	case strings.Contains(used, "t") && strings.ContainsAny(used, `"'`):
 		used = e.withBackslash(used, c.Old)
 	}
+	signs := ""
+	if !e.entities && !strings.ContainsAny(e.set, `nu\'"`) { // of a shell or of Markdown, of which only one has _
+		signs, more = quoting+"_$`", e.signs(c.New)
+		if strings.Contains(used, "_") {
+			signs = e.set
+		}
+	}
 	for sign := range strings.SplitSeq(more, "") {
-		if strings.Contains(quoting, sign) && !strings.Contains(used, sign) && !e.bare(c.Old, sign) {
+		if strings.Contains(cmp.Or(signs, quoting), sign) && !strings.Contains(used, sign) && !e.bare(c.Old, sign) {
 			used += sign
 		}
 	}
@@ -361,6 +369,8 @@ func (m *unescaper) decodeLine(l string) (string, bool) {
 			}
 		case sign == "u" || m.entities:
 			use += sign
+		case strings.Contains(m.bareSigns, sign) && !strings.ContainsAny(sign, `nrtu\/`):
+			return "", false
 		case strings.Contains(m.bareSigns, sign):
 			l = startTabs(l) // where it can be nothing else
 			if sign == "t" && m.mixed && !m.tabs && strings.Contains(l, `\t`) {

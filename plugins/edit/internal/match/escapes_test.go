@@ -307,3 +307,25 @@ func TestBreaksThatStay(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Backslashes that a shell or Markdown has before signs, in texts of other kinds. In new_string other such signs have
+// them, too, but those that old_string has bare are in doubt, and so are lines that both have bare.
+func TestEscapedSigns(t *testing.T) {
+	for _, c := range []struct{ name, data, old, fresh, want string }{
+		{"variables", "echo $a `b`\nc=$d\n", "echo \\$a \\`b\\`\nc=\\$d", "echo \\$a \\`b\\`\nc=\\$e", "echo $a `b`\nc=$e\n"},
+		{"another sign of a shell", "echo $a\nc\n", "echo \\$a\nc", "echo \\$a\nc \\`d\\`", "echo $a\nc `d`\n"},
+		{"names", "my_a = 1\nmy_b = 2\n", "my\\_a = 1\nmy\\_b = 2", "my\\_a = 1\nmy\\_b = 3 \\* x", "my_a = 1\nmy_b = 3 * x\n"},
+		{"a comment", " * Runs it.\n * Twice.\n", " \\* Runs it.\n \\* Twice.", " \\* Runs it.\n \\* By my\\_x.",
+			" * Runs it.\n * By my_x.\n"},
+		{"a sign that old_string has bare", "x = a_b $1\n", "x = a\\_b $1", "x = a\\_c \"\\$1\"\n", ""},
+		{"a line that both have bare", "a_b()\nc_d()\n", "a_b()\nc\\_d()", "a_b()\nc\\_e()", ""},
+	} {
+		p, err := NewText("a.pl", []byte(c.data)).Plan(Change{Old: c.old, New: c.fresh})
+		switch {
+		case err != nil && c.want != "":
+			t.Errorf("%s: %v", c.name, err)
+		case err == nil && (string(p.Apply([]byte(c.data))) != c.want || len(p.Warnings) == 0):
+			t.Errorf("%s: %q %q", c.name, p.Apply([]byte(c.data)), p.Warnings)
+		}
+	}
+}
