@@ -366,6 +366,8 @@ func (m *unescaper) decodeLine(l string) (string, bool) {
 		case strings.Contains(quoting, sign):
 			if !m.bare(l, sign) {
 				use += sign
+			} else if !m.entities && !m.naive && strings.Contains(l, `\\`+sign) {
+				return "", false // it is bare only if the backslash before it is escaped
 			}
 		case sign == "u" || m.entities:
 			use += sign

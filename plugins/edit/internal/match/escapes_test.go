@@ -328,4 +328,11 @@ func TestEscapedSigns(t *testing.T) {
 			t.Errorf("%s: %q %q", c.name, p.Apply([]byte(c.data)), p.Warnings)
 		}
 	}
+	// A quote behind an escaped backslash is bare only if backslashes are escaped as well: here another line has some that
+	// are not.
+	const data, last = "\"a\": \"\\\"b\\\"\",\n\"e\": \"i\\nt\",\n", "\n\\\"e\\\": \\\"i\\nt\\\","
+	old, more := "\\\"a\\\": \\\"\\\\\"b\\\\\"\\\",", "\n\\\"c\\\": \\\"\\\\\"d\\\\\"\\\","
+	if r := refused(t, "a.json", data, Change{Old: old + last, New: old + more + last}); r.Kind != Guard {
+		t.Error(r)
+	}
 }
