@@ -118,3 +118,24 @@ func TestBracketsAtTheEndMustEndTheirLine(t *testing.T) {
 	refused(t, "a.ts", data, Change{Old: "  call(() => { \n    first(one);\n    second(two);\n}",
 		New: "  call(() => { \n    first(one);\n    third(two);\n}"})
 }
+
+// An old_string without semicolons is found, but statements that come would have none in a file that has them.
+func TestStatementsThatComeWithoutSemicolons(t *testing.T) {
+	const data, old = "\tfirst = f(x);\n\tsecond = g(y);\n\thandle(a, b);\n", "\tfirst = f(x)\n\tsecond = g(y)\n\thandle(a, b)\n"
+	for _, name := range []string{"a.c", "a.java", "a.js", "a.php", "a.rs"} {
+		for _, more := range []string{"\tk(z)\n", "\treturn\n", "\tfor (i = 0; i < 9; i++) {\n\t\th(i)\n\t}\n", "\tk(z)\n\tl(z);\n"} {
+			r := refused(t, name, data, Change{Old: old, New: strings.Replace(old, "\tsecond", more+"\tsecond", 1)})
+			if r.Kind != Conflict || !strings.Contains(r.Message, "semicolon") {
+				t.Errorf("%s: %q: %v", name, more, r)
+			}
+		}
+		for _, pair := range [][2]string{{"g(y)", "g(z)"}, {"\tsecond", "\tk(z);\n\tsecond"}, {"\tsecond", "\t// Why.\n\tsecond"},
+			{"\tsecond", "\tif (a) {\n\t\tk(z);\n\t}\n\tsecond"}, {"\tsecond = g(y)\n", ""}} {
+			fresh := strings.Replace(old, pair[0], pair[1], 1)
+			want := strings.Replace(strings.Replace(data, strings.TrimSuffix(pair[0], "\n"), pair[1], 1), "\n;\n", "\n", 1)
+			if _, got := planned(t, name, data, Change{Old: old, New: fresh}); got != want {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	}
+}
