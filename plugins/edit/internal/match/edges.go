@@ -415,11 +415,12 @@ func (e edges) commentBeside(f, step int) (comment string, at int) {
 	for f >= 0 && f < len(e.t.lines) && isBlank(e.t.text(f)) {
 		f += step
 	}
-	if f < 0 || f >= len(e.t.lines) || !e.t.commentOnly(f) {
+	if f < 0 || f >= len(e.t.lines) {
 		return "", -1
 	}
 	key := e.t.key(f)
-	if alnums([]byte(key)) <= minBeside || old.count(key) > 0 || e.t.count(key) > 1 {
+	if alnums([]byte(key)) <= minBeside || old.count(key) > 0 || fresh.count(key) == 0 && len(fresh.comments()) == 0 ||
+		!e.t.commentOnly(f) || e.t.count(key) > 1 { // of which the cheap come first: most edits write no comment
 		return "", -1
 	}
 	edge, outer := old.closeFilled(-1, +1), fresh.closeFilled(-1, +1)

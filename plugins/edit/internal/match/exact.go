@@ -203,9 +203,11 @@ func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range,
 // commentedOut refuses an exact match that begins within the comment of a line, where new_string has another line
 // before that one: it would become a part of the comment.
 func (t *Text) commentedOut(r *reading, at Range) *Refusal {
+	if before, _ := t.around(at); isBlankString(before) || isBlankString(firstLine(r.new)) {
+		return nil
+	}
 	all := t.commentsFrom(at.Start)
-	if len(all) == 0 || all[0].Start >= at.Start || all[0].Start < t.lines[t.lineAt(at.Start)].start ||
-		isBlankString(firstLine(r.new)) {
+	if len(all) == 0 || all[0].Start >= at.Start || all[0].Start < t.lines[t.lineAt(at.Start)].start {
 		return nil
 	}
 	if i := slices.Index(counterparts(r.old, newSource(toLF([]byte(r.new)), nil)), 0); i <= 0 {

@@ -67,7 +67,7 @@ func wrapping(old string) (text, what string) {
 	if text, marks := cutMarks(old); marks != "" {
 		return text, "is in quotation marks"
 	}
-	if text, ok := withoutColumn(old, " -+"); ok && minusLine().MatchString(old) {
+	if text, ok := withoutColumn(old, " -+"); ok && hasLineWith(old, "-") {
 		return text, "has the first column of a diff"
 	}
 	if text, _, ok := unquoted(Change{Old: old}); ok {

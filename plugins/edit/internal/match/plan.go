@@ -48,7 +48,7 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 	case isBlankString(c.Old):
 		return nil, guard("old_string is nothing but white space, which says no place.",
 			"Include a line of text before or after it.")
-	case !hunk && t.sameHunk(c) && plusLine().MatchString(c.Old):
+	case !hunk && t.sameHunk(c) && hasLineWith(c.Old, "+"):
 		return nil, guard("old_string and new_string are the same diff, and the lines that it keeps and takes out are "+
 			"not in the file, or more than once.", "Give as old_string the lines as they are in the file, and as "+
 			"new_string the lines that shall be there, both without - and +.")

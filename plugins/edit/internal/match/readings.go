@@ -77,7 +77,7 @@ func (t *Text) readings(c Change) []*reading {
 		old, fresh = strings.Map(plain, old), strings.Map(plain, fresh)
 	}
 	last := lastPass
-	if _, column := withoutColumn(c.Old, " -"); column && plusLine().MatchString(c.New) && plusLine().Match(t.data) {
+	if _, column := withoutColumn(c.Old, " -"); column && hasLineWith(c.New, "+") && hasLineWith(t.data, "+") {
 		last = blanksPass // it may be a diff, and its column is no indentation
 	}
 	out := []*reading{newReading("", old, fresh, last, t.syntax)}
@@ -102,11 +102,14 @@ func (t *Text) readings(c Change) []*reading {
 }
 
 var (
-	plusLine  = lazy.Regexp(`(?m)^\+`)
-	minusLine = lazy.Regexp(`(?m)^-`)
 	patchEnd  = lazy.Regexp(`^(\*\*\* End (Patch|of File)|\\ No newline at end of file)\s*$`)
 	oddIndent = lazy.Regexp(`(?m)^[ \t]*[^\P{Zs} ]`) // with a blank that is no space
 )
+
+// hasLineWith reports whether a line of a text starts with a sign.
+func hasLineWith[T string | []byte](s T, sign string) bool {
+	return strings.HasPrefix(string(s[:min(1, len(s))]), sign) || bytes.Contains([]byte(s), []byte("\n"+sign))
+}
 
 // doubleDashes write dashes with hyphens, as programs do and LaTeX.
 var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "--"), strings.NewReplacer("–", "--", "—", "---")}
@@ -116,7 +119,7 @@ var doubleDashes = []*strings.Replacer{strings.NewReplacer("–", "--", "—", "
 func (t *Text) sameHunk(c Change) bool {
 	hunk := strings.Trim(c.Old, "\r\n")
 	return c.Strictness != Exact && hunk == strings.Trim(c.New, "\r\n") &&
-		(plusLine().MatchString(hunk) || minusLine().MatchString(hunk)) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
+		(hasLineWith(hunk, "+") || hasLineWith(hunk, "-")) && !bytes.Contains(toLF(t.data), toLF([]byte(hunk)))
 }
 
 var (
@@ -164,7 +167,7 @@ func (t *Text) peeled(c Change) (Change, bool) {
 // lines, and the file has those that stay and go once, as whole lines. Where all lines have a mark they may differ from
 // the file as others may, up to the pass that is returned.
 func (t *Text) undiffed(c Change) (old, fresh string, last int, ok bool) {
-	if c.All || !minusLine().MatchString(c.Old) && !plusLine().MatchString(c.New) ||
+	if c.All || !hasLineWith(c.Old, "-") && !hasLineWith(c.New, "+") ||
 		bytes.Contains(toLF(t.data), toLF([]byte(c.Old))) {
 		return "", "", 0, false
 	}
@@ -172,7 +175,7 @@ func (t *Text) undiffed(c Change) (old, fresh string, last int, ok bool) {
 	if hunk {
 		c.Old, c.New = strings.Trim(c.Old, "\r\n"), strings.Trim(c.New, "\r\n")
 	}
-	whole, own := "\n"+string(toLF(t.data))+"\n", plusLine().Match(t.data)
+	whole, own := "\n"+string(toLF(t.data))+"\n", hasLineWith(t.data, "+")
 	for i, blank := range [][2]string{{" ", ""}, {"", ""}, {"", " "}, {" ", ""}} { // before lines that stay, behind marks
 		old, stay, ok1 := withoutMarks(c.Old, "-", "+", blank)
 		fresh, same, ok2 := withoutMarks(c.New, "+", "-", blank)
@@ -181,10 +184,10 @@ func (t *Text) undiffed(c Change) (old, fresh string, last int, ok bool) {
 		case !sure || isBlankString(old) || !slices.Equal(stay, same):
 		case strings.Count(whole, "\n"+strings.TrimSuffix(old, "\n")+"\n") == 1:
 			return old, fresh, blanksPass, true
-		case i < 3 || hunk || own || plusLine().MatchString(c.Old) || minusLine().MatchString(c.New):
-		case !plusLine().MatchString(c.New):
+		case i < 3 || hunk || own || hasLineWith(c.Old, "+") || hasLineWith(c.New, "-"):
+		case !hasLineWith(c.New, "+"):
 			return old, fresh, blanksPass, len(stay) > 0
-		case minusLine().MatchString(c.Old) || t.countLines(c.Old) <= t.countLines(old):
+		case hasLineWith(c.Old, "-") || t.countLines(c.Old) <= t.countLines(old):
 			return old, fresh, lastPass, true
 		}
 	}

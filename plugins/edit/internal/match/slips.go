@@ -83,7 +83,7 @@ func (t *Text) diffLine(r *reading, lines []string, at Range) (line string, sure
 	if l := diffOf(r); l != "" {
 		return l, true
 	}
-	if plusLine().Match(t.data) || plusLine().Match(r.old.data) {
+	if hasLineWith(t.data, "+") || hasLineWith(r.old.data, "+") {
 		return "", false
 	}
 	old := map[string]bool{}
