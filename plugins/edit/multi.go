@@ -249,7 +249,8 @@ func (m *multi) step(i int) error {
 func (m *multi) chained(i int, t *trackedBuffer, plan *match.Plan, earlier []match.Range) error {
 	ed, fresh := m.Edits[i], 0
 	for _, p := range plan.Places {
-		if slices.ContainsFunc(earlier, func(r match.Range) bool { return p.Start < r.End && p.End > r.Start }) {
+		i, _ := slices.BinarySearchFunc(earlier, p.Start+1, func(r match.Range, at int) int { return r.End - at })
+		if i < len(earlier) && earlier[i].Start < p.End {
 			fresh++
 		}
 	}

@@ -55,6 +55,20 @@ func BenchmarkBlockOf400(b *testing.B) {
 	}
 }
 
+// BenchmarkAllPlaces must take eight times as long for eight times as many places.
+func BenchmarkAllPlaces(b *testing.B) {
+	for _, n := range []int{10_000, 80_000} {
+		data := []byte(strings.Repeat("\tcall(name, ctx)\n", n))
+		for name, old := range map[string]string{"exact": "name, ctx", "other forms": "name,\u00a0ctx"} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					_, _ = NewText("a.go", data).Plan(Change{Old: old, New: "name", All: true})
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkWorst has inputs made to cost as much as they can.
 func BenchmarkWorst(b *testing.B) {
 	long := strings.Repeat("ab c", 100)

@@ -242,7 +242,7 @@ func (m *indentation) findUnit(t *Text, old, fresh *source, cut int) {
 		return
 	}
 	from, _ := commonStep(cut, old, fresh)
-	to, share := commonStep(0, t.source)
+	to, share := t.step()
 	m.flat = to == ""
 	from, to = cmp.Or(from, to), cmp.Or(to, from)
 	if to == "" {

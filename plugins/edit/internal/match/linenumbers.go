@@ -140,7 +140,7 @@ func (t *Text) unpad(n numbered, after, old string) (out numbered, settled bool)
 	if n.marked == 0 {
 		return n, true
 	}
-	step, _ := commonStep(0, t.source)
+	step, _ := t.step()
 	step = cmp.Or(step, "    ")
 	depths := [2]map[string]bool{{}, {}} // of lines as they are, and cut
 	learn := func(l string, known map[string]bool) {

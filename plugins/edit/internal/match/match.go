@@ -15,7 +15,10 @@
 //  5. What was refused is explained with what the file has instead (refusals.go, nearest.go).
 package match
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // A Text is a file that changes are planned for. One goroutine at a time may use it.
 type Text struct {
@@ -23,16 +26,19 @@ type Text struct {
 	name    string
 	streams map[equivalence]*stream
 	index   *lineIndex
-	words   map[string]bool // of the file; made when needed
-	lineSet map[string]int  // lines of the file, squeezed; made when needed
-	telling map[string]bool // lines of the file that say something; made when needed
-	work    int             // spent on distances in this plan
+	words   map[string]bool                 // of the file; made when needed
+	lineSet map[string]int                  // lines of the file, squeezed; made when needed
+	telling map[string]bool                 // lines of the file that say something; made when needed
+	work    int                             // spent on distances in this plan
+	step    func() (string, map[string]int) // commonStep of the file; made when needed
 }
 
 // NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
 // name determines the language. Data must not change afterwards.
 func NewText(name string, data []byte) *Text {
-	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{}}
+	t := &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{}}
+	t.step = sync.OnceValues(func() (string, map[string]int) { return commonStep(0, t.source) })
+	return t
 }
 
 // A Change is a change that a model asks for.
@@ -46,14 +52,15 @@ type Change struct {
 	NearLine int
 	// Strictness bounds the passes that may be used.
 	Strictness Strictness
-	// Inserted are the parts of the text that earlier changes of the same call inserted, sorted. Only an exact match may
-	// lie in one of them.
+	// Inserted are the parts of the text that earlier changes of the same call inserted, sorted and apart. Only an exact
+	// match may lie in one of them.
 	Inserted []Range
 }
 
 // inserted reports whether a range lies in a part that an earlier change of the same call inserted.
 func (c Change) inserted(r Range) bool {
-	return slices.ContainsFunc(c.Inserted, func(in Range) bool { return r.Start >= in.Start && r.End <= in.End })
+	i, _ := slices.BinarySearchFunc(c.Inserted, r.End, func(in Range, end int) int { return in.End - end })
+	return i < len(c.Inserted) && c.Inserted[i].Start <= r.Start
 }
 
 // Strictness says how far old_string may be from what the file has.

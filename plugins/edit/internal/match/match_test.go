@@ -328,3 +328,21 @@ func TestStrictness(t *testing.T) {
 
 // replaced is a text with one part of it changed.
 func replaced(text, was, is string) string { return strings.Replace(text, was, is, 1) }
+
+// All of many places are changed in a time of their number, wherever earlier changes inserted something: what is known
+// of the file as a whole is looked for once.
+func TestManyPlacesInAnotherForm(t *testing.T) {
+	const n, line = 30_000, "\tcall(name, ctx)\n"
+	data, c := strings.Repeat(line, n), Change{Old: "name,\u00a0ctx", New: "name", All: true}
+	for i := range n {
+		c.Inserted = append(c.Inserted, Range{i * len(line), i*len(line) + 5})
+	}
+	p, got := planned(t, "a.go", data, c)
+	if len(p.Places) != n || got != strings.Repeat("\tcall(name)\n", n) {
+		t.Errorf("%d places", len(p.Places))
+	}
+	c.Inserted[n-1].End = len(data)
+	if r := refused(t, "a.go", data, c); r.Kind != Conflict {
+		t.Error(r)
+	}
+}

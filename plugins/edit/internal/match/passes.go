@@ -73,7 +73,9 @@ type finding struct {
 	file    *stream
 	old     *stream
 	hits    []hit
-	short   bool // old_string has so little in it that it must be whole lines, with the same signs in the same order
+	present []Range // where new_string is in the file already; made when needed
+	asked   bool    // whether it was made
+	short   bool    // old_string has so little in it that it must be whole lines, with the same signs in the same order
 }
 
 // find tries the passes in order and returns what the first of them finds for the first reading that has a place. It

@@ -307,13 +307,11 @@ const presentForm = trailingBlanks | leadingBlanks | unicodeForms | blankRuns | 
 // presentAt reports that new_string is in the file already, over the very place of old_string. A deletion, whose
 // new_string is a part of old_string, is always there and says nothing.
 func (t *Text) presentAt(f *finding, h hit) bool {
-	form := f.ignores&^(comments|separators) | trailingBlanks | leadingBlanks
-	for _, r := range t.occurrencesOfNew(f.reading, form, 1) {
-		if r.Start < h.End && r.End > h.Start {
-			return true
-		}
+	if !f.asked {
+		form := f.ignores&^(comments|separators) | trailingBlanks | leadingBlanks
+		f.present, f.asked = t.occurrencesOfNew(f.reading, form, 1), true
 	}
-	return false
+	return slices.ContainsFunc(f.present, func(r Range) bool { return r.Start < h.End && r.End > h.Start })
 }
 
 // present refuses, before anything looser than equality is tried, when new_string is in the file already.
