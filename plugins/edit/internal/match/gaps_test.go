@@ -114,3 +114,21 @@ func TestGaps(t *testing.T) {
 		})
 	}
 }
+
+// Few lines are enough where old_string leaves out one and has all others to the letter, in one place.
+func TestALineLeftOutOfFew(t *testing.T) {
+	const data = "start(alpha)\nfirst = load(beta)\nsecond = parse(gamma)\nthird = check(delta)\nlast(epsilon)\nother()\n"
+	const old = "start(alpha)\nfirst = load(beta)\nthird = check(delta)\nlast(epsilon)\n"
+	fresh := strings.Replace(old, "epsilon", "omega", 1)
+	want := strings.Replace(data, "epsilon", "omega", 1)
+	for _, cut := range []string{"", "start(alpha)\n"} {
+		c := Change{Old: strings.TrimPrefix(old, cut), New: strings.TrimPrefix(fresh, cut)}
+		if p, got := planned(t, "a.py", data, c); got != want || p.Pass != similarPass {
+			t.Errorf("pass %d: %q", p.Pass, got)
+		}
+		refused(t, "a.py", strings.Replace(data, "third", "more(zeta)\nthird", 1), c)                        // two lines
+		refused(t, "a.py", strings.Replace(data, "last(epsilon)", "more(zeta)\nlast(epsilon)", 1), c)        // beside the change
+		refused(t, "a.py", data+strings.Replace(data, "second = parse(gamma)", "second = parse(eta)", 1), c) // two places
+		refused(t, "a.py", strings.Replace(data, "load(beta)", "load(theta)", 1), c)                         // another line
+	}
+}

@@ -278,7 +278,7 @@ func (n tally) allowed() (most int) {
 	switch {
 	case counted >= 18:
 		most = 2
-	case counted >= 5:
+	case counted >= 5, n.equal == n.lines: // which only leaves out a line
 		most = 1
 	}
 	if n.equal == n.lines && counted >= 8 {
