@@ -123,7 +123,7 @@ func TestBracketsAtTheEndMustEndTheirLine(t *testing.T) {
 func TestStatementsThatComeWithoutSemicolons(t *testing.T) {
 	const data, old = "\tfirst = f(x);\n\tsecond = g(y);\n\thandle(a, b);\n", "\tfirst = f(x)\n\tsecond = g(y)\n\thandle(a, b)\n"
 	for _, name := range []string{"a.c", "a.java", "a.js", "a.php", "a.rs"} {
-		for _, more := range []string{"\tk(z)\n", "\treturn\n", "\tfor (i = 0; i < 9; i++) {\n\t\th(i)\n\t}\n", "\tk(z)\n\tl(z);\n"} {
+		for _, more := range []string{"\tk(z)\n", "\tk = {1, 2}\n", "\treturn\n", "\tfor (i = 0; i < 9; i++) {\n\t\th(i)\n\t}\n", "\tk(z)\n\tl(z);\n"} {
 			r := refused(t, name, data, Change{Old: old, New: strings.Replace(old, "\tsecond", more+"\tsecond", 1)})
 			if r.Kind != Conflict || !strings.Contains(r.Message, "semicolon") {
 				t.Errorf("%s: %q: %v", name, more, r)

@@ -132,3 +132,19 @@ func TestALineLeftOutOfFew(t *testing.T) {
 		refused(t, "a.py", strings.Replace(data, "load(beta)", "load(theta)", 1), c)                         // another line
 	}
 }
+
+// The separator at the end of a line says little about the line.
+func TestLastSeparatorLeftOut(t *testing.T) {
+	const data = "x = {\n  \"first\": alpha(1),\n  \"second\": beta(2),\n  \"third\": gamma(3)\n}\n"
+	for _, c := range [][2]string{{"alpha(1),", "alpha(1)"}, {"gamma(3)", "gamma(3),"}} {
+		old := strings.Replace(data, c[0], c[1], 1)
+		p, got := planned(t, "a.py", data, Change{Old: old, New: strings.Replace(old, "beta(2)", "delta(4)", 1)})
+		if want := strings.Replace(data, "beta(2)", "delta(4)", 1); got != want {
+			t.Errorf("%s: pass %d gives %q", c[1], p.Pass, got)
+		}
+	}
+	const c, old = "\tfirst = load(x);\n\tsecond = y;\n\tthird = check(z);\n", "\tfirst = load(x);\n\tsecond = y;\n\tthird = check(z)\n"
+	if r := refused(t, "a.c", c, Change{Old: old, New: old + "\tfourth = w\n"}); r.Kind != Conflict {
+		t.Error(r)
+	}
+}

@@ -82,9 +82,6 @@ func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) 
 
 // unended refuses new statements without a semicolon where the statements of old_string lost theirs.
 func (p *projection) unended(edits []Edit) *Refusal {
-	if p.at.ignores&separators == 0 {
-		return nil
-	}
 	ends := func(b []byte) bool { return bytes.HasSuffix(bytes.TrimRight(b, spaces), []byte(";")) }
 	i := slices.IndexFunc(p.at.blocks, func(b block) bool {
 		return b.single() && ends(p.t.text(b.f0)) && !ends(p.old.text(b.o0))
@@ -93,7 +90,8 @@ func (p *projection) unended(edits []Edit) *Refusal {
 		was, with := p.t.data[e.Start:e.End], newSource(e.With, p.t.syntax)
 		for j := range with.lines {
 			text := bytes.TrimRight(with.data[with.lines[j].start:with.commentStart(j)], blanks)
-			if i >= 0 && (len(was) == 0 || ends(was)) && endsStatement(string(text)) && !bytes.HasSuffix(text, []byte("}")) {
+			block := bytes.HasSuffix(text, []byte("}")) && (bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ';') >= 0)
+			if i >= 0 && (len(was) == 0 || ends(was)) && endsStatement(string(text)) && !block {
 				return p.conflict(p.at.blocks[i], "the lines end with a semicolon there, and a line of new_string has none")
 			}
 		}

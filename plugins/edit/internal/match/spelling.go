@@ -146,7 +146,7 @@ func otherWords(old, file string) (out []substitution, n, m int) {
 func (t *Text) typos(old, file string) (out []substitution, ok bool) {
 	out, n, m := otherWords(old, file)
 	if len(out) == 0 {
-		return nil, abs(n-m) <= 1 && despaced(old) == despaced(file)
+		return nil, abs(n-m) <= 1 && despaced(strings.TrimRight(old, ",;")) == despaced(strings.TrimRight(file, ",;"))
 	}
 	if len(out) > maxTypos || slices.ContainsFunc(out, func(s substitution) bool { return !t.misspells(s.old, s.file) }) {
 		return nil, false
