@@ -214,3 +214,18 @@ func TestNewStringIndentedAsFile(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// Blanks behind the tabs of new lines are no tabs.
+func TestTabsWithBlanksBehindThem(t *testing.T) {
+	const yaml, js = "jobs:\n  - name: one\n    with:\n      version: latest\n", "f({\n      a: 1,\n      b: 2,\n})\n"
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"a line that changes", "a.yaml", yaml, "    with:\n      version: latest", "    with:\n\t  version: first",
+			"    with:\n      version: first"},
+		{"lines that come", "a.js", js, "      b: 2,\n", "      b: 2,\n\t  c: 3,\n\t  d: 4,\n", "      b: 2,\n      c: 3,\n      d: 4,\n"},
+		{"more of them", "a.js", js, "      a: 1,\n", "\t  a: 3,\n", "      a: 3,\n"},
+	} {
+		if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.want, 1) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}

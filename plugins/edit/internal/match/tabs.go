@@ -92,7 +92,7 @@ func (t *Text) inFileForm(c Change, r *reading, at Range) *reading {
 		case t.inText(lines, i, []Range{at}):
 			return r // a string or a comment may have its own
 		case other == '\t':
-			lines[i] = strings.Repeat(" ", width*len(own)) + l[len(own):]
+			lines[i] = strings.ReplaceAll(own, "\t", strings.Repeat(" ", width)) + l[len(own):]
 		case len(own)%width != 0:
 			return r
 		default:
@@ -156,16 +156,18 @@ func behindOpener(fresh *source, ind string) (text string, ok bool) {
 	return text, true
 }
 
-// blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and one of blanks, are as deep; 0
-// when that cannot be.
+// blanksPerTab is how many blanks stand for a tab when two indentations, one of tabs and maybe some blanks behind them
+// and one of blanks, are as deep; 0 when that cannot be.
 func blanksPerTab(a, b string) int {
 	if strings.HasPrefix(a, " ") {
 		a, b = b, a
 	}
-	if a == "" || b == "" || !uniform(a) || !uniform(b) || a[0] == b[0] || len(b)%len(a) != 0 {
+	rest := strings.TrimLeft(a, "\t")
+	tabs, spaces := len(a)-len(rest), len(b)-len(rest)
+	if tabs == 0 || strings.Trim(rest+b, " ") != "" || spaces%tabs != 0 {
 		return 0
 	}
-	if n := len(b) / len(a); n == 2 || n == 3 || n == 4 || n == 8 {
+	if n := spaces / tabs; n == 2 || n == 3 || n == 4 || n == 8 {
 		return n
 	}
 	return 0
