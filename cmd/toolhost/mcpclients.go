@@ -332,11 +332,7 @@ func (g *globals) removeFromClient(ctx context.Context, clientName, name string,
 	if err != nil {
 		return err
 	}
-	path, err := f.path(client)
-	if err != nil {
-		return err
-	}
-	file, err := readSettings(path)
+	file, err := f.read(client)
 	if err != nil {
 		return err
 	}
@@ -356,11 +352,7 @@ func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name stri
 	if err != nil {
 		return err
 	}
-	path, err := f.path(client)
-	if err != nil {
-		return err
-	}
-	file, err := readSettings(path)
+	file, err := f.read(client)
 	if err != nil {
 		return err
 	}
@@ -377,6 +369,14 @@ func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name stri
 		return err
 	}
 	return g.writeSettings(ctx, file, after, block, f.yes, func() { g.clientNotes(client, entry) })
+}
+
+func (f addToFlags) read(client *mcpclients.Client) (settings, error) {
+	path, err := f.path(client)
+	if err != nil {
+		return settings{}, err
+	}
+	return readSettings(path)
 }
 
 // path is the file to change.
