@@ -142,7 +142,8 @@ func TestRiskOfEverydayChores(t *testing.T) {
 		find . -name '*.pyc' -o -delete, find . \( -name '*.pyc' \) -delete, find . -delete -name '*.pyc', find . -name '*.pyc' -name|-o\ -name '*' -delete,
 		find /|~|..|a/../..|$x -name '*.pyc' -delete, cd .. && find . -name '*.pyc' -delete, find . -name '*.pyc' -exec rm -rf . {} +,
 		find . -name '*.pyc' -exec rm -rf ~ \;, find . -exec rm -rf {} + -name '*.pyc', find . -name dist -exec sh -c 'rm\ -rf\ ..' \;,
-		find . -L -name dist -delete, find -files0-from a -name dist -delete,
+		find . -L -name dist -delete, find -files0-from a -name dist -delete, find . -depth !|-not|/|.. -name dist -delete,
+		find . -name dist -depth -o|! -delete, find . -name dist -depth -o -exec rm -r {} +,
 		unset PATH|-f\ ls|'a[$(rm\ b)]'|$x|LD_PRELOAD, NVM_DIR=/tmp/x; . "$NVM_DIR/nvm.sh", . "$NVM_DIR/x"|"$X/nvm.sh", eval "$(direnv\ export\ bash;\ rm\ a)",
 		eval "$(ssh-agent\ rm\ a)"|"$(minikube\ x)", ssh-agent rm a, perl -0pi -e 'unlink\ "a"' x, perl -pie 's/a/b/' x, mysql -e 'select\ 1\G;\ drop\ table\ a'`)...)
 	rated(t, "high", `node --input-type=module -e "import fs from 'node:fs'; fs.rmSync('a')"`,

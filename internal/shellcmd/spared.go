@@ -23,7 +23,6 @@ func findsMade(args []Word) (named bool) {
 			if named = made().MatchString(a.Text); !named {
 				return false
 			}
-		case i > 0 && (args[i-1].Text == "-type" || strings.HasSuffix(args[i-1].Text, "depth")):
 		case !findTests.Has(a.Text) && (!plainPath().MatchString(a.Text) || strings.Contains(a.Text, "..")):
 			return false
 		}
