@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/callback"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -119,8 +120,11 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (_ Answer, err error) {
 		return Answer{}, notBegun(ctx, notAsked)
 	}
 	if automatic, is := h.options.Approver.(AutomaticApprover); is {
-		r := h.newRequest(ctx, c)
-		if answer, ok := automatic.ApproveAtOnce(r); ok {
+		r, answer, ok := h.newRequest(ctx, c), Answer{}, false
+		if !callback.Run(h.log, "ApproveAtOnce", func() { answer, ok = automatic.ApproveAtOnce(r) }) {
+			return answer, h.approvalError(ctx, ctx, c, errors.New("the approver panicked; the host's log has the stack"))
+		}
+		if ok {
 			c.setStatus(AwaitingApproval) // callers see the same whoever answers
 			return h.settle(c, r, answer)
 		}

@@ -369,6 +369,8 @@ func TestAutomaticApprover(t *testing.T) {
 	if len(a.questions) != 0 {
 		t.Errorf("a person was asked %d times", len(a.questions))
 	}
+	a.atOnce = func() { panic("oh") }
+	failed(t, h.Call(t.Context(), call("test__run", "{}")), sdk.CodeApprovalUnavailable)
 	a.answers = []host.Answer{host.No("not this one")}
 	r := single(t, echoing(writes("run")), host.Options{Approver: a, Policy: alwaysAsking(t)}).Call(t.Context(),
 		call("test__run", `{}`))
