@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,10 +122,20 @@ type MapApprover map[string]Approver
 
 // Approve calls the approver of the tool.
 func (m MapApprover) Approve(ctx context.Context, r *ApprovalRequest) (Answer, error) {
-	for _, key := range []string{r.Tool.Name, r.Tool.Plugin, "*"} {
-		if a := m[key]; a != nil {
-			return a.Approve(ctx, r)
-		}
+	if a := m.of(r); a != nil {
+		return a.Approve(ctx, r)
 	}
 	return Answer{}, fmt.Errorf("no approver handles calls of %s", r.Tool.Name)
+}
+
+// ApproveAtOnce calls the approver of the tool, if that is an AutomaticApprover.
+func (m MapApprover) ApproveAtOnce(r *ApprovalRequest) (Answer, bool) {
+	if a, is := m.of(r).(AutomaticApprover); is {
+		return a.ApproveAtOnce(r)
+	}
+	return Answer{}, false
+}
+
+func (m MapApprover) of(r *ApprovalRequest) Approver {
+	return cmp.Or(m[r.Tool.Name], m[r.Tool.Plugin], m["*"])
 }

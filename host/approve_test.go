@@ -463,6 +463,7 @@ func TestMapApprover(t *testing.T) {
 		"by tool":   {host.MapApprover{"test__run": yes, "test": no, "*": no}, ""},
 		"by plugin": {host.MapApprover{"other__run": no, "test": yes, "*": no}, ""},
 		"by star":   {host.MapApprover{"other": no, "*": yes}, ""},
+		"at once":   {host.MapApprover{"test": &automatic{atOnce: func() {}}}, ""},
 		"by nobody": {host.MapApprover{"other": yes}, sdk.CodeApprovalUnavailable},
 	} {
 		r := single(t, echoing(writes("run")), host.Options{Approver: c.approvers}).Call(t.Context(), call("test__run", ""))
