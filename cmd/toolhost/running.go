@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/nesting"
 )
 
 // A runningHost is one that `toolhost serve` runs, for the configuration, work folder and profile of a command.
@@ -363,6 +364,7 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...) // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), nesting.Var+"=") // also the hosts above
 	detach(cmd, write)
 	err = cmd.Start()
 	_ = write.Close()

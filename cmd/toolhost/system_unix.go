@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/api/local"
-	"github.com/toolhost/toolhost/internal/nesting"
 )
 
 // mayWrite reports whether this user may write to a file or folder.
@@ -20,7 +19,7 @@ func mayWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 func detach(cmd *exec.Cmd, ready *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.ExtraFiles = []*os.File{ready}
-	cmd.Env = append(os.Environ(), local.ReadyVar+"=3", nesting.Var+"=") // it outlives the hosts above
+	cmd.Env = append(cmd.Env, local.ReadyVar+"=3")
 }
 
 // replaceProcess runs a program in place of this one.
