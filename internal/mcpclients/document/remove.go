@@ -27,9 +27,13 @@ func (c Change) Remove(syntax Syntax, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	w := writer{syntax, data, newlineOf(data)}
-	out := data
+	byHand := &ByHandError{entry.Line, c.Name + " is written in a way that is not taken out here"}
+	out, end := data, len(data)
 	for _, e := range w.remove(c, root, holder, entry) { // the last in the file first
-		out = slices.Concat(out[:e.start], []byte(e.text), out[e.end:])
+		if e.end > end { // of YAML with other line breaks
+			return nil, byHand
+		}
+		out, end = slices.Concat(out[:e.start], []byte(e.text), out[e.end:]), e.start
 	}
 	holder.Members = slices.DeleteFunc(holder.Members, func(m Member) bool { return m.Value == entry })
 	holder.Items = slices.DeleteFunc(holder.Items, func(n *Node) bool { return n == entry })
@@ -38,7 +42,7 @@ func (c Change) Remove(syntax Syntax, data []byte) ([]byte, error) {
 		got.set(c.Path[0], holder) // an empty table needs no header
 	}
 	if err != nil || !Equal(got, root) {
-		return nil, &ByHandError{entry.Line, c.Name + " is written in a way that is not taken out here"}
+		return nil, byHand
 	}
 	return out, nil
 }

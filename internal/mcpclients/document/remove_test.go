@@ -78,6 +78,7 @@ func TestRemove(t *testing.T) {
 		{YAML, listed, "servers: # a\n  - args: [x]\n    name: toolhost\nb: 1\n", "servers: [] # a\nb: 1\n"},
 		{YAML, c, "servers:\n  toolhost:\n    cmd: x\n    args:\n    - y\n\n  a: {}\n", "servers:\n\n  a: {}\n"},
 		{YAML, c, "servers: {toolhost: {cmd: x}, a: {}}\n", ""},
+		{YAML, c, "a: 1\rservers:\r  toolhost:\r    cmd: x\r", ""},
 		{YAML, c, "x: &x {cmd: y}\nservers:\n  toolhost: *x\n", ""},
 	} {
 		got, err := test.change.Remove(test.syntax, []byte(test.before))
