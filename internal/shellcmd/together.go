@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk/filenames"
@@ -21,7 +22,7 @@ const archivers lazy.Words = "tar bsdtar unzip unar 7z 7za 7zr 7zz unrar cpio ar
 // much harm and runs.
 func ranFiles(s *Script, c Context) (why []string) {
 	var downloaded, unpacked, computed []string
-	content := map[string]string{}
+	modules, content := map[string]bool{}, map[string]string{} // modules are names of what was downloaded
 	for i := range s.Commands {
 		part := &s.Commands[i]
 		ran := part.ranFile()
@@ -34,7 +35,7 @@ func ranFiles(s *Script, c Context) (why []string) {
 		case part.maybe:
 			continue
 		case ran != "" && slices.Contains(downloaded, ran), slices.ContainsFunc(unpacked, part.runsFrom),
-			unseen(part) != "" && slices.ContainsFunc(part.Args, given),
+			unseen(part) != "" && slices.ContainsFunc(part.Args, given), len(modules) > 0 && part.imports(modules),
 			unseen(part) != "" && slices.ContainsFunc(downloaded, filenames.EntryPoint):
 			why = append(why, part.Text+": it runs what was downloaded")
 		case asShell && slices.Contains(computed, ran):
@@ -76,6 +77,9 @@ func ranFiles(s *Script, c Context) (why []string) {
 				unpacked = append(unpacked, name)
 			} else if fetches {
 				downloaded = append(downloaded, name)
+				if m := module().FindStringSubmatch(name); m != nil {
+					modules[m[1]] = true
+				}
 			} else if d := dialects()[usualName(part.Name)]; d != nil && d.writes != nil && len(part.writes) > 0 {
 				computed = append(computed, name)
 			} else if text := part.prints(); text != "" {
@@ -92,6 +96,16 @@ const repls lazy.Words = `R julia octave guile racket sbcl ghci iex erl irb pry 
 
 // program is the name of a file that others run or install.
 var program = lazy.Regexp(`\.(py|[cm]?[jt]sx?|rb|php|pl|lua|sh|go|jar|gradle|kts|deb|rpm|apk|whl|gem|tgz|tar\.gz|vsix)$`)
+
+// module is the name of a file that others import by the word in front.
+var module = lazy.Regexp(`(\w+)\.(py|[cm]?[jt]sx?|rb|php|pm|lua)$`)
+
+// imports reports an interpreter with the name of a module among its words, or in its text.
+func (c *Command) imports(modules map[string]bool) bool {
+	noLetter := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	return dialects()[usualName(c.Name)] != nil && slices.ContainsFunc(
+		strings.FieldsFunc(textOf(c.Args)+" "+c.document(), noLetter), func(word string) bool { return modules[word] })
+}
 
 // leadsOut reports a path that is not below the folder where a command runs.
 func leadsOut(a Word) bool { return outward().MatchString(a.Text) }
