@@ -304,6 +304,30 @@ func TestFramesShareSystemCalls(t *testing.T) {
 	}
 }
 
+// Messages wait for others to join them, up to a few.
+func TestFramesThatAreGathered(t *testing.T) {
+	a, b := pair(t, listen(t))
+	from := &counting{UnixConn: a.(*net.UnixConn)}
+	f, g := newFrames(from), newFrames(b)
+	f.sending, f.gathered = true, 1 // a goroutine has begun to gather, and does not come to run
+	for i := range maxGathered - 1 {
+		if n := from.writes.Load(); n != 0 {
+			t.Fatalf("%d writes of %d messages", n, i)
+		}
+		if err := f.Send(t.Context(), nil, numbered(0, i, 100), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range maxGathered - 1 {
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := from.writes.Load(); n != 1 || f.sending || f.gathered != 0 {
+		t.Errorf("%d writes, sending %v, %d gathered", n, f.sending, f.gathered)
+	}
+}
+
 // A server accepts sessions of hosts that have the token, beside gRPC on the same socket.
 func TestOpenSession(t *testing.T) {
 	for name, c := range map[string]struct {
