@@ -56,15 +56,17 @@ func (d *runDir) restore() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	path := filepath.Join(d.path, lockName)
-	if !ownFolder(d.path) {
-		_ = os.Remove(d.path) // a link or a file; there may be nothing
-	}
-	err := os.Mkdir(d.path, 0o700)
-	if ownFolder(d.path) {
-		err = os.Chmod(d.path, 0o700) //nolint:gosec // it is a folder
-	}
-	if err != nil {
-		return fmt.Errorf("making %s again, which was deleted or replaced: %w. Fix: restart the host", d.path, err)
+	if info, err := os.Lstat(d.path); err != nil || info.Mode() != os.ModeDir|0o700 || !ownFolder(d.path) {
+		if !ownFolder(d.path) {
+			_ = os.Remove(d.path) // a link or a file; there may be nothing
+		}
+		err := os.Mkdir(d.path, 0o700)
+		if ownFolder(d.path) {
+			err = os.Chmod(d.path, 0o700) //nolint:gosec // it is a folder
+		}
+		if err != nil {
+			return fmt.Errorf("making %s again, which was deleted or replaced: %w. Fix: restart the host", d.path, err)
+		}
 	}
 	if found, err := os.Lstat(path); err == nil {
 		if held, err := d.lock.Stat(); err == nil && os.SameFile(found, held) {
