@@ -84,8 +84,7 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	for i, s := range servers { // such as from add-to
-		if len(s.Command) > 1 && s.Command[1] == "mcp" &&
-			strings.TrimSuffix(filepath.Base(s.Command[0]), ".exe") == rootName {
+		if s.RunsToolhost() {
 			servers[i].Problem = "it is toolhost itself, and each would start the next one"
 		}
 	}

@@ -100,29 +100,11 @@ func (c *Client) Remove(file []byte, name string) ([]byte, error) {
 	if err != nil || entry == nil {
 		return file, err
 	}
-	run, address := words(entry), entry.Get("url")
-	for _, key := range []string{"httpUrl", "serverUrl", "uri"} {
-		address = cmp.Or(address, entry.Get(key))
-	}
-	program := strings.TrimSuffix(filepath.Base(filepath.FromSlash(append(run, "")[0])), ".exe")
-	if len(run) > 1 && program == "toolhost" && run[1] == "mcp" || len(run) == 0 && address != nil && name == "toolhost" {
+	s := Server{Name: name}.read("", entry)
+	if s.RunsToolhost() || len(s.Command) == 0 && s.URL != "" && name == "toolhost" {
 		return change.Remove(c.Syntax, file)
 	}
 	return nil, &document.ByHandError{Line: entry.Line, Reason: fmt.Sprintf("%q is no entry that runs toolhost", name)}
-}
-
-// words are the command of an entry.
-func words(entry *document.Node) (out []string) {
-	for _, key := range []string{"command", "cmd", "args"} {
-		if n := entry.Get(key); n != nil {
-			for _, item := range append([]*document.Node{n}, n.Items...) {
-				if item.Kind == document.String {
-					out = append(out, item.Text)
-				}
-			}
-		}
-	}
-	return out
 }
 
 func (c *Client) change(e Entry) (document.Change, error) {

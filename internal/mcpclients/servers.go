@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,12 @@ type Server struct {
 // A Pair is a variable or a header. Value has the references of the client. With Variable the value is that of this
 // variable of the environment, behind the text Value.
 type Pair struct{ Name, Value, Variable string }
+
+// RunsToolhost reports a server that is `toolhost mcp`.
+func (s *Server) RunsToolhost() bool {
+	return len(s.Command) > 1 && s.Command[1] == "mcp" &&
+		strings.TrimSuffix(filepath.Base(s.Command[0]), ".exe") == "toolhost"
+}
 
 // Servers are those in the settings of a client, in their order, and the names of the formats that they are in. Claude
 // Code keeps servers for single folders too: of these, those for dir are read.
