@@ -74,7 +74,10 @@ func (c *chain) add(members []byte) error {
 func (c *chain) addOwn(r *Record) error {
 	r.Time = time.Now().UTC()
 	members, err := r.appendTo(nil, nil)
-	return errors.Join(err, c.add(members))
+	if err != nil {
+		return err
+	}
+	return c.add(members)
 }
 
 // Hash returns the hash of content as records have it.

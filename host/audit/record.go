@@ -182,10 +182,7 @@ func (r *Record) appendTo(b []byte, l *Log) ([]byte, error) {
 	}
 	e.number("attempts", int64(r.Attempts))
 	e.number("generation", int64(r.Generation))
-	if e.note != "" {
-		e.key("note")
-		e.quote(textutil.Cut(e.redacted(e.note), maxText))
-	}
+	e.member("note", e.note)
 	if r.Torn != nil {
 		e.value("torn", r.Torn)
 	}
