@@ -141,10 +141,11 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ReadResourceRequest:
 			return e.readResource(newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // clients of all revisions may have logging
-			if level := string(r.Params.Level); !slices.Contains(logLevelNames, level) {
+			level := string(r.Params.Level)
+			if !slices.Contains(logLevelNames, level) {
 				return nil, badParams("unknown log level %.100q", level)
 			}
-			e.levels.note(r.Session, string(r.Params.Level), e.mcp)
+			e.levels.note(r.Session, level, e.mcp)
 		}
 		return next(ctx, method, req)
 	}
