@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 const (
@@ -87,7 +89,7 @@ func (g *generation) watchForStop(interval time.Duration, stoppedBefore bool) {
 		if isClosed(g.done()) || !g.calls.keepWatching() {
 			return
 		}
-		stopped := isStopped(g.child.pid)
+		stopped := procstat.IsStopped(g.child.pid)
 		if stopped && stoppedBefore {
 			g.child.kill("it was stopped (SIGSTOP) while calls ran in it")
 			return

@@ -3,11 +3,9 @@
 package supervise
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -46,12 +44,6 @@ func hasEnded(p *os.Process) (ended bool) {
 		ended = err == nil && n > 0
 	})
 	return ended
-}
-
-// isStopped reports whether a process is stopped by a signal, not by a debugger. It is false where there is no /proc.
-func isStopped(pid int) bool {
-	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T ")) // the name may have any bytes
 }
 
 // readNow reads what is there, and does not wait.

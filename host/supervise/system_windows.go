@@ -35,9 +35,6 @@ func isInherited(name string) bool {
 	return slices.Contains(inherited, name) || slices.Contains(inheritedHere, name) || strings.HasPrefix(name, "LC_")
 }
 
-// isStopped is false: there are no signals.
-func isStopped(int) bool { return false }
-
 // signalGroup does nothing: there are no signals, and the end of the job object ends all of it.
 func signalGroup(int, syscall.Signal) {}
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // maxDepth is how many processes are between this one and a plugin, or a plugin and what it has started, at most.
@@ -66,25 +68,15 @@ type processStat struct {
 // clockTick is the unit of times in /proc, the same on all systems.
 const clockTick = 10 * time.Millisecond
 
-// readStat reads a process; ok is false when there is none. The second field of the file, the name, may hold spaces
-// and parentheses.
+// readStat reads a process; ok is false when there is none.
 func readStat(pid int) (s processStat, ok bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return s, false
+	f := procstat.Read(pid)
+	for _, field := range procstat.Times {
+		s.time += time.Duration(f.Int(field)) * clockTick
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // from the third of the file on
-	if len(fields) < 22 {
-		return s, false
-	}
-	number := func(field int) int64 {
-		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64) // written by the kernel
-		return n
-	}
-	s.parent = int(number(4))
-	s.time = time.Duration(number(14)+number(15)+number(16)+number(17)) * clockTick
-	s.memory = number(24) * int64(os.Getpagesize())
-	return s, true
+	s.parent = int(f.Int(procstat.Parent))
+	s.memory = f.Int(procstat.Resident) * int64(os.Getpagesize())
+	return s, len(f) > 0
 }
 
 // maxThreads is of how many threads of a process the children are read. Those that start processes are among the first.

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // The pauses of a sweep, while processes that were killed have not ended yet.
@@ -193,7 +195,7 @@ func signalOther(m member, self int, signals []syscall.Signal) {
 		return
 	}
 	defer func() { _ = p.Release() }()
-	if parent := parentOf(m.pid); parent != m.parent && parent != self {
+	if parent := procstat.ParentOf(m.pid); parent != m.parent && parent != self {
 		return
 	}
 	for _, s := range signals {

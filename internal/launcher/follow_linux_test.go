@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 func TestKillGroup(t *testing.T) {
@@ -101,7 +103,7 @@ func TestBelowEndsOnALoop(t *testing.T) {
 }
 
 func TestParentOf(t *testing.T) {
-	if parent := parentOf(os.Getpid()); parent != os.Getppid() {
+	if parent := procstat.ParentOf(os.Getpid()); parent != os.Getppid() {
 		t.Errorf("our parent is %d, want %d", parent, os.Getppid())
 	}
 	limit, err := os.ReadFile("/proc/sys/kernel/pid_max")
@@ -112,7 +114,7 @@ func TestParentOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if parent := parentOf(most + 1); parent != 0 {
+	if parent := procstat.ParentOf(most + 1); parent != 0 {
 		t.Errorf("the parent of no process is %d, want 0", parent)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // lister returns the children of a process as far as they can be seen. A list may miss a process that starts
@@ -54,26 +56,11 @@ func childrenByTask(pid int) []int {
 func childrenByParent() lister {
 	children := make(map[int][]int)
 	for _, pid := range NumbersIn("/proc") {
-		if parent := parentOf(pid); parent > 0 {
+		if parent := procstat.ParentOf(pid); parent > 0 {
 			children[parent] = append(children[parent], pid)
 		}
 	}
 	return func(pid int) []int { return children[pid] }
-}
-
-// parentOf returns 0 if there is no such process. The second field of the file,
-// the name, may hold spaces and parentheses.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(string(fields[1]))
-	return parent
 }
 
 // NumbersIn returns the entries of a directory that are numbers: processes,

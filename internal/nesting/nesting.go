@@ -3,16 +3,16 @@
 package nesting
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // Var is the variable. It has a word for each host above: the hash of what that host started. After "?" it may be a
@@ -71,16 +71,11 @@ func Check(config, what string) error {
 // them below a program that drops the environment, such as env -i; on Linux alone.
 var launchers = sync.OnceValue(func() (n int) {
 	for pid := os.Getppid(); pid > 1; {
-		stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // PID (NAME) STATE PARENT ...
-		end := bytes.LastIndexByte(stat, ')')
-		fields := bytes.Fields(stat[end+1:])
-		if len(fields) < 2 {
-			break
-		}
-		if bytes.HasSuffix(stat[:end], []byte("(toolhost-launch")) { // the kernel cuts names
+		f := procstat.Read(pid)
+		if f.Text(procstat.Name) == "toolhost-launch" { // the kernel cuts names
 			n++
 		}
-		pid, _ = strconv.Atoi(string(fields[1]))
+		pid = int(f.Int(procstat.Parent))
 	}
 	return n
 })

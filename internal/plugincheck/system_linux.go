@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/procstat"
 )
 
 // leftBehind are the processes of a plugin, and those that it has started, also those that left its process group: they
@@ -36,9 +38,8 @@ func leftBehind(dir string) (out []*os.Process) {
 // stopped reports whether the plugin, or the program that a wrapper runs, is stopped by a signal, not by a debugger.
 func (p *process) stopped() bool {
 	return slices.ContainsFunc(leftBehind(p.dir), func(one *os.Process) bool {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", one.Pid))
-		_ = one.Release()
-		return bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T ")) // the name may have any bytes
+		defer func() { _ = one.Release() }()
+		return procstat.IsStopped(one.Pid)
 	})
 }
 

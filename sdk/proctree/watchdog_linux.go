@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/launcher"
+	"github.com/toolhost/toolhost/internal/procstat"
 	"golang.org/x/sys/unix"
 )
 
@@ -79,8 +79,7 @@ func awaitEnd(f *os.File) bool {
 
 // stopped reports whether the launcher is stopped at this moment.
 func (t *tree) stopped() bool {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.proc.Pid))
-	return bytes.Contains(stat, []byte(") T "))
+	return procstat.IsStopped(t.proc.Pid)
 }
 
 // markName is the variable by which the processes of one run are found if their launcher was killed. Children inherit
@@ -147,8 +146,6 @@ func isMarked(pid int, mark string) (marked, unknown bool) {
 // those that have ended. In an exec the kernel sets the start of the code last; the environment is empty for a moment
 // before.
 func hasNoEnvironment(pid int) bool {
-	const memory, code, start, end = 20, 23, 47, 48 // vsize, startcode, env_start and env_end, counted from the state
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name may have spaces
-	return len(fields) <= end || fields[memory] == "0" || fields[code] != "0" && fields[start] == fields[end]
+	f := procstat.Read(pid)
+	return f.Int(procstat.Memory) == 0 || f.Int(procstat.Code) != 0 && f.Text(procstat.EnvStart) == f.Text(procstat.EnvEnd)
 }
