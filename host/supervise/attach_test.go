@@ -21,7 +21,8 @@ import (
 func byHand(t *testing.T, file string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "FIXTURE=good", wire.EnvAttach+"="+file, raceOptions+"="+races)
+	cmd.Env = append(os.Environ(), "FIXTURE=good", wire.EnvAttach+"="+file, raceOptions+"="+races,
+		"TMPDIR="+filepath.Dir(file))
 	out := must(cmd.StderrPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
