@@ -37,16 +37,12 @@ func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.Cal
 	if err != nil {
 		return nil, err
 	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	defer s.inFlight.Done()
 	calls := []host.Call{c}
-	entries, err := s.enter(ctx, calls)
+	entries, end, err := s.enter(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
-	defer endAll(entries)
+	defer end()
 	result := s.run(entries[0], calls[0])
 	out := convert.Result(result)
 	out.Text = convert.Text(result.Text())
@@ -67,16 +63,12 @@ func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallReq
 	if err != nil {
 		return err
 	}
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.inFlight.Done()
 	calls := []host.Call{c}
-	entries, err := s.enter(ctx, calls)
+	entries, end, err := s.enter(ctx, calls)
 	if err != nil {
 		return err
 	}
-	defer endAll(entries)
+	defer end()
 	c, e := calls[0], entries[0]
 	err = stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Accepted{Accepted: accepted(c.ID)}})
 	if err != nil {
@@ -88,27 +80,14 @@ func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallReq
 	}
 	q := newEventQueue()
 	c.Events = func(e sdk.Event) { q.add(0, &e) }
-	done := make(chan *host.Result, 1)
-	go func() { done <- s.run(e, c) }()
-	for {
-		select {
-		case <-q.ready:
-			for _, one := range q.take() {
-				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: one.event}}); err != nil {
-					e.cancel()
-					<-done // so that no call outlives its stream
-					return err
-				}
-			}
-		case result := <-done:
-			for _, one := range q.take() {
-				if err := stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: one.event}}); err != nil {
-					return err
-				}
-			}
-			return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: convert.Result(result)}})
-		}
+	var result *host.Result
+	err = q.sendDuring(func() { result = s.run(e, c) }, e.cancel, func(one queuedEvent) error {
+		return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Event{Event: one.event}})
+	})
+	if err != nil {
+		return err
 	}
+	return stream.Send(&apiv1.CallResponse{Message: &apiv1.CallResponse_Result{Result: convert.Result(result)}})
 }
 
 func accepted(id string) *apiv1.CallAccepted {
@@ -116,46 +95,43 @@ func accepted(id string) *apiv1.CallAccepted {
 }
 
 // newCall checks the request, and returns its call, whose tool may be an address.
-func newCall(ctx context.Context, in *apiv1.CallRequest) (host.Call, error) {
+func newCall(ctx context.Context, in *apiv1.CallRequest) (c host.Call, err error) {
 	p := who(ctx)
+	invalid := func(format string, a ...any) (host.Call, error) {
+		return c, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(format+"; nothing was run", a...), "")
+	}
 	for _, text := range []string{in.Tool, in.CallId, in.SessionId, in.Caller, in.StopReason} {
 		if len(text) > maxID {
-			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
-				"a name in the request is longer than 256 bytes; nothing was run", "")
+			return invalid("a name in the request is longer than %d bytes", maxID)
 		}
 		if strings.ContainsFunc(text, hidden) {
-			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
-				"the name %q in the request has characters that cannot be seen; nothing was run", text), "")
+			return invalid("the name %q in the request has characters that cannot be seen", text)
 		}
 	}
 	for _, text := range []string{in.Meta, in.Capabilities} {
 		if text != "" && !isObject(text) {
-			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
-				"meta and capabilities must be JSON objects; nothing was run", "")
+			return invalid("meta and capabilities must be JSON objects")
 		}
 	}
 	for _, text := range in.InputResponses {
 		if !json.Valid([]byte(text)) {
-			return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
-				"input_responses must be JSON texts; nothing was run", "")
+			return invalid("input_responses must be JSON texts")
 		}
 	}
-	if in.Caller != "" && in.Caller != p.caller() && !p.local {
-		return host.Call{}, fail(connect.CodePermissionDenied, sdk.CodeDenied,
+	timeout := in.Timeout.AsDuration()
+	switch {
+	case in.Caller != "" && in.Caller != p.caller() && !p.local:
+		return c, fail(connect.CodePermissionDenied, sdk.CodeDenied,
 			"only callers on the Unix socket may name another caller; nothing was run", "Leave out caller.")
-	}
-	if in.Timeout != nil && (in.Timeout.CheckValid() != nil || in.Timeout.AsDuration() < 0) {
-		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
-			"the timeout must not be negative; nothing was run", "")
-	}
-	if in.Timeout.AsDuration() > host.MaxTimeout {
-		return host.Call{}, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(
-			"the timeout is %s; the limit is %s; nothing was run", in.Timeout.AsDuration(), host.MaxTimeout), "")
+	case in.Timeout != nil && (in.Timeout.CheckValid() != nil || timeout < 0):
+		return invalid("the timeout must not be negative")
+	case timeout > host.MaxTimeout:
+		return invalid("the timeout is %s; the limit is %s", timeout, host.MaxTimeout)
 	}
 	return host.Call{ID: cmp.Or(in.CallId, rand.Text()), Tool: in.Tool, Arguments: json.RawMessage(in.Arguments),
 		TextArguments: in.TextArguments, StopReason: in.StopReason, Caller: cmp.Or(in.Caller, p.caller()),
-		SessionID: in.SessionId, Timeout: in.Timeout.AsDuration(), Meta: optional(in.Meta),
-		Capabilities: optional(in.Capabilities), ReturnInput: in.ReturnInput,
+		SessionID: in.SessionId, Timeout: timeout, Meta: convert.Raw(in.Meta),
+		Capabilities: convert.Raw(in.Capabilities), ReturnInput: in.ReturnInput,
 		InputResponses: convert.ToRaws(in.InputResponses), RequestState: in.RequestState}, nil
 }
 
@@ -164,13 +140,6 @@ func hidden(r rune) bool { return unicode.IsControl(r) || textutil.Invisible(r) 
 
 func isObject(text string) bool {
 	return rawjson.Kind(json.RawMessage(text)) == "an object" && json.Valid([]byte(text))
-}
-
-func optional(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }
 
 // An eventQueue has the events that wait for the client. When too many do, the oldest output, progress and log lines
@@ -249,6 +218,27 @@ func (q *eventQueue) take() []queuedEvent {
 	return out
 }
 
+// sendDuring runs calls, and sends what waits until they end. If that fails, it cancels them: none outlives its stream.
+func (q *eventQueue) sendDuring(run, cancel func(), send func(queuedEvent) error) error {
+	done := make(chan struct{})
+	go func() { defer close(done); run() }()
+	for ended := false; !ended; {
+		select {
+		case <-q.ready:
+		case <-done:
+			ended = true
+		}
+		for _, one := range q.take() {
+			if err := send(one); err != nil {
+				cancel()
+				<-done
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Preview describes what a call would do.
 func (s *hostService) Preview(ctx context.Context, r *connect.Request[apiv1.PreviewRequest]) (
 	*connect.Response[apiv1.PreviewResponse], error) {
@@ -294,17 +284,13 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 		}
 		calls = append(calls, c)
 	}
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.inFlight.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	entries, err := s.enter(ctx, calls)
+	entries, end, err := s.enter(ctx, calls)
 	if err != nil {
 		return err
 	}
-	defer endAll(entries)
+	defer end()
 	for i, c := range calls {
 		err := stream.Send(&apiv1.CallBatchResponse{Index: int32(i),
 			Message: &apiv1.CallBatchResponse_Accepted{Accepted: accepted(c.ID)}})
@@ -312,9 +298,7 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 			return err
 		}
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	run := func() {
 		s.options.Backend.Catalog().CallAll(ctx, calls, host.BatchOptions{Parallel: int(r.Msg.Parallel),
 			StopOnRejection: r.Msg.StopOnRejection, MaxResultBytes: r.Msg.MaxResultBytes,
 			Context: func(_ context.Context, i int) context.Context { return entries[i].ctx },
@@ -323,25 +307,13 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 				q.reply(&apiv1.CallBatchResponse{Index: int32(i),
 					Message: &apiv1.CallBatchResponse_Result{Result: convert.Result(result)}})
 			}})
-	}()
-	for ended := false; !ended; {
-		select {
-		case <-q.ready:
-		case <-done:
-			ended = true
-		}
-		for _, one := range q.take() {
-			reply := one.reply
-			if reply == nil {
-				reply = &apiv1.CallBatchResponse{Index: int32(one.index),
-					Message: &apiv1.CallBatchResponse_Event{Event: one.event}}
-			}
-			if err := stream.Send(reply); err != nil {
-				cancel()
-				<-done // so that no call outlives its stream
-				return err
-			}
-		}
 	}
-	return nil
+	return q.sendDuring(run, cancel, func(one queuedEvent) error {
+		reply := one.reply
+		if reply == nil {
+			reply = &apiv1.CallBatchResponse{Index: int32(one.index),
+				Message: &apiv1.CallBatchResponse_Event{Event: one.event}}
+		}
+		return stream.Send(reply)
+	})
 }

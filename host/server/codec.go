@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -72,100 +71,53 @@ func (e *elements) inMessage(of protoreflect.MessageDescriptor, b []byte) error 
 	return nil
 }
 
-// A protoCodec reads and writes messages in their binary encoding, as that of connect does, but for the limit of
-// elements.
-type protoCodec struct{}
-
-// asMessage returns what connect hands to a codec.
-func asMessage(v any) (proto.Message, error) {
-	m, is := v.(proto.Message)
-	if !is {
-		return nil, fmt.Errorf("a %T is no message", v)
-	}
-	return m, nil
+// A codec reads and writes messages in one of the encodings that connect has, too, but for the limit of elements.
+type codec struct {
+	name  string
+	write func(to []byte, m proto.Message) ([]byte, error) // behind other bytes
+	read  func(b []byte, m proto.Message) error
 }
+
+// The codecs, with the names under which clients ask for them. As JSON, fields that hold JSON as a text may also be
+// written as an object; a field that the message does not have is refused, since it would be ignored.
+var (
+	protoCodec = codec{"proto", proto.MarshalOptions{}.MarshalAppend, readProto}
+	jsonCodec  = codec{"json", protojson.MarshalOptions{}.MarshalAppend, readJSON}
+	codecs     = []codec{protoCodec, jsonCodec, {"json; charset=utf-8", jsonCodec.write, jsonCodec.read}}
+)
 
 // Name is that of the encoding.
-func (protoCodec) Name() string { return "proto" }
-
-// IsBinary reports that it is no text.
-func (protoCodec) IsBinary() bool { return true }
+func (c codec) Name() string { return c.name }
 
 // Marshal writes a message.
-func (c protoCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+func (c codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalAppend writes a message behind other bytes.
-func (protoCodec) MarshalAppend(to []byte, message any) ([]byte, error) {
-	m, err := asMessage(message)
-	if err != nil {
-		return nil, err
+func (c codec) MarshalAppend(to []byte, message any) ([]byte, error) {
+	m, is := message.(proto.Message)
+	if !is {
+		return nil, fmt.Errorf("a %T is no message", message)
 	}
-	return proto.MarshalOptions{}.MarshalAppend(to, m)
+	return c.write(to, m)
 }
 
-// MarshalStable writes the same bytes for the same message.
-func (protoCodec) MarshalStable(message any) ([]byte, error) {
-	m, err := asMessage(message)
-	if err != nil {
-		return nil, err
+// Unmarshal reads a message. The error is for people; what to do is on its second line.
+func (c codec) Unmarshal(b []byte, message any) error {
+	m, is := message.(proto.Message)
+	if !is {
+		return fmt.Errorf("a %T is no message", message)
 	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	return c.read(b, m)
 }
 
-// Unmarshal reads a message.
-func (protoCodec) Unmarshal(b []byte, message any) error {
-	m, err := asMessage(message)
-	if err != nil {
-		return err
-	}
+func readProto(b []byte, m proto.Message) error {
 	if err := new(elements).inMessage(m.ProtoReflect().Descriptor(), b); err != nil {
 		return err
 	}
 	return proto.Unmarshal(b, m)
 }
 
-// A jsonCodec reads and writes messages as JSON. Fields that hold JSON as a text may also be written as an object; a
-// field that the message does not have is refused, since it would be ignored.
-type jsonCodec struct{ name string }
-
-// jsonCodecs are the names under which clients ask for it.
-var jsonCodecs = []jsonCodec{{"json"}, {"json; charset=utf-8"}}
-
-// Name is that of the encoding.
-func (c jsonCodec) Name() string { return c.name }
-
-// IsBinary reports that it is a text.
-func (jsonCodec) IsBinary() bool { return false }
-
-// Marshal writes a message.
-func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
-
-// MarshalAppend writes a message behind other bytes.
-func (jsonCodec) MarshalAppend(to []byte, message any) ([]byte, error) {
-	m, err := asMessage(message)
-	if err != nil {
-		return nil, err
-	}
-	return protojson.MarshalOptions{}.MarshalAppend(to, m)
-}
-
-// MarshalStable writes the same bytes for the same message.
-func (c jsonCodec) MarshalStable(message any) ([]byte, error) {
-	text, err := c.Marshal(message)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = json.Compact(&out, text)
-	return out.Bytes(), err
-}
-
-// Unmarshal reads a message. The error is for people; what to do is on its second line.
-func (jsonCodec) Unmarshal(text []byte, message any) error {
-	m, err := asMessage(message)
-	if err != nil {
-		return err
-	}
+func readJSON(text []byte, m proto.Message) error {
 	of := m.ProtoReflect().Descriptor()
 	if text = bytes.Trim(text, " \t\r\n"); len(text) == 0 {
 		return misread("the body is empty", fmt.Sprintf("Send a %s as a JSON object; {} has no fields.", of.Name()))

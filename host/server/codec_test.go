@@ -79,9 +79,9 @@ func TestMemoryOfSmallElements(t *testing.T) {
 			var err error
 			bytes := allocated(func() {
 				if c.encoding == asJSON {
-					err = jsonCodec{"json"}.Unmarshal(c.body, c.into)
+					err = jsonCodec.Unmarshal(c.body, c.into)
 				} else {
-					err = protoCodec{}.Unmarshal(c.body, c.into)
+					err = protoCodec.Unmarshal(c.body, c.into)
 				}
 			})
 			if bytes > 16*size {
@@ -100,17 +100,17 @@ func TestMemoryOfSmallElements(t *testing.T) {
 // As many elements as are allowed are read.
 func TestLimitOfElements(t *testing.T) {
 	full := &apiv1.SearchCallsRequest{Filter: &apiv1.CallFilter{Codes: make([]string, maxElements)}}
-	asJSON, err := jsonCodec{"json"}.Marshal(full)
+	asJSON, err := jsonCodec.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := protoCodec{}.MarshalStable(full)
+	binary, err := protoCodec.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, read := range map[string]func(m proto.Message) error{
-		"JSON":   func(m proto.Message) error { return jsonCodec{"json"}.Unmarshal(asJSON, m) },
-		"binary": func(m proto.Message) error { return protoCodec{}.Unmarshal(binary, m) },
+		"JSON":   func(m proto.Message) error { return jsonCodec.Unmarshal(asJSON, m) },
+		"binary": func(m proto.Message) error { return protoCodec.Unmarshal(binary, m) },
 	} {
 		got := &apiv1.SearchCallsRequest{}
 		if err := read(got); err != nil || len(got.Filter.Codes) != maxElements {

@@ -111,24 +111,25 @@ func (e *entry) end(r *host.Result) {
 var errNotBegun = &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled",
 	Message: "the request ended before the call began; nothing was run"}
 
-// enter registers the calls of a request, and then finds the tools that are named by an address, which may start their
-// plugins. The caller ends each entry.
-func (s *hostService) enter(ctx context.Context, calls []host.Call) ([]*entry, error) {
-	entries, err := s.calls.register(ctx, calls)
-	if err != nil {
-		return nil, err
+// enter registers the calls of a request, unless the server stops, and then finds the tools that are named by an
+// address, which may start their plugins. The caller calls end, which ends the entries that have not ended.
+func (s *hostService) enter(ctx context.Context, calls []host.Call) (entries []*entry, end func(), err error) {
+	if err := s.begin(); err != nil {
+		return nil, nil, err
 	}
-	for i := range calls {
-		if calls[i].Tool, err = s.resolve(entries[i].ctx, calls[i].Tool); err != nil {
-			endAll(entries)
-			return nil, err
+	end = func() {
+		for _, e := range entries {
+			e.end(nil)
 		}
+		s.inFlight.Done()
 	}
-	return entries, nil
-}
-
-func endAll(entries []*entry) {
-	for _, e := range entries {
-		e.end(nil)
+	entries, err = s.calls.register(ctx, calls)
+	for i := 0; i < len(calls) && err == nil; i++ {
+		calls[i].Tool, err = s.resolve(entries[i].ctx, calls[i].Tool)
 	}
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return entries, end, nil
 }

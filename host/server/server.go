@@ -150,8 +150,7 @@ func (s *Server) routes() http.Handler {
 	o := []connect.HandlerOption{connect.WithCompression("gzip", nil, nil),
 		connect.WithReadMaxBytes(int(s.limits.maxBody)), connect.WithInterceptors(failures{s}),
 		connect.WithRecover(s.recovered)}
-	o = append(o, connect.WithCodec(protoCodec{}))
-	for _, c := range jsonCodecs {
+	for _, c := range codecs {
 		o = append(o, connect.WithCodec(c))
 	}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }

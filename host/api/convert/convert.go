@@ -38,8 +38,8 @@ func Time(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// raw is nil for an empty text.
-func raw(text string) json.RawMessage {
+// Raw is nil for an empty text.
+func Raw(text string) json.RawMessage {
 	if text == "" {
 		return nil
 	}
@@ -58,7 +58,7 @@ func Result(r *host.Result) *apiv1.CallResult {
 // ToResult is the reverse of Result.
 func ToResult(r *apiv1.CallResult) *host.Result {
 	out := &host.Result{CallID: r.CallId, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status,
-		Structured: raw(r.Structured), Error: ToError(r.Error), Extra: raw(r.Extra), Truncated: r.Truncated,
+		Structured: Raw(r.Structured), Error: ToError(r.Error), Extra: Raw(r.Extra), Truncated: r.Truncated,
 		KeptFiles: r.KeptFiles, Duration: r.Duration.AsDuration(), Attempts: int(r.Attempts),
 		Generation: int(r.Generation)}
 	out.Content = toContents(r.Content)
@@ -82,7 +82,7 @@ func Contents(parts []sdk.Content) []*apiv1.Content {
 func toContents(parts []*apiv1.Content) (out []sdk.Content) {
 	for _, c := range parts {
 		out = append(out, sdk.Content{Type: c.Type, Text: c.Text, Data: c.Data, MIMEType: c.MimeType,
-			URI: c.Uri, Name: c.Name, Raw: raw(c.Raw), Extra: raw(c.Extra), Source: raw(c.Source)})
+			URI: c.Uri, Name: c.Name, Raw: Raw(c.Raw), Extra: Raw(c.Extra), Source: Raw(c.Source)})
 	}
 	return out
 }
@@ -103,7 +103,7 @@ func ToError(e *apiv1.ToolError) *sdk.Error {
 		return nil
 	}
 	return &sdk.Error{Code: sdk.Code(e.Code), Name: e.Name, Message: e.Message, Suggestion: e.Suggestion,
-		HelpURL: e.HelpUrl, Retryable: e.Retryable, Outcome: sdk.Outcome(e.Outcome), Details: raw(e.Details)}
+		HelpURL: e.HelpUrl, Retryable: e.Retryable, Outcome: sdk.Outcome(e.Outcome), Details: Raw(e.Details)}
 }
 
 // InputRequired is nil for nil.
@@ -152,7 +152,7 @@ func ToEvent(e *apiv1.Event) sdk.Event {
 	if out.Type == sdk.EventLog {
 		var level slog.Level
 		_ = level.UnmarshalText([]byte(e.Level)) // what it wrote itself
-		out.Level, out.Attributes = level, raw(e.Attributes)
+		out.Level, out.Attributes = level, Raw(e.Attributes)
 	}
 	return out
 }
@@ -260,11 +260,11 @@ func Approval(q *approvals.Question) *apiv1.Approval {
 // ToApprovalRequest is the reverse of Approval, for who shows the question at a terminal.
 func ToApprovalRequest(a *apiv1.Approval) *host.ApprovalRequest {
 	r := &host.ApprovalRequest{CallID: a.CallId, Caller: a.Caller, SessionID: a.SessionId, Workdir: a.Workdir,
-		Tool: toTool(a.Tool), Arguments: raw(a.Arguments), Decision: ToDecision(a.Decision), Prefix: a.Prefix,
+		Tool: toTool(a.Tool), Arguments: Raw(a.Arguments), Decision: ToDecision(a.Decision), Prefix: a.Prefix,
 		Problem: a.Problem, Via: toVia(a)}
 	if a.Preview != nil {
 		r.Preview = &sdk.Preview{Content: toContents(a.Preview.Content), Effect: a.Preview.Effect,
-			Reason: a.Preview.Reason, Structured: raw(a.Preview.Structured)}
+			Reason: a.Preview.Reason, Structured: Raw(a.Preview.Structured)}
 	}
 	if a.Expires != nil {
 		r.Expires = a.Expires.AsTime()
