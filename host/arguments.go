@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/internal/arguments"
-	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -18,10 +17,9 @@ import (
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if c.StopReason != "" { // incomplete arguments can look complete: vendors send what they have, or {} instead
-			e := fail(sdk.CodeInvalidArgs, "TruncatedCall",
-				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.StopReason)
-			e.Suggestion = "Make the call again, in smaller parts if it was long."
-			return nil, e
+			return nil, advise(fail(sdk.CodeInvalidArgs, "TruncatedCall",
+				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.StopReason),
+				"Make the call again, in smaller parts if it was long.")
 		}
 		if err := c.Definition.schemas().err; err != nil { // a listing that was remembered missed it
 			return nil, fail(sdk.CodePluginUnavailable, "Schema", "%s cannot be called: %v; nothing was run", c.Tool, err)
@@ -45,7 +43,10 @@ func (h *Host) parse(next CallFunc) CallFunc {
 func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if invalid := c.Definition.schemas().input.Validate(c.Arguments); invalid != nil {
-			return nil, h.refuse(c, invalidArguments(c, invalid))
+			e := advise(fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run",
+				c.Tool, invalid), arguments.Usage(c.Tool, c.Definition.InputSchema))
+			e.Details = sdk.Details(map[string]any{"problems": invalid.Problems, "more": invalid.More})
+			return nil, h.refuse(c, e)
 		}
 		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {
 			e.Name, e.Suggestion = "InvalidArguments", arguments.Usage(c.Tool, c.Definition.InputSchema)
@@ -54,14 +55,6 @@ func (h *Host) validate(next CallFunc) CallFunc {
 		h.misses.reset(c)
 		return next(ctx, c)
 	}
-}
-
-func invalidArguments(c *Call, invalid *schema.Invalid) *sdk.Error {
-	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool,
-		invalid)
-	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
-	e.Details = sdk.Details(map[string]any{"problems": invalid.Problems, "more": invalid.More})
-	return e
 }
 
 // missWarning is how many calls of one tool in a row may have unusable arguments before the error says so.

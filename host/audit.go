@@ -2,7 +2,6 @@ package host
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,11 +104,9 @@ func (h *snapshot) recordDecision(next CallFunc) CallFunc {
 		}
 		if err := h.append(c, decision); err != nil && changes {
 			h.log.Error("a call is refused because it cannot be recorded", "call_id", c.ID, "error", err)
-			e := fail(sdk.CodeDenied, "NotRecorded",
-				"%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
-			e.Suggestion = "Ask the user to repair the record: the log says what is wrong with it. Tools that only read " +
-				"can be used."
-			return nil, e
+			return nil, advise(fail(sdk.CodeDenied, "NotRecorded",
+				"%s may change something, and the record of calls cannot be written; nothing was run", c.Tool),
+				"Ask the user to repair the record: the log says what is wrong with it. Tools that only read can be used.")
 		}
 		return next(ctx, c)
 	}
@@ -133,9 +130,7 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 		}
 	}()
 	record := r()
-	if _, leaves := h.options.Audit.(interface{ LeavesArguments() }); !leaves {
-		record.Arguments = bytes.Clone(record.Arguments)
-	}
+	record.Arguments = argumentsFor(h.options.Audit, record.Arguments)
 	if kind = record.Kind; h.instruments != nil {
 		began = time.Now()
 	}

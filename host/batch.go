@@ -60,14 +60,12 @@ func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Res
 		item := &batchItem{batch: b, index: i, call: c}
 		switch {
 		case len(calls) > maxBatch:
-			item.refusal = fail(sdk.CodeLimit, "BatchTooLarge",
-				"the batch has %d calls, at most %d are allowed; nothing was run", len(calls), maxBatch)
-			item.refusal.Suggestion = fmt.Sprintf("Make at most %d calls in one turn.", maxBatch)
+			item.refusal = advise(fail(sdk.CodeLimit, "BatchTooLarge", "the batch has %d calls, at most %d are allowed; "+
+				"nothing was run", len(calls), maxBatch), fmt.Sprintf("Make at most %d calls in one turn.", maxBatch))
 			item.refusal.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
 		case seen[c.ID]:
-			item.refusal = fail(sdk.CodeInvalidArgs, "DuplicateCallID",
-				"an earlier call of the batch has the id %.100q too; nothing was run", c.ID)
-			item.refusal.Suggestion = "Give each call an id of its own."
+			item.refusal = advise(fail(sdk.CodeInvalidArgs, "DuplicateCallID",
+				"an earlier call of the batch has the id %.100q too; nothing was run", c.ID), "Give each call an id of its own.")
 		}
 		seen[c.ID] = true
 		b.items = append(b.items, item)

@@ -61,9 +61,8 @@ func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
 	if t.CostTier == "" {
 		cost = "has no cost tier, and so counts as " + string(t.tier())
 	}
-	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name,
-		cost, limit)
-	e.Suggestion = "Use a tool that costs less, or ask the user to raise the limit."
+	e := advise(fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run",
+		t.Name, cost, limit), "Use a tool that costs less, or ask the user to raise the limit.")
 	e.Details = sdk.Details(limitDetails{Setting: "max_cost_tier", Limit: limit})
 	return e
 }
@@ -86,10 +85,9 @@ func (h *snapshot) allowances(t *Tool) (all []allowance) {
 }
 
 func (a allowance) spent() *sdk.Error {
-	e := limitError("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
-		fmt.Sprintf("a session may make %d calls, and this one has", a.most))
-	e.Suggestion = "Go on without it, or ask the user to raise the limit."
-	return e
+	return limitError("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
+		fmt.Sprintf("a session may make %d calls, and this one has", a.most),
+		"Go on without it, or ask the user to raise the limit.")
 }
 
 // spent refuses a call whose session has used up its calls, without counting it.
@@ -266,8 +264,7 @@ func notCounted(ctx context.Context, err error) *sdk.Error {
 	case ctx.Err() != nil:
 		return notBegun(ctx, "before it could be counted")
 	}
-	e = fail(sdk.CodeLimit, "NotCounted",
-		"the calls of this tool are limited, and they cannot be counted: %s; nothing was run", err)
-	e.Suggestion = "The user must make the file writable, or remove it if it is broken."
-	return e
+	return advise(fail(sdk.CodeLimit, "NotCounted",
+		"the calls of this tool are limited, and they cannot be counted: %s; nothing was run", err),
+		"The user must make the file writable, or remove it if it is broken.")
 }

@@ -349,9 +349,7 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 		return name, nil
 	}
 	wrong := func(kind, format string, a ...any) (string, error) {
-		e := fail(sdk.CodeToolNotFound, kind, format, a...)
-		e.Suggestion = addressForm
-		return "", e
+		return "", advise(fail(sdk.CodeToolNotFound, kind, format, a...), addressForm)
 	}
 	if !strings.EqualFold(scheme, "mcp") {
 		return wrong("UnknownScheme", "%.100q is not the address of a tool: only mcp:// is known, not %.40q", name,
@@ -388,10 +386,8 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	for _, t := range tools {
 		near = append(near, t.sourceName())
 	}
-	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label,
-		original, textutil.DidYouMean(original, near))
-	e.Suggestion = addressForm
-	return "", e
+	return wrong("ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label, original,
+		textutil.DidYouMean(original, near))
 }
 
 // named returns the full name of the tool with a name at its source, also when that tool was left out; "" when there

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
@@ -132,15 +133,19 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run",
 			c.Workdir)
 	}
-	args := c.Arguments
-	if _, leaves := c.Definition.plugin.(interface{ LeavesArguments() }); !leaves {
-		args = bytes.Clone(args)
-	}
 	return &sdk.Request{CallID: c.ID, SessionID: c.SessionID, Workdir: c.Workdir, SingleCall: h.options.SingleCall,
 		Tool: c.Definition.declared.Name, Listed: c.Definition.declared,
-		Arguments: args, LeaveOut: c.leaveOut, Roots: c.roots,
+		Arguments: argumentsFor(c.Definition.plugin, c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots,
 		Large: (*largeParts)(c), MaxLarge: max(h.options.MaxLargeResultBytes, 0), Meta: c.Meta,
 		Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
+}
+
+// argumentsFor returns a copy of arguments for a Plugin or a Recorder that might change them.
+func argumentsFor(user any, arguments json.RawMessage) json.RawMessage {
+	if _, leaves := user.(interface{ LeavesArguments() }); leaves {
+		return arguments
+	}
+	return bytes.Clone(arguments)
 }
 
 const (
@@ -201,10 +206,9 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 		out.Error.Message += "; in addition, the result is broken: " + broken.Error()
 		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
 	}
-	e := fail(sdk.CodeProtocol, "BrokenResult",
-		"the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken)
-	e.Suggestion = "Check what the call has done before you repeat it."
-	return &out, e
+	return &out, advise(fail(sdk.CodeProtocol, "BrokenResult",
+		"the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken),
+		"Check what the call has done before you repeat it.")
 }
 
 // checkOutput validates a structured result against the tool's output schema. The call has run, so the model still
@@ -220,10 +224,9 @@ func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	}
 	out := *result
 	out.Structured = nil
-	e := fail(sdk.CodeProtocol, "InvalidOutput",
-		"%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid)
-	e.Suggestion = "Read the content instead. Check what the call has done before you repeat it."
-	return &out, e
+	return &out, advise(fail(sdk.CodeProtocol, "InvalidOutput",
+		"%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid),
+		"Read the content instead. Check what the call has done before you repeat it.")
 }
 
 // ballast is the size of an idlemem.Ballast. Go's collector runs at four megabytes at the earliest: in a host with a

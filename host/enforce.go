@@ -179,8 +179,8 @@ func denied(c *Call) *sdk.Error {
 	if d.Reason != "" {
 		by += ": " + d.Reason
 	}
-	e := fail(sdk.CodeDenied, "Denied", "%s was denied by %s; nothing was run", c.Tool, by)
-	e.Suggestion = "Do not send the same call again. Reach the goal another way, or ask the user."
+	e := advise(fail(sdk.CodeDenied, "Denied", "%s was denied by %s; nothing was run", c.Tool, by),
+		"Do not send the same call again. Reach the goal another way, or ask the user.")
 	e.Details = decisionDetails(d)
 	return e
 }

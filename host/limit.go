@@ -169,10 +169,9 @@ func (h *snapshot) wait(ctx context.Context, c *Call) (e *sdk.Error) {
 }
 
 func waitsForItself(c *Call, t *Tool) *sdk.Error {
-	e := fail(sdk.CodeLimit, "WaitsForItself", "%s is called by a call of plugin %q, which has reached its limit of "+
-		"calls at once, so that each would wait for the other; nothing was run", c.Tool, t.Plugin)
-	e.Suggestion = "The user can raise the plugin's or the tool's concurrency."
-	return e
+	return advise(fail(sdk.CodeLimit, "WaitsForItself", "%s is called by a call of plugin %q, which has reached its "+
+		"limit of calls at once, so that each would wait for the other; nothing was run", c.Tool, t.Plugin),
+		"The user can raise the plugin's or the tool's concurrency.")
 }
 
 func notGranted(ctx context.Context, err error) *sdk.Error {
@@ -191,9 +190,9 @@ type limitDetails struct {
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-// limitError is the error of a call over a limit: it names the setting and the reason.
-func limitError(name string, d limitDetails, why string) *sdk.Error {
-	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", why, d.Setting, d.Of)
+// limitError is the error of a call over a limit: it names the setting, the reason, and what to do.
+func limitError(name string, d limitDetails, why, suggestion string) *sdk.Error {
+	e := advise(fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", why, d.Setting, d.Of), suggestion)
 	e.Details = sdk.Details(d)
 	return e
 }
@@ -217,24 +216,23 @@ func rateText(rate float64) string {
 
 func overLimit(r *queue.Refusal) *sdk.Error {
 	retry := int64(math.Ceil(float64(r.RetryAfter) / float64(time.Millisecond)))
+	const later = "Try again when the running calls have ended."
 	var e *sdk.Error
 	switch r.Reason {
 	case queue.RateLimited:
 		e = limitError("RateLimited", limitDetails{"rate", r.Of, r.Rate, retry},
-			fmt.Sprintf("there may be %s, %d at once, and there were as many", rateText(r.Rate), r.Burst))
-		e.Suggestion = fmt.Sprintf("Call again in %s.", time.Duration(retry)*time.Millisecond)
+			fmt.Sprintf("there may be %s, %d at once, and there were as many", rateText(r.Rate), r.Burst),
+			fmt.Sprintf("Call again in %s.", time.Duration(retry)*time.Millisecond))
 	case queue.Full:
 		places := "none"
 		if r.Queue > 0 {
 			places = fmt.Sprint(r.Queue)
 		}
 		e = limitError("QueueFull", limitDetails{"queue", r.Of, r.Queue, retry},
-			fmt.Sprintf("the queue is full: at most %d calls run at once and %s wait", r.Concurrency, places))
-		e.Suggestion = "Try again when the running calls have ended."
+			fmt.Sprintf("the queue is full: at most %d calls run at once and %s wait", r.Concurrency, places), later)
 	default:
 		e = limitError("WaitedTooLong", limitDetails{"concurrency", r.Of, r.Concurrency, retry},
-			fmt.Sprintf("the call waited %s in the queue; at most %d may run at once", queue.MaxWait, r.Concurrency))
-		e.Suggestion = "Try again when the running calls have ended."
+			fmt.Sprintf("the call waited %s in the queue; at most %d may run at once", queue.MaxWait, r.Concurrency), later)
 	}
 	e.Retryable = true
 	return e

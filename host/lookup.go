@@ -88,11 +88,9 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 	case !c.catalog.allows(t):
 		return nil, r.notInCatalog(ctx, c, own)
 	case r.singleCall && t.Stateful:
-		e := fail(sdk.CodeNotInCatalog, "NeedsLastingHost",
+		return nil, advise(fail(sdk.CodeNotInCatalog, "NeedsLastingHost",
 			"%s works with what earlier calls left in its plugin's process, and this host ends after one call; nothing was run",
-			t.Name)
-		e.Suggestion = "Reach the goal another way. Only a host that serves many calls, such as an agent's, has this tool."
-		return nil, e
+			t.Name), "Reach the goal another way. Only a host that serves many calls, such as an agent's, has this tool.")
 	}
 	return t, nil
 }
@@ -200,15 +198,13 @@ func (r *registry) notFound(ctx context.Context, c *Call, own toolList) error {
 			e.Message += "; " + p.Error()
 		}
 	}
-	e.Suggestion = r.suggest(ctx, c, own, "Call a tool by its full name, PLUGIN__TOOL, as it is listed.")
-	return e
+	return advise(e, r.suggest(ctx, c, own, "Call a tool by its full name, PLUGIN__TOOL, as it is listed."))
 }
 
 // notInCatalog reveals that the tool exists: callers that must not know it need a host of their own.
 func (r *registry) notInCatalog(ctx context.Context, c *Call, own toolList) error {
-	e := fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tool %.100q is not in this catalog; nothing was run", c.Tool)
-	e.Suggestion = r.suggest(ctx, c, own, "Call only tools that are listed here, and do not try this one again.")
-	return e
+	return advise(fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tool %.100q is not in this catalog; nothing was run",
+		c.Tool), r.suggest(ctx, c, own, "Call only tools that are listed here, and do not try this one again."))
 }
 
 // maxSuggesting bounds the time for listing plugins only to suggest a name.

@@ -145,10 +145,8 @@ func (p *passes) end() {
 }
 
 func badMiddleware(what, suggestion string) *sdk.Error {
-	e := fail(sdk.CodeInternal, "BadMiddleware",
-		"a middleware of this host (Options.Middleware) %s; nothing was run", what)
-	e.Suggestion = suggestion
-	return e
+	return advise(fail(sdk.CodeInternal, "BadMiddleware",
+		"a middleware of this host (Options.Middleware) %s; nothing was run", what), suggestion)
 }
 
 func errOtherCall() *sdk.Error {

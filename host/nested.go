@@ -104,17 +104,14 @@ func (h *snapshot) nested(next CallFunc) CallFunc {
 
 func (h *snapshot) checkNesting(c *Call, n *nesting) *sdk.Error {
 	if !toolname.MatchesAny(h.options.Plugins[n.via.Plugin].MayCall, c.Tool) {
-		e := fail(sdk.CodeDenied, "NotGranted", "plugin %q may not call %.100q; nothing was run", n.via.Plugin, c.Tool)
-		e.Suggestion = fmt.Sprintf("The user can allow it in the configuration: plugin %q { may_call = [%q] }.", n.via.Plugin,
-			cutText(c.Tool, 100))
-		return e
+		return advise(fail(sdk.CodeDenied, "NotGranted", "plugin %q may not call %.100q; nothing was run", n.via.Plugin,
+			c.Tool), fmt.Sprintf("The user can allow it in the configuration: plugin %q { may_call = [%q] }.", n.via.Plugin,
+			cutText(c.Tool, 100)))
 	}
 	for p := n.parent; ; p = p.nested.parent {
 		if p.Tool == c.Tool {
-			e := fail(sdk.CodeLimit, "CallCycle", "call cycle: %s called itself through %s; nothing was run",
-				c.Tool, n.via.Tool)
-			e.Suggestion = "Report this to the authors of the plugins, or change arguments that cause the cycle."
-			return e
+			return advise(fail(sdk.CodeLimit, "CallCycle", "call cycle: %s called itself through %s; nothing was run",
+				c.Tool, n.via.Tool), "Report this to the authors of the plugins, or change arguments that cause the cycle.")
 		}
 		if p.nested == nil {
 			break

@@ -96,6 +96,12 @@ func fail(code sdk.Code, name, format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: code, Name: name, Message: fmt.Sprintf(format, a...)}
 }
 
+// advise adds to an error what to do.
+func advise(e *sdk.Error, suggestion string) *sdk.Error {
+	e.Suggestion = suggestion
+	return e
+}
+
 // failure returns why a call failed, or nil: an error of the chain, otherwise the tool's own.
 func failure(r *sdk.Result, err error) *sdk.Error {
 	if e := asError(err); e != nil {
