@@ -242,7 +242,7 @@ func (h *snapshot) awaitAnswer(ctx, asking context.Context, c *Call, r *Approval
 	defer close(settled)
 	go func() {
 		defer turns.leave()
-		h.callApprover(asking, r, replied)
+		respond(h, replied, "the approver", r.CallID, func() (Answer, error) { return h.options.Approver.Approve(asking, r) })
 		<-settled
 	}()
 	a, err := await(ctx, asking, replied)
@@ -267,23 +267,23 @@ func (h *snapshot) settle(c *Call, r *ApprovalRequest, a Answer) (Answer, error)
 	return a, nil
 }
 
-// callApprover passes on what the approver returns. A panic of it is a rejection, as is the end of its goroutine.
-func (h *snapshot) callApprover(ctx context.Context, r *ApprovalRequest, replied chan<- reply[Answer]) {
-	out := reply[Answer]{err: errors.New("the approver ended its goroutine")}
-	defer func() {
-		if cause := recover(); cause != nil {
-			logPanic(h.log, cause, "call_id", r.CallID)
-			out.err = fmt.Errorf("the approver panicked: %v", cause)
-		}
-		replied <- out
-	}()
-	out.is, out.err = h.options.Approver.Approve(ctx, r)
-}
-
 // A reply is what an Approver or an InputHandler returns.
 type reply[T any] struct {
 	is  T
 	err error
+}
+
+// respond calls one, and passes on what it returns. A panic of it is an error, as is the end of its goroutine.
+func respond[T any](h *snapshot, to chan<- reply[T], who, callID string, ask func() (T, error)) {
+	out := reply[T]{err: errors.New(who + " ended its goroutine")}
+	defer func() {
+		if cause := recover(); cause != nil {
+			logPanic(h.log, cause, "call_id", callID)
+			out.err = fmt.Errorf("%s panicked: %v", who, cause)
+		}
+		to <- out
+	}()
+	out.is, out.err = ask()
 }
 
 // await returns the reply to a question, or why there is none. When its time is over, but the caller still waits, the

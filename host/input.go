@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -148,13 +147,12 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 	case ctx.Err() != nil:
 		return nil, sdk.EndedError(ctx)
 	}
-	e := fail(sdk.CodeTool, "InputRequired", "%s asks %s, and got no answer: %s", c.Tool, questionText(in), err)
+	why := fmt.Sprintf("got no answer: %s", err)
 	if limited.Err() != nil {
-		e.Message = fmt.Sprintf("%s asks %s, and no one answered within %s", c.Tool, questionText(in),
-			h.options.ApprovalTimeout)
+		why = fmt.Sprintf("no one answered within %s", h.options.ApprovalTimeout)
 	}
-	e.Suggestion = "If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call."
-	return nil, e
+	return nil, advise(fail(sdk.CodeTool, "InputRequired", "%s asks %s, and %s", c.Tool, questionText(in), why),
+		"If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call.")
 }
 
 // maxQuestions is how many questions a call may ask at once.
@@ -186,9 +184,8 @@ func checkQuestions(c *Call, in *sdk.InputRequired) *sdk.Error {
 			continue
 		}
 		if name := form.Secret(redact.Name); name != "" {
-			e := refuse("SecretAsked", "its field %.60q is for a secret, which would go to the plugin as plain text", name)
-			e.Suggestion = "Secrets belong in the plugin's configuration or environment. Ask the user to set it there."
-			return e
+			return advise(refuse("SecretAsked", "its field %.60q is for a secret, which would go to the plugin as plain text",
+				name), "Secrets belong in the plugin's configuration or environment. Ask the user to set it there.")
 		}
 	}
 	return nil
@@ -211,16 +208,9 @@ func checkAnswers(in *sdk.InputRequired, answers map[string]json.RawMessage) err
 func (h *snapshot) callInputHandler(ctx, asking context.Context, c *Call, r *InputRequest) (map[string]json.RawMessage,
 	error) {
 	replied := make(chan reply[map[string]json.RawMessage], 1)
-	go func() {
-		out := reply[map[string]json.RawMessage]{err: errors.New("the host's input handler panicked")}
-		defer func() {
-			if cause := recover(); cause != nil {
-				logPanic(h.log, cause, "call_id", c.ID, "tool", c.Tool)
-			}
-			replied <- out
-		}()
-		out.is, out.err = h.options.Input.AnswerInput(asking, r)
-	}()
+	go respond(h, replied, "the host's input handler", c.ID, func() (map[string]json.RawMessage, error) {
+		return h.options.Input.AnswerInput(asking, r)
+	})
 	answers, err := await(ctx, asking, replied)
 	if err != nil {
 		return nil, err
