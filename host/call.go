@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -179,32 +180,23 @@ const (
 	Canceled         CallStatus = "canceled"          // the caller canceled it
 )
 
-const finalStatus = 5
-
-func (s CallStatus) order() int {
-	switch s {
-	case Generating:
-		return 1
-	case Generated:
-		return 2
-	case AwaitingApproval:
-		return 3
-	case Calling:
-		return 4
-	}
-	return finalStatus
-}
+// passing are the statuses before the final ones, in their order.
+var passing = []CallStatus{"", Generating, Generated, AwaitingApproval, Calling}
 
 // setStatus reports a status to the caller. Statuses never go back, such as when a middleware runs the call a second
 // time, and none is reported twice except AwaitingApproval, once per question.
 func (c *Call) setStatus(s CallStatus) {
 	c.events.Lock()
 	defer c.events.Unlock()
-	n := s.order()
+	n := slices.Index(passing, s)
+	final := n < 0
+	if final {
+		n = len(passing)
+	}
 	if c.ended || n < c.progress || n == c.progress && s != AwaitingApproval {
 		return
 	}
-	c.progress, c.ended = n, n == finalStatus
+	c.progress, c.ended = n, final
 	if c.Events != nil {
 		c.Events(sdk.Event{Type: sdk.EventStatus, Message: string(s)})
 	}

@@ -179,26 +179,11 @@ func (o *Options) fillIn() (err error) {
 			callback.Run(log, "Options.OnToolsChanged", func() { changed(plugin) })
 		}
 	}
-	if pinned := o.Pinned; pinned != nil {
-		o.Pinned = func(hash string) (definition json.RawMessage) {
-			callback.Run(log, "Options.Pinned", func() { definition = pinned(hash) })
-			return definition
-		}
+	o.Pinned = callback.Guarded(log, "Options.Pinned", o.Pinned)
+	for i, m := range o.Middleware { // one that panics here fails the calls, like one that returns nil
+		o.Middleware[i] = callback.Guarded(log, "Options.Middleware", m)
 	}
-	for i, m := range o.Middleware {
-		if m != nil { // one that panics here fails the calls, like one that returns nil
-			o.Middleware[i] = func(next CallFunc) (f CallFunc) {
-				callback.Run(log, "Options.Middleware", func() { f = m(next) })
-				return f
-			}
-		}
-	}
-	if prepare := o.TraceContent; prepare != nil {
-		o.TraceContent = func(text string) (prepared string) {
-			callback.Run(log, "Options.TraceContent", func() { prepared = prepare(text) })
-			return prepared
-		}
-	}
+	o.TraceContent = callback.Guarded(log, "Options.TraceContent", o.TraceContent)
 	if o.Policy == nil {
 		o.Policy = hintsOnly
 	}

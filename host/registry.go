@@ -81,38 +81,32 @@ type listed struct {
 func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []listed) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
+	running, ended := 0, make(chan listed)
 	for name, l := range r.plugins {
 		if wanted(name) {
-			wg.Go(func() {
+			running++
+			go func() {
 				own, err := l.list(ctx)
-				mu.Lock()
-				defer mu.Unlock()
-				out = append(out, listed{name, own, err})
-			})
+				ended <- listed{name, own, err}
+			}()
 		}
 	}
-	wg.Wait()
+	for range running {
+		out = append(out, <-ended)
+	}
 	return out
 }
 
 // close ends all plugins, concurrently.
-func (r *registry) close() error {
-	var mu sync.Mutex
-	var all []error
-	var wg sync.WaitGroup
+func (r *registry) close() (err error) {
+	ended := make(chan error)
 	for _, l := range r.plugins {
-		wg.Go(func() {
-			if err := l.close(); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				all = append(all, fmt.Errorf("closing plugin %q: %w", l.name, err))
-			}
-		})
+		go func() { ended <- l.close() }()
 	}
-	wg.Wait()
-	return errors.Join(all...)
+	for range r.plugins {
+		err = errors.Join(err, <-ended)
+	}
+	return err
 }
 
 // A listing is the registry's data about one plugin.
@@ -224,6 +218,9 @@ func (l *listing) close() (err error) {
 		if cause := recover(); cause != nil {
 			logPanic(l.log(), cause, "plugin", l.name)
 			err = fmt.Errorf("it panicked: %v", cause)
+		}
+		if err != nil {
+			err = fmt.Errorf("closing plugin %q: %w", l.name, err)
 		}
 	}()
 	return l.plugin.Close()

@@ -55,16 +55,13 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Unbelieved != (sdk.Hints{}) {
-		definition = slices.Concat([]byte(`{"unbelieved_hints":`), sdk.Encode(t.Unbelieved), []byte(","), definition[1:])
-	}
-	if len(t.Unchecked) > 0 {
-		definition = slices.Concat([]byte(`{"unchecked":`), sdk.Encode(t.Unchecked), []byte(","), definition[1:])
-	}
-	if len(t.Aliases) > 0 {
-		definition = slices.Concat([]byte(`{"aliases":`), sdk.Encode(t.Aliases), []byte(","), definition[1:])
-	}
-	return fmt.Appendf(nil, `{"plugin":%q,%s`, t.Plugin, definition[1:]), nil
+	first := sdk.Encode(struct {
+		Plugin     string    `json:"plugin"`
+		Aliases    []string  `json:"aliases,omitempty"`
+		Unchecked  []string  `json:"unchecked,omitempty"`
+		Unbelieved sdk.Hints `json:"unbelieved_hints,omitzero"`
+	}{t.Plugin, t.Aliases, t.Unchecked, t.Unbelieved})
+	return slices.Concat(first[:len(first)-1], []byte(","), definition[1:]), nil
 }
 
 // StatedHints are the declared hints, trusted or not, for clients that decide themselves.

@@ -19,6 +19,17 @@ func Run(log *slog.Logger, name string, f func()) (returned bool) {
 	return true
 }
 
+// Guarded returns f with its panics logged, after which it returns the zero value; nil for nil.
+func Guarded[A, R any](log *slog.Logger, name string, f func(A) R) func(A) R {
+	if f == nil {
+		return nil
+	}
+	return func(a A) (r R) {
+		Run(log, name, func() { r = f(a) })
+		return r
+	}
+}
+
 // LogPanic logs what recover has returned, with the stack.
 func LogPanic(log *slog.Logger, cause any, attrs ...any) {
 	log.With(attrs...).Error("a panic was caught", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
