@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // position is how far the index has read the record, and how it recognizes that record.
@@ -252,16 +253,12 @@ func (i *Index) step(ctx context.Context, limit int64, wait bool) (more bool, er
 	return more, err
 }
 
-// openRecord opens a regular file; opening a pipe could block forever.
 func openRecord(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	f, err := fsutil.OpenRegular(path)
+	if errors.Is(err, fsutil.ErrIrregular) {
+		err = fmt.Errorf("%s is not a regular file, so it is no record", path)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file, so it is no record", path)
-	}
-	return os.Open(path)
+	return f, err
 }
 
 // step indexes a batch of f, nil if there is no record.

@@ -220,7 +220,7 @@ func aboutFile(err error) bool {
 	e, ok := errors.AsType[syscall.Errno](err)
 	return ok && errnoName(e) == "ELIBBAD" || // only on Linux
 		slices.ContainsFunc([]error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL,
-			errIrregular}, func(e error) bool { return errors.Is(err, e) })
+			fsutil.ErrIrregular}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // earlyExit says how a process ended that should have become a plugin and, if it can be found out, why.
@@ -302,7 +302,7 @@ func Diagnose(path string) string {
 	case info.Size() == 0:
 		return "it is an empty file"
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	f, err := fsutil.OpenForReading(path)
 	if err != nil {
 		return notExecutable(path, info)
 	}

@@ -14,8 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-const nonBlocking = syscall.O_NONBLOCK
-
 // tcpLoopback is false: plugins listen on Unix sockets.
 const tcpLoopback = false
 

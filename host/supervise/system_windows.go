@@ -15,8 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-const nonBlocking = 0
-
 // tcpLoopback is true where plugins may listen at a port of the machine itself: not every Windows has Unix sockets.
 const tcpLoopback = true
 

@@ -218,8 +218,6 @@ func (s Spec) locate() (string, error) {
 	return "", launchError(s, err)
 }
 
-var errIrregular = errors.New("not a regular file")
-
 // programFile finds the file that the command names, as exec does.
 func (s Spec) programFile() (string, error) {
 	if s.Attach {
@@ -231,7 +229,7 @@ func (s Spec) programFile() (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // reading a pipe for its checksum would block without limit
-		err = errIrregular
+		err = fsutil.ErrIrregular
 	}
 	return path, err
 }

@@ -101,6 +101,26 @@ func UserFolder(variable string, belowHome ...string) (string, error) {
 	return filepath.Join(dir, "toolhost"), nil
 }
 
+// ErrIrregular means that a path names no regular file.
+var ErrIrregular = errors.New("not a regular file")
+
+// OpenRegular opens a regular file for reading. It never blocks, as the opening of a pipe could.
+func OpenRegular(path string) (*os.File, error) {
+	f, err := OpenForReading(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrIrregular
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and
 // never blocks. On Windows it looks only at whether the file is a regular one.
 func OpenPrivate(path string) (*os.File, error) { return openPrivate(path, os.O_RDONLY) }

@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A File is a program that is open for reading.
@@ -19,16 +20,8 @@ type File struct{ *os.File }
 
 // Open opens a program. It never blocks, and fails for anything but a regular file.
 func Open(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	f, err := fsutil.OpenRegular(path)
 	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		_ = f.Close()
 		return nil, err
 	}
 	return &File{f}, nil

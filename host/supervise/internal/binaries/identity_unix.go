@@ -4,12 +4,9 @@ package binaries
 
 import (
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-const nonBlocking = syscall.O_NONBLOCK
 
 // Identity is the state of the open file, whatever is at its path now.
 func (f *File) Identity() (Identity, error) {

@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const nonBlocking = 0
-
 // Identity is the state of the open file, whatever is at its path now. There is no time of the last change: who sets
 // the time of writing hides one.
 func (f *File) Identity() (Identity, error) {
