@@ -45,31 +45,26 @@ type Sources struct {
 // same name the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
-	programs := f.programsIn(from.Dirs, from.DirsSource)
+	programs, installed := f.programsIn(from.Dirs, from.DirsSource), map[string]string{}
 	if _, err := os.Stat(from.Installed); from.Installed != "" && err == nil {
-		for name, path := range f.programsIn([]string{from.Installed}, "") {
-			programs[name] = cmp.Or(programs[name], path)
-		}
+		installed = f.programsIn([]string{from.Installed}, "")
 	}
+	all := maps.Clone(installed)
+	maps.Copy(all, programs)
 	for _, s := range from.Plugins {
 		if len(s.Command) == 0 {
-			path, ok := programs[s.Name]
+			path, ok := all[s.Name]
 			if !ok {
 				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders%s", s.Source, s.Name,
-					toolname.ProgramPrefix, s.Name, otherProgram(s.Name, from.Dirs, programs))
+					toolname.ProgramPrefix, s.Name, otherProgram(s.Name, from.Dirs, all))
 				continue
 			}
 			s.Command = []string{path}
 		}
-		delete(programs, s.Name)
+		delete(all, s.Name)
 		f.specs[s.Name], f.configured[s.Name] = s, true // the configuration has checked that the name is unique
 	}
-	for _, name := range slices.Sorted(maps.Keys(programs)) {
-		if from.Installed != "" && filepath.Dir(programs[name]) == from.Installed {
-			continue // added last
-		}
-		f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
-	}
+	f.addPrograms(programs)
 	for _, d := range from.Commands {
 		out, err := d.run(ctx)
 		if err != nil {
@@ -84,12 +79,7 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 			f.add(s)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(programs)) {
-		_, taken := f.specs[name]
-		if from.Installed != "" && filepath.Dir(programs[name]) == from.Installed && !taken {
-			f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
-		}
-	}
+	f.addPrograms(installed)
 	if f.surplus > 0 {
 		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in "+
 			"plugin blocks", f.surplus, maxPlugins)
@@ -168,6 +158,15 @@ func (f *finder) programsIn(dirs []string, source string) map[string]string {
 		}
 	}
 	return out
+}
+
+// addPrograms adds those whose names no plugin has.
+func (f *finder) addPrograms(programs map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		if _, taken := f.specs[name]; !taken {
+			f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
+		}
+	}
 }
 
 // add adds a discovered plugin.
