@@ -134,6 +134,25 @@ func (p *Process) closedError() *sdk.Error {
 		Message: fmt.Sprintf("plugin %q has been closed", p.name)}
 }
 
+// endedError is the error of a caller whose context has ended, or the plugin.
+func (p *Process) endedError(ctx context.Context) *sdk.Error {
+	if ctx.Err() != nil {
+		return sdk.EndedError(ctx)
+	}
+	return p.closedError()
+}
+
+// deliver sends a value, and reports false when ctx or the plugin ends before.
+func deliver[T any](ctx context.Context, p *Process, to chan<- T, value T) bool {
+	select {
+	case to <- value:
+		return true
+	case <-ctx.Done():
+	case <-p.done:
+	}
+	return false
+}
+
 // running returns the generation that accepts calls, if there is one, without asking the state machine: that costs two
 // changes of goroutine and a new status for each call. It may have been replaced a moment ago, and then accepts none.
 func (p *Process) running() *generation {
@@ -151,19 +170,12 @@ func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	case Crashed, Backoff, Quarantined, Invalid: // a changed program is started as if for the first time
 		var ok bool
 		if program, ok = p.identifyProgram(ctx, *p.spec.Load()); !ok {
-			if ctx.Err() != nil {
-				return nil, sdk.EndedError(ctx)
-			}
-			return nil, p.closedError()
+			return nil, p.endedError(ctx)
 		}
 	}
 	reply := make(chan startResult, 1)
-	select {
-	case p.acquires <- acquireRequest{reply, program}:
-	case <-p.done:
-		return nil, p.closedError()
-	case <-ctx.Done():
-		return nil, sdk.EndedError(ctx)
+	if !deliver(ctx, p, p.acquires, acquireRequest{reply, program}) {
+		return nil, p.endedError(ctx)
 	}
 	select {
 	case r := <-reply:
@@ -368,11 +380,7 @@ type slot chan struct{}
 // a program may be on a network file system that hangs. The operation continues and keeps the slot until it returns,
 // so that retries do not pile up.
 func runDetached[T any](ctx context.Context, p *Process, s slot, operation func() T) (result T, ok bool) {
-	select {
-	case s <- struct{}{}:
-	case <-ctx.Done():
-		return result, false
-	case <-p.done:
+	if !deliver(ctx, p, s, struct{}{}) {
 		return result, false
 	}
 	results := make(chan T, 1)

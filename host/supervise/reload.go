@@ -160,24 +160,16 @@ func (p *Process) verifyAndReload(r reload) error {
 
 // requestReload returns soon after r's context ends.
 func (p *Process) requestReload(r reload) error {
-	select {
-	case p.reloading <- struct{}{}:
-		defer func() { <-p.reloading }()
-	case <-r.ctx.Done():
+	if !deliver(r.ctx, p, p.reloading, struct{}{}) {
 		return p.reloadNotBegun(r.ctx)
-	case <-p.done:
-		return p.closedError()
 	}
+	defer func() { <-p.reloading }()
 	reply := make(chan error, 1)
 	r.reply = reply
-	select {
-	case p.reloads <- r:
-		return <-reply
-	case <-r.ctx.Done():
+	if !deliver(r.ctx, p, p.reloads, r) {
 		return p.reloadNotBegun(r.ctx)
-	case <-p.done:
-		return p.closedError()
 	}
+	return <-reply
 }
 
 func (p *Process) reloadNotBegun(ctx context.Context) error {
