@@ -64,12 +64,11 @@ func (p Prepared) Release() {
 	}
 }
 
-// A request is one sandbox on one host.
+// A request is one sandbox on one host, for a program if one is started.
 type request struct {
 	Host
-	spec         Spec
-	temp, socket string
-	state        string
+	Program
+	spec Spec
 }
 
 // Evaluate returns the effect of a sandbox on this host, without a start. It fails when a start would be refused.
@@ -100,12 +99,12 @@ func (r request) evaluate() (c Confinement, p protection, err error) {
 
 // Prepare creates what the sandbox of a program needs, such as placeholders.
 func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
-	r := request{h, s, p.Temp, p.Socket, p.State}
+	r := request{h, p, s}
 	c, protects, err := r.evaluate()
 	if err != nil {
 		return Prepared{}, err
 	}
-	path, argv, err := r.wrap(p)
+	path, argv, err := r.wrap()
 	if err != nil {
 		return Prepared{}, err
 	}
@@ -134,22 +133,22 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 }
 
 // wrap returns the program and its arguments, preceded by the wrapper.
-func (r request) wrap(p Program) (path string, argv []string, err error) {
+func (r request) wrap() (path string, argv []string, err error) {
 	if r.spec.Requested() == Isolated { // the plugin could not read it
-		err = LinkError("it is run as", p.Path, r.writable())
+		err = LinkError("it is run as", r.Path, r.writable())
 	}
 	wrapper := r.spec.Wrapper
 	if err != nil || len(wrapper) == 0 {
-		return p.Path, p.Argv, err
+		return r.Path, r.Argv, err
 	}
 	if path, err = exec.LookPath(wrapper[0]); err != nil {
 		return "", nil, fmt.Errorf("its wrapper %s cannot be run: %w", wrapper[0], reason(err))
 	}
-	fill := strings.NewReplacer("{socket_dir}", r.socket, "{tmp_dir}", r.temp, "{workdir}", r.Workdir)
+	fill := strings.NewReplacer("{socket_dir}", r.Socket, "{tmp_dir}", r.Temp, "{workdir}", r.Workdir)
 	for _, word := range wrapper {
 		argv = append(argv, fill.Replace(word))
 	}
-	return path, slices.Concat(argv, []string{p.Path}, p.Argv[1:]), nil
+	return path, slices.Concat(argv, []string{r.Path}, r.Argv[1:]), nil
 }
 
 // oomScoreAdj makes the kernel end a plugin before the host when there is no memory left: half of the maximum.
@@ -248,7 +247,7 @@ func (r request) writable() []string {
 // ownFolders are all folders that the plugin may write to, except for shared memory and terminals. A folder that is
 // reached through another of them is covered by that one.
 func (r request) ownFolders() []string {
-	own := slices.DeleteFunc([]string{r.temp, r.socket, r.state}, func(path string) bool { return path == "" })
+	own := slices.DeleteFunc([]string{r.Temp, r.Socket, r.State}, func(path string) bool { return path == "" })
 	return withoutNested(slices.Concat(own, r.writable()), r.writable())
 }
 

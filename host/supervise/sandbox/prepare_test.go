@@ -158,7 +158,7 @@ func TestNestedFoldersAreNoRules(t *testing.T) {
 	own, other := t.TempDir(), t.TempDir()
 	check(t, os.Symlink(other, own+"/a"))
 	r := request{Host: Host{Workdir: own, Capabilities: proctree.Capabilities{NoNewPrivs: true, Landlock: 7}},
-		spec: Spec{Level: Isolated, Write: []string{own, own + "/a"}}, temp: other, socket: own + "/a"}
+		spec: Spec{Level: Isolated, Write: []string{own, own + "/a"}}, Program: Program{Temp: other, Socket: own + "/a"}}
 	if diff := cmp.Diff([]string{other, own}, r.restrictions().Write[len(devices):]); diff != "" {
 		t.Error(diff)
 	}
