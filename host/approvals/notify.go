@@ -226,11 +226,6 @@ func (b *backlog) next(closing <-chan struct{}) *Question {
 	select {
 	case q := <-b.waiting:
 		return q
-	default:
-	}
-	select {
-	case q := <-b.waiting:
-		return q
 	case <-closing:
 	}
 	select {

@@ -7,6 +7,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	if o.Record == o.Index || fsutil.SameFile(o.Record, o.Index) {
 		return nil, fmt.Errorf("%s is the record, so it cannot be the index; name another place", o.Index)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	i := &Index{options: o, log: o.Log, syncing: make(chan struct{}, 1)}
 	i.place = place{o.Index, o.Index == audit.IndexPath(o.Record), o.Log}
 	i.syncing <- struct{}{}

@@ -1,6 +1,9 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Decision is the effect of a policy on a call, and why.
 type Decision struct {
@@ -89,19 +92,14 @@ const (
 	Deny      Effect = "deny" // it must not run
 )
 
-// rank orders effects from the most permissive to the strictest; an unknown effect is the strictest.
+var effects = []Effect{"", Allow, Ask, AlwaysAsk, Deny}
+
+// rank orders effects from the most permissive to the strictest; an unknown effect is as strict as Deny.
 func (e Effect) rank() int {
-	switch e {
-	case "":
-		return 0
-	case Allow:
-		return 1
-	case Ask:
-		return 2
-	case AlwaysAsk:
-		return 3
+	if i := slices.Index(effects, e); i >= 0 {
+		return i
 	}
-	return 4
+	return len(effects) - 1
 }
 
 // Stricter reports whether e is stricter than other.

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1/apiv1connect"
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/approvals"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -69,7 +70,7 @@ func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.A
 	*connect.Response[apiv1.AnswerApprovalResponse], error) {
 	m := r.Msg
 	if strings.ContainsFunc(strings.TrimSpace(m.By), hidden) {
-		return nil, fail(connect.CodeInvalidArgument, "", fmt.Sprintf("by has characters that cannot be seen: %.100q", m.By),
+		return nil, Fail(connect.CodeInvalidArgument, "", fmt.Sprintf("by has characters that cannot be seen: %.100q", m.By),
 			"Name the place of the answer in plain text, such as console.")
 	}
 	a := approvals.Answer{ID: m.Id, Hash: m.Hash, By: answeredBy(who(ctx), m.By), Call: host.Answer{Approved: m.Approved,
@@ -77,7 +78,7 @@ func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.A
 		Input: convert.ToRaws(m.InputResponses)}
 	if m.Arguments != "" {
 		if !who(ctx).role.may(Operator) { // with other arguments it is a call of whoever answers
-			return nil, fail(connect.CodePermissionDenied, "", "changed arguments need the role operator",
+			return nil, Fail(connect.CodePermissionDenied, "", "changed arguments need the role operator",
 				"Approve the call as it is, or reject it with a reason.")
 		}
 		a.Call.Arguments = json.RawMessage(m.Arguments)
@@ -95,19 +96,16 @@ func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.A
 	case errors.Is(err, approvals.ErrChanged):
 		rpc = connect.CodeAborted
 	}
-	return nil, fail(rpc, "", err.Error(), "")
+	return nil, Fail(rpc, "", err.Error(), "")
 }
 
 // answeredBy names who answered: what the client says, and the token, which it cannot choose.
 func answeredBy(p principal, says string) string {
-	says = strings.TrimSpace(convert.Text(says))
-	if runes := []rune(says); len(runes) > maxBy {
-		says = string(runes[:maxBy])
-	}
+	says = cmp.Or(textutil.CutRunes(strings.TrimSpace(convert.Text(says)), maxBy, ""), "api")
 	if p.name == "" {
-		return cmp.Or(says, "api")
+		return says
 	}
-	return cmp.Or(says, "api") + " (" + p.name + ")"
+	return says + " (" + p.name + ")"
 }
 
 // ListRemembered returns the approvals that cover later calls.
@@ -127,13 +125,13 @@ func (s *ApprovalService) Forget(_ context.Context, r *connect.Request[apiv1.For
 	if s.forget != nil {
 		saved, err := s.forget(r.Msg.Id)
 		if err != nil {
-			return nil, fail(connect.CodeInternal, sdk.CodeInternal,
+			return nil, Fail(connect.CodeInternal, sdk.CodeInternal,
 				"the approval is revoked in this host, but not where it is saved: "+err.Error(), "")
 		}
 		found = found || saved
 	}
 	if !found {
-		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("there is no remembered approval %.100q", r.Msg.Id), "")
+		return nil, Fail(connect.CodeNotFound, "", fmt.Sprintf("there is no remembered approval %.100q", r.Msg.Id), "")
 	}
 	return connect.NewResponse(&apiv1.ForgetResponse{}), nil
 }

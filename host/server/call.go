@@ -98,7 +98,7 @@ func accepted(id string) *apiv1.CallAccepted {
 func newCall(ctx context.Context, in *apiv1.CallRequest) (c host.Call, err error) {
 	p := who(ctx)
 	invalid := func(format string, a ...any) (host.Call, error) {
-		return c, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(format+"; nothing was run", a...), "")
+		return c, Fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs, fmt.Sprintf(format+"; nothing was run", a...), "")
 	}
 	for _, text := range []string{in.Tool, in.CallId, in.SessionId, in.Caller, in.StopReason} {
 		if len(text) > maxID {
@@ -121,7 +121,7 @@ func newCall(ctx context.Context, in *apiv1.CallRequest) (c host.Call, err error
 	timeout := in.Timeout.AsDuration()
 	switch {
 	case in.Caller != "" && in.Caller != p.caller() && !p.local:
-		return c, fail(connect.CodePermissionDenied, sdk.CodeDenied,
+		return c, Fail(connect.CodePermissionDenied, sdk.CodeDenied,
 			"only callers on the Unix socket may name another caller; nothing was run", "Leave out caller.")
 	case in.Timeout != nil && (in.Timeout.CheckValid() != nil || timeout < 0):
 		return invalid("the timeout must not be negative")
@@ -269,7 +269,7 @@ const maxBatch = 128
 func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.CallBatchRequest],
 	stream *connect.ServerStream[apiv1.CallBatchResponse]) error {
 	if n := len(r.Msg.Calls); n > maxBatch {
-		return fail(connect.CodeInvalidArgument, sdk.CodeLimit,
+		return Fail(connect.CodeInvalidArgument, sdk.CodeLimit,
 			fmt.Sprintf("the batch has %d calls, at most %d are allowed; nothing was run", n, maxBatch), "Make smaller batches.")
 	}
 	var calls []host.Call

@@ -352,11 +352,7 @@ func (c *Calls) list() []*apiv1.CallSummary {
 	all := slices.Collect(maps.Keys(c.running))
 	c.mu.Unlock()
 	slices.SortFunc(all, func(a, b *tracked) int { return a.began.Compare(b.began) })
-	out := make([]*apiv1.CallSummary, len(all))
-	for i, t := range all {
-		out[i] = t.summary()
-	}
-	return out
+	return convert.Each(all, (*tracked).summary)
 }
 
 // Running is how many calls run or wait, and since when that is so if it is zero.

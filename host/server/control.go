@@ -17,7 +17,7 @@ func (s *hostService) CancelCall(_ context.Context, r *connect.Request[apiv1.Can
 	*connect.Response[apiv1.CancelCallResponse], error) {
 	id := r.Msg.CallId
 	if s.calls.cancel("", func(t *tracked) bool { return t.id == id }) == 0 {
-		return nil, fail(connect.CodeNotFound, "", "no running call has this id; it may have ended",
+		return nil, Fail(connect.CodeNotFound, "", "no running call has this id; it may have ended",
 			"`toolhost history show ID` shows its end, if calls are recorded.")
 	}
 	return connect.NewResponse(&apiv1.CancelCallResponse{}), nil
@@ -76,7 +76,7 @@ func (s *hostService) EndSession(ctx context.Context, r *connect.Request[apiv1.E
 		}
 	}
 	if key.id != "" && !known && out.Forgotten == 0 {
-		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("no session %.100q has made calls here", key.id),
+		return nil, Fail(connect.CodeNotFound, "", fmt.Sprintf("no session %.100q has made calls here", key.id),
 			"ListSessions has those that have.")
 	}
 	return connect.NewResponse(out), nil
@@ -91,7 +91,7 @@ func (s *hostService) Stop(_ context.Context, r *connect.Request[apiv1.StopReque
 	var drain *time.Duration
 	if in := r.Msg.Drain; in != nil {
 		if in.CheckValid() != nil || in.AsDuration() < 0 {
-			return nil, fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
+			return nil, Fail(connect.CodeInvalidArgument, sdk.CodeInvalidArgs,
 				"drain must be a time that is not negative; the host serves on", "")
 		}
 		drain = new(in.AsDuration())
@@ -111,7 +111,7 @@ func (s *hostService) Upgrade(ctx context.Context, _ *connect.Request[apiv1.Upgr
 	if _, coded := errors.AsType[*connect.Error](err); coded {
 		return nil, err // it says what to do
 	} else if err != nil {
-		return nil, fail(connect.CodeFailedPrecondition, "", err.Error(), "This host keeps running.")
+		return nil, Fail(connect.CodeFailedPrecondition, "", err.Error(), "This host keeps running.")
 	}
 	return connect.NewResponse(&apiv1.UpgradeResponse{Pid: int32(pid)}), nil
 }

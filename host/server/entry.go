@@ -30,7 +30,7 @@ func (c *Calls) register(ctx context.Context, calls []host.Call) ([]*entry, erro
 	for _, call := range calls {
 		if c.ids[call.ID] > 0 {
 			c.mu.Unlock()
-			return nil, fail(connect.CodeAlreadyExists, sdk.CodeInvalidArgs,
+			return nil, Fail(connect.CodeAlreadyExists, sdk.CodeInvalidArgs,
 				fmt.Sprintf("a call with the id %q is running; nothing was run", call.ID),
 				"Give each call an id of its own, or none.")
 		}

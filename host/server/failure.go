@@ -16,10 +16,6 @@ import (
 
 // Fail returns the error of an RPC with an ErrorDetail. The code is one of sdk's, or empty.
 func Fail(rpc connect.Code, code sdk.Code, message, hint string) *connect.Error {
-	return fail(rpc, code, message, hint)
-}
-
-func fail(rpc connect.Code, code sdk.Code, message, hint string) *connect.Error {
 	e := connect.NewError(rpc, errors.New(convert.Text(message)))
 	detail := &apiv1.ErrorDetail{Code: string(code), Message: convert.Text(message), Hint: convert.Text(hint)}
 	if d, err := connect.NewErrorDetail(detail); err == nil { // it cannot fail for a message of ours
@@ -32,7 +28,7 @@ func fail(rpc connect.Code, code sdk.Code, message, hint string) *connect.Error 
 func coded(err error) *connect.Error {
 	e, is := errors.AsType[*sdk.Error](err)
 	if !is {
-		return fail(connect.CodeInternal, sdk.CodeInternal, err.Error(), "")
+		return Fail(connect.CodeInternal, sdk.CodeInternal, err.Error(), "")
 	}
 	rpc := connect.CodeInternal
 	switch e.Code {
@@ -47,7 +43,7 @@ func coded(err error) *connect.Error {
 	case sdk.CodeCanceled:
 		rpc = connect.CodeCanceled
 	}
-	return fail(rpc, e.Code, e.Message, e.Suggestion)
+	return Fail(rpc, e.Code, e.Message, e.Suggestion)
 }
 
 // failures gives each error of a handler a detail, and hides none.
@@ -58,12 +54,12 @@ func (f failures) detailed(ctx context.Context, err error, procedure string) err
 		return nil
 	}
 	if errors.Is(context.Cause(ctx), errRevoked) {
-		return fail(connect.CodeUnauthenticated, "", errRevoked.Error(), "Use one that is; `toolhost serve --show-token` "+
+		return Fail(connect.CodeUnauthenticated, "", errRevoked.Error(), "Use one that is; `toolhost serve --show-token` "+
 			"prints the user's own.")
 	}
 	e, is := errors.AsType[*connect.Error](err)
 	if watches[procedure] && f.server.stopping.Err() != nil {
-		return fail(connect.CodeUnavailable, "", "the host is stopping", "Reconnect in a moment.")
+		return Fail(connect.CodeUnavailable, "", "the host is stopping", "Reconnect in a moment.")
 	}
 	if is && len(e.Details()) > 0 {
 		return err
@@ -82,7 +78,7 @@ func (f failures) detailed(ctx context.Context, err error, procedure string) err
 	if rpc == connect.CodeUnimplemented {
 		message = "this host has no such part: " + procedure
 	}
-	return fail(rpc, "", message, hint)
+	return Fail(rpc, "", message, hint)
 }
 
 // WrapUnary adds details.
@@ -109,6 +105,6 @@ func (failures) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 func (s *Server) recovered(_ context.Context, spec connect.Spec, _ http.Header, cause any) error {
 	s.options.Logger.Error("a panic was caught", "procedure", spec.Procedure, "panic", fmt.Sprint(cause), "stack",
 		string(debug.Stack()))
-	return fail(connect.CodeInternal, sdk.CodeInternal, "the request was stopped by a panic, which is a bug; the log of "+
+	return Fail(connect.CodeInternal, sdk.CodeInternal, "the request was stopped by a panic, which is a bug; the log of "+
 		"the host has more", "")
 }

@@ -50,7 +50,7 @@ type health struct{ server *Server }
 // Check says whether the server takes calls. The name "" stands for all of it.
 func (h health) Check(_ context.Context, q *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	if q.Service != "" && !slices.Contains(serviceNames, q.Service) {
-		return nil, fail(connect.CodeNotFound, "", fmt.Sprintf("there is no service %.100q", q.Service),
+		return nil, Fail(connect.CodeNotFound, "", fmt.Sprintf("there is no service %.100q", q.Service),
 			"The services are "+strings.Join(serviceNames, ", ")+".")
 	}
 	status := grpchealth.StatusServing

@@ -158,7 +158,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		defer w.End()
 		refuse := func(status int, rpc connect.Code, message, hint string) {
 			w.Header().Set("Connection", "close")
-			if err := fail(rpc, "", message, hint); refused.IsSupported(r) {
+			if err := Fail(rpc, "", message, hint); refused.IsSupported(r) {
 				_ = refused.Write(w, r, err) // the client may be gone
 			} else {
 				http.Error(w, message, status)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolhost/toolhost/host/api/local"
 	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
@@ -29,15 +30,12 @@ func ListenTCP(ctx context.Context, address string, secure *tls.Config) (net.Lis
 		"give the serve block tls_cert and tls_key")
 }
 
-// maxSocket is how many bytes the path of a Unix socket may have on this system.
-const maxSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
-
 // ListenUnix listens on a socket that only the user can reach, for Serve. A socket that a process has left is replaced;
 // one that is served, and a file of another kind, are not. Its folder must be the user's own.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if len(path) > maxSocket {
+	if len(path) > local.MaxSocket {
 		return nil, fmt.Errorf("the path of the socket has %d bytes, and the limit is %d: %s; name a shorter one", len(path),
-			maxSocket, path)
+			local.MaxSocket, path)
 	}
 	l, err := listenUnix(ctx, path)
 	if err != nil {

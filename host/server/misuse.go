@@ -72,14 +72,14 @@ func misuse(r *http.Request) (status int, err *connect.Error) {
 		}
 		slices.Sort(names)
 		name := strings.TrimPrefix(r.URL.Path, apiPrefix)
-		return http.StatusNotFound, fail(connect.CodeUnimplemented, "", fmt.Sprintf("the API has no method %.100q%s", name,
+		return http.StatusNotFound, Fail(connect.CodeUnimplemented, "", fmt.Sprintf("the API has no method %.100q%s", name,
 			textutil.DidYouMean(name, names)), "host/api/proto/toolhost/api/v1/api.proto lists them.")
 	}
 	if r.Method == http.MethodGet && readsOnly(m) {
 		return 0, nil
 	}
 	if r.Method != http.MethodPost {
-		return http.StatusMethodNotAllowed, fail(connect.CodeInvalidArgument, "", fmt.Sprintf("%s is called by POST, not "+
+		return http.StatusMethodNotAllowed, Fail(connect.CodeInvalidArgument, "", fmt.Sprintf("%s is called by POST, not "+
 			"%.20s", m.Name(), r.Method), `Send the request as JSON, such as {}, with Content-Type: application/json.`)
 	}
 	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -95,13 +95,13 @@ func misuse(r *http.Request) (status int, err *connect.Error) {
 	}
 	switch {
 	case kind == "":
-		return http.StatusUnsupportedMediaType, fail(connect.CodeInvalidArgument, "", "the request has no Content-Type", hint)
+		return http.StatusUnsupportedMediaType, Fail(connect.CodeInvalidArgument, "", "the request has no Content-Type", hint)
 	case !slices.Contains(known, kind) || charset != "" && charset != "utf-8":
-		return http.StatusUnsupportedMediaType, fail(connect.CodeInvalidArgument, "", fmt.Sprintf(
+		return http.StatusUnsupportedMediaType, Fail(connect.CodeInvalidArgument, "", fmt.Sprintf(
 			"%s is not served for the Content-Type %.100q", m.Name(), r.Header.Get("Content-Type")), hint)
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return http.StatusNotImplemented, fail(connect.CodeUnimplemented, "", fmt.Sprintf("bodies with the Content-Encoding "+
+		return http.StatusNotImplemented, Fail(connect.CodeUnimplemented, "", fmt.Sprintf("bodies with the Content-Encoding "+
 			"%.100q are not read", encoding), "Send the body without compression.")
 	}
 	return 0, nil
@@ -171,7 +171,7 @@ func (w *errorWriter) Write(p []byte) (int, error) {
 		return w.ResponseWriter.Write(p)
 	}
 	message, hint := plainly(read.Message)
-	writeError(w.ResponseWriter, w.status, fail(code, "", message, hint))
+	writeError(w.ResponseWriter, w.status, Fail(code, "", message, hint))
 	w.status = 0
 	return len(p), nil
 }

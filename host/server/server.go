@@ -204,7 +204,7 @@ func (s *Server) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Err() != nil {
-		return fail(connect.CodeUnavailable, "", "the host is stopping, and takes no new calls", "Call again in a moment.")
+		return Fail(connect.CodeUnavailable, "", "the host is stopping, and takes no new calls", "Call again in a moment.")
 	}
 	s.inFlight.Add(1)
 	return nil
@@ -234,7 +234,7 @@ func (s *Server) beginWatch(ctx context.Context, p principal) (_ context.Context
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of[key] >= most || c.all >= 4*most {
-		return nil, nil, fail(connect.CodeResourceExhausted, "", "too many watches are open", "Close some, and open fewer.")
+		return nil, nil, Fail(connect.CodeResourceExhausted, "", "too many watches are open", "Close some, and open fewer.")
 	}
 	if c.of == nil {
 		c.of = map[string]int{}

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
+	"github.com/toolhost/toolhost/internal/toolname"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -54,11 +55,11 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 	*connect.Response[apiv1.ListToolsResponse], error) {
 	in := r.Msg
 	if _, err := path.Match(in.Pattern, ""); err != nil {
-		return nil, fail(connect.CodeInvalidArgument, "", "the pattern is not a valid glob", "Use one such as shell__*.")
+		return nil, Fail(connect.CodeInvalidArgument, "", "the pattern is not a valid glob", "Use one such as shell__*.")
 	}
 	after, err := base64.RawURLEncoding.DecodeString(in.PageToken)
 	if err != nil {
-		return nil, fail(connect.CodeInvalidArgument, "", "invalid page token",
+		return nil, Fail(connect.CodeInvalidArgument, "", "invalid page token",
 			"Use next_page_token of the last ListTools response.")
 	}
 	catalog := s.options.Backend.Catalog()
@@ -70,11 +71,7 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 		return nil, connect.NewError(connect.CodeCanceled, ctx.Err())
 	}
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t *host.Tool) bool {
-		matches := true
-		if in.Pattern != "" {
-			matches, _ = path.Match(in.Pattern, t.Name) // checked above
-		}
-		return !matches || in.Plugin != "" && t.Plugin != in.Plugin
+		return in.Pattern != "" && !toolname.Matches(in.Pattern, t.Name) || in.Plugin != "" && t.Plugin != in.Plugin
 	})
 	out := &apiv1.ListToolsResponse{Total: int32(len(tools))}
 	for _, p := range problems {
@@ -131,7 +128,7 @@ func (s *hostService) resolve(ctx context.Context, name string) (string, error) 
 		return "", coded(err)
 	}
 	if err != nil {
-		return "", fail(connect.CodeInvalidArgument, sdk.CodeToolNotFound, err.Error(), "")
+		return "", Fail(connect.CodeInvalidArgument, sdk.CodeToolNotFound, err.Error(), "")
 	}
 	return tool, nil
 }

@@ -123,10 +123,7 @@ func New(o Options) (*Supervisor, error) {
 			return nil, fmt.Errorf("making a private folder for temporary files: %w. Fix: set TMPDIR to another folder", err)
 		}
 	}
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var cache *toolcache.Cache
 	if o.CacheDir != "" {
 		if cache, err = toolcache.Open(o.CacheDir); err != nil {

@@ -134,10 +134,7 @@ type failures struct {
 }
 
 func newFailures(log *slog.Logger) *failures {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &failures{log: log}
+	return &failures{log: cmp.Or(log, slog.New(slog.DiscardHandler))}
 }
 
 func (f *failures) add(err error) {

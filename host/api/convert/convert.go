@@ -21,14 +21,17 @@ import (
 // Text makes a text valid UTF-8, which the API's strings must be.
 func Text[T ~string | ~[]byte](text T) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
-// Texts is Text for each of them.
-func Texts(all []string) []string {
-	out := make([]string, len(all))
-	for i, t := range all {
-		out[i] = Text(t)
+// Each converts each of them.
+func Each[From, To any](all []From, convert func(From) To) []To {
+	out := make([]To, len(all))
+	for i, one := range all {
+		out[i] = convert(one)
 	}
 	return out
 }
+
+// Texts is Text for each of them.
+func Texts(all []string) []string { return Each(all, Text[string]) }
 
 // Time is nil for the zero time.
 func Time(t time.Time) *timestamppb.Timestamp {
@@ -223,13 +226,7 @@ func Preview(p *sdk.Preview) *apiv1.CallPreview {
 }
 
 // Approvals returns the messages of questions.
-func Approvals(all []*approvals.Question) []*apiv1.Approval {
-	out := make([]*apiv1.Approval, len(all))
-	for i, q := range all {
-		out[i] = Approval(q)
-	}
-	return out
-}
+func Approvals(all []*approvals.Question) []*apiv1.Approval { return Each(all, Approval) }
 
 // Approval returns the message of a question.
 func Approval(q *approvals.Question) *apiv1.Approval {

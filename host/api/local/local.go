@@ -141,8 +141,8 @@ func Folder() (string, error) {
 	return filepath.Join(dir, "toolhost-"+strconv.Itoa(os.Getuid())), nil
 }
 
-// maxSocket is how many bytes the path of a Unix socket may have on this system.
-const maxSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
+// MaxSocket is how many bytes the path of a Unix socket may have on this system.
+const MaxSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Check fails where no host could have its files, with what to do.
 func (p Place) Check() error {
@@ -155,9 +155,9 @@ func (p Place) Check() error {
 		return fmt.Errorf("there is no place for runtime files: %s, %s, is no folder; make it, or set XDG_RUNTIME_DIR to "+
 			"one of yours", named, at)
 	}
-	if n := len(p.Socket()); n > maxSocket {
+	if n := len(p.Socket()); n > MaxSocket {
 		return fmt.Errorf("the path of the socket would have %d bytes, and the limit is %d: %s; set XDG_RUNTIME_DIR to a "+
-			"folder with a shorter path", n, maxSocket, p.Socket())
+			"folder with a shorter path", n, MaxSocket, p.Socket())
 	}
 	return nil
 }

@@ -16,13 +16,6 @@ import (
 // Message returns the message about a plugin. Redact takes secrets out of texts that the plugin may have written.
 func Message(now supervise.Status, redact func(text string) string) *apiv1.Plugin {
 	text := func(s string) string { return convert.Text(redact(s)) }
-	texts := func(all []string) []string {
-		out := make([]string, len(all))
-		for i, s := range all {
-			out[i] = text(s)
-		}
-		return out
-	}
 	out := &apiv1.Plugin{Name: now.Name, State: string(now.State), Since: convert.Time(now.Since),
 		Reason: convert.Text(now.Reason), Pid: int32(now.PID), StandbyPid: int32(now.Standby),
 		Containment: now.Containment, Generation: int32(now.Generation), Restarts: int32(now.Restarts),
@@ -30,7 +23,7 @@ func Message(now supervise.Status, redact func(text string) string) *apiv1.Plugi
 		CacheHits: int32(now.CacheHits), CacheMisses: int32(now.CacheMisses), Crashes: int32(now.Crashes),
 		Calls: int32(now.Calls), Draining: int32(now.Draining), Overdue: int32(now.Overdue),
 		Version: convert.Text(now.Version), Tools: int32(now.Tools), Dynamic: now.Dynamic, LastError: text(now.LastError),
-		Stderr: texts(now.Stderr), RetryAt: convert.Time(now.RetryAt), Source: convert.Text(now.Source)}
+		Stderr: convert.Each(now.Stderr, text), RetryAt: convert.Time(now.RetryAt), Source: convert.Text(now.Source)}
 	for _, n := range now.Notices {
 		AddNotice(out, sdk.Notice{Kind: n.Kind, Text: redact(n.Text)})
 	}

@@ -169,11 +169,7 @@ func (s *Service) Stats(ctx context.Context, r *connect.Request[apiv1.StatsReque
 }
 
 func milliseconds(all []time.Duration) []float64 {
-	out := make([]float64, len(all))
-	for i, d := range all {
-		out[i] = float64(d.Microseconds()) / 1000
-	}
-	return out
+	return convert.Each(all, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 }
 
 // Export sends the calls in pieces.

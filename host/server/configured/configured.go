@@ -3,6 +3,7 @@
 package configured
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -49,9 +50,7 @@ type Services struct {
 
 // New returns services without an instance.
 func New(o Options) *Services {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Services{options: o, crashes: map[string]*apiv1.Crash{}, loaded: time.Now()}
 }
 

@@ -62,14 +62,6 @@ func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plug
 // text is a text of a plugin without secrets.
 func (s *Services) text(text string) string { return convert.Text(s.instance.Redact(text)) }
 
-func (s *Services) lines(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = s.text(l)
-	}
-	return out
-}
-
 // noteCrash keeps the last crash of a plugin.
 func (s *Services) noteCrash(now supervise.Status) {
 	s.mu.Lock()
@@ -79,7 +71,7 @@ func (s *Services) noteCrash(now supervise.Status) {
 		return
 	}
 	c := &apiv1.Crash{Time: convert.Time(now.Since), Generation: int32(now.Generation), Error: s.text(now.LastError),
-		Stderr: s.lines(now.Stderr)}
+		Stderr: convert.Each(now.Stderr, s.text)}
 	if old := s.crashes[now.Name]; old == nil || old.Generation != c.Generation {
 		s.crashes[now.Name] = c
 	}
@@ -224,7 +216,7 @@ func (s *PluginService) Logs(ctx context.Context, r *connect.Request[apiv1.LogsR
 func (s *PluginService) sendLines(stream *connect.ServerStream[apiv1.LogsResponse], lines []string) error {
 	for first := true; first || len(lines) > 0; first = false {
 		n := min(len(lines), maxReply)
-		if err := stream.Send(&apiv1.LogsResponse{Lines: s.lines(lines[:n])}); err != nil {
+		if err := stream.Send(&apiv1.LogsResponse{Lines: convert.Each(lines[:n], s.text)}); err != nil {
 			return err
 		}
 		lines = lines[n:]
