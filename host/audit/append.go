@@ -1,15 +1,11 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -21,23 +17,23 @@ import (
 // waits at most five seconds for a process that holds the lock and writes nothing, a minute for others that write all
 // the time, and longer only for a slow disk.
 func (l *Log) Append(r Record) error {
-	line := lines.Get().(*line)
+	next := lines.Get().(*line)
 	err := r.check()
 	if err == nil {
-		line.sync = r.Sync
-		line.text, err = r.appendTo(line.text[:0], l)
+		next.sync = r.Sync
+		next.text, err = r.appendTo(next.text[:0], l)
 	}
 	if err != nil {
-		line.recycle()
+		next.recycle()
 		return refused(l.path, err)
 	}
-	if r.Later && l.postpone(line) {
+	if r.Later && l.postpone(next) {
 		if l.lost.Load() != nil {
 			return nil
 		}
 		return l.queue.problem()
 	}
-	return l.enqueue(line)
+	return l.enqueue(next)
 }
 
 // A line is a record to be written, but for its number and the links to others.
@@ -107,7 +103,10 @@ func (l *Log) append(g *group) error {
 	l.known = unknown
 	l.groups++
 	if err := l.writeChain(c, g.sync); err != nil {
-		return errors.Join(err, l.undo(size))
+		if left := l.file.Truncate(size); left != nil { // the next record explains it
+			err = errors.Join(err, fmt.Errorf("the part that was written cannot be removed: %w", left))
+		}
+		return err
 	}
 	l.known = tailPosition{size: size + int64(len(c.text)), last: c.last()}
 	if cap(c.text) <= maxLine {
@@ -126,14 +125,6 @@ func (l *Log) writeChain(c *chain, sync bool) error {
 		}
 	}
 	return writeHead(l.head, c.last())
-}
-
-// undo removes the part that a failed write has left. If that fails too, the next record explains it.
-func (l *Log) undo(size int64) error {
-	if err := l.file.Truncate(size); err != nil {
-		return fmt.Errorf("the part that was written cannot be removed: %w", err)
-	}
-	return nil
 }
 
 // size returns the log's size, if both files are still those that were opened. Else the record was removed under a
@@ -170,11 +161,21 @@ func (l *Log) join(size int64) (*chain, error) {
 	rest := text[whole:]
 	if len(rest) > 0 {
 		c.text = append(c.text, '\n')
-		rest = c.resumeLine(rest)
+		if l, err := unseal(rest); err == nil && l.Hash == l.right { // it lacks nothing but its line end
+			c.follow(l.place())
+			rest = nil
+		}
 	}
 	last := c.last()
-	cut := headErr != nil || last.Seq < head.Seq || last.Seq == head.Seq && last.Hash != head.Hash
-	return c, errors.Join(c.recordTorn(rest), c.recordCut(cut, head))
+	var torn, cut error
+	if len(rest) > 0 { // an unfinished line
+		torn = c.addOwn(&Record{Kind: KindTorn, Torn: &Torn{Bytes: int64(len(rest)), SHA256: Hash(rest)}})
+	}
+	if headErr != nil || last.Seq < head.Seq || last.Seq == head.Seq && last.Hash != head.Hash {
+		c.seq = max(c.seq, head.Seq) // keeps what the head knew of lines that are missing: it is about to change
+		cut = c.addOwn(&Record{Kind: KindCut, Head: &head})
+	}
+	return c, errors.Join(torn, cut)
 }
 
 // lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain
@@ -188,62 +189,6 @@ func lastRecord(line []byte, head Head) Head {
 	}
 	return head
 }
-
-// resumeLine continues after a line that lacks nothing but its line end, and returns any other.
-func (c *chain) resumeLine(rest []byte) []byte {
-	if l, err := unseal(rest); err == nil && l.Hash == l.right {
-		c.follow(l.place())
-		return nil
-	}
-	return rest
-}
-
-// recordTorn records an unfinished line.
-func (c *chain) recordTorn(rest []byte) error {
-	if len(rest) == 0 {
-		return nil
-	}
-	return c.addOwn(&Record{Kind: KindTorn, Torn: &Torn{Bytes: int64(len(rest)), SHA256: Hash(rest)}})
-}
-
-// recordCut keeps what the head knew of lines that are missing; the head itself is about to change.
-func (c *chain) recordCut(cut bool, head Head) error {
-	if !cut {
-		return nil
-	}
-	c.seq = max(c.seq, head.Seq)
-	return c.addOwn(&Record{Kind: KindCut, Head: &head})
-}
-
-// A hasher hashes what is written to it, in pieces that are not copied one by one.
-type hasher struct {
-	*bufio.Writer // to pieces
-	pieces        pieces
-	sum           [sha256.Size]byte
-}
-
-// pieces are hashed with a look at other goroutines now and then: the hash of a megabyte takes half a millisecond, in
-// which a small call would wait.
-type pieces struct {
-	hash.Hash
-	hashed int // bytes since the last look
-}
-
-func (p *pieces) Write(b []byte) (int, error) {
-	const enough = 64 << 10
-	if p.hashed += len(b); p.hashed >= enough {
-		p.hashed = 0
-		runtime.Gosched()
-	}
-	return p.Hash.Write(b)
-}
-
-// hashers are used again: a new one takes 5 KiB, more than all else of a small call.
-var hashers = sync.Pool{New: func() any {
-	h := &hasher{pieces: pieces{Hash: sha256.New()}}
-	h.Writer = bufio.NewWriter(&h.pieces)
-	return h
-}}
 
 const (
 	// lockWait is how long to wait for a process that holds the lock and adds nothing; each holds it for one record.

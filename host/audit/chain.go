@@ -130,15 +130,7 @@ func sealOf(line []byte) []byte { return line[len(line)-sealed+len(hashKey) : le
 
 // isHash reports a SHA-256 as this package writes it.
 func isHash(text string) bool {
-	if len(text) != len(noHash) {
-		return false
-	}
-	for i := range len(text) {
-		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	return len(text) == len(noHash) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // A Head names the last record of a log, in a file beside it: it shows that lines were cut off the log's end. The file

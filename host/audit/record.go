@@ -1,15 +1,19 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -322,6 +326,36 @@ func (e *encoder) hash(m *contentMembers, sum [sha256.Size]byte) {
 	e.key(m.sum)
 	e.text = append(hex.AppendEncode(append(e.text, '"'), sum[:]), '"')
 }
+
+// A hasher hashes what is written to it, in pieces that are not copied one by one.
+type hasher struct {
+	*bufio.Writer // to pieces
+	pieces        pieces
+	sum           [sha256.Size]byte
+}
+
+// pieces are hashed with a look at other goroutines now and then: the hash of a megabyte takes half a millisecond, in
+// which a small call would wait.
+type pieces struct {
+	hash.Hash
+	hashed int // bytes since the last look
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	const enough = 64 << 10
+	if p.hashed += len(b); p.hashed >= enough {
+		p.hashed = 0
+		runtime.Gosched()
+	}
+	return p.Hash.Write(b)
+}
+
+// hashers are used again: a new one takes 5 KiB, more than all else of a small call.
+var hashers = sync.Pool{New: func() any {
+	h := &hasher{pieces: pieces{Hash: sha256.New()}}
+	h.Writer = bufio.NewWriter(&h.pieces)
+	return h
+}}
 
 // result hashes a result, and has its JSON made only if that is kept.
 func (e *encoder) result(content Content) {
