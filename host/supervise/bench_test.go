@@ -83,7 +83,7 @@ func BenchmarkStartAtLevel(b *testing.B) {
 	for _, level := range allLevels {
 		b.Run(string(level), func(b *testing.B) {
 			s, spec := supervisor(b), fixture("good", "good")
-			spec.Sandbox.Level, spec.Dir = level, s.workdir
+			spec.Sandbox.Level, spec.Dir = level, s.options.Workdir
 			for b.Loop() {
 				p := newProcess(spec.complete(""), s.log, s.start, nil)
 				if _, err := p.Tools(b.Context()); err != nil {

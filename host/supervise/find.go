@@ -294,8 +294,8 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	if err != nil {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
-		readOnly: d.ReadOnly, shared: d.Shared, capabilities: capabilities}
+	l := &launchContext{options: Options{Workdir: d.Dir, ReadOnly: d.ReadOnly, Shared: d.Shared}, runDir: run,
+		tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()}, capabilities: capabilities}
 	env := nesting.Below(append(inheritedEnvironment(spec), TempEnvironment(temp)...), d.Config, d.title(), false)
 	p := sandbox.Program{Path: path, Env: env, Temp: temp}
 	return l.prepareSandbox(spec, p, nil)

@@ -89,7 +89,7 @@ func (s *Supervisor) reportReduced(spec Spec, got sandbox.Confinement) {
 		}
 		s.reductions.reported[key] = append(known, plugins...)
 		callback.Run(s.log, "supervise.Options.OnReduced",
-			func() { s.onReduced(Reduction{got.Requested, got.Effective, m, plugins}) })
+			func() { s.options.OnReduced(Reduction{got.Requested, got.Effective, m, plugins}) })
 	}
 }
 

@@ -159,7 +159,7 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProcess(counting("old").complete(s.workdir), s.log, s.start, nil)
+			p := newProcess(counting("old").complete(s.options.Workdir), s.log, s.start, nil)
 			defer p.Close()
 			before := mustCall(t, p, "count", "")
 			spec.StartTimeout = time.Second

@@ -100,8 +100,8 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 			s.log.Warn("plugin has no folder for its state", "plugin", r.spec.Name, "error", err)
 		}
 	}
-	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, s.config, temp, state, r.env), Temp: temp,
-		Socket: r.socketDir, State: state}
+	p := sandbox.Program{Path: r.generation.program, Temp: temp, Socket: r.socketDir, State: state,
+		Env: environment(r.spec, s.options.Config, temp, state, r.env)}
 	std := r.stdio
 	if r.stdio = nil; std == nil {
 		var err error

@@ -117,10 +117,10 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return nil, err
 	}
-	if s.offline {
+	if s.options.Offline {
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
-	if err := nesting.Check(s.config, spec.title()); err != nil {
+	if err := nesting.Check(s.options.Config, spec.title()); err != nil {
 		return nil, &invalidError{err}
 	}
 	if err := errors.Join(s.runDir.restore(), s.tempDir.restore()); err != nil {
@@ -141,7 +141,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return g, fmt.Errorf("it did not describe itself: %w", err)
 	}
-	if err := g.configure(ctx, d, spec, s.workdir, g.cached.Cacheable()); err != nil {
+	if err := g.configure(ctx, d, spec, s.options.Workdir, g.cached.Cacheable()); err != nil {
 		return g, err
 	}
 	if len(d.ConfigSchema) > 0 { // its tools may depend on its configuration

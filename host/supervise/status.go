@@ -137,8 +137,8 @@ func (s *Supervisor) Events(ctx context.Context) <-chan Event { return s.events.
 func (s *Supervisor) reporter() func(Status) {
 	var from State
 	return func(now Status) {
-		if s.onState != nil {
-			callback.Run(s.log, "supervise.Options.OnState", func() { s.onState(now) })
+		if s.options.OnState != nil {
+			callback.Run(s.log, "supervise.Options.OnState", func() { s.options.OnState(now) })
 		}
 		s.events.publish(Event{Time: now.Since, Plugin: now.Name, From: from, To: now.State, Generation: now.Generation,
 			Reason: now.Reason, Error: now.LastError, Stderr: now.Stderr, RetryAt: now.RetryAt})

@@ -87,9 +87,6 @@ type Supervisor struct {
 	storing   sync.WaitGroup   // of descriptions in it
 	starts    chan struct{}    // holds one token for each running start
 	reloading chan struct{}    // holds a token during a reload
-	offline   bool
-	onState   func(Status)
-	onReduced func(Reduction)
 	events    events
 
 	reductions reductions
@@ -103,12 +100,12 @@ type Supervisor struct {
 
 // New makes a supervisor and its private folder, and removes the folders of hosts that were killed.
 func New(o Options) (*Supervisor, error) {
-	workdir, err := filepath.Abs(o.Workdir)
-	if err != nil {
+	var err error
+	if o.Workdir, err = filepath.Abs(o.Workdir); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(workdir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the work folder %s is not a folder", workdir)
+	if info, err := os.Stat(o.Workdir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("the work folder %s is not a folder", o.Workdir)
 	}
 	run, err := makeRunDir(o.RunDir)
 	if err != nil {
@@ -135,16 +132,13 @@ func New(o Options) (*Supervisor, error) {
 	}
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
 	s := &Supervisor{
-		launchContext: launchContext{workdir: workdir, config: o.Config, runDir: run, tempDir: temp,
-			stores:   []string{store.Dir(), cache.Dir()},
-			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, shared: o.Shared,
+		launchContext: launchContext{options: o, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
 			capabilities: proctree.AssumedCapabilities},
-		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, onReduced: o.OnReduced,
-		removing: map[*Process]struct{}{}, reloading: make(chan struct{}, 1),
+		log: log, binaries: store, cache: cache, removing: map[*Process]struct{}{}, reloading: make(chan struct{}, 1),
 		starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
 	}
-	if s.onReduced == nil {
-		s.onReduced = s.logReduced
+	if o.OnReduced == nil {
+		s.options.OnReduced = s.logReduced
 	}
 	s.close = sync.OnceValue(s.closeAll)
 	return s, nil
@@ -177,8 +171,8 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 			return nil, fmt.Errorf("plugin %q is defined twice: %s and %s", spec.Name, p.spec.Load().Source, spec.Source)
 		}
 	}
-	p := newProcess(spec.complete(s.workdir), s.log.With("plugin", spec.Name), s.start, s.reporter())
-	p.workdir, p.recall, p.cache = s.workdir, s.recall, s.cache
+	p := newProcess(spec.complete(s.options.Workdir), s.log.With("plugin", spec.Name), s.start, s.reporter())
+	p.workdir, p.recall, p.cache = s.options.Workdir, s.recall, s.cache
 	s.processes = append(s.processes, p)
 	return p, nil
 }
@@ -249,7 +243,7 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 // cacheKey identifies what the description of a plugin depends on, whose program is the file at path.
 func (s *Supervisor) cacheKey(spec Spec, path string) toolcache.Key {
 	return toolcache.Key{Program: path, Command: spec.Command, Env: spec.Env, Inherited: inheritedEnvironment(spec),
-		Dir: spec.Dir, Workdir: s.workdir, Config: spec.Config}
+		Dir: spec.Dir, Workdir: s.options.Workdir, Config: spec.Config}
 }
 
 // specs are those of all plugins.
@@ -262,15 +256,10 @@ func (s *Supervisor) specs() (all []Spec) {
 
 // A launchContext has the folders where programs run, and the paths that are protected from them.
 type launchContext struct {
-	workdir      string
-	config       string   // see Options.Config
+	options      Options  // with an absolute Workdir
 	runDir       *runDir  // for sockets
 	tempDir      *runDir  // for temporary files; may be runDir
 	stores       []string // folders of verified programs and of the tool cache
-	readOnly     []string // see Options.ReadOnly
-	masked       []string // see Options.Masked
-	reserved     []string // see Options.Reserved
-	shared       []string // see Options.Shared
 	capabilities func() proctree.Capabilities
 	lookup       sandbox.PathLookup
 }
@@ -285,16 +274,17 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, all []Spec)
 		p.Env = append(slices.Clip(p.Env), wire.EnvKeepDir+"="+p.Temp)
 	}
 	p.Named, p.Argv = spec.programFile, slices.Clone(spec.Command)
-	programs, shared := slices.Clone(l.reserved), append(slices.Clone(l.shared), l.workdir)
+	o := &l.options
+	programs, shared := slices.Clone(o.Reserved), append(slices.Clone(o.Shared), o.Workdir)
 	for _, other := range all {
 		programs, shared = append(programs, other.named()), append(shared, other.Sandbox.Write...)
 	}
 	h := sandbox.Host{
-		Workdir: l.workdir, Shared: shared, Capabilities: l.capabilities(), // once: a parallel start may find out more
+		Workdir: o.Workdir, Shared: shared, Capabilities: l.capabilities(), // once: a parallel start may find out more
 		Lookup: &l.lookup, Notes: l.runDir.path,
 		Paths: func() sandbox.Paths {
 			return sandbox.Paths{
-				ReadOnly: l.readOnly, Reserved: programs, Masked: l.masked,
+				ReadOnly: o.ReadOnly, Reserved: programs, Masked: o.Masked,
 				Stores: l.stores, Private: []string{l.runDir.path, l.tempDir.path},
 			}
 		},
