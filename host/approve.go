@@ -317,7 +317,9 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return canceledWhileAsking(ctx, c)
+		ended := sdk.EndedError(ctx)
+		ended.Message = fmt.Sprintf("the call of %s ended while a person was asked about it; nothing was run", c.Tool)
+		return ended
 	case coded && slices.Contains([]sdk.Code{sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable,
 		sdk.CodeCanceled}, e.Code):
 		return err
@@ -395,11 +397,5 @@ func noAnswer(c *Call, why string) *sdk.Error {
 	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's approval, and %s; nothing was run", c.Tool,
 		why)
 	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
-	return e
-}
-
-func canceledWhileAsking(ctx context.Context, c *Call) *sdk.Error {
-	e := sdk.EndedError(ctx)
-	e.Message = fmt.Sprintf("the call of %s ended while a person was asked about it; nothing was run", c.Tool)
 	return e
 }

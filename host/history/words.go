@@ -56,13 +56,18 @@ func (w *wordWriter) write(text string) {
 	w.end()
 }
 
-func (w *wordWriter) add(c byte) {
+// begin begins a word, unless the one that is being written has room for n bytes more.
+func (w *wordWriter) begin(n int) {
+	if w.word >= 0 && len(w.text)-w.word+n > maxWord {
+		w.end()
+	}
 	if w.word < 0 {
 		w.word = len(w.text)
-	} else if len(w.text)-w.word == maxWord {
-		w.end()
-		w.word = len(w.text)
 	}
+}
+
+func (w *wordWriter) add(c byte) {
+	w.begin(1)
 	w.text = append(w.text, c)
 }
 
@@ -75,12 +80,7 @@ func (w *wordWriter) rune(r rune) {
 		w.end()
 	}
 	r = unicode.ToLower(r)
-	if w.word < 0 {
-		w.word = len(w.text)
-	} else if len(w.text)-w.word+utf8.RuneLen(r) > maxWord {
-		w.end()
-		w.word = len(w.text)
-	}
+	w.begin(utf8.RuneLen(r))
 	w.text = utf8.AppendRune(w.text, r)
 	if unicode.In(r, unbroken...) {
 		w.end()

@@ -109,7 +109,7 @@ func newCall(ctx context.Context, in *apiv1.CallRequest) (c host.Call, err error
 		}
 	}
 	for _, text := range []string{in.Meta, in.Capabilities} {
-		if text != "" && !isObject(text) {
+		if raw := []byte(text); text != "" && (rawjson.Kind(raw) != "an object" || !json.Valid(raw)) {
 			return invalid("meta and capabilities must be JSON objects")
 		}
 	}
@@ -137,10 +137,6 @@ func newCall(ctx context.Context, in *apiv1.CallRequest) (c host.Call, err error
 
 // hidden reports characters that no name has: people decide by what they see.
 func hidden(r rune) bool { return unicode.IsControl(r) || textutil.Invisible(r) }
-
-func isObject(text string) bool {
-	return rawjson.Kind(json.RawMessage(text)) == "an object" && json.Valid([]byte(text))
-}
 
 // An eventQueue has the events that wait for the client. When too many do, the oldest output, progress and log lines
 // are dropped, and the next event says how many.

@@ -216,10 +216,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
-		select {
-		case <-s.leaving:
+		if s.isLeaving() {
 			w.Header().Set("Connection", "close")
-		default:
 		}
 		ctx := context.WithValue(r.Context(), principalKey{}, p)
 		ctx = host.WithTraceParent(ctx, r.Header.Get("Traceparent"), r.Header.Get("Tracestate"))

@@ -105,7 +105,8 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 			for _, line := range calls[i].Lines {
 				out.Records = append(out.Records, convert.Text(line))
 				if r, ok := audit.Parse(line); ok && newest && i == n-1 {
-					addContent(out.Call, &r)
+					out.Call.Arguments = cmp.Or(compact(r.Arguments), out.Call.Arguments)
+					out.Call.Result = cmp.Or(compact(r.Result), out.Call.Result)
 				}
 			}
 		}
@@ -124,16 +125,6 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 		out.Nested = append(out.Nested, recordedCall(&nested.Calls[i]))
 	}
 	return connect.NewResponse(out), nil
-}
-
-// addContent adds what the record has of arguments and result.
-func addContent(c *apiv1.RecordedCall, r *audit.Record) {
-	if len(r.Arguments) > 0 {
-		c.Arguments = compact(r.Arguments)
-	}
-	if len(r.Result) > 0 {
-		c.Result = compact(r.Result)
-	}
 }
 
 func compact(raw json.RawMessage) string {
