@@ -111,7 +111,7 @@ func (b *Body) Typed(name string, k Kind, hint func(cty.Value) string) (cty.Valu
 
 // Text reads a string, "" when there is none.
 func (b *Body) Text(name string, c Check) string {
-	return b.text(name, c, func(v cty.Value) string {
+	return b.text(name, TextKind.Words, c, func(v cty.Value) string {
 		if NumberKind.Is(v) {
 			return fmt.Sprintf("write %s = %q", name, b.Source(b.ExprOf(name)))
 		}
@@ -119,8 +119,9 @@ func (b *Body) Text(name string, c Check) string {
 	})
 }
 
-func (b *Body) text(name string, c Check, hint func(cty.Value) string) string {
-	v, e := b.Typed(name, TextKind, hint)
+// text reads a string of the form that words name; hint says what to write instead of a value of another kind.
+func (b *Body) text(name, words string, c Check, hint func(cty.Value) string) string {
+	v, e := b.Typed(name, Kind{words, TextKind.Is}, hint)
 	if e == nil {
 		return ""
 	}
@@ -157,11 +158,11 @@ func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
 // OneOf reads one of several words, "" when there is none.
 func (b *Body) OneOf(name string, choices []string) string {
 	b.asks(name, `"`+strings.Join(choices, `", "`)+`"`)
-	return b.text(name, func(s string) (problem, hint string) {
+	return b.text(name, TextKind.Words, func(s string) (problem, hint string) {
 		if slices.Contains(choices, s) {
 			return "", ""
 		}
-		return fmt.Sprintf("cannot be %q", Brief(s)), Suggest(s, choices, "it is one of")
+		return cannotBe(s), Suggest(s, choices, "it is one of")
 	}, func(cty.Value) string { return `write one of "` + strings.Join(choices, `", "`) + `"` })
 }
 
@@ -303,11 +304,24 @@ func (b *Body) Int(name string, most int) int {
 	return int(n)
 }
 
+func cannotBe(s string) (problem string) { return fmt.Sprintf("cannot be %q", Brief(s)) }
+
 // Duration reads a length of time such as "90s", from a millisecond to most; 0 when there is none.
-func (b *Body) Duration(name string, most time.Duration) time.Duration {
+func (b *Body) Duration(name string, most time.Duration) (d time.Duration) {
 	b.asks(name, "a length of time from 1ms to "+Short(most))
-	k := Kind{`a length of time such as "30s"`, TextKind.Is}
-	v, e := b.Typed(name, k, func(v cty.Value) string {
+	b.text(name, `a length of time such as "30s"`, func(s string) (problem, hint string) {
+		parsed, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			return cannotBe(s), `write a number and its unit, ms, s, m or h, such as "90s" or "2m"`
+		case parsed <= 0:
+			return "must be more than zero", "remove it to have the default"
+		case parsed < time.Millisecond || parsed > most:
+			return "must be from 1ms to " + Short(most), "remove it to have the default"
+		}
+		d = parsed
+		return "", ""
+	}, func(v cty.Value) string {
 		meant := `"30s"; the units are ms, s, m and h`
 		if NumberKind.Is(v) {
 			if n, accuracy := v.AsBigFloat().Int64(); accuracy == 0 {
@@ -316,22 +330,7 @@ func (b *Body) Duration(name string, most time.Duration) time.Duration {
 		}
 		return "write " + name + " = " + meant
 	})
-	if e == nil {
-		return 0
-	}
-	d, err := time.ParseDuration(v.AsString())
-	switch {
-	case err != nil:
-		b.Wrong(e.Range(), "%s cannot be %q", name, v.AsString()).
-			WithHint(`write a number and its unit, ms, s, m or h, such as "90s" or "2m"`)
-	case d <= 0:
-		b.Wrong(e.Range(), "%s must be more than zero", name).WithHint("remove it to have the default")
-	case d < time.Millisecond || d > most:
-		b.Wrong(e.Range(), "%s must be from 1ms to %s", name, Short(most)).WithHint("remove it to have the default")
-	default:
-		return d
-	}
-	return 0
+	return d
 }
 
 // Short writes a limit in one unit: "1h", where time.Duration writes "1h0m0s".
@@ -348,50 +347,42 @@ func Short(d time.Duration) string {
 var bytesPattern = lazy.Regexp(`^([1-9][0-9]{0,6})(KiB|MiB|GiB|TiB)$`)
 
 // Bytes reads a size such as "512MiB", 0 when there is none.
-func (b *Body) Bytes(name string) int64 {
-	v, e := b.Typed(name, Kind{`a size such as "512MiB"`, TextKind.Is}, func(cty.Value) string {
-		return fmt.Sprintf(`write %s = "512MiB"; the units are KiB, MiB, GiB and TiB`, name)
-	})
-	if e == nil {
-		return 0
-	}
-	m := bytesPattern().FindStringSubmatch(v.AsString())
-	if m == nil {
-		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
-			WithHint(`write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`)
-		return 0
-	}
-	n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number
-	return n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+func (b *Body) Bytes(name string) (size int64) {
+	b.text(name, `a size such as "512MiB"`, func(s string) (problem, hint string) {
+		m := bytesPattern().FindStringSubmatch(s)
+		if m == nil {
+			return cannotBe(s), `write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`
+		}
+		n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number
+		size = n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+		return "", ""
+	}, func(cty.Value) string { return "write " + name + ` = "512MiB"; the units are KiB, MiB, GiB and TiB` })
+	return size
 }
 
 var ratePattern = lazy.Regexp(`^([0-9]{1,9}(?:\.[0-9]{1,9})?)/(s|m|h)$`)
 
 // Rate reads a number per second, such as "10/s" or "60/m"; 0 when there is none.
-func (b *Body) Rate(name string) float64 {
-	v, e := b.Typed(name, Kind{`a rate such as "10/s"`, TextKind.Is}, func(v cty.Value) string {
+func (b *Body) Rate(name string) (rate float64) {
+	b.text(name, `a rate such as "10/s"`, func(s string) (problem, hint string) {
+		m := ratePattern().FindStringSubmatch(s)
+		if m == nil {
+			return cannotBe(s), `write a number and /s, /m or /h, such as "10/s" or "60/m"`
+		}
+		n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number
+		rate = n / map[string]float64{"s": 1, "m": 60, "h": 3600}[m[2]]
+		if rate <= 0 || rate > 1e6 {
+			return "must be more than zero, and at most a million a second", "remove it to have no limit"
+		}
+		return "", ""
+	}, func(v cty.Value) string {
 		meant := `"10/s"`
 		if NumberKind.Is(v) {
 			meant = fmt.Sprintf(`"%s/s" if you mean calls a second`, v.AsBigFloat().Text('f', -1))
 		}
 		return fmt.Sprintf("write %s = %s", name, meant)
 	})
-	if e == nil {
-		return 0
-	}
-	m := ratePattern().FindStringSubmatch(v.AsString())
-	if m == nil {
-		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
-			WithHint(`write a number and /s, /m or /h, such as "10/s" or "60/m"`)
-		return 0
-	}
-	n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number
-	n /= map[string]float64{"s": 1, "m": 60, "h": 3600}[m[2]]
-	if n <= 0 || n > 1e6 {
-		b.Wrong(e.Range(), "%s must be more than zero, and at most a million a second", name).
-			WithHint("remove it to have no limit")
-	}
-	return n
+	return rate
 }
 
 // CheckArgument accepts texts that a process can be given as an argument or a variable.
