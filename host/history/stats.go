@@ -156,13 +156,14 @@ type counter struct {
 	steps       int
 	names       map[int64]series
 	groups      map[string]*group
+	all         Stats // its totals
 }
 
-// A group has counts by step, in cells by class of duration. Unfinished calls have the class -1.
+// A group has counts by step, and of the calls that have ended also by class of duration.
 type group struct {
-	calls, errors, unfinished []int64
-	classes                   []map[int]int64
-	total                     int64
+	calls, errors []int64
+	classes       []map[int]int64
+	total         int64
 }
 
 // divide chooses steps that have all of the time. It reports whether their length is a time.Duration.
@@ -201,23 +202,28 @@ func (n *counter) add(at int64, of series, class int, calls int64, key string) {
 	step := int((at - n.begin) / n.step)
 	g.total += calls
 	g.calls[step] += calls
+	n.all.Calls += calls
 	switch of.status {
 	case StatusUnfinished:
-		g.unfinished[step] += calls
+		n.all.Unfinished += calls
 		return
 	case "ok":
 	default:
 		g.errors[step] += calls
+		n.all.Errors += calls
 	}
+	g.addClass(step, class, calls)
+}
+
+func newGroup(steps int) *group {
+	return &group{calls: make([]int64, steps), errors: make([]int64, steps), classes: make([]map[int]int64, steps)}
+}
+
+func (g *group) addClass(step, class int, calls int64) {
 	if g.classes[step] == nil {
 		g.classes[step] = map[int]int64{}
 	}
 	g.classes[step][class] += calls
-}
-
-func newGroup(steps int) *group {
-	return &group{calls: make([]int64, steps), errors: make([]int64, steps), unfinished: make([]int64, steps),
-		classes: make([]map[int]int64, steps)}
 }
 
 // countSteps adds up the counts of the index.
@@ -341,7 +347,8 @@ func (v *view) sessionNames(ctx context.Context, totals map[int64]int64, example
 
 // stats returns what was counted.
 func (n *counter) stats() *Stats {
-	out := &Stats{Step: time.Duration(n.step) * time.Microsecond}
+	out := &n.all
+	out.Step = time.Duration(n.step) * time.Microsecond
 	for step := range n.steps {
 		out.Times = append(out.Times, time.UnixMicro(n.begin+int64(step)*n.step).UTC())
 	}
@@ -351,11 +358,6 @@ func (n *counter) stats() *Stats {
 	var rest *group
 	for _, name := range names {
 		g := n.groups[name]
-		for step := range n.steps {
-			out.Calls += g.calls[step]
-			out.Errors += g.errors[step]
-			out.Unfinished += g.unfinished[step]
-		}
 		if len(out.Series) < maxGroups && name != restKey {
 			out.Series = append(out.Series, g.series(name))
 			continue
@@ -379,10 +381,7 @@ func (g *group) merge(other *group) {
 		g.calls[step] += other.calls[step]
 		g.errors[step] += other.errors[step]
 		for class, calls := range other.classes[step] {
-			if g.classes[step] == nil {
-				g.classes[step] = map[int]int64{}
-			}
-			g.classes[step][class] += calls
+			g.addClass(step, class, calls)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -89,10 +90,7 @@ func (s steps) save(ctx context.Context, tx *sql.Tx) error {
 // encodeCells writes counts other than zero as series, class, count.
 func encodeCells(c cells) (out []byte) {
 	keys := slices.SortedFunc(maps.Keys(c), func(a, b cellKey) int {
-		if a.series != b.series {
-			return int(a.series - b.series)
-		}
-		return a.class - b.class
+		return cmp.Or(cmp.Compare(a.series, b.series), cmp.Compare(a.class, b.class))
 	})
 	for _, k := range keys {
 		if n := c[k]; n > 0 {
