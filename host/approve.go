@@ -301,9 +301,7 @@ func await[T any](ctx, asking context.Context, replied <-chan reply[T]) (none T,
 		case <-ctx.Done():
 			return none, ctx.Err()
 		case <-asked:
-			timer := time.NewTimer(settleTime)
-			defer timer.Stop()
-			asked, over = nil, timer.C
+			asked, over = nil, time.After(settleTime)
 		case <-over:
 			return none, asking.Err()
 		}

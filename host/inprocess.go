@@ -67,12 +67,10 @@ func (p *inProcess) Close() error { return p.close() }
 
 // end waits for handlers that still run, but no longer than inProcessCleanup.
 func (p *inProcess) end() error {
-	timer := time.NewTimer(inProcessCleanup)
-	defer timer.Stop()
 	select {
 	case err := <-p.Stop():
 		return err
-	case <-timer.C:
+	case <-time.After(inProcessCleanup):
 		return errors.New("a handler of the plugin still runs, though its context has ended")
 	}
 }

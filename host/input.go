@@ -299,12 +299,10 @@ func (h *snapshot) callDuringQuestions(ctx context.Context, c *Call, in *sdk.Inp
 
 // end ends the call, if it has not returned. Without answers, the plugin learns that it waits for nothing.
 func (b *callDuringQuestions) end() {
-	timer := time.NewTimer(maxReceive)
-	defer timer.Stop()
 	select {
 	case <-b.received:
 	case <-b.done:
-	case <-timer.C:
+	case <-time.After(maxReceive):
 	}
 	b.cancel()
 	<-b.done

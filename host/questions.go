@@ -46,20 +46,17 @@ const returnGrace = 5 * time.Second
 func (q *questions) enter(ctx context.Context, by questionScope, limit time.Duration) (*questionTurn, error) {
 	t := q.join(by)
 	for {
-		timer := time.NewTimer(max(t.left(limit), 0))
 		select {
 		case <-t.begun:
-			timer.Stop()
 			if ctx.Err() != nil { // both are ready, such as after a rejection that cancels the rest of a batch
 				t.leave()
 				return nil, ctx.Err()
 			}
 			return t, nil
 		case <-ctx.Done():
-			timer.Stop()
 			t.leave()
 			return nil, ctx.Err()
-		case <-timer.C:
+		case <-time.After(t.left(limit)):
 		}
 		if t.left(limit) <= 0 {
 			t.leave()

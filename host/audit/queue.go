@@ -173,12 +173,10 @@ func (q *queue) gather() []*pending {
 	if len(q.waiting) < expected && !q.closed.Load() {
 		q.enough = expected
 		q.mu.Unlock()
-		timer := time.NewTimer(limit)
 		select {
 		case <-q.gathered:
-		case <-timer.C:
+		case <-time.After(limit):
 		}
-		timer.Stop()
 		q.mu.Lock()
 		q.enough = 0
 		select { // it came with the timer

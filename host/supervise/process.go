@@ -400,12 +400,10 @@ func runDetached[T any](ctx context.Context, p *Process, s slot, operation func(
 
 // within waits for a channel to close, at most for d, and reports whether it closed.
 func within(d time.Duration, c <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-c:
 		return true
-	case <-t.C:
+	case <-time.After(d):
 		return false
 	}
 }

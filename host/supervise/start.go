@@ -94,12 +94,10 @@ func awaitStart(ctx context.Context, ended <-chan startResult) (*generation, err
 		return r.g, r.err
 	case <-ctx.Done():
 	}
-	t := time.NewTimer(stopTime)
-	defer t.Stop()
 	select {
 	case r := <-ended:
 		return r.g, r.err
-	case <-t.C:
+	case <-time.After(stopTime):
 		go func() { stopLate(<-ended) }()
 		return nil, fmt.Errorf("%w, and the start could not be aborted: a file or a process hangs in the kernel",
 			context.Cause(ctx))

@@ -333,10 +333,8 @@ const releaseDelay = 200 * time.Millisecond
 
 // await waits for d, or until the plugin is closed or removed.
 func (m *stateMachine) await(d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-m.p.closing:
 	case <-m.p.removed:
 	}

@@ -79,12 +79,10 @@ func (m *stateMachine) drain(g *generation) {
 	empty, longest := g.calls.close(limit)
 	m.draining = append(m.draining, g)
 	m.background.Go(func() {
-		t := time.NewTimer(longest)
-		defer t.Stop()
 		select {
 		case <-g.done(): // the broken connection ends the calls
 		case <-empty:
-		case <-t.C:
+		case <-time.After(longest):
 			g.calls.cancelAll()
 		case <-m.p.closing:
 			g.calls.cancelAll()

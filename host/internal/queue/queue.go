@@ -183,12 +183,10 @@ func (p *Waiter) Immediate() bool { return p.ready == nil }
 func (p *Waiter) Wait(ctx context.Context) error {
 	var tooLong bool
 	if p.ready != nil {
-		timer := time.NewTimer(MaxWait)
-		defer timer.Stop()
 		select {
 		case <-p.ready:
 		case <-ctx.Done():
-		case <-timer.C:
+		case <-time.After(MaxWait):
 			tooLong = true
 		}
 	}
