@@ -111,11 +111,10 @@ func answeredBy(p principal, says string) string {
 // ListRemembered returns the approvals that cover later calls.
 func (s *ApprovalService) ListRemembered(context.Context, *connect.Request[apiv1.ListRememberedRequest]) (
 	*connect.Response[apiv1.ListRememberedResponse], error) {
-	out := &apiv1.ListRememberedResponse{}
-	for _, r := range s.backend.Host().Remembered() {
-		out.Remembered = append(out.Remembered, convert.Remembered(&r))
-	}
-	return connect.NewResponse(out), nil
+	all := convert.Each(s.backend.Host().Remembered(), func(r host.Remembered) *apiv1.Remembered {
+		return convert.Remembered(&r)
+	})
+	return connect.NewResponse(&apiv1.ListRememberedResponse{Remembered: all}), nil
 }
 
 // Forget revokes an approval.

@@ -73,10 +73,8 @@ func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.Li
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t *host.Tool) bool {
 		return in.Pattern != "" && !toolname.Matches(in.Pattern, t.Name) || in.Plugin != "" && t.Plugin != in.Plugin
 	})
-	out := &apiv1.ListToolsResponse{Total: int32(len(tools))}
-	for _, p := range problems {
-		out.Problems = append(out.Problems, convert.Text(p.Error()))
-	}
+	out := &apiv1.ListToolsResponse{Total: int32(len(tools)),
+		Problems: convert.Each(problems, func(p error) string { return convert.Text(p.Error()) })}
 	size := maxPage
 	if in.PageSize > 0 {
 		size = min(int(in.PageSize), maxPage)

@@ -55,10 +55,8 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	out := &apiv1.SearchCallsResponse{NextPageToken: found.Cursor, Total: found.Count, TotalIsLeast: found.AtLeast}
-	for i := range found.Calls {
-		out.Calls = append(out.Calls, recordedCall(&found.Calls[i]))
-	}
+	out := &apiv1.SearchCallsResponse{Calls: convert.Each(found.Calls, recordedCall), NextPageToken: found.Cursor,
+		Total: found.Count, TotalIsLeast: found.AtLeast}
 	if state, err := s.index.State(ctx); err == nil {
 		out.UnreadBytes = state.Unread
 		if len(found.Calls) == 0 {
@@ -99,7 +97,7 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 		began := out.GetSummary().GetBegan()
 		newest := began == nil || !last.Time().Before(began.AsTime())
 		if newest {
-			out.Call = recordedCall(&last.Call)
+			out.Call = recordedCall(last.Call)
 		}
 		for i := range calls {
 			for _, line := range calls[i].Lines {
@@ -121,9 +119,7 @@ func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallR
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	for i := range nested.Calls {
-		out.Nested = append(out.Nested, recordedCall(&nested.Calls[i]))
-	}
+	out.Nested = convert.Each(nested.Calls, recordedCall)
 	return connect.NewResponse(out), nil
 }
 
@@ -147,10 +143,7 @@ func (s *Service) Stats(ctx context.Context, r *connect.Request[apiv1.StatsReque
 		return nil, s.failed(err)
 	}
 	out := &apiv1.StatsResponse{Calls: stats.Calls, Errors: stats.Errors, Unfinished: stats.Unfinished,
-		Step: durationpb.New(stats.Step)}
-	for _, t := range stats.Times {
-		out.Times = append(out.Times, timestamppb.New(t))
-	}
+		Step: durationpb.New(stats.Step), Times: convert.Each(stats.Times, timestamppb.New)}
 	for _, series := range stats.Series {
 		out.Series = append(out.Series, &apiv1.Series{Name: convert.Text(series.Name), Calls: series.Calls,
 			Errors: series.Errors, P50Ms: milliseconds(series.P50), P95Ms: milliseconds(series.P95),
@@ -232,7 +225,7 @@ func (s *Service) filter(m *apiv1.CallFilter) (history.Filter, error) {
 }
 
 // recordedCall converts a call. Its texts are valid UTF-8, as they were read from JSON.
-func recordedCall(c *history.Call) *apiv1.RecordedCall {
+func recordedCall(c history.Call) *apiv1.RecordedCall {
 	out := &apiv1.RecordedCall{CallId: c.CallID, Decided: convert.Time(c.Decided), Ended: convert.Time(c.Ended),
 		Tool: c.Tool, Plugin: c.Plugin, Caller: c.Caller, SessionId: c.SessionID, Workdir: c.Workdir, ViaTool: c.ViaTool,
 		ViaCallId: c.ViaCallID, Effect: c.Effect, Rule: c.Rule, Layer: c.Layer, Source: c.Source, Reason: c.Reason,

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/toolhost/toolhost/host/api/apiv1"
+	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/server"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -140,11 +141,8 @@ func (s *Services) ReloadFailure() string {
 }
 
 // texts are the texts of errors, without the secrets of the configuration.
-func (s *Services) texts(all []error) (out []string) {
-	for _, err := range all {
-		out = append(out, s.text(err.Error()))
-	}
-	return out
+func (s *Services) texts(all []error) []string {
+	return convert.Each(all, func(err error) string { return s.text(err.Error()) })
 }
 
 // failedError is the RPC error of a reload.

@@ -32,11 +32,8 @@ func (s *PluginService) List(ctx context.Context, _ *connect.Request[apiv1.ListP
 		Problems: s.texts(s.instance.Plugins().Problems)}), nil
 }
 
-func (s *Services) all(ctx context.Context) (out []*apiv1.Plugin) {
-	for _, p := range s.instance.Processes() {
-		out = append(out, s.plugin(ctx, p))
-	}
-	return out
+func (s *Services) all(ctx context.Context) []*apiv1.Plugin {
+	return convert.Each(s.instance.Processes(), func(p *supervise.Process) *apiv1.Plugin { return s.plugin(ctx, p) })
 }
 
 // plugin is the message about a plugin.
