@@ -119,24 +119,15 @@ func (f *folder) prune() {
 
 // files are the cache's own; there may be others in the folder.
 func (f *folder) files() (out []fs.FileInfo) {
-	dir, err := os.Open(f.dir)
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	for {
-		entries, err := dir.ReadDir(1000)
-		for _, e := range entries {
-			ours := slices.ContainsFunc([]string{descriptions, programs, fsutil.TempPrefix},
-				func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) })
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && ours {
-				out = append(out, info)
-			}
-		}
-		if err != nil {
-			return out
+	entries, _ := os.ReadDir(f.dir) // those that could be read
+	for _, e := range entries {
+		ours := slices.ContainsFunc([]string{descriptions, programs, fsutil.TempPrefix},
+			func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) })
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && ours {
+			out = append(out, info)
 		}
 	}
+	return out
 }
 
 // An index has copies of many small files of a folder in one file, so that a listing of many plugins opens one file in
