@@ -177,9 +177,6 @@ func (s *sessions) find(id sessionID) *session {
 		s.recent.MoveToFront(e)
 		return e.Value.(*session)
 	}
-	if s.byID == nil {
-		s.byID = map[sessionID]*list.Element{}
-	}
 	if last := s.recent.Back(); len(s.byID) >= maxSessions {
 		delete(s.byID, s.recent.Remove(last).(*session).id)
 	}

@@ -14,6 +14,7 @@ package host
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"fmt"
 	"log/slog"
@@ -92,7 +93,8 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
 	}
-	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{},
+	h := &Host{approvals: approvals{all: o.Remembered}, asking: questions{queues: map[questionScope]*questionQueue{}},
+		sessions: sessions{byID: map[sessionID]*list.Element{}}, watches: map[string]watch{},
 		contexts: map[*callctx.Context]struct{}{}, runPrefix: newID(), calls: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {

@@ -109,9 +109,6 @@ func (q *questions) join(by questionScope) *questionTurn {
 		t.queue.waiting = append(t.queue.waiting, t)
 		return t
 	}
-	if q.queues == nil {
-		q.queues = map[questionScope]*questionQueue{}
-	}
 	t.queue = &questionQueue{}
 	q.queues[by] = t.queue
 	close(t.begun)

@@ -185,36 +185,51 @@ type resultStore struct {
 	dir string // "" until a temporary one is made
 }
 
-// save stores the full text and returns a note that names the file. The file is always new: callers may use a call's
-// id twice.
+// save stores the full text and returns a note that names the file.
 func (x cutter) save(suffix string, whole []byte) string {
-	path, err := x.store.write(safeName(x.id)+"-*"+suffix, whole)
-	if err != nil {
-		return "the whole could not be kept: " + err.Error()
-	}
-	*x.kept = append(*x.kept, path)
-	return "the whole is in " + path
+	f := x.create(suffix)
+	f.write(whole)
+	return x.keep(f)
 }
 
-// create makes a new file that only this user can read.
-func (s *resultStore) create(pattern string) (*os.File, error) {
-	dir, err := s.makeDir()
-	if err != nil {
-		return nil, err
-	}
-	return os.CreateTemp(dir, pattern) // mode 0600
+// A keptFile gets the full text of something that is cut. After the first error it is not written any more.
+type keptFile struct {
+	*os.File // nil if it could not be made
+	err      error
 }
 
-func (s *resultStore) write(pattern string, whole []byte) (path string, err error) {
-	f, err := s.create(pattern)
-	if err != nil {
-		return "", err
+// create makes a file that only this user can read. It is always new: callers may use a call's id twice.
+func (x cutter) create(suffix string) (f keptFile) {
+	dir, err := x.store.makeDir()
+	if f.err = err; err == nil {
+		f.File, f.err = os.CreateTemp(dir, safeName(x.id)+"-*"+suffix) // mode 0600
 	}
-	_, err = f.Write(whole)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
+	return f
+}
+
+func (f *keptFile) write(b []byte) {
+	if f.err == nil {
+		_, f.err = f.Write(b)
 	}
-	return f.Name(), nil
+}
+
+// keep closes the file, and returns a note that names it.
+func (x cutter) keep(f keptFile) string {
+	if f.err == nil {
+		f.err = f.Close()
+	}
+	if f.err != nil {
+		f.remove()
+		return "the whole could not be kept: " + f.err.Error()
+	}
+	*x.kept = append(*x.kept, f.Name())
+	return "the whole is in " + f.Name()
+}
+
+func (f keptFile) remove() {
+	if f.File != nil {
+		_ = errors.Join(f.Close(), os.Remove(f.Name())) // it is removed some days later then
+	}
 }
 
 // makeDir makes the folder. The name of a temporary one is random, so that no other user can make it first.
@@ -260,7 +275,7 @@ func (l *largeParts) OpenLarge(part sdk.Content, size int64) sdk.LargePart {
 		out.head, out.tail = make([]byte, 0, room-room/4), make([]byte, 0, room/4)
 		suffix = ".txt"
 	}
-	out.file, out.err = out.store.create(safeName(out.id) + "-*" + suffix)
+	out.file = out.create(suffix)
 	return out
 }
 
@@ -271,8 +286,7 @@ type largePart struct {
 	size       int64
 	written    int64
 	head, tail []byte // of a text, as far as they fit
-	file       *os.File
-	err        error // of the file
+	file       keptFile
 }
 
 func (p *largePart) isText() bool {
@@ -281,9 +295,7 @@ func (p *largePart) isText() bool {
 
 // Write implements sdk.LargePart.
 func (p *largePart) Write(b []byte) {
-	if p.err == nil {
-		_, p.err = p.file.Write(b)
-	}
+	p.file.write(b)
 	p.head = append(p.head, b[:min(len(b), cap(p.head)-len(p.head))]...)
 	at := p.written
 	p.written += int64(len(b))
@@ -294,17 +306,7 @@ func (p *largePart) Write(b []byte) {
 
 // Done implements sdk.LargePart.
 func (p *largePart) Done() sdk.Content {
-	note := "the whole could not be kept"
-	if p.err == nil {
-		p.err = p.file.Close()
-	}
-	if p.err == nil {
-		*p.kept = append(*p.kept, p.file.Name())
-		note = "the whole is in " + p.file.Name()
-	} else {
-		note += ": " + p.err.Error()
-		p.remove()
-	}
+	note := p.keep(p.file)
 	if p.isText() {
 		return sdk.TextContent(textutil.Clean(joinEnds(string(p.head), string(p.tail), p.size, note)))
 	}
@@ -313,10 +315,4 @@ func (p *largePart) Done() sdk.Content {
 }
 
 // Discard implements sdk.LargePart.
-func (p *largePart) Discard() { p.remove() }
-
-func (p *largePart) remove() {
-	if p.file != nil {
-		_ = errors.Join(p.file.Close(), os.Remove(p.file.Name())) // it is removed some days later then
-	}
-}
+func (p *largePart) Discard() { p.file.remove() }
