@@ -267,7 +267,6 @@ func (h *snapshot) settle(c *Call, r *ApprovalRequest, a Answer) (Answer, error)
 	return a, nil
 }
 
-// A reply is what an Approver or an InputHandler returns.
 type reply[T any] struct {
 	is  T
 	err error
@@ -347,7 +346,6 @@ func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Resul
 	return h.edited(ctx, c)
 }
 
-// noteAnswer keeps the answer for the record.
 func (c *Call) noteAnswer(a Answer, err error) {
 	word := "rejected"
 	switch {

@@ -137,7 +137,6 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	return h.options.Audit.Append(record)
 }
 
-// decisionRecord is the record of a call up to its decision.
 func (c *Call) decisionRecord() audit.Record {
 	d := c.Decision
 	r := audit.Record{
@@ -166,7 +165,6 @@ func (c *Call) argumentsHash() string {
 	return c.hashed.hash
 }
 
-// endRecord is the record of a call that has ended.
 func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
 	r := c.decisionRecord()
 	r.Time = c.began.Add(took)

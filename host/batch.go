@@ -90,7 +90,6 @@ func (c *Catalog) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*
 	return c.host.CallAll(ctx, calls, o)
 }
 
-// A batch is a set of calls that run together.
 type batch struct {
 	host     *Host
 	options  BatchOptions
@@ -106,7 +105,6 @@ type batch struct {
 	ending sync.Mutex // held while Ended runs
 }
 
-// A batchItem is one call of a batch.
 type batchItem struct {
 	batch   *batch
 	index   int

@@ -67,13 +67,11 @@ func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
 	return e
 }
 
-// An allowance is how many calls a session may make.
 type allowance struct {
 	of   string // a tool or a plugin, as errors name it
 	most int
 }
 
-// allowances returns the allowances that apply to a call of the tool.
 func (h *snapshot) allowances(t *Tool) (all []allowance) {
 	if n := h.options.Tools[t.Name].MaxCalls; n > 0 {
 		all = append(all, allowance{fmt.Sprintf("tool %q", t.Name), n})

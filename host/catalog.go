@@ -245,7 +245,6 @@ type Filter struct {
 	Match func(*Tool) bool
 }
 
-// check returns all errors in the filter.
 func (f *Filter) check() error {
 	var all []error
 	for _, g := range slices.Concat(f.Tools, f.Exclude) {
@@ -411,7 +410,6 @@ func (l toolList) named(original string) string {
 	return ""
 }
 
-// sourceName is the name of the tool at its source.
 func (t *Tool) sourceName() string {
 	return cmp.Or(t.declared.OriginalName, t.declared.Name)
 }

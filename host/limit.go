@@ -181,7 +181,6 @@ func notGranted(ctx context.Context, err error) *sdk.Error {
 	return notBegun(ctx, "while it waited in the queue")
 }
 
-// limitDetails are the details of CodeLimit.
 type limitDetails struct {
 	Setting string `json:"setting"`      // by its name in config.hcl
 	Of      string `json:"of,omitempty"` // the tool, plugin or host that has it
@@ -249,7 +248,6 @@ func notBegun(ctx context.Context, when string) *sdk.Error {
 	return e
 }
 
-// queueLimits converts Limits to those of a queue.
 func (l Limits) queueLimits() queue.Limits {
 	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
 }

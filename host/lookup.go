@@ -186,7 +186,6 @@ func (l toolList) has(tool string) bool {
 	return l.tools[tool] != nil || slices.ContainsFunc(l.problems, func(p error) bool { return concerns(p, tool) })
 }
 
-// reportProgress reports progress to the caller.
 func (c *Call) reportProgress(text string) {
 	c.forward(sdk.Event{Type: sdk.EventProgress, Message: text})
 }

@@ -59,7 +59,6 @@ type failedAs struct {
 	outcome sdk.Outcome
 }
 
-// pluginLabels are the labels of a plugin's stages.
 type pluginLabels struct {
 	name   string
 	stages [len(stageNames)][]metric.RecordOption
@@ -99,7 +98,6 @@ func kindLabel(kind audit.Kind) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String("toolhost.record.kind", string(kind))))
 }
 
-// meter makes the metrics.
 func (i *instruments) meter(h *Host, m metric.Meter) (err error) {
 	if i.calls, err = m.Int64Counter("toolhost.calls", metric.WithUnit("{call}"),
 		metric.WithDescription("Calls that have ended, by tool and outcome.")); err != nil {
@@ -238,7 +236,6 @@ func (i *instruments) labelsOf(t *Tool) *toolLabels {
 	return l
 }
 
-// labelsOfPlugin returns the labels of a plugin.
 func (i *instruments) labelsOfPlugin(name string) *pluginLabels {
 	if l := i.labels.Load().plugins[name]; l != nil {
 		return l

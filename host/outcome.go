@@ -91,7 +91,6 @@ func (h *snapshot) recoverPanics(next CallFunc) CallFunc {
 
 var logPanic = callback.LogPanic
 
-// fail returns an error with a code.
 func fail(code sdk.Code, name, format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: code, Name: name, Message: fmt.Sprintf(format, a...)}
 }

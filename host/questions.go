@@ -75,7 +75,6 @@ func (t *questionTurn) left(limit time.Duration) time.Duration {
 	return limit + returnGrace - time.Since(t.queue.shown)
 }
 
-// show records that the question is shown now.
 func (t *questionTurn) show() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()

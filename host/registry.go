@@ -125,7 +125,6 @@ type listing struct {
 	last atomic.Pointer[toolList]
 }
 
-// A toolList is the last list of a plugin's tools.
 type toolList struct {
 	tools    map[string]*Tool // by full name; nil when not listed yet
 	declared []sdk.Tool       // as the plugin gave them
@@ -212,7 +211,6 @@ func (l *listing) list(ctx context.Context) (toolList, error) {
 	return toolList{tools: tools, problems: problems}, nil
 }
 
-// close ends the plugin.
 func (l *listing) close() (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

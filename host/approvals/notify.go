@@ -96,7 +96,6 @@ type pausedQuestion struct {
 	timer    *time.Timer
 }
 
-// A backlog is what waits for one target.
 type backlog struct {
 	waiting chan *Question
 	dropped atomic.Int64 // since the last line of the log about it

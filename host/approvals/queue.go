@@ -203,7 +203,6 @@ func (q *Queue) endWatches() {
 // StoppedName is the name of the error of a call whose question Stop has ended.
 const StoppedName = "HostStopping"
 
-// errStopped is how such a question ends.
 func errStopped() error {
 	return &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: StoppedName, Retryable: true,
 		Message:    "the host stops before a person has answered; nothing was run",
@@ -230,7 +229,6 @@ func (q *Queue) AnswerInput(ctx context.Context, r *host.InputRequest) (map[stri
 	return a.Input, err
 }
 
-// wait adds a question, and waits for its end.
 func (q *Queue) wait(ctx context.Context, question *Question) (Answer, error) {
 	question.ID, question.Asked, question.reply = rand.Text(), time.Now(), make(chan Answer, 1)
 	var err error

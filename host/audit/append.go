@@ -56,7 +56,6 @@ func refused(path string, err error) error {
 	return fmt.Errorf("nothing was written to the audit log %s: %w", path, err)
 }
 
-// A group are records that are written together.
 type group struct {
 	lines []*line
 	errs  []error // of each

@@ -51,7 +51,6 @@ type Log struct {
 	groups     int          // how many groups of records were written
 }
 
-// A tailPosition is where a chain continues.
 type tailPosition struct {
 	size int64 // of the file; a file of another size has another ending
 	last Head

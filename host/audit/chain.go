@@ -161,14 +161,12 @@ func DamagedIndexes(index string) []string {
 	return []string{index + ".damaged", index + ".damaged-2", index + ".damaged-3"}
 }
 
-// headPath is where the head of a log is.
 func headPath(log string) string { return log + ".head" }
 
 func (h Head) line() string { return fmt.Sprintf("%020d %s\n", h.Seq, h.Hash) }
 
 var errEmptyHead = errors.New("it is empty")
 
-// readHead returns the head, or what is wrong with the file.
 func readHead(f *os.File) (h Head, err error) {
 	text := make([]byte, headSize+1)
 	n, err := f.ReadAt(text, 0)

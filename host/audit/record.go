@@ -256,7 +256,6 @@ func (t *texts) slot() (n uint) {
 	return n ^ n>>6
 }
 
-// members appends the members of a group.
 func (e *encoder) members(group int, given texts) {
 	if e.log == nil {
 		e.group(group, given)

@@ -42,7 +42,6 @@ func verify(log io.Reader, head Head, headErr error) (Report, error) {
 	return w.report, nil
 }
 
-// A verifier follows the chain.
 type verifier struct {
 	report Report
 	head   Head
@@ -139,7 +138,6 @@ func (w *verifier) missed(k *link) string {
 	return fmt.Sprintf("the head knew another record %d when this was written, with the hash %s", k.Head.Seq, k.Head.Hash)
 }
 
-// end compares the end of the log with its head.
 func (w *verifier) end(headErr error) {
 	w.reportBad()
 	switch {

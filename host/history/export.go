@@ -105,7 +105,6 @@ var csvColumns = [...]string{"number", "time", "decided", "ended", "call_id", "t
 	"approval_scope", "status", "code", "name", "outcome", "error_reason", "duration_ms", "attempts", "generation",
 	"arguments_bytes", "result_bytes", "arguments_sha256", "result_sha256"}
 
-// csv returns the cells of a call's row.
 func (c *Call) csv() []string {
 	approval := c.Approval
 	if approval == nil {

@@ -172,13 +172,11 @@ func (v *view) sameRecord() error {
 	return nil
 }
 
-// A foundRow is a call in the index.
 type foundRow struct {
 	number int64
 	lines  []byte
 }
 
-// call reads a call from the record.
 func (v *view) call(r foundRow, each func(text []byte, r *audit.Record)) (Call, error) {
 	c := Call{Number: r.number}
 	refs, err := decodeLines(r.lines)

@@ -52,7 +52,6 @@ const (
 	maxCounted = 75_000
 )
 
-// stepSizes are the lengths of steps.
 var stepSizes = func() (out []int64) {
 	minute := int64(time.Minute / time.Microsecond)
 	for _, n := range []int64{1, 2, 5, 10, 30, 60, 120, 180, 360, 720, 1440, 2880, 7 * 1440, 14 * 1440, 28 * 1440,
@@ -149,7 +148,6 @@ func (v *view) allSeries(ctx context.Context) (map[int64]series, error) {
 	return out, err
 }
 
-// A counter adds calls up.
 type counter struct {
 	options     StatsOptions
 	begin, step int64 // microseconds
@@ -226,7 +224,6 @@ func (g *group) addClass(step, class int, calls int64) {
 	g.classes[step][class] += calls
 }
 
-// countSteps adds up the counts of the index.
 func (n *counter) countSteps(ctx context.Context, v *view, f *Filter) error {
 	width := widths[0]
 	for _, w := range widths {
@@ -265,7 +262,6 @@ func (f *Filter) series(ctx context.Context, v *view, all map[int64]series) (map
 	return out, nil
 }
 
-// countCalls counts the calls that match one by one.
 func (n *counter) countCalls(ctx context.Context, v *view, f *Filter) error {
 	q, err := f.compile(ctx, v.db)
 	if err != nil {
@@ -345,7 +341,6 @@ func (v *view) sessionNames(ctx context.Context, totals map[int64]int64, example
 	return out, nil
 }
 
-// stats returns what was counted.
 func (n *counter) stats() *Stats {
 	out := &n.all
 	out.Step = time.Duration(n.step) * time.Microsecond

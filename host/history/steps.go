@@ -40,7 +40,6 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// count adds n to the counts of a call.
 func (s steps) count(r row, n int64) {
 	for _, width := range widths {
 		key := stepKey{width, floorDiv(r.time, width)}
@@ -51,7 +50,6 @@ func (s steps) count(r row, n int64) {
 	}
 }
 
-// save adds the counts to those of the index.
 func (s steps) save(ctx context.Context, tx *sql.Tx) error {
 	if len(s) == 0 {
 		return nil

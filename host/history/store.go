@@ -74,7 +74,6 @@ type store struct {
 	created bool // just now
 }
 
-// A place is where an index is.
 type place struct {
 	path string
 	// beside says that the path is that of the record's index: what stands there is taken for one, also if it cannot be

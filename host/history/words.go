@@ -32,7 +32,6 @@ type wordWriter struct {
 	word int // where the word at the end begins, -1 between words
 }
 
-// write appends the words of a text.
 func (w *wordWriter) write(text string) {
 	w.word = -1
 	for i := 0; i < len(text); {

@@ -147,7 +147,6 @@ func sessionKey(session string) int64 {
 	return int64(h.Sum64())
 }
 
-// changes are what a batch does to the index.
 type changes struct {
 	entries map[int64]*entry
 	next    int64
@@ -245,7 +244,6 @@ func (w *writer) load(ctx context.Context, tx *sql.Tx, s *store, p *position) er
 	}, "SELECT call_id, id FROM unfinished ORDER BY id")
 }
 
-// join adds a line to its call.
 func (w *writer) join(ctx context.Context, tx *sql.Tx, f io.ReaderAt, c *changes, ev *event) error {
 	r := &ev.record
 	number, open := w.unfinished[r.CallID]
@@ -291,7 +289,6 @@ func (w *writer) giveUp(c *changes) {
 	}
 }
 
-// loadEntry reads a call of the index, to add to it.
 func loadEntry(ctx context.Context, tx *sql.Tx, f io.ReaderAt, number int64) (*entry, error) {
 	e := &entry{call: Call{Number: number}, old: &row{}}
 	var lines []byte

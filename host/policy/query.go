@@ -93,7 +93,6 @@ func (q *Query) Argument(name string) json.RawMessage {
 	return q.fields.get(name)
 }
 
-// members are those of a JSON object.
 type members struct {
 	few  []member // as long as they are few: a map takes five allocations more
 	many map[string]json.RawMessage

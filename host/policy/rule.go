@@ -59,7 +59,6 @@ func (r *Rule) concerns(tool string) bool {
 	return len(r.Tools) == 0 || matchesAny(r.Tools, tool)
 }
 
-// apply evaluates the rule.
 func (r *Rule) apply(q *Query) Step {
 	s := Step{Rule: r.Name, Source: r.Source}
 	if why := r.differs(q); why != "" {

@@ -49,7 +49,6 @@ func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.Cal
 	return connect.NewResponse(out), nil
 }
 
-// run runs a call that is registered.
 func (s *hostService) run(e *entry, c host.Call) *host.Result {
 	result := s.options.Backend.Catalog().Call(e.ctx, c)
 	e.end(result)
@@ -205,7 +204,6 @@ func (q *eventQueue) put(one queuedEvent) {
 	q.waiting = append(q.waiting, one)
 }
 
-// take returns what waits.
 func (q *eventQueue) take() []queuedEvent {
 	q.mu.Lock()
 	defer q.mu.Unlock()

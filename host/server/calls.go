@@ -296,7 +296,6 @@ func size(r *sdk.Result) int {
 	return n
 }
 
-// event notes an event of the call.
 func (t *tracked) event(e *sdk.Event) {
 	t.mu.Lock()
 	changed := true
@@ -325,7 +324,6 @@ func (t *tracked) event(e *sdk.Event) {
 	}
 }
 
-// summary is the message about the call.
 func (t *tracked) summary() *apiv1.CallSummary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -346,7 +344,6 @@ func (t *tracked) summary() *apiv1.CallSummary {
 	return out
 }
 
-// list returns the running calls, the oldest first.
 func (c *Calls) list() []*apiv1.CallSummary {
 	c.mu.Lock()
 	all := slices.Collect(maps.Keys(c.running))
@@ -376,14 +373,12 @@ func (c *Calls) cancel(why string, match func(*tracked) bool) (n int) {
 	return n
 }
 
-// hasSession reports whether a session has made calls lately.
 func (c *Calls) hasSession(key sessionKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[key] != nil
 }
 
-// listSessions returns the sessions, the last active first.
 func (c *Calls) listSessions() (out []*apiv1.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -255,7 +255,6 @@ func (s *Server) beginWatch(ctx context.Context, p principal) (_ context.Context
 	}, nil
 }
 
-// open is how many watches are open.
 func (c *watchCounter) open() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

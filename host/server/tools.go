@@ -17,7 +17,6 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// hostService serves HostService.
 type hostService struct{ *Server }
 
 // GetInfo describes the host.

@@ -215,7 +215,6 @@ func (p *Process) checkDefinition(r *sdk.Request, listed, now *sdk.Description) 
 	return e
 }
 
-// definition finds a tool by name, or nil.
 func definition(d *sdk.Description, tool string) *sdk.Tool {
 	i := slices.IndexFunc(d.Tools, func(t sdk.Tool) bool { return t.Name == tool })
 	if i < 0 {
@@ -240,7 +239,6 @@ func sameDefinition(a, b *sdk.Tool) bool {
 		a.ForeignHints == b.ForeignHints && a.TextIsJSON == b.TextIsJSON && bytes.Equal(a.Extra, b.Extra)
 }
 
-// An inFlightCall is one call that runs in a generation.
 type inFlightCall struct {
 	generation *generation
 	ctx        context.Context // the caller's
@@ -313,7 +311,6 @@ func (c *inFlightCall) broken(err error) (*client.BrokenError, bool) {
 	return &client.BrokenError{Delivered: e == nil || e.Outcome != sdk.OutcomeNotSent, Err: errStopping}, true
 }
 
-// inFlightCalls are the calls that run in a generation.
 type inFlightCalls struct {
 	mu         sync.Mutex
 	running    map[*inFlightCall]struct{}
@@ -326,7 +323,6 @@ type inFlightCalls struct {
 	end  context.CancelFunc
 }
 
-// newInFlightCalls returns an empty set that accepts calls.
 func newInFlightCalls() *inFlightCalls {
 	life, end := context.WithCancel(context.Background())
 	return &inFlightCalls{life: life, end: end}
@@ -372,7 +368,6 @@ func (s *inFlightCalls) remove(c *inFlightCall) bool {
 	return true
 }
 
-// recordAnswer records that the process has answered.
 func (s *inFlightCalls) recordAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

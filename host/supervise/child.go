@@ -312,7 +312,6 @@ func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	_ = f.Close()
 }
 
-// A pipe has a read end and a write end.
 type pipe struct{ r, w *os.File }
 
 func closeFiles(files ...*os.File) {

@@ -324,7 +324,6 @@ func notExecutable(path string, info os.FileInfo) string {
 	return "permission denied: it is not executable. Fix: chmod +x " + path
 }
 
-// format checks the format of a program.
 func format(f *os.File, head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x7fELF")):
@@ -348,7 +347,6 @@ func format(f *os.File, head []byte) string {
 	return "it is not a program for " + thisMachine()
 }
 
-// scriptProblem checks the #! line of a script.
 func scriptProblem(head []byte) string {
 	line, _, whole := bytes.Cut(head, []byte("\n"))
 	text := strings.TrimSpace(string(line[2:]))

@@ -169,7 +169,6 @@ func (f *finder) addPrograms(programs map[string]string) {
 	}
 }
 
-// add adds a discovered plugin.
 func (f *finder) add(s Spec) {
 	other, taken := f.specs[s.Name]
 	err := s.Check()
@@ -367,7 +366,6 @@ func withoutPath(err error) error {
 	return err
 }
 
-// A boundedBuffer keeps the first maxDiscovery bytes.
 type boundedBuffer struct {
 	kept []byte
 	over bool

@@ -115,14 +115,12 @@ func (p *outputLog) endLine() {
 	}
 }
 
-// A record is a parsed line.
 type record struct {
 	level   slog.Level
 	message string
 	attrs   []slog.Attr
 }
 
-// secrets redacts texts that look like secrets.
 var secrets = redact.New()
 
 // parseLine parses hclog's JSON lines, which go-plugin and the sdk write. Any other line is a message.
@@ -228,7 +226,6 @@ func (t *tail) ignores(text []byte) bool {
 	return !t.trace.InTrace() && !gotrace.MayBegin(text)
 }
 
-// last returns up to n lines, the oldest first.
 func (t *tail) last(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

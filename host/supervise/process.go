@@ -354,7 +354,6 @@ func (p *Process) identifyForStart(ctx context.Context, spec Spec) (binaries.Ide
 	return id, nil
 }
 
-// missingProgram is the identity of a program that does not exist.
 var missingProgram = binaries.Identity{Size: -1}
 
 // identify returns the state of a spec's program file, which shows whether the program has changed.

@@ -136,7 +136,6 @@ func hideEnd(text string, spellings []spelling) string {
 	return text
 }
 
-// hideError is Hide for an error.
 func (r References) hideError(err error) error {
 	if err == nil {
 		return nil

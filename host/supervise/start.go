@@ -392,7 +392,6 @@ func (g *generation) watch(p *Process) {
 	}()
 }
 
-// keep stores a description in the cache.
 func (g *generation) keep(ctx context.Context, d *sdk.Description) {
 	g.cached.Store(ctx, d)
 	g.kept.Store(d)

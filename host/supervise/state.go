@@ -94,7 +94,6 @@ type startResult struct {
 	program binaries.Identity // that was started
 }
 
-// A startAttempt is a running start.
 type startAttempt struct {
 	spec   Spec
 	abort  context.CancelFunc

@@ -246,7 +246,6 @@ func (s *Supervisor) cacheKey(spec Spec, path string) toolcache.Key {
 		Dir: spec.Dir, Workdir: s.options.Workdir, Config: spec.Config}
 }
 
-// specs are those of all plugins.
 func (s *Supervisor) specs() (all []Spec) {
 	for _, p := range s.Processes() {
 		all = append(all, *p.spec.Load())

@@ -103,7 +103,6 @@ type point struct {
 // overflow is the label of what is counted beyond the limit, by OpenTelemetry's specification.
 var overflow = attribute.NewSet(attribute.Bool("otel.metric.overflow", true))
 
-// point returns the point of the labels.
 func (a *aggregate) point(labels attribute.Set) *point {
 	if p := (*a.points.Load())[labels.Equivalent()]; p != nil {
 		return p

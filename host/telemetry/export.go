@@ -156,7 +156,6 @@ func (f *failures) add(err error) {
 // maxErrorText is how many bytes of a collector's answer are logged.
 const maxErrorText = 500
 
-// observe reports the count as a metric.
 func (f *failures) observe(p metric.MeterProvider) error {
 	_, err := p.Meter(scope).Int64ObservableCounter("toolhost.telemetry.failures", metric.WithUnit("{failure}"),
 		metric.WithDescription("Exports of traces or metrics that failed, and other errors of telemetry itself."),

@@ -85,7 +85,6 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// startTraces makes the provider of traces.
 func (t *Telemetry) startTraces(spans sdktrace.SpanExporter, s config.Telemetry, about *resource.Resource) {
 	options := []sdktrace.TracerProviderOption{sdktrace.WithSpanProcessor(newBatcher(spans)),
 		sdktrace.WithResource(about)}

@@ -172,7 +172,6 @@ func (s *Service) ExportTo(ctx context.Context, r *apiv1.ExportRequest, send fun
 		sender(func(lines []byte) error { return send(&apiv1.ExportResponse{Data: lines}) })))
 }
 
-// A sender sends what is written.
 type sender func(lines []byte) error
 
 // maxMessage is most of what one message has: clients of gRPC take 4 MiB if nothing else is said.
@@ -196,7 +195,6 @@ func (s sender) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// filter converts a filter.
 func (s *Service) filter(m *apiv1.CallFilter) (history.Filter, error) {
 	f := history.Filter{Tool: m.GetTool(), Plugin: m.GetPlugin(), SessionID: m.GetSessionId(), Caller: m.GetCaller(),
 		Workdir: m.GetWorkdir(), CallID: m.GetCallId(), ViaCallID: m.GetViaCallId(), Status: m.GetStatus(),

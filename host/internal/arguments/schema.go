@@ -120,7 +120,6 @@ func (s *Schema) resolve(ref string) any {
 	return at
 }
 
-// member is the place of a member's value.
 func (n node) member(name string) node {
 	var schemas []any
 	for _, s := range n.schemas {
@@ -136,7 +135,6 @@ func (n node) member(name string) node {
 	return n.schema.collect(false, schemas...)
 }
 
-// item is the place of an array's items.
 func (n node) item() node {
 	var schemas []any
 	for _, s := range n.schemas {

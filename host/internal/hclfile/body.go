@@ -87,7 +87,6 @@ func (b *Body) Warn(at hcl.Range, format string, args ...any) *Mistake {
 	return m
 }
 
-// attr returns the attribute, or nil.
 func (b *Body) attr(name string) *hclsyntax.Attribute {
 	b.knownAttrs[name] = true
 	return b.Syntax.Attributes[name]

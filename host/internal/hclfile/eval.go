@@ -355,7 +355,6 @@ func (s *Scope) env(name string, at hcl.Range) (cty.Value, bool) {
 	return cty.StringVal(v), true
 }
 
-// envFunction is env(name, default).
 func (s *Scope) envFunction() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "name", Type: cty.String}, {Name: "default", Type: cty.String}},

@@ -94,7 +94,6 @@ func (l *limiter) set(to Limits) {
 	l.count(0, 0)
 }
 
-// count changes how many calls run and wait.
 func (l *limiter) count(running, waiting int) {
 	l.running += running
 	l.waiting += waiting
@@ -173,7 +172,6 @@ func (of limiters) waitedTooLong() *Refusal {
 	return of[0].refusal(WaitedTooLong)
 }
 
-// take counts the call against the rates.
 func (of limiters) take(now time.Time) {
 	for _, l := range of {
 		if l.rate != nil {

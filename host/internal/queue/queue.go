@@ -275,7 +275,6 @@ func (q *Queue) add(p *Waiter) {
 	}
 }
 
-// remove takes a waiting call out.
 func (q *Queue) remove(p *Waiter) {
 	p.state = left
 	heap.Remove(&p.limiters[0].heap, p.index)

@@ -175,7 +175,6 @@ func (s *PolicyService) Layers(context.Context, *connect.Request[apiv1.LayersReq
 	return connect.NewResponse(out), nil
 }
 
-// mode is the approval mode in use.
 func (s *Services) mode() host.Mode { return cmp.Or(s.instance.Host().Mode(), host.ModeAsk) }
 
 var modes = []host.Mode{host.ModeAsk, host.ModeAutoEdit, host.ModePlan, host.ModeNeverAsk}

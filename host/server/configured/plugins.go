@@ -36,7 +36,6 @@ func (s *Services) all(ctx context.Context) []*apiv1.Plugin {
 	return convert.Each(s.instance.Processes(), func(p *supervise.Process) *apiv1.Plugin { return s.plugin(ctx, p) })
 }
 
-// plugin is the message about a plugin.
 func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plugin {
 	now := p.Status()
 	out := pluginstatus.Message(now, s.text)
@@ -59,7 +58,6 @@ func (s *Services) plugin(ctx context.Context, p *supervise.Process) *apiv1.Plug
 // text is a text of a plugin without secrets.
 func (s *Services) text(text string) string { return convert.Text(s.instance.Redact(text)) }
 
-// noteCrash keeps the last crash of a plugin.
 func (s *Services) noteCrash(now supervise.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +137,6 @@ func (s *PluginService) Reset(_ context.Context, r *connect.Request[apiv1.ResetP
 	return connect.NewResponse(&apiv1.ResetPluginResponse{}), nil
 }
 
-// process is the plugin of a name.
 func (s *Services) process(name string) (*supervise.Process, error) {
 	var names []string
 	for _, p := range s.instance.Processes() {

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A source is a program to be copied.
 type source struct {
 	program *File
 	before  Identity // when it was opened

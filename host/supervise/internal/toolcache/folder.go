@@ -214,7 +214,6 @@ func (c *coder) state(s *binaries.Identity) {
 	s.Device, s.Inode = uint64(device), uint64(inode)
 }
 
-// add puts a file into the index.
 func (i *index) add(name string, state binaries.Identity, text []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
