@@ -22,8 +22,7 @@ type Recorder interface {
 	Append(r audit.Record) error
 }
 
-// lostInterval is how often an error of the record is logged while it stays the same.
-const lostInterval = time.Minute
+const lostInterval = time.Minute // how often an error of the record is logged while it stays the same
 
 // watchRecord has records counted and logged that are lost after Append accepted them.
 func (h *Host) watchRecord(r Recorder) {

@@ -38,8 +38,7 @@ type BatchOptions struct {
 	Ended func(i int, r *Result)
 }
 
-// maxBatch is the most calls that a batch may have.
-const maxBatch = 128
+const maxBatch = 128 // the most calls that a batch may have
 
 // CallAll runs the calls that a model made in one turn. It returns one result for each, in the order of the calls.
 // Neighboring calls that only read run in parallel: those of tools with the read-only hint, and shell commands whose

@@ -144,8 +144,7 @@ func (h *snapshot) count(ctx context.Context, session string, of []allowance) (g
 	}, nil
 }
 
-// maxSessions is the most sessions whose calls are counted.
-const maxSessions = 10_000
+const maxSessions = 10_000 // the most sessions whose calls are counted
 
 // sessions count calls per session. Over the limit, the session that has not called for longest is forgotten.
 type sessions struct {

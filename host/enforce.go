@@ -204,8 +204,7 @@ const (
 	ModeNeverAsk Mode = "never_ask" // calls that need approval are denied
 )
 
-// modeLayer is the layer of a decision made by a mode.
-const modeLayer = "approval"
+const modeLayer = "approval" // the layer of a decision made by a mode
 
 func (m Mode) asksNoOne() bool { return m == ModeNeverAsk || m == ModePlan }
 

@@ -267,8 +267,7 @@ func (h *Host) leave(c *callctx.Context) {
 	h.running.Done()
 }
 
-// closeGrace is how long Close waits for canceled calls to return.
-const closeGrace = 5 * time.Second
+const closeGrace = 5 * time.Second // how long Close waits for canceled calls to return
 
 // Close refuses further calls, cancels the running ones, and then closes all plugins. It waits at most five seconds
 // for calls to return. Closing again waits for the same end, and returns the same error.

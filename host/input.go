@@ -40,8 +40,7 @@ type InputRequest struct {
 	Requests map[string]json.RawMessage
 }
 
-// maxRounds is how often one call may ask.
-const maxRounds = 10
+const maxRounds = 10 // how often one call may ask
 
 // input has the tool's questions answered, and repeats the call with the answers. The time that answers take does not
 // count against the call's deadline.
@@ -155,8 +154,7 @@ func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (
 		"If the tool has arguments for what it asks, pass them; otherwise ask a person to make the call.")
 }
 
-// maxQuestions is how many questions a call may ask at once.
-const maxQuestions = 16
+const maxQuestions = 16 // how many questions a call may ask at once
 
 // checkQuestions refuses questions to a person that are over a limit, or ask for a secret: what is typed into a form
 // goes to the plugin, and into what it keeps.

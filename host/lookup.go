@@ -152,8 +152,7 @@ func (r *registry) await(ctx context.Context, c *Call, l *listing, own toolList,
 	return own, err
 }
 
-// longestWait is how long AwaitTools waits: as long as plugins/mcp lets a server start.
-const longestWait = time.Minute
+const longestWait = time.Minute // how long AwaitTools waits: as long as plugins/mcp lets a server start
 
 // AwaitTools waits for the tools that plugins which are listed expect soon, such as those of servers that are still
 // starting, until ctx ends, a minute at most. It calls waiting, from several goroutines, for each plugin that it waits

@@ -373,8 +373,7 @@ func shownIn(full, folder string) string {
 	return filepath.ToSlash(full)
 }
 
-// maxLinks is how many links resolveLinks follows, as the kernel does.
-const maxLinks = 40
+const maxLinks = 40 // how many links resolveLinks follows, as the kernel does
 
 // resolveLinks returns a path without links, as the system opens it, and in its letters: a ".." is that of a link's
 // target. What does not exist is kept as it is, and a link that leads nowhere leads to what a program would make there.

@@ -65,8 +65,7 @@ func (t *Tool) isCalled(name string) bool {
 // only deferred catalogs list it.
 const SearchToolName = builtIn + "__search"
 
-// builtIn is the name of the host's own plugin, unless an embedder's plugin has that name.
-const builtIn = "toolhost"
+const builtIn = "toolhost" // the name of the host's own plugin, unless an embedder's plugin has that name
 
 var searchTool = sdk.Tool{
 	Name:  "search",

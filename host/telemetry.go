@@ -126,8 +126,7 @@ func (c *Call) spanTool() string {
 	return cutText(spanSecrets.Text(c.called), 100)
 }
 
-// maxSpanContent is how many characters of the arguments, and of the result, a span has.
-const maxSpanContent = 8 << 10
+const maxSpanContent = 8 << 10 // how many characters of the arguments, and of the result, a span has
 
 // addContent adds arguments and result, if the operator wants them.
 func (h *snapshot) addContent(span trace.Span, c *Call, result *sdk.Result) {

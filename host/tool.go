@@ -203,8 +203,7 @@ func compileSchemas(input, output json.RawMessage, foreign bool) *schemas {
 	return s
 }
 
-// maxName is the longest full name that model vendors allow.
-const maxName = 64
+const maxName = 64 // the longest full name that model vendors allow
 
 // fullName joins both parts; a name that would be too long ends in a short hash of the whole name.
 func fullName(plugin, tool string) string {
@@ -296,8 +295,7 @@ func visibleSchema(schema json.RawMessage) (visible json.RawMessage, removed int
 	return bytes.TrimSpace(out.Bytes()), removed, kept, nil
 }
 
-// maxKept is how many places with invisible characters are named.
-const maxKept = 10
+const maxKept = 10 // how many places with invisible characters are named
 
 // annotates reports whether a value in a schema is only read, and compared with nothing.
 func annotates(at jsontext.Pointer) bool {

@@ -41,8 +41,7 @@ func (h *snapshot) truncate(next CallFunc) CallFunc {
 	}
 }
 
-// maxURL is the longest link of an error, in bytes.
-const maxURL = 2 << 10
+const maxURL = 2 << 10 // the longest link of an error, in bytes
 
 // shapeError also makes up for what plugins in the host's own process, and middleware, leave out or make up: the sdk
 // does the same for others.
@@ -257,8 +256,7 @@ func safeName(id string) string {
 // Results that are too large for memory: their large parts are written to files as they come, and the model gets the
 // beginning and the end.
 
-// noteRoom is more than the note between the two ends takes.
-const noteRoom = 4400
+const noteRoom = 4400 // more than the note between the two ends takes
 
 // largeParts is the Call whose parts they are.
 type largeParts Call

@@ -141,8 +141,7 @@ type Head struct {
 	Hash string `json:"hash"`
 }
 
-// headSize is 20 digits, a space, a hash and the line end.
-const headSize = 20 + 1 + 64 + 1
+const headSize = 20 + 1 + 64 + 1 // 20 digits, a space, a hash and the line end
 
 // Files are those of the log at path: the records, and their head.
 func Files(path string) []string { return []string{path, headPath(path)} }

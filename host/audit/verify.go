@@ -165,8 +165,7 @@ func numbered(first, last int64, is, are string) string {
 	return fmt.Sprintf("records %d to %d %s", first, last, are)
 }
 
-// maxProblems is how many problems a report holds; the rest are counted.
-const maxProblems = 100
+const maxProblems = 100 // how many problems a report holds; the rest are counted
 
 // Fault names what is wrong with a line.
 type Fault string

@@ -18,8 +18,7 @@ const (
 	FormatCSV   = "csv"
 )
 
-// exportPage is how many calls are read at once. Between two of them the index is not held.
-const exportPage = 200
+const exportPage = 200 // calls that are read at once; between two pages the index is not held
 
 // Export writes the calls that match, oldest first, limit of them at most, 0 for all. It begins with a Sync.
 // FormatJSONL writes the lines of the record byte for byte, those of one call together; FormatCSV writes a heading and
@@ -97,8 +96,7 @@ func (i *Index) exportPage(ctx context.Context, f Filter, page Page, format stri
 	return next, n, err
 }
 
-// maxExported is how many bytes of a page are written at once, but for the last call.
-const maxExported = 4 << 20
+const maxExported = 4 << 20 // how many bytes of a page are written at once, but for the last call
 
 var csvColumns = [...]string{"number", "time", "decided", "ended", "call_id", "tool", "plugin", "caller", "session_id",
 	"workdir", "via_tool", "via_call_id", "effect", "rule", "layer", "source", "reason", "approval_answer", "approval_by",

@@ -173,8 +173,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// readers is how many queries run at once; more wait.
-const readers = 4
+const readers = 4 // how many queries run at once; more wait
 
 // prepareFile makes sure that the path names a file, and no link to one; a new one is this user's alone, and so is what
 // SQLite makes beside it.
@@ -296,8 +295,7 @@ func eachRow(ctx context.Context, q querier, to []any, f func() error, query str
 	return rows.Err()
 }
 
-// lockWait is how long to wait for another process that writes, in milliseconds.
-const lockWait = "5000"
+const lockWait = "5000" // how long to wait for another process that writes, in milliseconds
 
 // begin begins to write. Without wait it fails at once while another process writes.
 func (s *store) begin(ctx context.Context, wait bool) (*sql.Tx, error) {

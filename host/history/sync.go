@@ -141,8 +141,7 @@ func wholeLines(path string, from, to int64) (int64, error) {
 	return least - from, nil
 }
 
-// followEvery is how often Follow looks at the record.
-const followEvery = 250 * time.Millisecond
+const followEvery = 250 * time.Millisecond // how often Follow looks at the record
 
 // Follow keeps the index up to date until the context ends. Errors are logged once, and it goes on trying.
 func (i *Index) Follow(ctx context.Context) {

@@ -423,8 +423,7 @@ func (i *Index) expired(ctx context.Context, q querier, oldest, next int64) (boo
 	return high < time.Now().Add(-i.options.KeepFor).UnixMicro(), err
 }
 
-// maxExpired is how many blocks are removed at once.
-const maxExpired = 16
+const maxExpired = 16 // how many blocks are removed at once
 
 // expire removes whole blocks of calls that are too old or too many, and returns the number of the oldest call left.
 func (w *writer) expire(ctx context.Context, tx *sql.Tx, i *Index, oldest int64, c *changes) (int64, error) {

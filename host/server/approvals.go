@@ -62,8 +62,7 @@ func (s *ApprovalService) Watch(ctx context.Context, _ *connect.Request[apiv1.Wa
 	}
 }
 
-// maxBy is how many characters the name of the place of an answer has.
-const maxBy = 64
+const maxBy = 64 // how many characters the name of the place of an answer has
 
 // Answer answers a question.
 func (s *ApprovalService) Answer(ctx context.Context, r *connect.Request[apiv1.AnswerApprovalRequest]) (

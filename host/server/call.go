@@ -256,8 +256,7 @@ func (s *hostService) Preview(ctx context.Context, r *connect.Request[apiv1.Prev
 	return connect.NewResponse(out), nil
 }
 
-// maxBatch is the most calls of a batch, as in the host.
-const maxBatch = 128
+const maxBatch = 128 // the most calls of a batch, as in the host
 
 // CallBatch runs the calls of one turn.
 func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.CallBatchRequest],

@@ -29,8 +29,7 @@ func (s *hostService) ListRunningCalls(context.Context, *connect.Request[apiv1.L
 	return connect.NewResponse(&apiv1.ListRunningCallsResponse{Calls: s.calls.list()}), nil
 }
 
-// maxMessage is the most summaries of a message.
-const maxMessage = 200
+const maxMessage = 200 // the most summaries of a message
 
 // WatchCalls sends calls as they begin, change and end.
 func (s *hostService) WatchCalls(ctx context.Context, _ *connect.Request[apiv1.WatchCallsRequest],

@@ -20,8 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/netlimit"
 )
 
-// maxHeader is how many bytes the header of a request may have.
-const maxHeader = 64 << 10
+const maxHeader = 64 << 10 // how many bytes the header of a request may have
 
 // ListenTCP listens on an address for Serve. Without TLS it refuses one that others can reach. A port alone is one of
 // the loopback address.
@@ -237,8 +236,7 @@ func (s *Server) Idle() time.Duration {
 	return min(time.Since(since), time.Since(time.Unix(0, s.asked.Load())))
 }
 
-// lastGrace is how long canceled calls may take to send their results.
-const lastGrace = 5 * time.Second
+const lastGrace = 5 * time.Second // how long canceled calls may take to send their results
 
 // beginStop refuses new calls, and ends watches.
 func (s *Server) beginStop() {

@@ -46,8 +46,7 @@ func (s *hostService) GetInfo(ctx context.Context, _ *connect.Request[apiv1.GetI
 	return connect.NewResponse(out), nil
 }
 
-// maxPage is the most tools of a page.
-const maxPage = 1000
+const maxPage = 1000 // the most tools of a page
 
 // ListTools lists the catalog.
 func (s *hostService) ListTools(ctx context.Context, r *connect.Request[apiv1.ListToolsRequest]) (
@@ -130,8 +129,7 @@ func (s *hostService) resolve(ctx context.Context, name string) (string, error) 
 	return tool, nil
 }
 
-// maxHits is the most tools that a search returns.
-const maxHits = 100
+const maxHits = 100 // the most tools that a search returns
 
 // SearchTools searches the catalog.
 func (s *hostService) SearchTools(ctx context.Context, r *connect.Request[apiv1.SearchToolsRequest]) (

@@ -202,8 +202,7 @@ type Discovery struct {
 	Source   string   // where it was configured, for display
 }
 
-// maxDiscovery is the most bytes that a discovery command may print.
-const maxDiscovery = 1 << 20
+const maxDiscovery = 1 << 20 // the most bytes that a discovery command may print
 
 // Confine returns the sandbox that the command would get on a machine. It fails if the command would be refused.
 func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {

@@ -30,8 +30,7 @@ func (r Reduction) Error() string {
 		r.Effective, r.Missing)
 }
 
-// maxNamed is how many plugins a sentence names.
-const maxNamed = 8
+const maxNamed = 8 // how many plugins a sentence names
 
 // NamePlugins is the subject of a sentence about plugins. It names eight of them at most, and counts the others.
 func NamePlugins(names []string) string {

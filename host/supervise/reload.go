@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// maxDraining is how many replaced processes one plugin may have, beside the one that takes calls.
-const maxDraining = 8
+const maxDraining = 8 // how many replaced processes one plugin may have, beside the one that takes calls
 
 // Reload replaces the plugins by those of the specs: it adds new ones, removes those without a spec when their calls
 // have ended, and reloads, in parallel, those whose spec or program has changed. It does not touch the others. A

@@ -164,8 +164,7 @@ func (r *runner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// maxHandshake is the limit, in bytes, of the handshake line.
-const maxHandshake = 4 << 10
+const maxHandshake = 4 << 10 // the limit, in bytes, of the handshake line
 
 var (
 	errEnded       = errors.New("ended before the handshake")

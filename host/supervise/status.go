@@ -51,8 +51,7 @@ type Status struct {
 	Sandbox *sandbox.Confinement `json:"sandbox,omitempty"`
 }
 
-// statusLines is how many lines Status.Stderr has.
-const statusLines = 5
+const statusLines = 5 // how many lines Status.Stderr has
 
 // A snapshot is a status without the parts that change from moment to moment, and the sources of those.
 type snapshot struct {
@@ -125,8 +124,7 @@ type Event struct {
 	Lost int `json:"lost,omitempty"`
 }
 
-// maxEvents is how many events wait for a slow reader.
-const maxEvents = 256
+const maxEvents = 256 // how many events wait for a slow reader
 
 // Events reports changes of plugins from now on, in order for each plugin. Up to 256 events wait for the reader; then
 // the oldest are dropped, and the next event counts them. The channel closes when ctx ends or the supervisor has

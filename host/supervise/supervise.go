@@ -75,8 +75,7 @@ type Options struct {
 	Shared []string
 }
 
-// maxPlugins is the most plugins that one host may have.
-const maxPlugins = 256
+const maxPlugins = 256 // the most plugins that one host may have
 
 // A Supervisor owns plugin processes and what they share.
 type Supervisor struct {

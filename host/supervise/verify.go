@@ -245,8 +245,7 @@ func (s Spec) named() string {
 	return name
 }
 
-// maxInterpreters is the longest chain of scripts that interpret each other, as in the kernel.
-const maxInterpreters = 5
+const maxInterpreters = 5 // the longest chain of scripts that interpret each other, as in the kernel
 
 // errUnclear means that the interpreter depends on more than a path and PATH.
 var errUnclear = errors.New("which program runs it cannot be determined from its #! line or its command. Fix: name " +

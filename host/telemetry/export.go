@@ -120,8 +120,7 @@ func signalURL(endpoint, signal string) (string, error) {
 	return u.JoinPath("v1", signal).String(), nil
 }
 
-// quietTime is the least time between two lines of the log about exports that fail.
-const quietTime = time.Minute
+const quietTime = time.Minute // the least time between two lines of the log about exports that fail
 
 // failures counts exports that fail, and logs few of them.
 type failures struct {
@@ -153,8 +152,7 @@ func (f *failures) add(err error) {
 	}
 }
 
-// maxErrorText is how many bytes of a collector's answer are logged.
-const maxErrorText = 500
+const maxErrorText = 500 // how many bytes of a collector's answer are logged
 
 func (f *failures) observe(p metric.MeterProvider) error {
 	_, err := p.Meter(scope).Int64ObservableCounter("toolhost.telemetry.failures", metric.WithUnit("{failure}"),

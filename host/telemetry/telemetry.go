@@ -151,8 +151,7 @@ func (t *Telemetry) Handler() http.Handler {
 		Timeout: scrapeLimit, EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// shutdownLimit is how long Shutdown waits for a collector.
-const shutdownLimit = 5 * time.Second
+const shutdownLimit = 5 * time.Second // how long Shutdown waits for a collector
 
 // Shutdown exports what is waiting, for at most five seconds, and ends all exports.
 func (t *Telemetry) Shutdown(ctx context.Context) error {

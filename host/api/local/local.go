@@ -81,8 +81,7 @@ func find(config, workdir, profile string) (Place, error) {
 	return Place{filepath.Join(folder, hex.EncodeToString(sum[:])[:16])}, nil
 }
 
-// maxLinks is how many links of a path are followed, as by Linux.
-const maxLinks = 40
+const maxLinks = 40 // how many links of a path are followed, as by Linux
 
 // name is a link to the ID of the place that a configuration leads to which is itself a link.
 func (p Place) name() string { return p.base + ".name" }
@@ -263,8 +262,7 @@ func (h Holder) Ending() string {
 	return fmt.Sprintf("%s; wait for it, or end it: kill %d", text, pid)
 }
 
-// maxHeld is how many bytes of a lock file are read.
-const maxHeld = 4 << 10
+const maxHeld = 4 << 10 // how many bytes of a lock file are read
 
 // Holder returns the process that has the place; nil when none has.
 func (p Place) Holder() *Holder {

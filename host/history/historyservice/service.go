@@ -68,8 +68,7 @@ func (s *Service) Search(ctx context.Context, r *connect.Request[apiv1.SearchCal
 	return connect.NewResponse(out), nil
 }
 
-// maxNested is how many calls of a call's plugin GetCall returns.
-const maxNested = 100
+const maxNested = 100 // how many calls of a call's plugin GetCall returns
 
 // GetCall returns the newest call of an id with its arguments and result, and the lines of all calls of the id.
 func (s *Service) GetCall(ctx context.Context, r *connect.Request[apiv1.GetCallRequest]) (

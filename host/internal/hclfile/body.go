@@ -297,8 +297,7 @@ func (n Names) Add(r *Report, what, name string, at hcl.Range) bool {
 	return true
 }
 
-// maxWord is how much of a name is repeated in reports, in bytes.
-const maxWord = 40
+const maxWord = 40 // how much of a name is repeated in reports, in bytes
 
 // Brief cuts a name that is too long for a report.
 func Brief(name string) string {
@@ -320,8 +319,7 @@ func instead(name string, n Naming) string {
 	return ""
 }
 
-// maxListed is how many names a hint lists; the configuration has fewer in each of its blocks.
-const maxListed = 24
+const maxListed = 24 // how many names a hint lists; the configuration has fewer in each of its blocks
 
 // Suggest makes the hint for a name that is not among the known ones, which are sorted.
 func Suggest(name string, known []string, list string) string {

@@ -14,8 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// maxShown is how many mistakes the text of an Error describes; a broken file can have thousands.
-const maxShown = 50
+const maxShown = 50 // how many mistakes the text of an Error describes; a broken file can have thousands
 
 // An Error lists everything that is wrong with a file.
 type Error struct {

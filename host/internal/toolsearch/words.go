@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is how many bytes of a word count; the rest is cut off.
-const maxWord = 40
+const maxWord = 40 // how many bytes of a word count; the rest is cut off
 
 // stopWords carry no information about a tool.
 var stopWords = sync.OnceValue(func() map[string]bool {
@@ -111,8 +110,7 @@ func withoutE(word string) string {
 	return word
 }
 
-// synonymShare is the weight of a synonym of a query's word, relative to the word itself.
-const synonymShare = 0.6
+const synonymShare = 0.6 // the weight of a synonym of a query's word, relative to the word itself
 
 // synonyms maps words that describe what a tool does, but do not occur in its definition, such as names of programs
 // and of other agents' tools, to the stems in its definition. All meanings of a line count.

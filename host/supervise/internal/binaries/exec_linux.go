@@ -28,8 +28,7 @@ func waitForWriters(path string) {
 	}
 }
 
-// noExec is the ST_NOEXEC of statfs(2).
-const noExec = 8
+const noExec = 8 // the ST_NOEXEC of statfs(2)
 
 // runsPrograms is false for a folder on a mount that does not run programs.
 func runsPrograms(dir string) bool {

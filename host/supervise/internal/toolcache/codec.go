@@ -74,8 +74,7 @@ func (c *coder) tool(t *sdk.Tool) {
 	c.number(&t.MaxResultBytes)
 }
 
-// maxList is how long a list may be.
-const maxList = 1 << 16
+const maxList = 1 << 16 // how long a list may be
 
 // list writes or reads a list, which may be nil, with one function for its elements.
 func list[T any](c *coder, values *[]T, element func(*T)) {
