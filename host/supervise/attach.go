@@ -125,7 +125,7 @@ func (r *runner) join() error {
 	}
 	confinement := r.spec.attachedConfinement()
 	r.prepared(sandbox.Prepared{Confinement: confinement})
-	r.generation.child, r.token, r.handshake, r.at = c, a.Token, line, addressIn(line)
+	r.generation.child, r.token, r.handshake = c, a.Token, line
 	r.supervisor.reportReduced(r.spec, confinement)
 	return nil
 }

@@ -83,9 +83,6 @@ func (s *Supervisor) reportReduced(spec Spec, got sandbox.Confinement) {
 				plugins = append(plugins, p.name)
 			}
 		}
-		if s.reductions.reported == nil {
-			s.reductions.reported = map[reductionKey][]string{}
-		}
 		s.reductions.reported[key] = append(known, plugins...)
 		callback.Run(s.log, "supervise.Options.OnReduced",
 			func() { s.options.OnReduced(Reduction{got.Requested, got.Effective, m, plugins}) })

@@ -40,7 +40,6 @@ type runner struct {
 	token     string // authenticates the host to the plugin
 	socketDir string
 	handshake string // the line
-	at        address
 }
 
 var _ pluginrunner.Runner = (*runner)(nil)
@@ -67,7 +66,6 @@ func (r *runner) Start(context.Context) error {
 		go c.copyOutput(stdout, in, io.Discard)
 		return err
 	}
-	r.at = addressIn(r.handshake)
 	go c.copyOutput(stdout, in, newOutputLog(r.log, "stdout", nil, r.spec.References))
 	return nil
 }

@@ -203,7 +203,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if g.confinement.Wrapper != "" {
 		pid = 0
 	}
-	dial := g.child.dialer(r.at)
+	dial := g.child.dialer(addressIn(r.handshake))
 	config.GRPCDialOptions = append(wire.DialOptions(pid), wire.WithToken(r.token), // read by Client, below
 		grpc.WithContextDialer(dial), grpc.WithStreamInterceptor(refuseBroker))
 	defer context.AfterFunc(ctx, func() { g.child.kill("") })()

@@ -134,7 +134,8 @@ func New(o Options) (*Supervisor, error) {
 		launchContext: launchContext{options: o, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
 			capabilities: proctree.AssumedCapabilities},
 		log: log, binaries: store, cache: cache, removing: map[*Process]struct{}{}, reloading: make(chan struct{}, 1),
-		starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
+		reductions: reductions{reported: map[reductionKey][]string{}},
+		starts:     make(chan struct{}, max(4, 2*runtime.NumCPU())),
 	}
 	if o.OnReduced == nil {
 		s.options.OnReduced = s.logReduced
