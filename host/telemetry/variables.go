@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -56,18 +57,14 @@ func checkVariables(s config.Telemetry) error {
 // checkExport checks how a signal is exported over OTLP.
 func checkExport(signal string) error {
 	for _, of := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_" + signal + "_"} {
+		var err error
 		if byVariables(signal) { // else the block says both
-			if err := oneOf(of+"PROTOCOL", "http/protobuf", "grpc"); err != nil {
-				return err
-			}
-			if err := endpoint(of + "ENDPOINT"); err != nil {
-				return err
-			}
+			err = cmp.Or(oneOf(of+"PROTOCOL", "http/protobuf", "grpc"), endpoint(of+"ENDPOINT"))
 		}
-		if name := of + "HEADERS"; !hasPairs(name) { // whose values are secrets
-			return fmt.Errorf("%s cannot be read; use pairs such as Authorization=Bearer%%20TOKEN,Other=x", name)
+		if name := of + "HEADERS"; err == nil && !hasPairs(name) { // whose values are secrets
+			err = fmt.Errorf("%s cannot be read; use pairs such as Authorization=Bearer%%20TOKEN,Other=x", name)
 		}
-		if err := number(of + "TIMEOUT"); err != nil {
+		if err = cmp.Or(err, numbers(of+"TIMEOUT")); err != nil {
 			return err
 		}
 	}
@@ -75,21 +72,13 @@ func checkExport(signal string) error {
 }
 
 func checkTraces() error {
-	for _, name := range []string{"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE",
-		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
-		if err := number(name); err != nil {
-			return err
-		}
-	}
 	const sampler = "OTEL_TRACES_SAMPLER"
-	if err := oneOf(sampler, "always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
-		parentBasedRatio); err != nil {
-		return err
+	err := cmp.Or(numbers("OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE",
+		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), oneOf(sampler, "always_on", "always_off", "traceidratio",
+		"parentbased_always_on", "parentbased_always_off", parentBasedRatio))
+	if err == nil && strings.HasSuffix(folded(sampler), "traceidratio") {
+		_, err = ratioArgument()
 	}
-	if !strings.HasSuffix(folded(sampler), "traceidratio") {
-		return nil
-	}
-	_, err := ratioArgument()
 	return err
 }
 
@@ -108,10 +97,8 @@ func ratioArgument() (float64, error) {
 }
 
 func checkMetrics() error {
-	for _, name := range []string{"OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT"} {
-		if err := number(name); err != nil {
-			return err
-		}
+	if err := numbers("OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT"); err != nil {
+		return err
 	}
 	for name, known := range map[string][]string{
 		"OTEL_METRICS_EXEMPLAR_FILTER":                      {"trace_based", "always_on", "always_off"},
@@ -159,11 +146,13 @@ func endpoint(name string) error {
 	return fmt.Errorf("%s is %q; use a URL such as http://localhost:4318", name, text)
 }
 
-// number checks a variable that is a count, or a time in milliseconds.
-func number(name string) error {
-	text := strings.TrimSpace(os.Getenv(name))
-	if n, err := strconv.Atoi(text); text != "" && (err != nil || n < 0 || n > 1<<31-1) {
-		return fmt.Errorf("%s is %q; use a whole number such as 5000, without a unit", name, text)
+// numbers checks variables that are counts, or times in milliseconds.
+func numbers(names ...string) error {
+	for _, name := range names {
+		text := strings.TrimSpace(os.Getenv(name))
+		if n, err := strconv.Atoi(text); text != "" && (err != nil || n < 0 || n > 1<<31-1) {
+			return fmt.Errorf("%s is %q; use a whole number such as 5000, without a unit", name, text)
+		}
 	}
 	return nil
 }
