@@ -166,10 +166,7 @@ func firstOf(schema map[string]any, keywords ...string) any {
 
 // typeOf is the first type that is not null.
 func typeOf(schema map[string]any) string {
-	types, ok := schema["type"].([]any)
-	if !ok {
-		types = []any{schema["type"]}
-	}
+	types := typesOf(schema)
 	for _, t := range types {
 		if name, _ := t.(string); name != "" && (name != "null" || len(types) == 1) {
 			return name

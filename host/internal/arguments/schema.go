@@ -177,33 +177,25 @@ func (n node) isEmpty() bool {
 // where tools have their arguments, only a schema that mentions other names makes it one.
 func (n node) isMap() bool {
 	for _, s := range n.schemas {
-		switch s["additionalProperties"].(type) {
-		case map[string]any:
+		if _, isSchema := s["additionalProperties"].(map[string]any); isSchema || s["additionalProperties"] == true {
 			return true
-		case bool:
-			if s["additionalProperties"] == true {
-				return true
-			}
 		}
 		for _, key := range []string{"patternProperties", "propertyNames", "unevaluatedProperties"} {
 			if of, ok := s[key].(map[string]any); ok && len(of) > 0 {
 				return true
 			}
 		}
-		if !n.top && hasType(s, "object") && len(n.names()) == 0 {
+		if !n.top && slices.Contains(typesOf(s), any("object")) && len(n.names()) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// hasType reports whether the schema's own "type" names this one.
-func hasType(schema map[string]any, kind string) bool {
-	switch types := schema["type"].(type) {
-	case string:
-		return types == kind
-	case []any:
-		return slices.Contains(types, any(kind))
+// typesOf are what the schema's own "type" names.
+func typesOf(schema map[string]any) []any {
+	if types, several := schema["type"].([]any); several {
+		return types
 	}
-	return false
+	return []any{schema["type"]}
 }
