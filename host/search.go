@@ -145,9 +145,6 @@ func (d *deferral) add(name string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.found == nil {
-		d.found = map[string]bool{}
-	}
 	d.found[name] = true
 }
 
@@ -173,7 +170,7 @@ func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
 			"there is no search tool in this host: a plugin of the embedder is called %q", builtIn)
 	}
 	out := c.with(c.filters)
-	out.deferral = &deferral{always: slices.Clone(always)}
+	out.deferral = &deferral{always: slices.Clone(always), found: map[string]bool{}}
 	return out, nil
 }
 

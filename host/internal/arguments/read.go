@@ -269,7 +269,7 @@ func duplicates(arguments json.RawMessage, s *Schema) *sdk.Error {
 	for kind, raw, err := readToken(d); err == nil; kind, raw, err = readToken(d) {
 		switch {
 		case kind == '{' || kind == '[':
-			open = append(open, &container{array: kind == '['})
+			open = append(open, &container{array: kind == '[', names: map[string]string{}})
 		case kind == '}' || kind == ']':
 			open = open[:len(open)-1]
 		case raw != nil:
@@ -297,9 +297,6 @@ type container struct {
 
 // add adds a member's name, and returns an earlier one that differs only by case or normal form.
 func (c *container) add(name string) (other string, ok bool) {
-	if c.names == nil {
-		c.names = map[string]string{}
-	}
 	c.member = name
 	folded := fold(name)
 	if other, ok = c.names[folded]; !ok {
