@@ -216,7 +216,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if path := r.URL.Path; p.role != "" && needed(path) != "" && path != metricsPath {
 			s.asked.Store(time.Now().UnixNano())
 		}
-		if s.isLeaving() {
+		if s.leaving.Err() != nil {
 			w.Header().Set("Connection", "close")
 		}
 		ctx := context.WithValue(r.Context(), principalKey{}, p)

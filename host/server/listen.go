@@ -167,9 +167,9 @@ func (s *Server) Serve(ctx context.Context, drain func() time.Duration, listener
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-	case <-s.leaving:
+	case <-s.leaving.Done():
 	}
-	if s.isLeaving() {
+	if s.leaving.Err() != nil {
 		err = nil // Leave has closed the listeners
 		select {
 		case <-time.After(LeaveTime):
@@ -206,21 +206,9 @@ const LeaveTime = 2 * time.Second
 // Leave closes the listeners, which another process serves from now on, and serves for LeaveTime what comes on the
 // connections that there are, so that no request is lost on its way: each is closed with its next answer. Serve returns
 // when the calls have ended.
-func (s *Server) Leave() { s.leave() }
-
-// isLeaving reports whether another process has taken over.
-func (s *Server) isLeaving() bool {
-	select {
-	case <-s.leaving:
-		return true
-	default:
-		return false
-	}
-}
-
-// closeListeners has the process that has copies of the listeners accept alone from now on.
-func (s *Server) closeListeners() {
-	s.mu.Lock()
+func (s *Server) Leave() {
+	s.leave()
+	s.mu.Lock() // they are closed before it returns: who is sent to the successor must not come back here
 	defer s.mu.Unlock()
 	for _, l := range s.listeners {
 		_ = l.Close() // it may be closed

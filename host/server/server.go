@@ -86,9 +86,9 @@ type Server struct {
 	// stopping ends watches, and new calls are refused from then on.
 	stopping context.Context
 	stop     context.CancelFunc
-	// leaving is closed when another process takes over.
-	leaving chan struct{}
-	leave   func()
+	// leaving ends when another process takes over.
+	leaving context.Context
+	leave   context.CancelFunc
 	asked   atomic.Int64 // when the last request of a client came, as Unix time in nanoseconds
 
 	mu        sync.Mutex
@@ -120,7 +120,8 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("server: Options.Backend is required")
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	s := &Server{options: o, calls: o.Calls, started: time.Now(), limits: defaultLimits, hosts: map[string]bool{}}
+	s := &Server{options: o, calls: o.Calls, started: time.Now(), limits: defaultLimits, hosts: map[string]bool{},
+		watches: watchCounter{of: map[string]int{}}}
 	if s.calls == nil {
 		s.calls = NewCalls(nil)
 	}
@@ -128,11 +129,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.leaving = make(chan struct{})
-	s.leave = sync.OnceFunc(func() {
-		close(s.leaving)
-		s.closeListeners() // before it returns: who is sent to the successor must not come back here
-	})
+	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.asked.Store(s.started.UnixNano())
 	s.handler = s.routes()
 	return s, nil
@@ -155,15 +152,15 @@ func (s *Server) routes() http.Handler {
 	}
 	mount := func(path string, h http.Handler) { mux.Handle(path, h) }
 	mount(apiv1connect.NewHostServiceHandler(&hostService{Server: s}, o...))
-	mount(apiv1connect.NewApprovalServiceHandler(or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,
+	mount(apiv1connect.NewApprovalServiceHandler(cmp.Or[apiv1connect.ApprovalServiceHandler](s.options.Approvals,
 		apiv1connect.UnimplementedApprovalServiceHandler{}), o...))
-	mount(apiv1connect.NewPluginServiceHandler(or[apiv1connect.PluginServiceHandler](s.options.Plugins,
+	mount(apiv1connect.NewPluginServiceHandler(cmp.Or[apiv1connect.PluginServiceHandler](s.options.Plugins,
 		apiv1connect.UnimplementedPluginServiceHandler{}), o...))
-	mount(apiv1connect.NewHistoryServiceHandler(or[apiv1connect.HistoryServiceHandler](s.options.History,
+	mount(apiv1connect.NewHistoryServiceHandler(cmp.Or[apiv1connect.HistoryServiceHandler](s.options.History,
 		apiv1connect.UnimplementedHistoryServiceHandler{}), o...))
-	mount(apiv1connect.NewPolicyServiceHandler(or[apiv1connect.PolicyServiceHandler](s.options.Policy,
+	mount(apiv1connect.NewPolicyServiceHandler(cmp.Or[apiv1connect.PolicyServiceHandler](s.options.Policy,
 		apiv1connect.UnimplementedPolicyServiceHandler{}), o...))
-	mount(apiv1connect.NewConfigurationServiceHandler(or[apiv1connect.ConfigurationServiceHandler](
+	mount(apiv1connect.NewConfigurationServiceHandler(cmp.Or[apiv1connect.ConfigurationServiceHandler](
 		s.options.Configuration, apiv1connect.UnimplementedConfigurationServiceHandler{}), o...))
 	s.mountGRPC(mount, o...)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { ok(w) })
@@ -181,9 +178,6 @@ func (s *Server) routes() http.Handler {
 	}
 	return s.guard(explained(mux))
 }
-
-// or returns h unless it is nil.
-func or[H comparable](h, otherwise H) H { return cmp.Or(h, otherwise) }
 
 func ok(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -235,9 +229,6 @@ func (s *Server) beginWatch(ctx context.Context, p principal) (_ context.Context
 	defer c.mu.Unlock()
 	if c.of[key] >= most || c.all >= 4*most {
 		return nil, nil, Fail(connect.CodeResourceExhausted, "", "too many watches are open", "Close some, and open fewer.")
-	}
-	if c.of == nil {
-		c.of = map[string]int{}
 	}
 	c.all++
 	c.of[key]++
