@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 const (
@@ -192,9 +194,4 @@ func writeHead(f *os.File, h Head) error {
 }
 
 // records is the number of records that the head knows, in words.
-func (h Head) records() string {
-	if h.Seq == 1 {
-		return "1 record"
-	}
-	return fmt.Sprintf("%d records", h.Seq)
-}
+func (h Head) records() string { return textutil.Count(int(h.Seq), "record") }
