@@ -33,12 +33,7 @@ const (
 // CallOnce runs one call without events.
 func (s *hostService) CallOnce(ctx context.Context, r *connect.Request[apiv1.CallRequest]) (
 	*connect.Response[apiv1.CallResult], error) {
-	c, err := newCall(ctx, r.Msg)
-	if err != nil {
-		return nil, err
-	}
-	calls := []host.Call{c}
-	entries, end, err := s.enter(ctx, calls)
+	calls, entries, end, err := s.enter(ctx, r.Msg)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +53,7 @@ func (s *hostService) run(e *entry, c host.Call) *host.Result {
 // Call runs one call with its events.
 func (s *hostService) Call(ctx context.Context, r *connect.Request[apiv1.CallRequest],
 	stream *connect.ServerStream[apiv1.CallResponse]) error {
-	c, err := newCall(ctx, r.Msg)
-	if err != nil {
-		return err
-	}
-	calls := []host.Call{c}
-	entries, end, err := s.enter(ctx, calls)
+	calls, entries, end, err := s.enter(ctx, r.Msg)
 	if err != nil {
 		return err
 	}
@@ -265,26 +255,18 @@ func (s *hostService) CallBatch(ctx context.Context, r *connect.Request[apiv1.Ca
 		return Fail(connect.CodeInvalidArgument, sdk.CodeLimit,
 			fmt.Sprintf("the batch has %d calls, at most %d are allowed; nothing was run", n, maxBatch), "Make smaller batches.")
 	}
-	var calls []host.Call
-	q := newEventQueue()
-	for i, in := range r.Msg.Calls {
-		c, err := newCall(ctx, in)
-		if err != nil {
-			return err
-		}
-		if !in.WithoutEvents {
-			c.Events = func(e sdk.Event) { q.add(i, &e) }
-		}
-		calls = append(calls, c)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	entries, end, err := s.enter(ctx, calls)
+	calls, entries, end, err := s.enter(ctx, r.Msg.Calls...)
 	if err != nil {
 		return err
 	}
 	defer end()
+	q := newEventQueue()
 	for i, c := range calls {
+		if !r.Msg.Calls[i].WithoutEvents {
+			calls[i].Events = func(e sdk.Event) { q.add(i, &e) }
+		}
 		err := stream.Send(&apiv1.CallBatchResponse{Index: int32(i),
 			Message: &apiv1.CallBatchResponse_Accepted{Accepted: accepted(c.ID)}})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -111,11 +112,19 @@ func (e *entry) end(r *host.Result) {
 var errNotBegun = &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled",
 	Message: "the request ended before the call began; nothing was run"}
 
-// enter registers the calls of a request, unless the server stops, and then finds the tools that are named by an
-// address, which may start their plugins. The caller calls end, which ends the entries that have not ended.
-func (s *hostService) enter(ctx context.Context, calls []host.Call) (entries []*entry, end func(), err error) {
+// enter checks and registers the calls of a request, unless the server stops, and then finds the tools that are named
+// by an address, which may start their plugins. The caller calls end, which ends the entries that have not ended.
+func (s *hostService) enter(ctx context.Context, requests ...*apiv1.CallRequest) (calls []host.Call, entries []*entry,
+	end func(), err error) {
+	for _, in := range requests {
+		c, err := newCall(ctx, in)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		calls = append(calls, c)
+	}
 	if err := s.begin(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	end = func() {
 		for _, e := range entries {
@@ -129,7 +138,7 @@ func (s *hostService) enter(ctx context.Context, calls []host.Call) (entries []*
 	}
 	if err != nil {
 		end()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return entries, end, nil
+	return calls, entries, end, nil
 }
