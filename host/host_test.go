@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -305,6 +306,26 @@ func TestPanicsOfAPlugin(t *testing.T) {
 	slices.Sort(caught)
 	diff(t, []string{": no end", "CheckCache.Checked: no memory", "CheckCache.SetChecked: no memory",
 		"Options.Pinned: no pin", "Watcher.Watch: no watch"}, slices.Compact(caught))
+}
+
+// A plugin that ends the goroutine that lists or closes it, as the end of a test does, keeps neither waiting.
+func TestAPluginEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	bad := &fake{list: func(context.Context) ([]sdk.Tool, error) { runtime.Goexit(); return nil, nil },
+		close: func() error { runtime.Goexit(); return nil }}
+	h, err := host.New(map[string]host.Plugin{"bad": bad, "good": answering(nil, nil)}, host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if tools, _ := h.Tools(t.Context()); len(tools) != 1 {
+			t.Errorf("tools %v", tools)
+		}
+		_ = h.Close()
+	}()
+	await(t, 10*time.Second, "the end of the host", done)
 }
 
 func TestRelativeWorkdirIsRefused(t *testing.T) {

@@ -81,32 +81,37 @@ type listed struct {
 func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []listed) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	running, ended := 0, make(chan listed)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
 	for name, l := range r.plugins {
 		if wanted(name) {
-			running++
-			go func() {
+			wg.Go(func() {
 				own, err := l.list(ctx)
-				ended <- listed{name, own, err}
-			}()
+				mu.Lock()
+				defer mu.Unlock()
+				out = append(out, listed{name, own, err})
+			})
 		}
 	}
-	for range running {
-		out = append(out, <-ended)
-	}
+	wg.Wait()
 	return out
 }
 
 // close ends all plugins, concurrently.
-func (r *registry) close() (err error) {
-	ended := make(chan error)
+func (r *registry) close() error {
+	var mu sync.Mutex
+	var all []error
+	var wg sync.WaitGroup // also for a plugin that ends its goroutine
 	for _, l := range r.plugins {
-		go func() { ended <- l.close() }()
+		wg.Go(func() {
+			err := l.close()
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, err)
+		})
 	}
-	for range r.plugins {
-		err = errors.Join(err, <-ended)
-	}
-	return err
+	wg.Wait()
+	return errors.Join(all...)
 }
 
 // A listing is the registry's data about one plugin.
