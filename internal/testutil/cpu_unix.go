@@ -3,28 +3,13 @@
 package testutil
 
 import (
-	"runtime"
-	"runtime/debug"
 	"syscall"
-	"testing"
 	"time"
 )
 
-// CPUTime returns how much processor time of this process f takes. The time of day would count what else a busy machine
-// does, and the garbage collector's work for other tests would count as that of f, so it does not run meanwhile: f must
-// not allocate gigabytes. Tests that call it cannot be parallel.
-func CPUTime(t testing.TB, f func()) time.Duration {
-	t.Helper()
-	busy := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	before := busy()
-	f()
-	return busy() - before
+// processTime is how much processor time this process has taken.
+func processTime() (time.Duration, error) {
+	var u syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
