@@ -40,11 +40,7 @@ func (c *checker) call(ctx context.Context, p *process, tool string, arguments j
 		SessionID: "check", Attempt: 1, Events: events})
 }
 
-func (c *checker) unknownTool(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) unknownTool(ctx context.Context, p *process) *problem {
 	const fix = "Answer with a result whose error has the code E_TOOL_NOT_FOUND."
 	r, err := c.call(ctx, p, unknown, json.RawMessage("{}"), nil)
 	switch {
@@ -58,11 +54,7 @@ func (c *checker) unknownTool(ctx context.Context) *problem {
 	return nil
 }
 
-func (c *checker) badArguments(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) badArguments(ctx context.Context, p *process) *problem {
 	const fix = "A host checks arguments first, but decode them with care all the same: answer with a result whose " +
 		"error has the code E_TOOL_INVALID_ARGS."
 	for _, t := range c.description.Tools {
@@ -77,11 +69,7 @@ func (c *checker) badArguments(ctx context.Context) *problem {
 	return nil
 }
 
-func (c *checker) unknownFields(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) unknownFields(ctx context.Context, p *process) *problem {
 	r := &pluginv1.CallRequest{CallId: rand.Text(), Tool: unknown, Arguments: []byte("{}")}
 	later := protowire.AppendTag(nil, 1000, protowire.BytesType)
 	later = protowire.AppendString(later, "of a later version")
@@ -109,11 +97,7 @@ func (c *checker) rawCall(ctx context.Context, p *process, r *pluginv1.CallReque
 	}
 }
 
-func (c *checker) largeArguments(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) largeArguments(ctx context.Context, p *process) *problem {
 	head, end := `{"x":"`, `"}`
 	arguments := head + strings.Repeat("x", wire.MaxArguments-len(head)-len(end)) + end
 	if _, err := c.call(ctx, p, unknown, json.RawMessage(arguments), nil); err != nil {
@@ -123,11 +107,7 @@ func (c *checker) largeArguments(ctx context.Context) *problem {
 	return nil
 }
 
-func (c *checker) repeat(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) repeat(ctx context.Context, p *process) *problem {
 	id := rand.Text()
 	r := &pluginv1.CallRequest{CallId: id, RunId: id, Tool: unknown, Arguments: []byte("{}")}
 	if err := c.rawCall(ctx, p, r); err != nil {
@@ -155,33 +135,25 @@ func (c *checker) checkResult(e Call, r *sdk.Result, err error) error {
 	case len(r.Content) == 0 && r.Structured == nil && r.InputRequired == nil:
 		return errors.New("the result is empty: a model reads nothing")
 	}
-	for _, t := range c.description.Tools {
-		if t.Name != e.Tool || t.OutputSchema == nil || r.InputRequired != nil {
-			continue
-		}
-		s, err := schema.Compile(t.OutputSchema)
-		if err != nil {
-			return nil //nolint:nilerr // definitions says it
-		}
-		if r.Structured == nil {
-			return errors.New("it has an output schema, and the result is not structured")
-		}
-		if err := s.Validate(r.Structured); err != nil {
-			return fmt.Errorf("the structured result does not fit the output schema: %w", err)
-		}
+	t := c.tool(e.Tool)
+	if t == nil || t.OutputSchema == nil || r.InputRequired != nil {
+		return nil
+	}
+	s, err := schema.Compile(t.OutputSchema)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // definitions says it
+	case r.Structured == nil:
+		return errors.New("it has an output schema, and the result is not structured")
+	}
+	if err := s.Validate(r.Structured); err != nil {
+		return fmt.Errorf("the structured result does not fit the output schema: %w", err)
 	}
 	return nil
 }
 
-func (c *checker) examples(ctx context.Context) *problem {
-	if len(c.Examples) == 0 {
-		return skipped("give calls that change nothing: --call 'TOOL {…}'")
-	}
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
-	bad = c.makeExamples(ctx, p)
+func (c *checker) examples(ctx context.Context, p *process) *problem {
+	bad := c.makeExamples(ctx, p)
 	c.examplesFail = bad != nil && bad.status == Fail // the items after it are about something else
 	return bad
 }
@@ -212,20 +184,28 @@ func (c *checker) makeExamples(ctx context.Context, p *process) *problem {
 
 // fits checks a call against the tool's schema.
 func (c *checker) fits(e Call) error {
-	for _, t := range c.description.Tools {
-		if t.Name != e.Tool {
-			continue
-		}
-		s, err := schema.CompileForeign(t.InputSchema)
-		if err != nil {
-			return nil //nolint:nilerr // definitions says it
-		}
-		if err := s.Validate(e.Arguments); err != nil {
-			return err
-		}
-		return nil
+	t := c.tool(e.Tool)
+	if t == nil {
+		return fmt.Errorf("there is no tool %q", e.Tool)
 	}
-	return fmt.Errorf("there is no tool %q", e.Tool)
+	s, err := schema.CompileForeign(t.InputSchema)
+	if err != nil {
+		return nil //nolint:nilerr // definitions says it
+	}
+	if invalid := s.Validate(e.Arguments); invalid != nil {
+		return invalid
+	}
+	return nil
+}
+
+// tool is the definition of a tool; nil if there is none.
+func (c *checker) tool(name string) *sdk.Tool {
+	for i := range c.description.Tools {
+		if c.description.Tools[i].Name == name {
+			return &c.description.Tools[i]
+		}
+	}
+	return nil
 }
 
 // String is the call in the form in which it is typed.
@@ -249,11 +229,7 @@ func (c *checker) again(ctx context.Context, p *process, i int) error {
 	return c.checkResult(e, r, err)
 }
 
-func (c *checker) parallel(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) parallel(ctx context.Context, p *process) *problem {
 	const calls = 32
 	errs := make([]error, calls)
 	var all sync.WaitGroup
@@ -270,11 +246,7 @@ func (c *checker) parallel(ctx context.Context) *problem {
 	return nil
 }
 
-func (c *checker) leftovers(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) leftovers(ctx context.Context, p *process) *problem {
 	const calls, spare, patience = 50, 10, 3 * time.Second
 	if err := c.again(ctx, p, 0); err != nil { // what the first call makes may stay
 		return failed("", "%v", err)
@@ -307,15 +279,8 @@ func (c *checker) leftovers(ctx context.Context) *problem {
 	}
 }
 
-func (c *checker) cancel(ctx context.Context) *problem {
+func (c *checker) cancel(ctx context.Context, p *process) *problem {
 	const fix = "Pass the call's context, signal or Call on to whatever waits, and return within a second of its end."
-	if len(c.Wait) == 0 {
-		return skipped("give a call that runs until it is canceled: --wait 'TOOL {…}'")
-	}
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
 	for _, e := range c.Wait {
 		ctx, cancel := context.WithCancel(ctx)
 		begun := make(chan struct{})
@@ -368,14 +333,7 @@ func (c *checker) handlersEnd(ctx context.Context, p *process, e Call, fix strin
 	}
 }
 
-func (c *checker) panics(ctx context.Context) *problem {
-	if len(c.Panic) == 0 {
-		return skipped("give a call whose handler fails badly: --panic 'TOOL {…}'")
-	}
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) panics(ctx context.Context, p *process) *problem {
 	const fix = "Recover from what a handler throws, and answer with a result that has an error."
 	for _, e := range c.Panic {
 		r, err := c.call(ctx, p, e.Tool, e.Arguments, nil)
@@ -397,14 +355,14 @@ func (c *checker) stillAnswers(ctx context.Context, p *process, fix string) *pro
 	return nil
 }
 
-func (c *checker) events(ctx context.Context) *problem {
-	return c.survives(ctx, c.Events, "give a call that sends very many events: --events 'TOOL {…}'",
+func (c *checker) events(ctx context.Context, p *process) *problem {
+	return c.survives(ctx, p, c.Events,
 		"Send at most 1000 events a second, 4000 at once, and drop the rest with a log event that says so.", nil)
 }
 
-func (c *checker) largeResult(ctx context.Context) *problem {
+func (c *checker) largeResult(ctx context.Context, p *process) *problem {
 	const enough = 256 << 10
-	return c.survives(ctx, c.Large, "give a call with a result of more than 256 KiB: --large 'TOOL {…}'",
+	return c.survives(ctx, p, c.Large,
 		"Send parts larger than 256 KiB as part and more events, with the size of the whole.", func(r *sdk.Result) error {
 			size := len(r.Structured)
 			for _, part := range r.Content {
@@ -417,21 +375,13 @@ func (c *checker) largeResult(ctx context.Context) *problem {
 		})
 }
 
-func (c *checker) longLine(ctx context.Context) *problem {
-	return c.survives(ctx, c.Print, "give a call that prints a line of 1 MiB: --print 'TOOL {…}'",
-		"Do not block on standard output or standard error.", nil)
+func (c *checker) longLine(ctx context.Context, p *process) *problem {
+	return c.survives(ctx, p, c.Print, "Do not block on standard output or standard error.", nil)
 }
 
 // survives makes calls that must succeed, and one after them.
-func (c *checker) survives(ctx context.Context, calls []Call, missing, fix string,
+func (c *checker) survives(ctx context.Context, p *process, calls []Call, fix string,
 	more func(*sdk.Result) error) *problem {
-	if len(calls) == 0 {
-		return skipped("%s", missing)
-	}
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
 	for _, e := range calls {
 		r, err := c.call(ctx, p, e.Tool, e.Arguments, func(sdk.Event) {})
 		if err == nil && r.Error != nil {

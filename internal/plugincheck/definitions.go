@@ -109,11 +109,7 @@ func (c *checker) sendConfig(ctx context.Context, p *process) error {
 	return p.client.Configure(ctx, config, c.Workdir, nil)
 }
 
-func (c *checker) token(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) token(ctx context.Context, p *process) *problem {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	for _, token := range []string{"", "wrong"} {
@@ -132,11 +128,7 @@ func (c *checker) token(ctx context.Context) *problem {
 	return nil
 }
 
-func (c *checker) health(ctx context.Context) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) health(ctx context.Context, p *process) *problem {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	r, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{Service: "plugin"})

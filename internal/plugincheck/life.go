@@ -18,23 +18,19 @@ import (
 const endFix = "End the handlers, what the plugin has started, and the process, within a second, also when a " +
 	"handler does not return."
 
-func (c *checker) sigterm(ctx context.Context) *problem {
+func (c *checker) sigterm(ctx context.Context, p *process) *problem {
 	if runtime.GOOS == "windows" {
 		return skipped("there are no signals on Windows")
 	}
-	return c.ends(ctx, "SIGTERM", func(p *process) error { return terminate(p.cmd.Process) })
+	return c.ends(ctx, p, "SIGTERM", func() error { return terminate(p.cmd.Process) })
 }
 
-func (c *checker) hostDeath(ctx context.Context) *problem {
-	return c.ends(ctx, "the end of its standard input", func(p *process) error { return p.stdin.Close() })
+func (c *checker) hostDeath(ctx context.Context, p *process) *problem {
+	return c.ends(ctx, p, "the end of its standard input", p.stdin.Close)
 }
 
 // ends has the process end while a call runs in it, if there is one that waits.
-func (c *checker) ends(ctx context.Context, how string, end func(*process) error) *problem {
-	p, bad := c.running(ctx)
-	if bad != nil {
-		return bad
-	}
+func (c *checker) ends(ctx context.Context, p *process, how string, end func() error) *problem {
 	defer c.stop()
 	for _, e := range c.Wait {
 		begun := make(chan struct{}, 1)
@@ -51,7 +47,7 @@ func (c *checker) ends(ctx context.Context, how string, end func(*process) error
 		case <-time.After(c.Timeout):
 		}
 	}
-	if err := end(p); err != nil {
+	if err := end(); err != nil {
 		return failed("", "%v", err)
 	}
 	const long = 3 * time.Second              // a second for handlers, and room

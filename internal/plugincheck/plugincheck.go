@@ -105,28 +105,56 @@ var items = []item{
 	{"by_hand", "says what it is when a person runs it, and exits with code 2", (*checker).byHand},
 	{"handshake", "prints the handshake alone on its first line", (*checker).handshake},
 	{"describe", "describes itself", (*checker).describe},
-	{"token", "answers only requests with its token", (*checker).token},
-	{"health", "answers health checks", (*checker).health},
+	{"token", "answers only requests with its token", running((*checker).token)},
+	{"health", "answers health checks", running((*checker).health)},
 	{"definitions", "has valid definitions and schemas", (*checker).definitions},
 	{"descriptions", "describes each tool and each argument to models", (*checker).descriptions},
 	{"vendors", "has definitions that each model vendor takes", (*checker).vendors},
 	{"configure", "takes its configuration", (*checker).configure},
-	{"unknown_tool", "refuses a tool that it does not have", (*checker).unknownTool},
-	{"bad_arguments", "refuses arguments that are not JSON", (*checker).badArguments},
-	{"unknown_fields", "ignores fields of a later version", (*checker).unknownFields},
-	{"large_arguments", "takes arguments of 1 MiB", (*checker).largeArguments},
-	{"repeat", "does not run a repeated call again", (*checker).repeat},
-	{"examples", "answers the example calls", (*checker).examples},
-	{"parallel", "answers 32 calls at once", (*checker).parallel},
-	{"leftovers", "leaves nothing behind after 50 calls", (*checker).leftovers},
-	{"cancel", "stops a canceled call within a second", (*checker).cancel},
-	{"panic", "survives a handler that panics", (*checker).panics},
-	{"events", "survives a flood of events", (*checker).events},
-	{"large_result", "returns a large result whole", (*checker).largeResult},
-	{"long_line", "survives a log line of 1 MiB", (*checker).longLine},
-	{"sigterm", "ends at SIGTERM", (*checker).sigterm},
-	{"host_death", "ends with its host, and leaves no process", (*checker).hostDeath},
+	{"unknown_tool", "refuses a tool that it does not have", running((*checker).unknownTool)},
+	{"bad_arguments", "refuses arguments that are not JSON", running((*checker).badArguments)},
+	{"unknown_fields", "ignores fields of a later version", running((*checker).unknownFields)},
+	{"large_arguments", "takes arguments of 1 MiB", running((*checker).largeArguments)},
+	{"repeat", "does not run a repeated call again", running((*checker).repeat)},
+	{"examples", "answers the example calls", given("calls that change nothing: --call",
+		func(c *checker) []Call { return c.Examples }, (*checker).examples)},
+	{"parallel", "answers 32 calls at once", running((*checker).parallel)},
+	{"leftovers", "leaves nothing behind after 50 calls", running((*checker).leftovers)},
+	{"cancel", "stops a canceled call within a second", given("a call that runs until it is canceled: --wait",
+		func(c *checker) []Call { return c.Wait }, (*checker).cancel)},
+	{"panic", "survives a handler that panics", given("a call whose handler fails badly: --panic",
+		func(c *checker) []Call { return c.Panic }, (*checker).panics)},
+	{"events", "survives a flood of events", given("a call that sends very many events: --events",
+		func(c *checker) []Call { return c.Events }, (*checker).events)},
+	{"large_result", "returns a large result whole", given("a call with a result of more than 256 KiB: --large",
+		func(c *checker) []Call { return c.Large }, (*checker).largeResult)},
+	{"long_line", "survives a log line of 1 MiB", given("a call that prints a line of 1 MiB: --print",
+		func(c *checker) []Call { return c.Print }, (*checker).longLine)},
+	{"sigterm", "ends at SIGTERM", running((*checker).sigterm)},
+	{"host_death", "ends with its host, and leaves no process", running((*checker).hostDeath)},
 	{"sandbox", "works at the sandbox levels confined and isolated", (*checker).sandboxed},
+}
+
+// running has an item check a process that answers.
+func running(check func(*checker, context.Context, *process) *problem) func(*checker, context.Context) *problem {
+	return func(c *checker, ctx context.Context) *problem {
+		p, bad := c.running(ctx)
+		if bad != nil {
+			return bad
+		}
+		return check(c, ctx, p)
+	}
+}
+
+// given is running for an item that needs calls. Without them it is skipped; missing says how to give them.
+func given(missing string, calls func(*checker) []Call, check func(*checker, context.Context, *process) *problem) func(
+	*checker, context.Context) *problem {
+	return func(c *checker, ctx context.Context) *problem {
+		if len(calls(c)) == 0 {
+			return skipped("give %s 'TOOL {…}'", missing)
+		}
+		return running(check)(c, ctx)
+	}
 }
 
 // Run checks a plugin. The error says that the check itself could not be made.
