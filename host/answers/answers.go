@@ -70,9 +70,7 @@ func parse(path string, src []byte) ([]host.Remembered, error) {
 	}
 	var out []host.Remembered
 	if top := file.Parse(); top != nil {
-		ids := hclfile.Names{}
-		for _, b := range top.Blocks("always") {
-			id, in := top.Named(b, naming, ids)
+		for id, in := range top.Each("always", naming) {
 			out = append(out, readAnswer(id, in))
 		}
 		top.Done()
@@ -123,7 +121,6 @@ func readAnswer(id string, in *hclfile.Body) host.Remembered {
 	case in.Given("prefix"):
 		in.Wrong(in.NameRange("prefix"), "a prefix is for the scope prefix").WithHint("remove it")
 	}
-	in.Done()
 	return a
 }
 

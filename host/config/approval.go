@@ -21,16 +21,13 @@ type Notify struct {
 
 // approval reads the approval block.
 func (r *reader) approval(top *hclfile.Body) {
-	b := top.Block("approval")
-	if b == nil {
+	in := top.Inner("approval")
+	if in == nil {
 		return
 	}
-	in := top.Open(b, "approval")
 	r.config.Host.Mode = host.Mode(in.OneOf("mode", modes))
 	r.config.Host.ApprovalTimeout = in.Duration("timeout", 24*time.Hour)
-	names := hclfile.Names{}
-	for _, b := range in.Blocks("notify") {
-		name, n := in.Named(b, hclfile.PluginNaming, names)
+	for name, n := range in.Each("notify", hclfile.PluginNaming) {
 		one := Notify{Name: name, URL: n.Text("url", checkWebhook), Secret: n.Text("secret", hclfile.CheckLine),
 			Source: n.Where()}
 		words := r.command(n, "command", "write the program, and its arguments")
@@ -41,7 +38,6 @@ func (r *reader) approval(top *hclfile.Body) {
 			n.Wrong(n.Header(), "needs either url or command").WithHint(
 				`write url = "https://…" for a webhook, or command = ["program", "argument"]`)
 		}
-		n.Done()
 		r.config.Notify = append(r.config.Notify, one)
 	}
 	in.Done()

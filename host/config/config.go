@@ -253,18 +253,17 @@ func (r *reader) file(top *hclfile.Body) {
 	c.Host.ErrorMessageLimit = top.Int("error_message_limit", 100_000)
 	c.Host.MaxConcurrency = top.Int("max_concurrency", 10_000)
 	r.pluginDirs(top)
-	plugins, discoveries := hclfile.Names{}, hclfile.Names{}
+	plugins := hclfile.Names{}
 	for _, b := range top.Blocks("plugin") {
 		r.plugin(top, b, plugins)
 	}
-	for _, b := range top.Blocks("plugin_discovery") {
-		r.discovery(top, b, discoveries)
+	for name, in := range top.Each("plugin_discovery", hclfile.PluginNaming) {
+		r.discovery(name, in)
 	}
 	r.policies(top)
 	r.profiles(top)
 	r.approval(top)
-	if b := top.Block("audit"); b != nil {
-		in := top.Open(b, "audit")
+	if in := top.Inner("audit"); in != nil {
 		c.Audit = &Audit{Path: r.resolvePath(in, "path"), Options: audit.Options{Content: in.Bool("content")}}
 		c.Audit.Secrets, _ = in.Texts("secrets", checkSecret)
 		in.Done()
@@ -314,9 +313,8 @@ var rootEffects = []string{string(policy.Allow), string(policy.Ask), string(poli
 
 // roots reads the folders outside the work folder that tools may read.
 func (r *reader) roots(top *hclfile.Body) {
-	names, paths := hclfile.Names{}, map[string]string{}
-	for _, b := range top.Blocks("root") {
-		name, in := top.Named(b, hclfile.PluginNaming, names)
+	paths := map[string]string{}
+	for name, in := range top.Each("root", hclfile.PluginNaming) {
 		root := host.Root{Path: r.resolvePath(in, "path"), Effect: policy.Effect(in.OneOf("effect", rootEffects))}
 		root.Effect = cmp.Or(root.Effect, policy.Ask)
 		in.Require("path", `"../shared-docs"`)
@@ -331,7 +329,6 @@ func (r *reader) roots(top *hclfile.Body) {
 		default:
 			paths[root.Path], r.config.RootSources[root.Path] = name, in.Where()
 		}
-		in.Done()
 		r.config.Host.Roots = append(r.config.Host.Roots, root)
 	}
 }

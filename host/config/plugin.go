@@ -69,8 +69,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	if globs, ok := in.Texts("may_call", checkToolGlob); ok {
 		options.MayCall = globs
 	}
-	if b := in.Block("limits"); b != nil {
-		limits := in.Inner(b)
+	if limits := in.Inner("limits"); limits != nil {
 		options.Limits = readLimits(limits)
 		limits.Done()
 	}
@@ -116,11 +115,10 @@ func (r *reader) refusal(unset []hclfile.Unset) string {
 
 // restart reads the restart block of a plugin.
 func (r *reader) restart(plugin *hclfile.Body) supervise.Restart {
-	b := plugin.Block("restart")
-	if b == nil {
+	in := plugin.Inner("restart")
+	if in == nil {
 		return supervise.Restart{}
 	}
-	in := plugin.Inner(b)
 	out := supervise.Restart{
 		MaxCrashes: in.Int("max_crashes", 1000),
 		Window:     in.Duration("window", 24*time.Hour),
@@ -231,8 +229,7 @@ func (r *reader) aliases(in *hclfile.Body, tool string) []string {
 const discoveryTimeout = 10 * time.Second
 
 // discovery reads a plugin_discovery block.
-func (r *reader) discovery(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) {
-	name, in := top.Named(b, hclfile.PluginNaming, names)
+func (r *reader) discovery(name string, in *hclfile.Body) {
 	d := supervise.Discovery{
 		Name:    name,
 		Command: r.command(in, "command", "write the program that prints plugin specs, and its arguments"),
@@ -244,7 +241,6 @@ func (r *reader) discovery(top *hclfile.Body, b *hclsyntax.Block, names hclfile.
 		d.Sandbox = new(r.sandbox(in, false))
 	}
 	in.Require("command", `["./list-plugins"]`)
-	in.Done()
 	r.config.Discovery = append(r.config.Discovery, d)
 }
 

@@ -123,7 +123,7 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 			out.When, out.Names, out.Paths = ex.when.Holds, ex.when.Arguments(), ex.when.LooksAtPaths()
 		}
 	}
-	effect, commands := in.OneOf("effect", effects), in.Block("commands")
+	effect, commands := in.OneOf("effect", effects), in.Inner("commands")
 	if commands == nil {
 		in.Require("effect", `"ask"; the effects are allow, ask, always_ask and deny`)
 		out.Effect = policy.Effect(effect)
@@ -132,7 +132,7 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 			in.Wrong(in.NameRange("effect"), "a rule with commands has no effect of its own").
 				WithHint("remove it; commands { otherwise = … } says what holds for the commands that are not listed")
 		}
-		r.commands(in.Inner(commands), &out)
+		r.commands(commands, &out)
 	}
 	if r.Count() == before {
 		ex.read("match", true)

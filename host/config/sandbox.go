@@ -12,11 +12,10 @@ var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined
 
 // sandbox reads the sandbox block of a plugin or a discovery command.
 func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
-	b := outer.Block("sandbox")
-	if b == nil {
+	in := outer.Inner("sandbox")
+	if in == nil {
 		return sandbox.Spec{}
 	}
-	in := outer.Inner(b)
 	before := r.Count()
 	out := sandbox.Spec{
 		Level:         sandbox.Level(in.OneOf("level", sandboxLevels)),
@@ -31,8 +30,8 @@ func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
 	if out.Wrapper = r.command(in, "wrapper", noWords); out.Wrapper != nil {
 		out.Wrapper, _ = commandline.ResolvePaths(out.Wrapper, r.config.Dir)
 	}
-	if b := in.Block("limits"); b != nil {
-		out.Limits = readProcessLimits(in.Inner(b))
+	if limits := in.Inner("limits"); limits != nil {
+		out.Limits = readProcessLimits(limits)
 	}
 	in.Done()
 	if r.Count() == before { // otherwise the report could be about a value that is not the intended one

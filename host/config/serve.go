@@ -73,11 +73,10 @@ func warnAddress(in *hclfile.Body, s *Serve) {
 
 // serve reads the serve block.
 func (r *reader) serve(top *hclfile.Body) {
-	b := top.Block("serve")
-	if b == nil {
+	in := top.Inner("serve")
+	if in == nil {
 		return
 	}
-	in := top.Open(b, "serve")
 	s := &Serve{Address: in.Text("address", hclfile.CheckLine), Socket: r.resolvePath(in, "socket"),
 		OnDemand: in.Bool("on_demand"), IdleTimeout: in.Duration("idle_timeout", maxIdle),
 		Certificate: r.resolvePath(in, "tls_cert"), Key: r.resolvePath(in, "tls_key"), Source: in.Where()}
@@ -85,15 +84,12 @@ func (r *reader) serve(top *hclfile.Body) {
 	in.Needs("tls_cert", "tls_key", `"server.key"`)
 	in.Needs("tls_key", "tls_cert", `"server.crt"`)
 	warnAddress(in, s)
-	names := hclfile.Names{}
-	for _, b := range in.Blocks("token") {
-		name, t := in.Named(b, hclfile.PluginNaming, names)
+	for name, t := range in.Each("token", hclfile.PluginNaming) {
 		one := ServeToken{Name: name, Value: t.Text("value", hclfile.CheckLine), Role: t.OneOf("role", serveRoles),
 			Source: t.Where()}
 		t.Require("value", "env.TOOLHOST_TOKEN")
 		t.Require("role", `"viewer"`)
 		refuseWrittenOut(t, "value", "TOOLHOST_TOKEN")
-		t.Done()
 		s.Tokens = append(s.Tokens, one)
 	}
 	in.Done()
@@ -112,14 +108,11 @@ type Identity struct {
 
 // identities reads the mcp block, after the profiles.
 func (r *reader) identities(top *hclfile.Body) {
-	b := top.Block("mcp")
-	if b == nil {
+	mcp := top.Inner("mcp")
+	if mcp == nil {
 		return
 	}
-	mcp := top.Open(b, "mcp")
-	names := hclfile.Names{}
-	for _, b := range mcp.Blocks("identity") {
-		name, in := mcp.Named(b, hclfile.PluginNaming, names)
+	for name, in := range mcp.Each("identity", hclfile.PluginNaming) {
 		i := Identity{Name: name, Token: in.Text("token", hclfile.CheckLine), Profile: in.Text("profile", hclfile.CheckLine),
 			Source: in.Where()}
 		in.Require("token", "env.MCP_TOKEN")
@@ -129,7 +122,6 @@ func (r *reader) identities(top *hclfile.Body) {
 			in.Wrong(in.ExprOf("profile").Range(), "there is no profile %q", hclfile.Brief(i.Profile)).Hint =
 				hclfile.Suggest(i.Profile, known, "profiles")
 		}
-		in.Done()
 		r.config.Identities = append(r.config.Identities, i)
 	}
 	mcp.Done()
@@ -155,11 +147,10 @@ var TelemetryProtocols = []string{"http/protobuf", "grpc"}
 
 // telemetry reads the telemetry block.
 func (r *reader) telemetry(top *hclfile.Body) {
-	b := top.Block("telemetry")
-	if b == nil {
+	in := top.Inner("telemetry")
+	if in == nil {
 		return
 	}
-	in := top.Open(b, "telemetry")
 	t := &Telemetry{Endpoint: in.Text("endpoint", checkEndpoint), Protocol: in.OneOf("protocol", TelemetryProtocols),
 		Headers: in.TextMap("headers", checkHeaderName, hclfile.CheckLine), Content: in.Bool("content"),
 		SampleRatio: ratio(in, "sample_ratio")}
@@ -233,16 +224,15 @@ type History struct {
 
 // history reads the history block.
 func (r *reader) history(top *hclfile.Body) {
-	b := top.Block("history")
-	if b == nil {
+	in := top.Inner("history")
+	if in == nil {
 		return
 	}
-	in := top.Open(b, "history")
 	r.config.History = History{KeepFor: time.Duration(in.Int("keep_days", 36_500)) * 24 * time.Hour,
 		KeepCalls: int64(in.Int("keep_calls", 1_000_000_000))}
 	in.Done()
 	if top.Block("audit") == nil {
-		top.Wrong(b.DefRange(), "there is a history block and no audit block").WithHint(
+		top.Wrong(in.Header(), "there is a history block and no audit block").WithHint(
 			"the history is made from the record, which `audit {}` has kept")
 	}
 }

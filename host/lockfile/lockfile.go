@@ -113,11 +113,8 @@ func parse(path string, src []byte) (*File, error) {
 	}
 	f := &File{Path: file.Abs, shown: file.Path}
 	if top := file.Parse(); top != nil && file.Literal(top) {
-		names := hclfile.Names{}
-		for _, block := range top.Blocks("plugin") {
-			name, in := top.Named(block, hclfile.PluginNaming, names)
-			p := readPlugin(name, in)
-			f.Plugins = append(f.Plugins, p) // a second one of the same name is a mistake
+		for name, in := range top.Each("plugin", hclfile.PluginNaming) {
+			f.Plugins = append(f.Plugins, readPlugin(name, in)) // a second one of the same name is a mistake
 		}
 		slices.SortFunc(f.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
 		top.Done()
@@ -148,7 +145,6 @@ func readPlugin(name string, in *hclfile.Body) Plugin {
 	in.Require("program", `"./bin/toolhost-plugin-`+hclfile.Brief(name)+`"`)
 	in.Require("level", `"confined"; the levels are supervised, confined and isolated`)
 	in.Require("sha256", `{ "`+Platform()+`" = "…" }`)
-	in.Done()
 	return p
 }
 
@@ -284,12 +280,8 @@ func (p *Plugin) block() *hclfile.Block {
 	b.Text("version", p.Version)
 	b.Text("source", p.Source)
 	b.Text("program", p.Program)
-	if len(p.Args) > 0 {
-		b.Texts("args", p.Args)
-	}
-	if len(p.Env) > 0 {
-		b.Texts("env", p.Env)
-	}
+	b.Texts("args", p.Args)
+	b.Texts("env", p.Env)
 	b.Text("level", string(p.Level))
 	if p.Dynamic {
 		b.True("dynamic")

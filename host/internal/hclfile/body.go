@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -46,8 +47,29 @@ func (b *Body) asks(name, form string) {
 	}
 }
 
-// Inner opens a block without labels inside this one.
-func (b *Body) Inner(block *hclsyntax.Block) *Body { return b.Open(block, b.what+", "+block.Type) }
+// Inner opens the one block of a type without labels inside this one; nil if there is none.
+func (b *Body) Inner(kind string) *Body {
+	block := b.Block(kind)
+	if block == nil {
+		return nil
+	}
+	return b.Open(block, strings.TrimPrefix(b.what+", "+kind, ", "))
+}
+
+// Each opens the blocks of a type, each with a label that no other of them may have. What is not read of a block once
+// its turn is over is reported.
+func (b *Body) Each(kind string, n Naming) iter.Seq2[string, *Body] {
+	return func(yield func(string, *Body) bool) {
+		names := Names{}
+		for _, block := range b.Blocks(kind) {
+			name, in := b.Named(block, n, names)
+			if !yield(name, in) {
+				return
+			}
+			in.Done()
+		}
+	}
+}
 
 // Named opens a block with one label, which no other of its kind may have. The name is the label, allowed or not.
 func (b *Body) Named(block *hclsyntax.Block, n Naming, names Names) (string, *Body) {

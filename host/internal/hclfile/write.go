@@ -34,9 +34,9 @@ func (b *Block) Text(name, value string) {
 	}
 }
 
-// Texts sets a list; nil leaves it out.
+// Texts sets a list; an empty one is left out.
 func (b *Block) Texts(name string, values []string) {
-	if values == nil {
+	if len(values) == 0 {
 		return
 	}
 	list := []cty.Value{}
