@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
@@ -118,7 +117,6 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 	before := r.Count()
 	ex := examples{reader: r, in: in, rule: &out}
 	if e := in.Expr("when", "a condition"); e != nil {
-		warnOfPathText(in, e) // before Compile, which changes it
 		if ex.when = r.conditions.Compile(in, e); ex.when != nil {
 			out.When, out.Names, out.Paths = ex.when.Holds, ex.when.Arguments(), ex.when.LooksAtPaths()
 		}
@@ -141,46 +139,6 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 	in.Know("match", "not_match")
 	in.Done()
 	return out
-}
-
-// warnOfPathText warns of a condition that compares a path as text, which it may name in many ways.
-func warnOfPathText(in *hclfile.Body, e hclsyntax.Expression) {
-	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
-		var compared []hclsyntax.Expression
-		switch n := n.(type) {
-		case *hclsyntax.FunctionCallExpr:
-			switch {
-			case len(n.Args) != 2:
-			case n.Name == "startswith", n.Name == "contains", n.Name == "matches" && isAnchored(n.Args[0]):
-				compared = n.Args
-			}
-		case *hclsyntax.BinaryOpExpr:
-			if n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual {
-				compared = []hclsyntax.Expression{n.LHS, n.RHS}
-			}
-		}
-		for i, part := range compared {
-			if c, is := part.(*hclsyntax.FunctionCallExpr); is && (c.Name == "lower" || c.Name == "upper") && len(c.Args) == 1 {
-				part = c.Args[0]
-			}
-			t, _ := part.(*hclsyntax.ScopeTraversalExpr)
-			other, _ := compared[1-i].(*hclsyntax.LiteralValueExpr) // texts are templates
-			if t == nil || other != nil && other.Val.IsNull() || len(t.Traversal) != 2 || t.Traversal.RootName() != "args" {
-				continue
-			}
-			if a, is := t.Traversal[1].(hcl.TraverseAttr); is && (a.Name == "path" || a.Name == "paths") {
-				in.Warn(n.Range(), "args.%s is compared as text, but x, ./x and a/../x are one path", a.Name).
-					WithHint(`write inside(args.path, FOLDER), or anytrue([for p in paths() : …]), whose texts are without . and ..`)
-			}
-		}
-		return nil
-	})
-}
-
-// isAnchored reports whether an expression is a pattern for the beginning of a text.
-func isAnchored(e hclsyntax.Expression) bool {
-	v, _ := e.Value(nil) // of a plain text alone
-	return v.IsKnown() && hclfile.TextKind.Is(v) && strings.HasPrefix(v.AsString(), "^")
 }
 
 func checkCostTier(s string) (problem, hint string) {

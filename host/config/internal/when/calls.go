@@ -62,30 +62,35 @@ var runsParameters = []function.Parameter{{Name: "text", Type: cty.String, Allow
 // commands. It is unknown where that is only known when the command runs. Null runs nothing.
 func runsFunction(c *commandCache) function.Function {
 	return newFunction(cty.Bool, runsParameters, func(args []cty.Value) (cty.Value, error) {
-		if !hclfile.ListKind.Is(args[1]) {
+		switch {
+		case !hclfile.ListKind.Is(args[1]):
 			return cty.False, function.NewArgError(1, errNoList)
-		}
-		if args[0].IsNull() {
+		case args[0].IsNull():
 			return cty.False, nil
 		}
-		p, err := c.parse(args[0].AsString())
-		if err != nil {
-			return cty.UnknownVal(cty.Bool), err
-		}
-		out := cty.False
-		for _, item := range args[1].AsValueSlice() {
-			if !item.IsKnown() || !hclfile.TextKind.Is(item) || strings.TrimSpace(item.AsString()) == "" {
-				return out, function.NewArgErrorf(1, "each must be the beginning of a command, such as \"git push --force\"")
-			}
-			switch yes, sure := p.script.Runs(strings.Fields(item.AsString())); {
-			case yes:
-				return cty.True, nil
-			case !sure:
-				out = cty.UnknownVal(cty.Bool)
-			}
-		}
-		return out, nil
+		return c.runs(args[0].AsString(), args[1].AsValueSlice())
 	})
+}
+
+// runs is runs with the items of the list.
+func (c *commandCache) runs(text string, begins []cty.Value) (cty.Value, error) {
+	p, err := c.parse(text)
+	if err != nil {
+		return cty.UnknownVal(cty.Bool), err
+	}
+	out := cty.False
+	for _, item := range begins {
+		if !item.IsKnown() || !hclfile.TextKind.Is(item) || strings.TrimSpace(item.AsString()) == "" {
+			return out, function.NewArgErrorf(1, "each must be the beginning of a command, such as \"git push --force\"")
+		}
+		switch yes, sure := p.script.Runs(strings.Fields(item.AsString())); {
+		case yes:
+			return cty.True, nil
+		case !sure:
+			out = cty.UnknownVal(cty.Bool)
+		}
+	}
+	return out, nil
 }
 
 // unreadRuns and unreadCommands replace runs and commands for a script in another language than the shell's: which
@@ -225,25 +230,30 @@ func insideFunction(workdir string) function.Function {
 	params := []function.Parameter{{Name: "path", Type: cty.String, AllowNull: true, AllowUnknown: true},
 		{Name: "folder", Type: cty.String}}
 	return newFunction(cty.Bool, params, func(args []cty.Value) (cty.Value, error) {
-		if args[0].IsNull() {
-			return cty.False, nil
-		}
-		if !args[0].IsKnown() && prefixOf(args[0]) == "" {
-			return cty.UnknownVal(cty.Bool), nil
-		}
-		folder, err := absolute(args[1].AsString(), workdir)
-		if err != nil {
-			return cty.UnknownVal(cty.Bool), function.NewArgError(1, err)
-		}
-		if !args[0].IsKnown() {
-			return insideUnknown(prefixOf(args[0]), folder, workdir), nil
-		}
-		path, err := absolute(args[0].AsString(), workdir)
-		if err != nil {
-			return cty.UnknownVal(cty.Bool), function.NewArgError(0, err)
-		}
-		return cty.BoolVal(fsutil.Within(path, folder)), nil
+		return inside(args[0], args[1].AsString(), workdir)
 	})
+}
+
+// inside is inside with its operands.
+func inside(path cty.Value, folder, workdir string) (cty.Value, error) {
+	if path.IsNull() {
+		return cty.False, nil
+	}
+	if !path.IsKnown() && prefixOf(path) == "" {
+		return cty.UnknownVal(cty.Bool), nil
+	}
+	folder, err := absolute(folder, workdir)
+	if err != nil {
+		return cty.UnknownVal(cty.Bool), function.NewArgError(1, err)
+	}
+	if !path.IsKnown() {
+		return insideUnknown(prefixOf(path), folder, workdir), nil
+	}
+	file, err := absolute(path.AsString(), workdir)
+	if err != nil {
+		return cty.UnknownVal(cty.Bool), function.NewArgError(0, err)
+	}
+	return cty.BoolVal(fsutil.Within(file, folder)), nil
 }
 
 // insideUnknown is for a path of which only the beginning is known: a folder with a slash at its end.

@@ -56,7 +56,7 @@ type Condition struct {
 // Compile compiles an attribute of a rule. It is nil when the expression is not allowed or cannot be a condition
 // whatever the arguments are, which is reported.
 func (c *Compiler) Compile(rule *hclfile.Body, e hclsyntax.Expression) *Condition {
-	v, ok := c.vet(e)
+	v, ok := c.vet(rule, e)
 	if !ok {
 		return nil
 	}

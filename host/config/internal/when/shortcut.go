@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
-	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // This file evaluates usual conditions without HCL's contexts: those are maps of all names and functions, and were
@@ -345,12 +344,8 @@ func plainInside(m *meter, args []evaluated) (cty.Value, bool) {
 	if !isPlain(args[0].value, cty.String) || !isPlain(args[1].value, cty.String) {
 		return cty.NilVal, false
 	}
-	folder, err := absolute(args[1].value.AsString(), m.query.Workdir)
-	if err != nil {
-		return cty.NilVal, false
-	}
-	file, err := absolute(args[0].value.AsString(), m.query.Workdir)
-	return cty.BoolVal(fsutil.Within(file, folder)), err == nil
+	v, err := inside(args[0].value, args[1].value.AsString(), m.query.Workdir)
+	return v, err == nil
 }
 
 func plainPaths(m *meter, _ []evaluated) (cty.Value, bool) {
@@ -377,27 +372,8 @@ func plainRuns(m *meter, args []evaluated) (cty.Value, bool) {
 	if !ok || !isPlain(args[0].value, cty.String) || shelltool.Unread(m.query) {
 		return cty.NilVal, false
 	}
-	p, err := m.cond.commands.parse(args[0].value.AsString())
-	if err != nil {
-		return cty.NilVal, false
-	}
-	out := cty.False
-	for _, begin := range begins {
-		if !isPlain(begin, cty.String) {
-			return cty.NilVal, false
-		}
-		words := strings.Fields(begin.AsString())
-		if len(words) == 0 {
-			return cty.NilVal, false
-		}
-		switch yes, sure := p.script.Runs(words); {
-		case yes:
-			return cty.True, true
-		case !sure:
-			return cty.NilVal, false
-		}
-	}
-	return out, true
+	v, err := m.cond.commands.runs(args[0].value.AsString(), begins)
+	return v, err == nil
 }
 
 // An iteration is one of a loop that is evaluated without HCL's contexts.

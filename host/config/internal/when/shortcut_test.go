@@ -105,9 +105,10 @@ func conditionOf(t failing, src string) *Condition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file.Parse().Locals()
+	top := file.Parse()
+	top.Locals()
 	c := NewCompiler(file.Scope)
-	v, ok := c.vet(e)
+	v, ok := c.vet(top, e)
 	if !ok && (strings.Contains(file.Err().Error(), "loops inside each other") ||
 		strings.Contains(file.Err().Error(), "a command has no")) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -30,10 +31,11 @@ type vetted struct {
 	paths       bool // it calls inside or paths
 }
 
-// vet checks that an expression uses only what conditions may. It is false, and reports why, when it does not.
-func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
+// vet checks that an expression of a rule uses only what conditions may. It is false, and reports why, when it does
+// not.
+func (c *Compiler) vet(rule *hclfile.Body, e hclsyntax.Expression) (*vetted, bool) {
 	before := c.Count()
-	v := &vetting{Compiler: c, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{},
+	v := &vetting{Compiler: c, rule: rule, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{},
 		functions: c.functions}}
 	_ = hclsyntax.Walk(e, v)
 	if v.operators > hclfile.MaxOperators {
@@ -61,6 +63,7 @@ func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 // vetting walks over an expression.
 type vetting struct {
 	*Compiler
+	rule             *hclfile.Body
 	out              *vetted
 	operators, loops int
 	later            []func() // changes of the expression, made after the walk
@@ -133,11 +136,40 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 
 // comparison reports a list that is compared with another value: never equal, so that a rule to deny would not match.
 func (v *vetting) comparison(n *hclsyntax.BinaryOpExpr) {
+	if n.Op != hclsyntax.OpEqual && n.Op != hclsyntax.OpNotEqual {
+		return
+	}
+	v.pathText(n, n.LHS, n.RHS)
 	one, known := isList(n.LHS)
 	other, both := isList(n.RHS)
-	if (n.Op == hclsyntax.OpEqual || n.Op == hclsyntax.OpNotEqual) && known && both && one != other {
+	if known && both && one != other {
 		v.Add(n.Range(), "a list is never equal to a single value").WithHint("write contains(LIST, VALUE)")
 	}
+}
+
+// pathText warns of a path that is compared as text, which may name it in many ways.
+func (v *vetting) pathText(n hclsyntax.Node, one, other hclsyntax.Expression) {
+	for _, pair := range [][2]hclsyntax.Expression{{one, other}, {other, one}} {
+		part := pair[0]
+		if c, is := part.(*hclsyntax.FunctionCallExpr); is && (c.Name == "lower" || c.Name == "upper") && len(c.Args) == 1 {
+			part = c.Args[0]
+		}
+		t, _ := part.(*hclsyntax.ScopeTraversalExpr)
+		with, _ := pair[1].(*hclsyntax.LiteralValueExpr) // texts are templates
+		if t == nil || with != nil && with.Val.IsNull() || len(t.Traversal) != 2 || t.Traversal.RootName() != "args" {
+			continue
+		}
+		if a, is := t.Traversal[1].(hcl.TraverseAttr); is && (a.Name == "path" || a.Name == "paths") {
+			v.rule.Warn(n.Range(), "args.%s is compared as text, but x, ./x and a/../x are one path", a.Name).
+				WithHint(`write inside(args.path, FOLDER), or anytrue([for p in paths() : …]), whose texts are without . and ..`)
+		}
+	}
+}
+
+// isAnchored reports whether an expression is a pattern for the beginning of a text.
+func isAnchored(e hclsyntax.Expression) bool {
+	v, _ := e.Value(nil) // of a plain text alone
+	return v.IsKnown() && hclfile.TextKind.Is(v) && strings.HasPrefix(v.AsString(), "^")
 }
 
 // lists are the functions that return lists.
@@ -240,8 +272,14 @@ func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 			usage[n.Name])
 		return
 	}
-	if n.Name == "matches" {
+	switch {
+	case n.Name == "matches":
+		if isAnchored(n.Args[0]) {
+			v.pathText(n, n.Args[0], n.Args[1])
+		}
 		v.pattern(n)
+	case len(n.Args) == 2 && (n.Name == "startswith" || n.Name == "contains"):
+		v.pathText(n, n.Args[0], n.Args[1])
 	}
 }
 
