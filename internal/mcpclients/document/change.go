@@ -25,6 +25,8 @@ type ByHandError struct {
 
 func (e *ByHandError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
+const notHere = "the file is written in a way that is not changed here"
+
 // Apply makes a change and leaves the bytes of all else as they are; it returns the data itself if the change is there
 // already. Errors are of the types *SyntaxError and *ByHandError.
 func Apply(syntax Syntax, data []byte, c Change) ([]byte, error) {
@@ -51,7 +53,7 @@ func Apply(syntax Syntax, data []byte, c Change) ([]byte, error) {
 		}
 		out = slices.Concat(out[:next.start], []byte(next.text), out[next.end:])
 	}
-	return nil, &ByHandError{1, "the file is written in a way that is not changed here"}
+	return nil, &ByHandError{1, notHere}
 }
 
 // Show writes the change as a file of its own, for a person to copy.
@@ -93,7 +95,7 @@ func (c Change) find(root *Node) (holder, entry *Node, err error) {
 		}
 	}
 	for _, item := range holder.Items {
-		if name := item.Get("name"); name != nil && name.Kind == String && name.Text == c.Name {
+		if c.names(item) {
 			entry = item
 		}
 	}
@@ -115,6 +117,12 @@ func (c Change) find(root *Node) (holder, entry *Node, err error) {
 	return holder, entry, nil
 }
 
+// names reports whether an item of a listing holder has the name.
+func (c Change) names(item *Node) bool {
+	name := item.Get("name")
+	return name != nil && name.Kind == String && name.Text == c.Name
+}
+
 func twice(n *Node, name string) error {
 	first := n.Get(name)
 	for _, m := range n.Members {
@@ -125,56 +133,41 @@ func twice(n *Node, name string) error {
 	return nil
 }
 
-// result is the whole file as it should be read after the change.
+// result is the whole file as it should be read after the change. It changes the root.
 func (c Change) result(root *Node) (*Node, error) {
 	if root.Kind != Object {
 		return nil, &ByHandError{max(root.Line, 1), fmt.Sprintf("the file is %s; an object is expected", root.Kind)}
 	}
-	if _, _, err := c.find(root); err != nil {
-		return nil, err
-	}
-	return c.resultBelow(root, c.Path), nil
-}
-
-func (c Change) resultBelow(n *Node, path []string) *Node {
-	out := &Node{Kind: Object}
-	if n != nil {
-		*out = *n
-		out.Members, out.Items = slices.Clone(n.Members), slices.Clone(n.Items)
-	}
+	list, entry, err := c.find(root)
 	switch {
-	case len(path) > 0:
-		next := n.Get(path[0])
-		if next != nil && next.Kind == Null {
-			next = nil
+	case err != nil:
+		return nil, err
+	case entry != nil && c.Listed && list.Items[slices.IndexFunc(list.Items, c.names)] != entry: // there are two
+		return nil, &ByHandError{1, notHere}
+	case entry != nil:
+		for _, m := range c.Value.Members {
+			entry.set(m.Name, m.Value)
 		}
-		if len(path) == 1 && c.Listed && next == nil {
-			next = &Node{Kind: Array}
-		}
-		out.set(path[0], c.resultBelow(next, path[1:]))
-	case c.Listed:
-		for i, item := range out.Items {
-			if name := item.Get("name"); name != nil && name.Kind == String && name.Text == c.Name {
-				out.Items[i] = merged(item, c.Value)
-				return out
+		return root, nil
+	}
+	holder := root
+	for i, name := range c.Path {
+		next := holder.Get(name)
+		if next == nil || next.Kind == Null {
+			next = &Node{Kind: Object}
+			if c.Listed && i == len(c.Path)-1 {
+				next.Kind = Array
 			}
+			holder.set(name, next)
 		}
-		out.Items = append(out.Items, c.Value)
-	default:
-		out.set(c.Name, merged(n.Get(c.Name), c.Value))
+		holder = next
 	}
-	return out
-}
-
-func merged(old, value *Node) *Node {
-	if old == nil {
-		return value
+	if c.Listed {
+		holder.Items = append(holder.Items, c.Value)
+	} else {
+		holder.set(c.Name, c.Value)
 	}
-	out := &Node{Kind: Object, Members: slices.Clone(old.Members)}
-	for _, m := range value.Members {
-		out.set(m.Name, m.Value)
-	}
-	return out
+	return root, nil
 }
 
 func (n *Node) set(name string, value *Node) {
@@ -209,7 +202,7 @@ func (c Change) next(w writer, root *Node) (edit, error) {
 		}
 		return w.put(entry, m)
 	}
-	return edit{}, &ByHandError{entry.Line, "the file is written in a way that is not changed here"}
+	return edit{}, &ByHandError{entry.Line, notHere}
 }
 
 // nested is the value to add below n, with the objects of the path that are missing.
