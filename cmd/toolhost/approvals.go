@@ -50,19 +50,12 @@ func newApprovals(g *globals) *cobra.Command {
 func newApprovalsRevoke(g *globals) *cobra.Command {
 	var profile string
 	cmd := &cobra.Command{
-		Use: "revoke ID...", Short: "Ask again", Args: atLeastOneID,
+		Use: "revoke ID...", Short: "Ask again",
+		Args: oneTo(anyNumber, "name the answers to revoke by their IDs; `toolhost approvals` lists them"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return g.revoke(cmd.Context(), profile, ids) },
 	}
 	g.profileFlag(cmd, &profile)
 	return cmd
-}
-
-// atLeastOneID requires IDs of remembered answers.
-func atLeastOneID(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
-	}
-	return nil
 }
 
 // A shownAnswer is a remembered approval as programs read it.

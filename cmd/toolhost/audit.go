@@ -149,7 +149,7 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 }
 
 func (g *globals) verifyAudit(ctx context.Context, path string) error {
-	r, err := verifiedAudit(ctx, path)
+	r, err := untilInterrupted(ctx, func() (audit.Report, error) { return audit.Verify(path) })
 	if err != nil {
 		return err
 	}
@@ -166,27 +166,6 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		return &exitError{exitBroken, fmt.Sprintf("%s: %s", path, textutil.Count(len(r.Problems)+r.More, "problem"))}
 	}
 	return nil
-}
-
-// verifiedAudit verifies until it is interrupted.
-func verifiedAudit(ctx context.Context, path string) (audit.Report, error) {
-	type verdict struct {
-		report audit.Report
-		err    error
-	}
-	done := make(chan verdict, 1)
-	go func() {
-		r, err := audit.Verify(path)
-		done <- verdict{r, err}
-	}()
-	select {
-	case v := <-done:
-		if ctx.Err() == nil {
-			return v.report, v.err
-		}
-	case <-ctx.Done():
-	}
-	return audit.Report{}, errInterrupted
 }
 
 func place(path string, line int) string {

@@ -174,9 +174,7 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	defer g.close(s)
-	if s.Config().Path == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(s.Config().Path, true)
 	finding, stop, began := ctx, func() {}, time.Now()
 	if f.timeout > 0 {
 		finding, stop = context.WithTimeout(ctx, f.timeout)
@@ -220,10 +218,10 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 
 func (g *globals) print(r *host.Result, watch *eventPrinter, f callFlags) error {
 	if f.stream || f.format == "json" {
-		if err := json.NewEncoder(g.out).Encode(r); err != nil {
+		if err := json.NewEncoder(g.out).Encode(r); err != nil || r.Error == nil {
 			return err
 		}
-		return exitCodeOnly(r.Error)
+		return &exitError{code: codeFor(r.Error)} // the printed result shows the failure
 	}
 	content := r.Readable()
 	if r.Error != nil && len(content) == 0 { // such as after Ctrl-C
@@ -266,14 +264,6 @@ func listed(e *sdk.Error, tool string) string {
 	return text
 }
 
-// exitCodeOnly returns the exit code of a failure that the printed result shows.
-func exitCodeOnly(e *sdk.Error) error {
-	if e == nil {
-		return nil
-	}
-	return &exitError{code: codeFor(e)}
-}
-
 // contentText is a part as a model reads it.
 func contentText(c sdk.Content) string { return (&host.Result{Content: []sdk.Content{c}}).Text() }
 
@@ -288,17 +278,6 @@ func (g *globals) printContent(parts []sdk.Content) {
 	}
 }
 
-// join joins the non-empty words with blanks.
-func join(words ...string) (out string) {
-	for _, w := range words {
-		if out != "" && w != "" {
-			out += " "
-		}
-		out += w
-	}
-	return out
-}
-
 // describe formats an error for people.
 func describe(e *sdk.Error) string {
 	return describeWithAdvice(e, "At a terminal you would be asked; --approve always approves what no rule denies or "+
@@ -307,7 +286,7 @@ func describe(e *sdk.Error) string {
 
 // describeWithAdvice is describe with advice for a call that could not be approved.
 func describeWithAdvice(e *sdk.Error, unasked string) string {
-	text := fmt.Sprintf("%s: %s", join(string(e.Code), e.Name), e.Message)
+	text := fmt.Sprintf("%s: %s", strings.TrimSpace(string(e.Code)+" "+e.Name), e.Message)
 	if e.Suggestion != "" {
 		text += "\n  " + e.Suggestion
 	}

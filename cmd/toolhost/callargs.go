@@ -86,8 +86,8 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
 		return change(s, at, path)
 	}
 	step, below := steps[0], strings.TrimPrefix(path+"."+steps[0], ".")
-	if n, err := strconv.Atoi(step); err == nil && s.takes("array") && (s.types() != nil || isList(at)) {
-		list, _ := at.([]any)
+	list, isList := at.([]any)
+	if n, err := strconv.Atoi(step); err == nil && s.takes("array") && (s.types() != nil || isList) {
 		if n < 0 || n > len(list) {
 			return nil, fmt.Errorf("%s: the next item of %s is number %d", below, path, len(list))
 		}
@@ -119,11 +119,6 @@ func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
 		members[step] = value
 	}
 	return members, err
-}
-
-func isList(v any) bool {
-	_, is := v.([]any)
-	return is
 }
 
 func (r *wordReader) unknown(s *argSchema, name, path string) error {
@@ -249,25 +244,13 @@ func (g *globals) arguments(ctx context.Context, args []string) (json.RawMessage
 	return readAll(ctx, g.in)
 }
 
-type readResult struct {
-	text []byte
-	err  error
-}
-
 // readAll reads arguments. An interrupt ends the wait, not the read, which ends with the process.
 func readAll(ctx context.Context, in io.Reader) (json.RawMessage, error) {
-	read := make(chan readResult, 1)
-	go func() {
+	return untilInterrupted(ctx, func() (json.RawMessage, error) {
 		text, err := io.ReadAll(io.LimitReader(in, sdk.MaxArguments+1))
-		read <- readResult{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nil, errInterrupted
-	case r := <-read:
-		if r.err != nil {
-			return nil, fmt.Errorf("reading the arguments from standard input: %w", r.err)
+		if err != nil {
+			return nil, fmt.Errorf("reading the arguments from standard input: %w", err)
 		}
-		return r.text, nil
-	}
+		return text, nil
+	})
 }

@@ -155,9 +155,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	problems = slices.Concat(s.Plugins().Problems, problems)
 	told, failed := notices(s, f.plugins...)
 	g.printErrors(slices.Concat(problems, told)...)
-	if s.Config().Path == "" {
-		g.reportNoConfiguration(!forGemini)
-	}
+	g.reportNoConfiguration(s.Config().Path, !forGemini)
 	g.printErrors(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {
 		g.explainNoTools(s, f)
@@ -283,9 +281,7 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 	if exported == nil {
 		return errors.Join(problems...)
 	}
-	for _, p := range problems {
-		g.printError(p)
-	}
+	g.printErrors(problems...)
 	switch {
 	case f == modelapi.FormatText:
 		return g.printText(exported)

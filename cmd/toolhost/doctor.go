@@ -73,7 +73,6 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	if err == nil {
 		there := c.FindOffline(ctx)
 		d.plugins(there, m)
-		d.Servers = examineServers(there.Specs)
 		_, err = bootstrap.Answers()
 	}
 	if err != nil {
@@ -129,6 +128,9 @@ func (d *diagnosis) plugins(there *bootstrap.Plugins, m proctree.Capabilities) {
 	for _, s := range there.Specs {
 		got, err := there.Confinement(s, m)
 		d.Plugins = append(d.Plugins, findingOf(s, got, err))
+		if server, is := examineServer(s); is {
+			d.Servers = append(d.Servers, server)
+		}
 	}
 	for _, c := range there.Discoveries() {
 		got, err := c.Confine(m)

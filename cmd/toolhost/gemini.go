@@ -113,8 +113,11 @@ func (s geminiSource) save() (path string, err error) {
 	program := filepath.Join(filepath.Dir(s.program), callProgram)
 	if _, err := os.Stat(program); err != nil {
 		program = filepath.Join(dir, "program", callProgram)
-		if err := linkTo(program, s.program); err != nil {
-			return "", err
+		if now, err := os.Readlink(program); err != nil || now != s.program {
+			err = errors.Join(os.MkdirAll(filepath.Dir(program), 0o700), fsutil.Symlink(s.program, program))
+			if err != nil {
+				return "", err
+			}
 		}
 	}
 	path = filepath.Join(dir, callProgram)
@@ -123,14 +126,6 @@ func (s geminiSource) save() (path string, err error) {
 		return path, os.Chmod(path, 0o700) //nolint:gosec // it is a program of the user's own
 	}
 	return path, fsutil.WriteFile(path, []byte(text), 0o700)
-}
-
-// linkTo makes a link, replacing an older one.
-func linkTo(link, target string) error {
-	if now, err := os.Readlink(link); err == nil && now == target {
-		return nil
-	}
-	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), fsutil.Symlink(target, link))
 }
 
 // printGeminiSettings prints what to add to Gemini CLI's settings.json. It goes to standard error, which Gemini CLI

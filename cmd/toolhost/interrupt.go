@@ -12,6 +12,27 @@ import (
 // errInterrupted ends a command that has no result when it is interrupted.
 var errInterrupted = &exitError{exitInterrupted, "interrupted"}
 
+// untilInterrupted returns what f does, unless ctx ends before: f ends with the process then.
+func untilInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		if ctx.Err() == nil {
+			return r.value, r.err
+		}
+	case <-ctx.Done():
+	}
+	return *new(T), errInterrupted
+}
+
 // interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the process at once. A
 // signal that the parent chose to ignore, as nohup does, stays ignored.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {

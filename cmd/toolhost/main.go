@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -294,15 +295,21 @@ func flagsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// exactlyOne requires one argument, and says otherwise what is wrong.
-func exactlyOne(wrong string) cobra.PositionalArgs {
+// anyNumber is no limit of arguments.
+const anyNumber = math.MaxInt
+
+// oneTo requires one argument to that many, and says otherwise what is wrong.
+func oneTo(most int, wrong string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) < 1 || len(args) > most {
 			return errors.New(wrong)
 		}
 		return nil
 	}
 }
+
+// exactlyOne requires one argument.
+func exactlyOne(wrong string) cobra.PositionalArgs { return oneTo(1, wrong) }
 
 // atMostOne refuses more than one argument.
 func atMostOne(cmd *cobra.Command, args []string) error {

@@ -77,9 +77,7 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Path == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(c.Path, true)
 	o := g.mcpOptions(f)
 	if o.Identities, err = f.identities(c); err != nil {
 		return err

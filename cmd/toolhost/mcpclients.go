@@ -448,15 +448,9 @@ func readSettings(path string) (settings, error) {
 func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
 	done func()) error {
 	g.showDiff(s, after, added)
-	person := g.prompterAt(false)
-	switch {
-	case yes:
-	case person == nil:
-		return errors.New("there is no terminal to ask at, so nothing was written; --yes writes it")
-	default:
-		if err := g.confirm(ctx, person, "Write this? [y/N] ", "nothing was written"); err != nil {
-			return err
-		}
+	if err := g.agree(ctx, yes, "Write this? [y/N] ", "nothing was written",
+		"there is no terminal to ask at, so nothing was written; --yes writes it"); err != nil {
+		return err
 	}
 	now, err := readSettings(s.path)
 	if err != nil {

@@ -33,17 +33,7 @@ const barePATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 // needs are programs that others run, by the name of the started one.
 var needs = map[string]string{"npx": "node", "npm": "node", "pnpm": "node", "yarn": "node", "tsx": "node", "uvx": "uv"}
 
-// examineServers finds the programs of the MCP servers, as their plugins would.
-func examineServers(specs []supervise.Spec) (out []serverFinding) {
-	for _, s := range specs {
-		if f, is := examineServer(s); is {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// examineServer finds the program of a plugin's server; false if the plugin has none.
+// examineServer finds the program of a plugin's MCP server, as the plugin would; false if the plugin has none.
 func examineServer(s supervise.Spec) (serverFinding, bool) {
 	var c struct {
 		Command []string

@@ -64,12 +64,7 @@ func newPluginUpgrade(g *globals) *cobra.Command {
 		Short: "Replace an installed plugin by a newer one",
 		Long: "Replace an installed plugin by what is now where it came from, for a Go module by its latest version, or\n" +
 			"by what is named. It is like toolhost plugin install in all else.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return errors.New("name one plugin: toolhost plugin upgrade NAME [SOURCE]")
-			}
-			return nil
-		},
+		Args:              oneTo(2, "name one plugin: toolhost plugin upgrade NAME [SOURCE]"),
 		ValidArgsFunction: g.completeInstalled,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name = args[0]
@@ -94,12 +89,7 @@ func newPluginRemove(g *globals) *cobra.Command {
 		Short: "Remove installed plugins",
 		Long: "Remove installed plugins and what is locked of them. Hosts that run them go on until they end.\n\n" +
 			"Exit codes: 0 removed; 2 usage, or there is no terminal and no --yes; 3 a person refused.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("name the plugins to remove; `toolhost plugin list` lists them")
-			}
-			return nil
-		},
+		Args:              oneTo(anyNumber, "name the plugins to remove; `toolhost plugin list` lists them"),
 		ValidArgsFunction: g.completeInstalled,
 		RunE:              func(cmd *cobra.Command, args []string) error { return g.removePlugins(cmd.Context(), args, yes) },
 	}
@@ -123,11 +113,9 @@ func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) e
 		}
 		fmt.Fprintln(g.err, text)
 	}
-	if !yes {
-		question := fmt.Sprintf("Remove %s? [y/N] ", textutil.Count(len(names), "plugin"))
-		if err := g.agree(ctx, question, "removed"); err != nil {
-			return err
-		}
+	question := fmt.Sprintf("Remove %s? [y/N] ", textutil.Count(len(names), "plugin"))
+	if err := g.agree(ctx, yes, question, "nothing was removed", lookFirst("removed")); err != nil {
+		return err
 	}
 	for _, name := range names {
 		if err := there.Uninstall(name); err != nil {
@@ -138,14 +126,9 @@ func (g *globals) removePlugins(ctx context.Context, names []string, yes bool) e
 	return nil
 }
 
-// agree asks the person at the terminal; done is the word for what was not done.
-func (g *globals) agree(ctx context.Context, question, done string) error {
-	person := g.prompterAt(false)
-	if person == nil {
-		return fmt.Errorf("there is no terminal to ask at, and nothing was %s. Look at what is shown, then repeat it with "+
-			"--yes", done)
-	}
-	return g.confirm(ctx, person, question, "nothing was "+done)
+// lookFirst is the error of what a person has to agree to, without a terminal; done is the word for what was not done.
+func lookFirst(done string) string {
+	return "there is no terminal to ask at, and nothing was " + done + ". Look at what is shown, then repeat it with --yes"
 }
 
 func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
@@ -289,14 +272,11 @@ func (g *globals) agreeToInstall(ctx context.Context, there *bootstrap.Plugins, 
 	if i.Plugin.Partial != "" {
 		show("note", i.Plugin.Partial)
 	}
-	if f.yes {
-		return nil
-	}
 	question := "Install it? It is started once, for its tools. [y/N] "
 	if f.noStart {
 		question = "Install it? [y/N] "
 	}
-	return g.agree(ctx, question, "installed")
+	return g.agree(ctx, f.yes, question, "nothing was installed", lookFirst("installed"))
 }
 
 // sizeOf is a size for people.

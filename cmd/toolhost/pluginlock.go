@@ -227,11 +227,11 @@ func summary(definition json.RawMessage) string {
 // writeLock writes the lock file, after asking about changes.
 func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) error {
 	var differing []*bootstrap.LockedPlugin
-	ask := false
+	agreed := true
 	for _, p := range lock.Plugins {
 		if p.Problem == nil && p.Differs() {
 			differing = append(differing, p)
-			ask = ask || !p.Added && !f.yes
+			agreed = agreed && (p.Added || f.yes)
 		}
 	}
 	switch {
@@ -239,15 +239,11 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 		return &exitError{exitDiffers, "toolhost.lock.hcl does not match the plugins; nothing was changed"}
 	case f.check || len(differing) == 0:
 		return nil
-	case ask:
-		person := g.prompterAt(false)
-		if person == nil {
-			return errors.New("what was locked has changed, and there is no terminal to ask at; nothing was written. " +
-				"Look at the changes, then lock them with --yes, which also starts changed programs")
-		}
-		if err := g.confirm(ctx, person, "Lock this? [y/N] ", "nothing was written"); err != nil {
-			return err
-		}
+	}
+	if err := g.agree(ctx, agreed, "Lock this? [y/N] ", "nothing was written", "what was locked has changed, and there "+
+		"is no terminal to ask at; nothing was written. Look at the changes, then lock them with --yes, which also starts "+
+		"changed programs"); err != nil {
+		return err
 	}
 	path, err := lock.Write(differing)
 	if err == nil {

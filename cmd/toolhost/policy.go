@@ -48,9 +48,7 @@ func (g *globals) explainCall(ctx context.Context, args []string, format, profil
 	if err != nil {
 		return err
 	}
-	if c.Path == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(c.Path, true)
 	o.Offline = !c.Trusted()
 	s, err := g.open(ctx, o)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -230,6 +231,18 @@ func (p *prompter) forgetTyped() {
 		p.typed = nil
 	default:
 	}
+}
+
+// agree is confirm for what a flag may have agreed to; unasked is the error without a terminal.
+func (g *globals) agree(ctx context.Context, yes bool, question, refused, unasked string) error {
+	person := g.prompterAt(false)
+	switch {
+	case yes:
+		return nil
+	case person == nil:
+		return errors.New(unasked)
+	}
+	return g.confirm(ctx, person, question, refused)
 }
 
 // confirm asks a yes-or-no question of toolhost's own. Anything but a yes is an error with the text refused.

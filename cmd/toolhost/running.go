@@ -90,9 +90,7 @@ func (g *globals) running(ctx context.Context, profile string) (r *runningHost, 
 	}
 	g.explain(fmt.Sprintf("the running host, process %d, version %s, for %s in %s", r.info.Pid, r.info.Version,
 		cmp.Or(r.info.Configuration, "the plugins beside this program"), r.info.Workdir))
-	if r.info.Configuration == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(r.info.Configuration, true)
 	if why := r.info.ReloadFailure; why != "" {
 		fmt.Fprintf(g.err, "toolhost: the configuration has changed, and the running host uses it as it was:\n  %s\n",
 			indentRest(clean(why)))

@@ -96,9 +96,7 @@ func (g *globals) serve(cmd *cobra.Command, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Path == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(c.Path, true)
 	if err := c.Admit(ctx); err != nil { // here a person can be asked to trust it
 		return err
 	}

@@ -46,9 +46,7 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 		return err
 	}
 	defer g.close(s)
-	if s.Config().Path == "" {
-		g.reportNoConfiguration(true)
-	}
+	g.reportNoConfiguration(s.Config().Path, true)
 	_, problems := s.Host().Tools(ctx)
 	if g.awaitTools(ctx, s) {
 		_, problems = s.Host().Tools(ctx)
