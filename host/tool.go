@@ -110,6 +110,11 @@ func (t *Tool) Arguments() map[string]bool {
 	return t.arguments().Names()
 }
 
+// Sample returns arguments for a person to change: those that the tool requires, or else the named one.
+func (t *Tool) Sample(otherwise string) json.RawMessage {
+	return arguments.NewSchema(t.InputSchema).Sample(otherwise)
+}
+
 // newTool makes the host's tool, under a full name, from a plugin's definition. The schemas of a definition
 // that was checked before are compiled by the first call: compiling is most of the cost of a listing.
 func (l *listing) newTool(declared sdk.Tool, name string, checked bool) (*Tool, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -30,7 +31,10 @@ func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 		}
 		err := c.Root().PersistentPreRunE(c, nil)
 		if err == nil {
-			err = g.helpWith(c.Context(), words[0], *profile)
+			var t *host.Tool
+			if t, err = g.definition(c.Context(), words[0], *profile); err == nil {
+				describeTool(g.out, t, width(g.out.w))
+			}
 		}
 		if g.late != nil {
 			*g.late = err
@@ -38,43 +42,35 @@ func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 	})
 }
 
-// helpWith describes one tool.
-func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
+// definition is that of a tool, of the running host or of one of this command.
+func (g *globals) definition(ctx context.Context, tool, profile string) (*host.Tool, error) {
 	r, err := g.hostFor(ctx, profile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r != nil {
 		defer r.close()
 		described, err := r.host.DescribeTool(ctx, &apiv1.DescribeToolRequest{Tool: tool})
 		if err != nil {
-			return remoteError(err)
+			return nil, remoteError(err)
 		}
-		t, err := convert.ToTool(described.Tool)
-		if err != nil {
-			return err
-		}
-		describeTool(g.out, t, width(g.out.w))
-		return nil
+		return convert.ToTool(described.Tool)
 	}
 	o := g.options()
 	o.Profile, o.SingleCall = profile, true
 	s, err := g.open(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer g.close(s)
 	if tool, err = resolved(ctx, s, tool); err != nil {
-		return err
+		return nil, err
 	}
 	t, err := s.Catalog().Tool(ctx, tool)
 	if e, coded := errors.AsType[*sdk.Error](err); coded {
-		return &exitError{codeFor(e), listed(e, tool)}
-	} else if err != nil {
-		return err
+		err = &exitError{codeFor(e), listed(e, tool)}
 	}
-	describeTool(g.out, t, width(g.out.w))
-	return nil
+	return t, err
 }
 
 // typedArguments converts KEY=VALUE arguments by the tool's schema. Without one they are unread, and the call says why:
@@ -114,12 +110,19 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 			describeArgument(w, schema, name, room)
 		}
 	}
-	words, object := exampleOf(schema)
+	first, words := "", ""
+	if names := schema.properties(); len(names) > 0 {
+		first = names[0]
+	}
+	sample := t.Sample(first)
+	for _, m := range rawjson.ObjectOf(sample) {
+		words += " " + clean(m.Name) + wordOf(m.Value)
+	}
 	fmt.Fprintln(w, "\nExamples:")
 	if !strings.Contains(words, "\n") {
 		fmt.Fprintf(w, "  toolhost call %s%s\n", t.Name, words)
 	}
-	fmt.Fprintf(w, "  toolhost call %s %s\n", t.Name, textutil.ShellQuoted(object))
+	fmt.Fprintf(w, "  toolhost call %s %s\n", t.Name, textutil.ShellQuoted(string(sample)))
 }
 
 func usageOf(schema *argSchema) (out string) {
@@ -191,68 +194,17 @@ func wrapWords(text string, room int) (lines []string) {
 	return append(lines, line)
 }
 
-// exampleOf returns the required arguments with values to replace, as words and as JSON. A tool without required ones
-// has its first.
-func exampleOf(schema *argSchema) (words, object string) {
-	names := schema.required()
-	if len(names) == 0 && len(schema.properties()) > 0 {
-		names = schema.properties()[:1]
-	}
-	return samplesOf(schema, names, 0)
-}
-
-// samplesOf are values of members of an object, as words and as JSON.
-func samplesOf(schema *argSchema, names []string, depth int) (words, object string) {
-	var members []string
-	for _, name := range names {
-		if s := schema.property(name); s != nil {
-			word, value := sampleOf(s, name, depth)
-			words += " " + clean(name) + word
-			key, _ := json.Marshal(name)
-			members = append(members, string(key)+":"+value)
-		}
-	}
-	return words, "{" + strings.Join(members, ",") + "}"
-}
-
-// sampleOf is a value of a schema, as the rest of a word and as JSON.
-func sampleOf(s *argSchema, name string, depth int) (word, value string) {
-	one := s.alternatives()[0]
-	if values := one.values(); len(values) > 0 {
-		value = string(values[0])
-	} else if standard := one.raw["default"]; standard != nil {
-		value = string(standard)
-	}
-	types := one.types()
-	switch {
-	case value != "":
-	case slices.Contains(types, "string") || types == nil:
-		quoted, _ := json.Marshal(strings.ToUpper(name))
-		value = string(quoted)
-	case slices.Contains(types, "integer"), slices.Contains(types, "number"):
-		value = "1"
-		if least := one.raw["minimum"]; least != nil && string(one.raw["exclusiveMinimum"]) != "true" {
-			value = string(least)
-		}
-	case slices.Contains(types, "boolean"):
-		value = "true"
-	case slices.Contains(types, "array") && depth < 3:
-		_, item := sampleOf(one.items(), name, depth+1)
-		value = "[" + item + "]"
-	case slices.Contains(types, "object") && depth < 3:
-		_, value = samplesOf(one, one.required(), depth+1)
-	default:
-		value = "null"
-	}
+// wordOf is the rest of a word that gives an argument the value.
+func wordOf(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal([]byte(value), &text) == nil && value[0] == '"' {
+	switch {
+	case value[0] == '"' && json.Unmarshal(value, &text) == nil:
 		if strings.ContainsAny(text, " '\"\\$&|;<>()*?[]#~!`\n\t") {
 			text = textutil.ShellQuoted(text)
 		}
-		return "=" + text, value
+		return "=" + text
+	case strings.ContainsAny(string(value), "{[\" "):
+		return ":=" + textutil.ShellQuoted(string(value))
 	}
-	if strings.ContainsAny(value, "{[\" ") {
-		return ":=" + textutil.ShellQuoted(value), value
-	}
-	return "=" + value, value
+	return "=" + string(value)
 }

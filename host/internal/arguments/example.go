@@ -3,6 +3,7 @@ package arguments
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,16 +72,33 @@ const (
 // Example returns the least arguments that the schema requires: its required properties, with placeholders of the
 // right type. It shows the form and need not match every keyword of the schema.
 func (s *Schema) Example() json.RawMessage {
-	if _, ok := s.root.(map[string]any); !ok {
-		return json.RawMessage("{}")
-	}
-	e := exampleWriter{Schema: s, left: maxExampleValues}
-	return e.object(nil, e.follow(s.root), 0)
+	return exampleWriter{Schema: s, text: func(name string) string { return "<" + name + ">" }}.top("")
+}
+
+// Sample is Example for a person, who replaces what is in capitals: each list has an item, and where nothing is
+// required the property of a name is there.
+func (s *Schema) Sample(otherwise string) json.RawMessage {
+	return exampleWriter{Schema: s, text: strings.ToUpper, items: true}.top(otherwise)
 }
 
 type exampleWriter struct {
 	*Schema
-	left int // values
+	left  int                      // values
+	text  func(name string) string // the placeholder of a text
+	items bool                     // each list has one
+}
+
+func (e exampleWriter) top(otherwise string) json.RawMessage {
+	e.left = maxExampleValues
+	root, ok := e.root.(map[string]any)
+	if !ok {
+		return json.RawMessage("{}")
+	}
+	root = maps.Clone(e.follow(root))
+	if required, _ := root["required"].([]any); len(required) == 0 && otherwise != "" {
+		root["required"] = []any{otherwise}
+	}
+	return e.object(nil, root, 0)
 }
 
 func (e *exampleWriter) object(out []byte, schema map[string]any, depth int) []byte {
@@ -121,7 +139,7 @@ func (e *exampleWriter) value(out []byte, schema any, name string, depth int) []
 		return append(out, "{}"...)
 	case "array":
 		out = append(out, '[')
-		if least, _ := number(m, "minItems"); least > 0 && depth < maxExampleDepth {
+		if least, _ := number(m, "minItems"); (least > 0 || e.items) && depth < maxExampleDepth {
 			out = e.value(out, m["items"], name, depth+1)
 		}
 		return append(out, ']')
@@ -135,7 +153,7 @@ func (e *exampleWriter) value(out []byte, schema any, name string, depth int) []
 	if format, _ := m["format"].(string); formats[format] != "" {
 		return append(out, sdk.Encode(formats[format])...)
 	}
-	return append(out, sdk.Encode("<"+name+">")...)
+	return append(out, sdk.Encode(e.text(name))...)
 }
 
 // follow follows references within the schema, and takes the first of several choices.
