@@ -348,7 +348,7 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 		out.TraceContent = i.redactor.text
 	}
 	if i.options.SingleCall {
-		out.SingleCall, out.Counter = true, newCounter(s.Path, i.options.Workdir)
+		out.SingleCall, out.Counter = true, newCounts(s.Path, i.options.Workdir)
 	}
 	if rules {
 		if out.Policy, err = s.policy(profile); err != nil {

@@ -37,6 +37,7 @@ const (
 // makes one call has its own host, which would begin at zero.
 type counts struct {
 	dir, config, workdir string
+	broken               error // why there is no place for them
 }
 
 // A countsFile is the content of the file.
@@ -51,32 +52,22 @@ type countedSession struct {
 	Calls map[string]int `json:"calls"`
 }
 
-// newCounter stores the counts of limits; where there is no place for them, calls with limits are refused.
-func newCounter(config, workdir string) host.Counter {
-	c, err := newCounts(config, workdir)
-	if err != nil {
-		return brokenCounter{err}
+// newCounts returns the counts of a configuration; calls without a session belong to that of the work folder. Where
+// there is no place for them, calls with limits are refused.
+func newCounts(config, workdir string) *counts {
+	c := &counts{config: config}
+	if c.dir, c.broken = StateFolder("counts"); c.broken == nil {
+		workdir, c.broken = filepath.Abs(workdir)
+		c.workdir = fsutil.Resolved(workdir)
 	}
 	return c
 }
 
-// A brokenCounter has no place for counts.
-type brokenCounter struct{ why error }
-
-func (b brokenCounter) Change(context.Context, string, func(*host.Counted) error) error { return b.why }
-
-// newCounts returns the counts of a configuration; calls without a session belong to that of the work folder.
-func newCounts(config, workdir string) (*counts, error) {
-	dir, err := StateFolder("counts")
-	if err != nil {
-		return nil, err
-	}
-	workdir, err = filepath.Abs(workdir)
-	return &counts{dir, config, fsutil.Resolved(workdir)}, err
-}
-
 // Change implements host.Counter.
 func (c *counts) Change(ctx context.Context, session string, change func(*host.Counted) error) (err error) {
+	if c.broken != nil {
+		return c.broken
+	}
 	defer func() { err = fsutil.FolderError(err, c.dir, otherState) }()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
