@@ -57,13 +57,6 @@ func (p *program) logWaitingChanges() {
 	p.waiting = now
 }
 
-// notifyOf notifies the targets of the configuration of a question.
-func (p *program) notifyOf(q *approvals.Question) {
-	if n := p.notifier.Load(); n != nil {
-		n.Notify(q)
-	}
-}
-
 // setTargets uses the notify blocks of the configuration, if they have changed.
 func (p *program) setTargets() {
 	now := p.instance.Config().Notify

@@ -22,7 +22,6 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/history"
 	"github.com/toolhost/toolhost/host/history/historyservice"
-	"github.com/toolhost/toolhost/host/server"
 )
 
 // openHistory opens the index of the configuration's record, nil if there is no record. The host serves without it if
@@ -58,14 +57,6 @@ func (p *program) followHistory(ctx context.Context) (end func()) {
 		following.Wait()
 		_ = p.history.Close() // what is lost is made again
 	}
-}
-
-// historyOptions are those of the service of a running host, which knows more of recent calls.
-func (p *program) historyOptions() historyservice.Options {
-	return historyservice.Options{Recent: p.calls.Describe,
-		Fail: func(code connect.Code, message, hint string) *connect.Error {
-			return server.Fail(code, "", message, hint)
-		}}
 }
 
 // historyCommand answers one request for `toolhost history` where no host runs: toolhost itself links no SQLite. The

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/api/apiv1"
 	"github.com/toolhost/toolhost/host/api/convert"
@@ -205,7 +207,11 @@ func (p *program) open(ctx context.Context) error {
 	p.services = configured.New(configured.Options{Load: o, Logger: p.log, Reloaded: p.reloaded, Usage: telemetry.Usage})
 	o.Middleware, o.OnState = []host.Middleware{p.calls.Middleware}, p.services.OnState
 	o.Telemetry, o.OnToolsChanged = p.startTelemetry(ctx), p.toolsChanged
-	p.questions = approvals.New(approvals.Options{Notify: p.notifyOf})
+	p.questions = approvals.New(approvals.Options{Notify: func(q *approvals.Question) {
+		if n := p.notifier.Load(); n != nil {
+			n.Notify(q)
+		}
+	}})
 	p.clients.queue = p.questions
 	o.Approver, o.Input, o.AllQuestions = &p.clients, &p.clients, true
 	var err error
@@ -246,7 +252,10 @@ func (p *program) serverOptions() server.Options {
 			p.stop()
 		}}
 	if p.history != nil {
-		o.History = historyservice.New(p.history, p.historyOptions())
+		o.History = historyservice.New(p.history, historyservice.Options{Recent: p.calls.Describe, // which knows more
+			Fail: func(code connect.Code, message, hint string) *connect.Error {
+				return server.Fail(code, "", message, hint)
+			}})
 	}
 	return o
 }

@@ -157,7 +157,11 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		fmt.Fprintf(g.out, "%s, chain ok\n", textutil.Count(r.Records, "record"))
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintln(g.out, clean(place(path, p.Line)+": "+p.Text))
+		place := path
+		if p.Line > 0 {
+			place = fmt.Sprintf("%s:%d", path, p.Line)
+		}
+		fmt.Fprintln(g.out, clean(place+": "+p.Text))
 	}
 	for _, note := range auditNotes(r) {
 		fmt.Fprintln(g.out, note)
@@ -166,13 +170,6 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		return &exitError{exitBroken, fmt.Sprintf("%s: %s", path, textutil.Count(len(r.Problems)+r.More, "problem"))}
 	}
 	return nil
-}
-
-func place(path string, line int) string {
-	if line == 0 {
-		return path
-	}
-	return fmt.Sprintf("%s:%d", path, line)
 }
 
 // auditNotes are findings that are not problems.

@@ -48,7 +48,10 @@ func (w *eventPrinter) event(e sdk.Event) {
 	case w.over:
 		return
 	case e.Type == sdk.EventOutput:
-		w.keep(e.Data)
+		w.kept = append(w.kept, e.Data...)
+		if over := len(w.kept) - maxPrints; over > maxPrints/4 { // not with every line
+			w.kept, w.cut = append([]byte(nil), w.kept[over:]...), true
+		}
 	case e.Type == sdk.EventProgress && e.Total > 0:
 		w.word = fmt.Sprintf("%3.0f%% %s", 100*e.Done/e.Total, e.Message)
 	case e.Type != sdk.EventStatus && e.Message != "":
@@ -71,13 +74,6 @@ func (w *eventPrinter) print(e sdk.Event) {
 			Message: "events are left out until the question at the terminal is answered"}
 	}
 	_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers write errors
-}
-
-func (w *eventPrinter) keep(data []byte) {
-	w.kept = append(w.kept, data...)
-	if over := len(w.kept) - maxPrints; over > maxPrints/4 { // not with every line
-		w.kept, w.cut = append([]byte(nil), w.kept[over:]...), true
-	}
 }
 
 // printed is the tool's output so far, for a call that ended without a result.

@@ -157,8 +157,14 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	g.printErrors(slices.Concat(problems, told)...)
 	g.reportNoConfiguration(s.Config().Path, !forGemini)
 	g.printErrors(uncheckedNotices(tools)...)
-	if len(tools) == 0 && f.format == "table" {
-		g.explainNoTools(s, f)
+	switch {
+	case len(tools) > 0 || f.format != "table":
+	case len(s.Processes())+len(s.Plugins().Problems) == 0:
+		g.explainNoPlugins(s)
+	case f.searching:
+		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
+	default:
+		fmt.Fprintln(g.err, "no tools")
 	}
 	problems = append(problems, failed...)
 	if len(f.plugins)+len(problems) == 0 { // all tools are known
@@ -194,18 +200,6 @@ func uncheckedNotices(tools []*host.Tool) (out []error) {
 		out = append(out, errors.New(text))
 	}
 	return out
-}
-
-// explainNoTools says why there is nothing to list.
-func (g *globals) explainNoTools(s *bootstrap.Instance, f discoverFlags) {
-	switch {
-	case len(s.Processes())+len(s.Plugins().Problems) == 0:
-		g.explainNoPlugins(s)
-	case f.searching:
-		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
-	default:
-		fmt.Fprintln(g.err, "no tools")
-	}
 }
 
 // explainNoPlugins says how to get plugins.
@@ -284,7 +278,10 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 	g.printErrors(problems...)
 	switch {
 	case f == modelapi.FormatText:
-		return g.printText(exported)
+		var text string
+		err := json.Unmarshal(exported, &text)
+		fmt.Fprint(g.out, text)
+		return err
 	case f == modelapi.FormatGemini && len(exported) > maxIndented:
 		_, err := fmt.Fprintf(g.out, "%s\n", exported)
 		return err
@@ -311,16 +308,6 @@ func (g *globals) tooLongForGemini(t *host.Tool) bool {
 		"the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
 		t.Name, len(t.Name), most, geminiPrefix))
 	return true
-}
-
-// printText prints what a JSON string holds.
-func (g *globals) printText(value json.RawMessage) error {
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(g.out, text)
-	return err
 }
 
 func (g *globals) printJSON(v any) error {

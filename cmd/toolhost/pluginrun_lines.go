@@ -158,7 +158,9 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	if !background {
 		result := r.instance.Catalog().Call(ctx, c)
 		r.answer(result)
-		r.explainWord(line, result.Error)
+		if e := result.Error; e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
+			r.say("%q is not a tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
+		}
 		return
 	}
 	r.background.Store(c.ID, true)
@@ -289,13 +291,10 @@ func nextTry(s supervise.Status, now time.Time) string {
 		return ""
 	case s.RetryAt.After(now):
 		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly),
-			roundUp(s.RetryAt.Sub(now)))
+			(s.RetryAt.Sub(now) + time.Second - 1).Truncate(time.Second)) // it never ends before that time
 	}
 	return "with the next call"
 }
-
-// roundUp rounds a wait up to seconds, so that it never ends before the printed time.
-func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 func positive(n int) string {
 	if n <= 0 {
@@ -313,11 +312,4 @@ func (r *pluginRun) reset() {
 		return
 	}
 	r.say("its crashes are forgotten; the next call starts it")
-}
-
-// explainWord lists the possible lines after an unknown single word.
-func (r *pluginRun) explainWord(line string, e *sdk.Error) {
-	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
-		r.say("%q is not a tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
-	}
 }

@@ -302,8 +302,9 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	if why := r.Preview.Reason; why != "" && why != r.Decision.Reason && !containsReason(r.Preview, why) {
 		p.field("the plugin", why)
 	}
-	for _, c := range r.Preview.Content {
-		p.preview(c)
+	for _, c := range r.Preview.Content { // a diff is coloured
+		lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(contentText(c), "\n")), "\n"))
+		fmt.Fprintf(w, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 	}
 }
 
@@ -323,11 +324,11 @@ const maxDescribed = 300
 // described is the first paragraph of a description, on one line.
 func described(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > maxDescribed {
-		return strings.TrimSpace(string(runes[:maxDescribed])) + "…"
+	text = strings.Join(strings.Fields(text), " ")
+	if short := textutil.CutRunes(text, maxDescribed, ""); short != text {
+		return strings.TrimSpace(short) + "…"
 	}
-	return string(runes)
+	return text
 }
 
 func (p *prompter) field(name, text string) {
@@ -336,12 +337,6 @@ func (p *prompter) field(name, text string) {
 		text = "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 	}
 	fmt.Fprintf(p.out, "  %s %s\n", p.g.paint(dim, name+":"), text)
-}
-
-// preview prints what the call would do, a diff in colours.
-func (p *prompter) preview(c sdk.Content) {
-	lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(contentText(c), "\n")), "\n"))
-	fmt.Fprintf(p.out, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 }
 
 var hunkHeader = lazy.Regexp(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)

@@ -213,7 +213,10 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		}
 	}
 	supervised := p.superviseOptions()
-	supervised.OnState, supervised.OnReduced, supervised.Logger = i.onState, i.onReduced, o.Logger
+	supervised.OnState, supervised.Logger = i.onState, o.Logger
+	supervised.OnReduced = func(r supervise.Reduction) {
+		i.notice(NoticeSandbox, r.Plugins[0], fmt.Errorf("%w (see toolhost doctor)", r))
+	}
 	if i.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, err
 	}
@@ -395,11 +398,6 @@ func (i *Instance) onState(status supervise.Status) {
 	if i.options.OnState != nil {
 		i.options.OnState(status)
 	}
-}
-
-// onReduced reports one reason why plugins run at a lower sandbox level than requested.
-func (i *Instance) onReduced(r supervise.Reduction) {
-	i.notice(NoticeSandbox, r.Plugins[0], fmt.Errorf("%w (see toolhost doctor)", r))
 }
 
 // announce reports what was left out, and what is not locked.

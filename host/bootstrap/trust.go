@@ -45,7 +45,11 @@ func (e *UntrustedError) Error() string {
 // Trusted reports whether the configuration may start programs and loosen rules: the user chose it, or trusted it in
 // its present form.
 func (c *Configuration) Trusted() bool {
-	return c.builtin || !c.NeedsTrust() || isTrusted(c.Path, c.SHA256)
+	if c.builtin || !c.NeedsTrust() {
+		return true
+	}
+	known, err := readTrusted()
+	return err == nil && c.SHA256 != "" && known[c.Path] == c.SHA256 // the file may have changed since it was read
 }
 
 // NeedsTrust reports whether the configuration was found in the current folder, which may be another person's work,
@@ -148,13 +152,6 @@ func TrustedFiles() (out []TrustedFile, err error) {
 		out = append(out, TrustedFile{path, err == nil && sum != known[path], err})
 	}
 	return out, err
-}
-
-// isTrusted compares what was read of the file with what was trusted. The file may have changed since, so it is not
-// read again.
-func isTrusted(path, fingerprint string) bool {
-	known, err := readTrusted()
-	return err == nil && fingerprint != "" && known[path] == fingerprint
 }
 
 // fingerprint is the checksum of a regular file. It does not wait for the other end of a pipe.

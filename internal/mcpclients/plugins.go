@@ -401,12 +401,8 @@ func unfit(lines []string) string {
 	return ""
 }
 
-// downloads reports whether the first start of the server downloads it, which takes longer than a host waits by
-// default.
-func (p *Plugin) downloads() bool {
-	return len(p.Server.Command) > 0 &&
-		slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"}, p.Server.Command[0])
-}
+// downloaders download a server at its first start, which takes longer than a host waits by default.
+var downloaders = []string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"}
 
 func (o *Import) write(p *Plugin, lines []string) string {
 	var out strings.Builder
@@ -414,7 +410,7 @@ func (o *Import) write(p *Plugin, lines []string) string {
 		fmt.Fprintf(&out, "# %s\n", visibleName(p.Server.Name))
 	}
 	fmt.Fprintf(&out, "plugin %q {\n  command = [%s]\n", p.Name, quoteHCL(o.Program))
-	if p.downloads() {
+	if command := p.Server.Command; len(command) > 0 && slices.Contains(downloaders, command[0]) {
 		out.WriteString("  start_timeout = \"2m\" # a first start downloads the server\n")
 	}
 	out.WriteString("  config {\n")

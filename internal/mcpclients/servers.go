@@ -203,7 +203,9 @@ func (s Server) read(format string, entry *document.Node) Server {
 		return s
 	}
 	r := reading{&s, entry, format, map[string]bool{}}
-	r.state()
+	off, _ := r.flag("disabled")
+	on, said := r.flag("enabled")
+	r.Disabled = off || said && !on
 	r.program()
 	r.address()
 	r.choice()
@@ -296,16 +298,8 @@ func (r *reading) pairs(n *document.Node, name string) (out []Pair) {
 
 func (r *reading) flag(name string) (value, there bool) {
 	n := r.get(name)
-	return n != nil && n.Text == "true", n != nil && n.Kind == document.Bool
-}
-
-func (r *reading) state() {
-	if off, there := r.flag("disabled"); there && off {
-		r.Disabled = true
-	}
-	if on, there := r.flag("enabled"); there && !on {
-		r.Disabled = true
-	}
+	there = n != nil && n.Kind == document.Bool
+	return there && n.Text == "true", there
 }
 
 func (r *reading) program() {

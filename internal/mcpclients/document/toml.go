@@ -21,7 +21,8 @@ func parseTOML(data []byte) (*Node, error) {
 		if p.data[p.at] == '[' {
 			p.header()
 		} else {
-			p.assignment()
+			p.assign(p.table, 0)
+			p.table.End = p.at
 		}
 		p.endOfLine()
 	}
@@ -151,11 +152,6 @@ func (p *tomlParser) descend(n *Node, path []string) *Node {
 		n = next
 	}
 	return n
-}
-
-func (p *tomlParser) assignment() {
-	p.assign(p.table, 0)
-	p.table.End = p.at
 }
 
 // assign reads one key and value into the table.
