@@ -80,17 +80,20 @@ type Member struct {
 	Line  int
 }
 
-// Get returns the first member of the name, or nil.
-func (n *Node) Get(name string) *Node {
+// Get returns the value of the first member of the name, or nil.
+func (n *Node) Get(name string) *Node { return n.member(name).Value }
+
+// member returns the first member of the name, or an empty one.
+func (n *Node) member(name string) (m Member) {
 	if n == nil {
-		return nil
+		return m
 	}
 	for _, m := range n.Members {
 		if m.Name == name {
-			return m.Value
+			return m
 		}
 	}
-	return nil
+	return m
 }
 
 // Duplicate returns the second member of a name that an object has twice, within n and what is below it.

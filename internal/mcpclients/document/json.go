@@ -221,42 +221,35 @@ func quoteJSON(text string) string {
 // writeJSON writes a value over several lines: objects have a line for each member, arrays of scalars are on one line.
 // Lines but the first begin with indent; without a unit all is on one line.
 func writeJSON(n *Node, indent, unit, newline string) string {
-	if n.Kind != Object || len(n.Members) == 0 {
+	if n.Kind != Object || len(n.Members) == 0 || unit == "" {
 		return flow(n)
 	}
-	var out strings.Builder
-	out.WriteString("{")
-	for i, m := range n.Members {
-		if i > 0 {
-			out.WriteString(",")
-		}
-		if unit == "" {
-			out.WriteString(" " + quoteJSON(m.Name) + ": " + writeJSON(m.Value, indent, unit, newline))
-			continue
-		}
-		out.WriteString(newline + indent + unit + quoteJSON(m.Name) + ": " +
-			writeJSON(m.Value, indent+unit, unit, newline))
+	var lines []string
+	for _, m := range n.Members {
+		lines = append(lines, newline+indent+unit+quoteJSON(m.Name)+": "+writeJSON(m.Value, indent+unit, unit, newline))
 	}
-	if unit == "" {
-		return out.String() + " }"
-	}
-	return out.String() + newline + indent + "}"
+	return "{" + strings.Join(lines, ",") + newline + indent + "}"
 }
 
 // flow writes a value on one line, as JSON, which YAML takes too.
 func flow(n *Node) string {
+	return flowIn(n, quoteJSON, func(name string) string { return quoteJSON(name) + ": " })
+}
+
+// flowIn writes a value on one line, with texts and keys as a syntax has them.
+func flowIn(n *Node, text, key func(string) string) string {
 	var parts []string
 	switch n.Kind {
 	case String:
-		return quoteJSON(n.Text)
+		return text(n.Text)
 	case Array:
 		for _, item := range n.Items {
-			parts = append(parts, flow(item))
+			parts = append(parts, flowIn(item, text, key))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case Object:
 		for _, m := range n.Members {
-			parts = append(parts, quoteJSON(m.Name)+": "+flow(m.Value))
+			parts = append(parts, key(m.Name)+flowIn(m.Value, text, key))
 		}
 		if len(parts) == 0 {
 			return "{}"

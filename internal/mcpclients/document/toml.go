@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -389,25 +388,7 @@ func (p *tomlParser) tomlWord(n *Node) {
 }
 
 // quoteTOML writes a string.
-func quoteTOML(text string) string {
-	var out strings.Builder
-	out.WriteByte('"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			out.WriteString(`\` + string(r))
-		case r == '\n':
-			out.WriteString(`\n`)
-		case r == '\t':
-			out.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&out, `\u%04X`, r)
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String() + `"`
-}
+func quoteTOML(text string) string { return strings.ReplaceAll(quoteJSON(text), "\x7f", `\u007F`) }
 
 func tomlKey(name string) string {
 	if bareKey().FindString(name) == name && name != "" {
@@ -418,22 +399,7 @@ func tomlKey(name string) string {
 
 // flowTOML writes a value on one line.
 func flowTOML(n *Node) string {
-	var parts []string
-	switch n.Kind {
-	case String:
-		return quoteTOML(n.Text)
-	case Array:
-		for _, item := range n.Items {
-			parts = append(parts, flowTOML(item))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	case Object:
-		for _, m := range n.Members {
-			parts = append(parts, tomlKey(m.Name)+" = "+flowTOML(m.Value))
-		}
-		return "{ " + strings.Join(parts, ", ") + " }"
-	}
-	return n.Text
+	return flowIn(n, quoteTOML, func(name string) string { return tomlKey(name) + " = " })
 }
 
 // addTOML adds a table at the end of the file.

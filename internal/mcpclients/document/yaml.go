@@ -196,12 +196,7 @@ func (w writer) addYAML(root, holder *Node, c Change) (edit, error) {
 	if holder == nil {
 		return edit{end, end, w.brokenLine() + yamlText(key) + ":" + w.entryYAML(c, "  ") + w.newline}, nil
 	}
-	var at Member
-	for _, m := range root.Members {
-		if m.Name == key {
-			at = m
-		}
-	}
+	at := root.member(key)
 	if len(holder.Members)+len(holder.Items) == 0 {
 		from, to := w.lineStart(at.Start), w.lineEnd(at.Start)
 		m := emptyYAML().FindSubmatch(w.data[from:to])
@@ -270,12 +265,7 @@ func (w writer) putYAML(entry, old *Node, m Member) (edit, error) {
 		end := w.blockEnd(last.Start, column+1)
 		return edit{end, end, w.newline + indent + yamlText(m.Name) + ":" + writeYAML(m.Value, indent+"  ", w.newline)}, nil
 	}
-	var key int
-	for _, there := range entry.Members {
-		if there.Name == m.Name {
-			key = there.Start
-		}
-	}
+	key := entry.member(m.Name).Start
 	end := w.blockEnd(key, column+1)
 	if raw := w.scalar(old); raw > 0 && old.Start+raw <= end && old.Start > key {
 		return edit{old.Start, old.Start + raw, strings.TrimPrefix(writeYAML(m.Value, indent+"  ", w.newline), " ")}, nil
