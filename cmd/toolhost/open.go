@@ -23,7 +23,7 @@ func (g *globals) options() bootstrap.Options {
 		Installed: true,
 		AskTrust:  g.askTrust(g.prompterAt(false)),
 		Logger:    g.logger(),
-		OnConfig:  func(c *config.Config) { g.conceal(c.References) },
+		OnConfig:  func(c *config.Config) { g.hidden.Add(c.References) },
 		Notice: func(n bootstrap.Notice) {
 			switch n.Kind {
 			case bootstrap.NoticeAnswers:

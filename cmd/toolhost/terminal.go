@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"unicode"
 
 	"golang.org/x/term"
+	textwidth "golang.org/x/text/width"
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/textutil"
@@ -25,43 +24,18 @@ type terminal struct {
 	out     *stdoutWriter
 	err     io.Writer
 	noColor bool
-	late    *error                     // of a help text, for which cobra has no errors
-	began   bool                       // the command line is right, and the command runs
-	hidden  *atomic.Pointer[concealed] // the values by reference of the loaded configuration
+	late    *error           // of a help text, for which cobra has no errors
+	began   bool             // the command line is right, and the command runs
+	hidden  supervise.Hiding // the values by reference of the loaded configurations
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
 	s := newScreen(err)
-	return &terminal{in: in, out: &stdoutWriter{w: out, screen: s}, err: s, hidden: &atomic.Pointer[concealed]{},
-		late: new(error)}
-}
-
-// concealed are values by reference, and the function that removes them from a text.
-type concealed struct {
-	texts map[string]string
-	hide  func(text string) string
-}
-
-// conceal hides the values of a configuration from here on, in addition to those of an earlier one.
-func (t *terminal) conceal(r supervise.References) {
-	if t.hidden == nil {
-		return
-	}
-	all := map[string]string{}
-	if old := t.hidden.Load(); old != nil {
-		maps.Copy(all, old.texts)
-	}
-	maps.Copy(all, r.Texts)
-	t.hidden.Store(&concealed{all, supervise.References{Texts: all}.Hider()})
+	return &terminal{in: in, out: &stdoutWriter{w: out, screen: s}, err: s, late: new(error)}
 }
 
 // hide returns a text without the values by reference.
-func (t *terminal) hide(text string) string {
-	if t.hidden == nil || t.hidden.Load() == nil {
-		return text
-	}
-	return t.hidden.Load().hide(text)
-}
+func (t *terminal) hide(text string) string { return t.hidden.Hide(text) }
 
 type color string
 
@@ -225,19 +199,12 @@ func fit(text string, n int) string {
 
 var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
-// wide are the characters that most terminals show in two columns.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
-		{0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
-	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
-}
-
 // columns is the width of a character.
 func columns(r rune) int {
-	switch {
+	switch kind := textwidth.LookupRune(r).Kind(); {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	case unicode.Is(wide, r):
+	case kind == textwidth.EastAsianWide, kind == textwidth.EastAsianFullwidth:
 		return 2
 	}
 	return 1

@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -13,33 +12,25 @@ import (
 
 // A redactor removes the secrets of all configurations that were read from the log.
 type redactor struct {
-	current atomic.Pointer[redaction]
-}
-
-type redaction struct {
-	texts map[string]string // values by reference
-	clean func(text string) string
+	references supervise.Hiding
+	rest       atomic.Pointer[redact.Redactor] // of the last one
 }
 
 // add redacts the secrets of a configuration too.
 func (r *redactor) add(c *config.Config, secrets []string) {
-	texts := map[string]string{}
-	if old := r.current.Load(); old != nil {
-		maps.Copy(texts, old.texts)
-	}
-	maps.Copy(texts, c.References.Texts)
-	hide, rest := supervise.References{Texts: texts}.Hider(), redact.New(secrets...)
-	r.current.Store(&redaction{texts, func(text string) string { return rest.Text(hide(text)) }})
+	r.references.Add(c.References)
+	r.rest.Store(redact.New(secrets...))
 }
 
 // Redact takes the secrets of the configuration, and what looks like one, out of a text.
 func (i *Instance) Redact(text string) string { return i.redactor.text(text) }
 
 func (r *redactor) text(text string) string {
-	if now := r.current.Load(); now != nil {
-		return now.clean(text)
+	rest := r.rest.Load()
+	if rest == nil {
+		rest = redact.New()
 	}
-	return redact.New().Text(text)
+	return rest.Text(r.references.Hide(text))
 }
 
 // logger is the logger without secrets; nil returns one that drops everything.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -75,6 +76,32 @@ func (r References) Hider() func(text string) string {
 		}
 		return text
 	}
+}
+
+// A Hiding hides the values of all configurations that were added to it. The zero value hides none.
+type Hiding struct{ now atomic.Pointer[hidden] }
+
+type hidden struct {
+	texts map[string]string
+	hide  func(text string) string
+}
+
+// Add hides the values of a configuration from here on, too.
+func (h *Hiding) Add(r References) {
+	texts := map[string]string{}
+	if old := h.now.Load(); old != nil {
+		maps.Copy(texts, old.texts)
+	}
+	maps.Copy(texts, r.Texts)
+	h.now.Store(&hidden{texts, References{Texts: texts}.Hider()})
+}
+
+// Hide replaces the values in a text by their names.
+func (h *Hiding) Hide(text string) string {
+	if now := h.now.Load(); now != nil {
+		return now.hide(text)
+	}
+	return text
 }
 
 func hideIn(text string, spellings []spelling) string {
