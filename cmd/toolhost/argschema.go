@@ -196,6 +196,15 @@ func (s *argSchema) describe() string {
 	return strings.Join(words, " or ")
 }
 
+// facts describes a member, and whether it is required.
+func (s *argSchema) facts(name string) string {
+	facts := s.property(name).describe()
+	if slices.Contains(s.required(), name) {
+		facts += "; required"
+	}
+	return facts
+}
+
 // noun is describe for a sentence, such as "an integer, at least 1".
 func (s *argSchema) noun() string {
 	words := s.describe()

@@ -143,10 +143,7 @@ func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
 	if s == nil {
 		return
 	}
-	facts := s.describe()
-	if slices.Contains(schema.required(), name) {
-		facts += "; required"
-	}
+	facts := schema.facts(name)
 	if standard := s.follow().raw["default"]; standard != nil {
 		facts += "; default " + string(standard)
 	}
@@ -169,15 +166,9 @@ func innerNames(s *argSchema) (out []string) {
 		s, prefix = s.items(), ".0."
 	}
 	for _, name := range s.properties() {
-		member := s.property(name)
-		if member == nil {
-			continue
+		if s.property(name) != nil {
+			out = append(out, fmt.Sprintf("%s%s (%s)", prefix, name, s.facts(name)))
 		}
-		facts := member.describe()
-		if slices.Contains(s.required(), name) {
-			facts += "; required"
-		}
-		out = append(out, fmt.Sprintf("%s%s (%s)", prefix, name, facts))
 	}
 	return out
 }

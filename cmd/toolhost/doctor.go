@@ -79,7 +79,9 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 		d.Problems = append(d.Problems, err.Error()+adviceFor(err))
 	}
 	d.conceal(g)
-	if err := d.print(g, format); err != nil {
+	if format != "json" {
+		d.printTables(g)
+	} else if err := g.printJSON(d); err != nil {
 		return err
 	}
 	if none, is := errors.AsType[*bootstrap.NotFoundError](err); err != nil && !(is && !none.Named) {
@@ -151,14 +153,6 @@ func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFi
 // widest is where lines are cut. Missing features are worth a line that a terminal wraps.
 const widest = 1000
 
-func (d *diagnosis) print(g *globals, format string) error {
-	if format == "json" {
-		return g.printJSON(d)
-	}
-	d.printTables(g)
-	return nil
-}
-
 func (d *diagnosis) printTables(g *globals) {
 	v := d.Versions
 	fmt.Fprintf(g.out, "toolhost %s, %s, %s, kernel %s, plugin protocol %s\n\n", v["toolhost"], v["go"], v["system"],
@@ -176,13 +170,8 @@ func (d *diagnosis) printTables(g *globals) {
 	for _, f := range d.Folders {
 		rows = append(rows, []string{f.Name, f.State, f.Path})
 	}
-	fmt.Fprintln(g.out)
-	writeTable(g.out, rows, widest)
-	d.printPlugins(g)
-}
-
-func (d *diagnosis) printPlugins(g *globals) {
-	rows := [][]string{{"PLUGIN", "SANDBOX", "NETWORK", ""}}
+	g.printSection(rows)
+	rows = [][]string{{"PLUGIN", "SANDBOX", "NETWORK", ""}}
 	missing := map[string]string{} // where each text about missing protection is shown
 	for _, p := range d.Plugins {
 		rows = append(rows, p.row(p.Name, missing))
@@ -190,13 +179,22 @@ func (d *diagnosis) printPlugins(g *globals) {
 	for _, p := range d.Discovery {
 		rows = append(rows, p.row("discovery "+p.Name, missing))
 	}
+	g.printSection(rows)
+	rows = [][]string{{"MCP SERVER", "RUNS", "STATE", ""}}
+	for _, f := range d.Servers {
+		rows = append(rows, f.row())
+	}
+	g.printSection(rows)
+	for _, p := range d.Problems {
+		fmt.Fprintf(g.out, "\n%s\n", indentRest(clean(p)))
+	}
+}
+
+// printSection prints a table below others, if it has more than its header.
+func (g *globals) printSection(rows [][]string) {
 	if len(rows) > 1 {
 		fmt.Fprintln(g.out)
 		writeTable(g.out, rows, widest)
-	}
-	d.printServers(g)
-	for _, p := range d.Problems {
-		fmt.Fprintf(g.out, "\n%s\n", indentRest(clean(p)))
 	}
 }
 

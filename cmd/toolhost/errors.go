@@ -130,24 +130,28 @@ func (t *terminal) asData(cmd *cobra.Command, err error) *sdk.Error {
 	}
 	e := &sdk.Error{Message: clean(t.hide(err.Error())), Suggestion: strings.Join(strings.Fields(adviceFor(err)), " "),
 		Outcome: sdk.OutcomeNotSent}
-	switch code := exitCode(err); {
+	code := exitCode(err)
+	as, known := failures[code]
+	switch {
 	case code == exitUsage && !t.began:
-		e.Code, e.Name = codeUsage, "InvalidUsage"
-		e.Suggestion = cmp.Or(e.Suggestion, "`"+cmd.CommandPath()+" --help` shows how it is used.")
-	case code == exitUsage:
-		e.Code, e.Name = codeUsage, "InvalidConfiguration"
-		e.Suggestion = cmp.Or(e.Suggestion, "`toolhost validate` checks the configuration.")
-	case code == exitDenied:
-		e.Code, e.Name = sdk.CodeDenied, "NotTrusted"
-	case code == exitUnavailable:
-		e.Code, e.Name = sdk.CodePluginUnavailable, "NoHost"
-		e.Suggestion = cmp.Or(e.Suggestion, "`toolhost status` shows the state of the plugins.")
-	case code == exitTimeout:
-		e.Code, e.Name = sdk.CodeTimeout, "Timeout"
-	case code == exitInterrupted:
-		e.Code, e.Name = sdk.CodeCanceled, "Interrupted"
-	default:
-		e.Code, e.Name = sdk.CodeInternal, "Failed"
+		as = failure{codeUsage, "InvalidUsage", "`" + cmd.CommandPath() + " --help` shows how it is used."}
+	case !known:
+		as = failure{sdk.CodeInternal, "Failed", ""}
 	}
+	e.Code, e.Name, e.Suggestion = as.code, as.name, cmp.Or(e.Suggestion, as.suggestion)
 	return e
+}
+
+type failure struct {
+	code             sdk.Code
+	name, suggestion string
+}
+
+// failures are the errors of commands, by their exit codes.
+var failures = map[int]failure{
+	exitUsage:       {codeUsage, "InvalidConfiguration", "`toolhost validate` checks the configuration."},
+	exitDenied:      {sdk.CodeDenied, "NotTrusted", ""},
+	exitUnavailable: {sdk.CodePluginUnavailable, "NoHost", "`toolhost status` shows the state of the plugins."},
+	exitTimeout:     {sdk.CodeTimeout, "Timeout", ""},
+	exitInterrupted: {sdk.CodeCanceled, "Interrupted", ""},
 }

@@ -223,10 +223,11 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 func serverFlags(mcp *cobra.Command) (args []string) {
 	own := []string{"config", "check-trust", "workdir", "print-config", "url", "token-env", "no-color", "help"}
 	mcp.Flags().VisitAll(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
 		switch {
 		case !f.Changed || slices.Contains(own, f.Name):
-		case len(listOf(f)) > 0:
-			for _, item := range listOf(f) {
+		case isList:
+			for _, item := range list.GetSlice() {
 				args = append(args, "--"+f.Name, item)
 			}
 		case f.Value.Type() == "bool":
@@ -236,14 +237,6 @@ func serverFlags(mcp *cobra.Command) (args []string) {
 		}
 	})
 	return args
-}
-
-// listOf are the values of a repeatable flag.
-func listOf(f *pflag.Flag) []string {
-	if list, is := f.Value.(pflag.SliceValue); is {
-		return list.GetSlice()
-	}
-	return nil
 }
 
 type addToFlags struct {

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/fsutil"
@@ -97,20 +96,4 @@ func (f serverFinding) row() []string {
 		return []string{f.Plugin, f.Program, "ok", f.Path + ", which is not in PATH"}
 	}
 	return []string{f.Plugin, f.Program, "ok", f.Path}
-}
-
-// printServers prints a table of the MCP servers, if there are any.
-func (d *diagnosis) printServers(g *globals) {
-	rows := [][]string{{"MCP SERVER", "RUNS", "STATE", ""}}
-	for _, f := range d.Servers {
-		row := f.row()
-		for i := range row {
-			row[i] = strings.ReplaceAll(row[i], "\n", " ")
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) > 1 {
-		fmt.Fprintln(g.out)
-		writeTable(g.out, rows, widest)
-	}
 }

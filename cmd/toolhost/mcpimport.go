@@ -91,15 +91,13 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	o := &mcpclients.Import{Program: pluginProgram("mcp", filepath.Dir(into.path)), Taken: pluginsIn(into.data),
 		Reserved: config.ShippedPlugins}
 	plugins, variables := o.Plugins(servers)
-	var text strings.Builder
+	var blocks []string
 	for _, p := range plugins {
 		if p.HCL != "" {
-			if text.Len() > 0 {
-				text.WriteString("\n")
-			}
-			text.WriteString(p.HCL)
+			blocks = append(blocks, p.HCL)
 		}
 	}
+	text := strings.Join(blocks, "\n")
 	fmt.Fprintf(g.err, "%s has %s, in %s (%s).\n", from, textutil.Count(len(servers), "MCP server"),
 		strings.Join(formats, " and "), syntax)
 	if n := mcpclients.Elsewhere(root, dir); n > 0 {
@@ -107,9 +105,9 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 			textutil.Count(n, "MCP server"))
 	}
 	if f.write {
-		err = g.appendBlocks(ctx, into, text.String(), f.yes)
+		err = g.appendBlocks(ctx, into, text, f.yes)
 	} else {
-		fmt.Fprint(g.out, text.String())
+		fmt.Fprint(g.out, text)
 	}
 	if err != nil {
 		return err

@@ -29,9 +29,8 @@ func (c *Config) Mistake(plugin, path, message string) *Error {
 	return &Error{Path: c.shown, Mistakes: []Mistake{c.report.Mistake(at, message)}}
 }
 
-// locate returns where a value of a plugin's configuration is written; not there for a plugin that is not in the file.
-// The path is a JSON pointer or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written
-// in the file is located by the innermost enclosing value, or the plugin's block.
+// locate returns where a value of a plugin's configuration is written, see Mistake; not there for a plugin that is not
+// in the file.
 func (c *Config) locate(plugin, path string) (at hcl.Range, there bool) {
 	p, there := c.positions[plugin]
 	if !there {
