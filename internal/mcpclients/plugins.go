@@ -362,10 +362,7 @@ func (o *Import) block(p *Plugin) (string, error) {
 }
 
 func (o *Import) pairs(p *Plugin, kind string, list []Pair) (lines []string, err error) {
-	widest := 0
 	seen := map[string]bool{}
-	type line struct{ name, text string }
-	var all []line
 	for _, pair := range list {
 		v, err := o.pair(p, pair, kind)
 		if err != nil {
@@ -379,11 +376,7 @@ func (o *Import) pairs(p *Plugin, kind string, list []Pair) (lines []string, err
 		if !variablePattern().MatchString(name) {
 			name = quoteHCL(name)
 		}
-		widest = max(widest, len(name))
-		all = append(all, line{name, v.hcl()})
-	}
-	for _, l := range all {
-		lines = append(lines, "  "+l.name+strings.Repeat(" ", widest-len(l.name))+" = "+l.text)
+		lines = append(lines, "  "+name+" = "+v.hcl())
 	}
 	return lines, nil
 }
@@ -437,23 +430,21 @@ func visibleName(name string) string {
 // aligned puts the = of attributes on lines after each other below each other.
 func aligned(lines []string) []string {
 	out := slices.Clone(lines)
-	for i := 0; i < len(out); {
+	for i := 0; i < len(out); i++ {
 		n, widest := i, 0
-		for n < len(out) && plainAttribute().MatchString(out[n]) {
-			name, _, _ := strings.Cut(out[n], " = ")
-			widest = max(widest, len(name))
-			n++
+		for ; n < len(out) && plainAttribute().MatchString(out[n]); n++ {
+			widest = max(widest, len(plainAttribute().FindStringSubmatch(out[n])[1]))
 		}
 		for ; i < n; i++ {
-			name, rest, _ := strings.Cut(out[i], " = ")
-			out[i] = name + strings.Repeat(" ", widest-len(name)) + " = " + rest
+			m := plainAttribute().FindStringSubmatch(out[i])
+			out[i] = m[1] + strings.Repeat(" ", widest-len(m[1])) + m[2]
 		}
-		i = max(i, n) + 1
 	}
 	return out
 }
 
-var plainAttribute = lazy.Regexp(`^[a-z_]+ = [^{]`)
+// plainAttribute is one on a line, also within another one.
+var plainAttribute = lazy.Regexp(`^( *(?:\w+|"(?:[^"\\]|\\.)*"))( = [^{].*)$`)
 
 func quotedList(list []string) string {
 	var out []string

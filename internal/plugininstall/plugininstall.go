@@ -233,8 +233,8 @@ var maxUnpacked int64 = 2 << 30
 
 // A choice is the one program of an archive.
 type choice struct {
-	staged *Staged
-	all    []string // names of the programs that it could be
+	name string   // of the plugin, if it was given
+	all  []string // names of the programs that it could be
 }
 
 // wants reports whether an entry is the program. It looks at the last part of the name alone: no path of an archive is
@@ -248,7 +248,7 @@ func (c *choice) wants(name string, isDir bool) bool {
 		c.all = append(c.all, file)
 	}
 	own := strings.TrimSuffix(strings.TrimPrefix(file, toolname.ProgramPrefix), ".exe")
-	return c.staged.Name == "" || own == c.staged.Name
+	return c.name == "" || own == c.name
 }
 
 // missing is the error of an archive without the program.
@@ -257,8 +257,8 @@ func (c *choice) missing() error {
 	case len(c.all) == 0:
 		return fmt.Errorf("the archive has no program %sNAME; one that needs files beside it goes into a folder of "+
 			"plugin_dirs instead", toolname.ProgramPrefix)
-	case c.staged.Name != "":
-		return fmt.Errorf("the archive has no program %s%s, but %s", toolname.ProgramPrefix, c.staged.Name, c.listed())
+	case c.name != "":
+		return fmt.Errorf("the archive has no program %s%s, but %s", toolname.ProgramPrefix, c.name, c.listed())
 	}
 	return fmt.Errorf("the archive has several programs: %s; choose one with --name", c.listed())
 }
@@ -278,7 +278,7 @@ func (s *Staged) fromTar(ctx context.Context, f io.Reader) error {
 	}
 	limited := &io.LimitedReader{R: unzipped, N: maxUnpacked}
 	archive := tar.NewReader(limited)
-	c := choice{staged: &Staged{Name: s.Name}}
+	c := choice{name: s.Name}
 	for n := 0; ; n++ {
 		h, err := archive.Next()
 		switch {
@@ -321,7 +321,7 @@ func (s *Staged) fromZip(ctx context.Context, f *os.File) error {
 	if len(archive.File) > maxEntries {
 		return fmt.Errorf("it has more than %d entries", maxEntries)
 	}
-	c := choice{staged: &Staged{Name: s.Name}}
+	c := choice{name: s.Name}
 	for _, entry := range archive.File {
 		if !c.wants(entry.Name, entry.Mode().IsDir()) {
 			continue
