@@ -121,11 +121,7 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	var out []string
-	for _, s := range c.Find(cmd.Context()).Specs {
-		out = append(out, s.Name)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return c.Find(cmd.Context()).Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // silence prevents a completion from writing into the command line.

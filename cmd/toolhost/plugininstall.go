@@ -134,9 +134,7 @@ func lookFirst(done string) string {
 func (g *globals) completeInstalled(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 	g.silence()
 	if there, err := bootstrap.OpenPluginFolder(g.options()); err == nil {
-		for _, p := range there.Locked.All() {
-			names = append(names, p.Name)
-		}
+		names = there.Locked.Names()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -252,13 +252,17 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 // chosen returns the specs of the named plugins, or all when there are no names.
 func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	for _, name := range only {
-		if !slices.Contains(p.names(), name) {
+		if !slices.Contains(p.Names(), name) {
 			return nil, errors.Join(p.unknown(name), errors.Join(p.Problems...))
 		}
 	}
+	return p.selected(only), nil
+}
+
+func (p *Plugins) selected(only []string) []supervise.Spec {
 	return slices.DeleteFunc(slices.Clone(p.Specs), func(s supervise.Spec) bool {
 		return len(only) > 0 && !slices.Contains(only, s.Name)
-	}), nil
+	})
 }
 
 // An UnknownPluginError means that no plugin has the name that someone gave.
@@ -269,7 +273,7 @@ func (e *UnknownPluginError) Error() string {
 }
 
 func (p *Plugins) unknown(name string) error {
-	return &UnknownPluginError{name, suggestName(name, p.names())}
+	return &UnknownPluginError{name, suggestName(name, p.Names())}
 }
 
 // Host returns the host. Unlike Catalog it is not limited to the profile's tools.

@@ -62,12 +62,12 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
 	out.checkPlaces(c)
-	refused := aliasesOfTools(c.Config, p.names())
+	refused := aliasesOfTools(c.Config, p.Names())
 	out.Problems = append(out.Problems, refused...)
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
 	// otherwise a rule may be about a plugin that was not found
 	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
-		out.Warnings = append(out.Warnings, patternsForUnknownPlugins(c.Config, p.names())...)
+		out.Warnings = append(out.Warnings, patternsForUnknownPlugins(c.Config, p.Names())...)
 	}
 	var asked []string
 	for _, spec := range p.Specs {

@@ -201,8 +201,8 @@ func (c *Configuration) Discoveries() []supervise.Discovery {
 	return out
 }
 
-// names are the labels of the plugins.
-func (p *Plugins) names() (out []string) {
+// Names are the labels of the plugins.
+func (p *Plugins) Names() (out []string) {
 	for _, s := range p.Specs {
 		out = append(out, s.Name)
 	}

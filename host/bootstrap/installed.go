@@ -38,7 +38,7 @@ func (c *Configuration) installedPlugins() (folder string, lock *lockfile.File, 
 // as programs that someone has put there.
 func hasInstalled(o Options) bool {
 	folder, lock, err := (&Configuration{options: o}).installedPlugins()
-	return err != nil || len(lock.All()) > 0 || folder != "" && HasPlugins(folder)
+	return err != nil || len(lock.Names()) > 0 || folder != "" && HasPlugins(folder)
 }
 
 // areInstalled are the plugins whose programs are in the folder and which the configuration's own lock does not have.
@@ -201,9 +201,5 @@ func (p *Plugins) Uninstall(name string) error {
 
 // NotInstalled is the error of a name that no installed plugin has.
 func (p *Plugins) NotInstalled(name string) error {
-	var names []string
-	for _, l := range p.Locked.All() {
-		names = append(names, l.Name)
-	}
-	return fmt.Errorf("no plugin %q is installed%s", name, textutil.DidYouMean(name, names))
+	return fmt.Errorf("no plugin %q is installed%s", name, textutil.DidYouMean(name, p.Locked.Names()))
 }

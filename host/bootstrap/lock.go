@@ -133,7 +133,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 		sums[platform] = sum
 	}
 	for _, n := range named {
-		if !slices.Contains(p.names(), n) {
+		if !slices.Contains(p.Names(), n) {
 			return nil, p.unknown(n)
 		}
 	}
@@ -145,7 +145,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPl
 	}
 	if len(named) == 0 && len(p.Problems) == 0 && p.Locked != nil { // otherwise it may only have been left out
 		for _, old := range p.Locked.Plugins {
-			if !slices.Contains(p.names(), old.Name) {
+			if !slices.Contains(p.Names(), old.Name) {
 				r.Plugins = append(r.Plugins, &LockedPlugin{Name: old.Name, Gone: true, old: &old})
 			}
 		}

@@ -113,12 +113,7 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 	if ctx.Err() != nil { // an interrupted discovery did not find all plugins
 		return nil, ctx.Err()
 	}
-	next := &snapshot{Plugins: found, trusted: found.Trusted()}
-	for _, spec := range found.Specs {
-		if len(i.options.Plugins) == 0 || slices.Contains(i.options.Plugins, spec.Name) {
-			next.specs = append(next.specs, spec)
-		}
-	}
+	next := &snapshot{Plugins: found, trusted: found.Trusted(), specs: found.selected(i.options.Plugins)}
 	if len(found.Problems) > 0 { // a folder that is temporarily unreadable ends no plugin
 		for _, spec := range old.specs {
 			if next.spec(spec.Name).Name == "" {

@@ -189,12 +189,14 @@ func (f *File) Plugin(name string) *Plugin {
 	return &f.Plugins[i]
 }
 
-// All returns the plugins by name; nil when nothing is locked.
-func (f *File) All() []Plugin {
-	if f == nil {
-		return nil
+// Names are those of the plugins; nil when nothing is locked.
+func (f *File) Names() (names []string) {
+	if f != nil {
+		for _, p := range f.Plugins {
+			names = append(names, p.Name)
+		}
 	}
-	return f.Plugins
+	return names
 }
 
 func (f *File) find(name string) (int, bool) {
