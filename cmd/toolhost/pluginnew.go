@@ -79,20 +79,15 @@ var makeNeeds = map[string][]string{"go": {"make", "go"}, "node": {"make", "node
 func (g *globals) printNext(o pluginnew.Options, written pluginnew.Repository) {
 	fmt.Fprintf(g.out, "the plugin %s is in %s\n\n", o.Name, visible(written.Dir))
 	fmt.Fprintln(g.out, "Next:")
-	rows := [][2]string{
-		{"cd " + shellWords([]string{visible(written.Dir)}), ""},
+	if written.Dir != "." {
+		fmt.Fprintf(g.out, "  cd %s\n", shellWords([]string{visible(written.Dir)}))
+	}
+	for _, r := range [][2]string{
 		{"make run", `toolhost plugin run --watch: call its tool by typing hello {"name": "Ada"}`},
 		{"make test", "its tests, in memory and under a host"},
 		{"make install", "for you, from anywhere: toolhost call " + o.Name + "__hello name=Ada"},
-	}
-	for i, r := range rows {
-		switch {
-		case i == 0 && written.Dir == ".":
-		case r[1] == "":
-			fmt.Fprintf(g.out, "  %s\n", r[0])
-		default:
-			fmt.Fprintf(g.out, "  %-13s %s\n", r[0], r[1])
-		}
+	} {
+		fmt.Fprintf(g.out, "  %-13s %s\n", r[0], r[1])
 	}
 	if own, err := os.Executable(); err == nil && filepath.IsAbs(own) {
 		if _, err := exec.LookPath("toolhost"); err != nil { // the Makefile would build one, or not find it

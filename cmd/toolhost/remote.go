@@ -114,10 +114,8 @@ func (g *globals) callOn(ctx context.Context, r *runningHost, args []string, arg
 	}
 	result, err := r.call(ctx, in, watch.event, waiting)
 	watch.end()
-	if errors.Is(err, errNoHost) {
-		return err
-	} else if err != nil {
-		return remoteError(err)
+	if err != nil {
+		return remoteError(err) // errNoHost as it is
 	}
 	if e := result.Error; e != nil && e.Name == approvals.StoppedName {
 		return errNoHost // another host asks
@@ -217,13 +215,7 @@ func (g *globals) statusOf(ctx context.Context, r *runningHost, format string) e
 		all = append(all, pluginStatus{Status: pluginstatus.Status(p), Lock: bootstrap.LockState(p.Lock),
 			Memory: p.MemoryBytes, CPU: p.Cpu.AsDuration().Seconds()})
 	}
-	if err := g.printStatus(all, format); err != nil {
-		return err
-	}
-	if format == "table" {
-		g.printNotices(nil, all)
-	}
-	return statusCode(all, len(reply.Problems) > 0)
+	return g.printStatus(all, nil, len(reply.Problems) > 0, format)
 }
 
 // plain reports whether a running host knows all that is asked for: what its catalog has now.
@@ -311,10 +303,8 @@ func (g *globals) toolCallRunning(ctx context.Context, tool string, arguments js
 	}
 	result, err := r.call(ctx, &apiv1.CallRequest{Tool: tool, Arguments: string(arguments), CallId: rand.Text(),
 		Caller: callerName, SessionId: session}, func(sdk.Event) {}, func() {})
-	if errors.Is(err, errNoHost) {
-		return err
-	} else if err != nil {
-		return remoteError(err)
+	if err != nil {
+		return remoteError(err) // errNoHost as it is
 	}
 	return g.printToolCall(result, "")
 }

@@ -64,14 +64,7 @@ func (g *globals) status(ctx context.Context, profile, format string) error {
 	if len(s.Processes())+len(left) == 0 {
 		g.explainNoPlugins(s)
 	}
-	all := statuses(ctx, s)
-	if err := g.printStatus(all, format); err != nil {
-		return err
-	}
-	if format == "table" {
-		g.printNotices(s.Plugins().Unlocked(), all)
-	}
-	return statusCode(all, len(problems)+len(left) > 0)
+	return g.printStatus(statuses(ctx, s), s.Plugins().Unlocked(), len(problems)+len(left) > 0, format)
 }
 
 // statusCode is the error of a status with a problem.
@@ -119,9 +112,10 @@ func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 	return out
 }
 
-func (g *globals) printStatus(all []pluginStatus, format string) error {
+// printStatus prints the states, and the notices below a table. It returns the error of a status with a problem.
+func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, format string) error {
 	if format == "json" {
-		return g.printJSON(all)
+		return cmp.Or(g.printJSON(all), statusCode(all, failed))
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	usage := g.verbose && slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Memory > 0 })
@@ -146,7 +140,8 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")))
 	}
 	writeTable(g.out, rows, widest)
-	return nil
+	g.printNotices(notices, all)
+	return statusCode(all, failed)
 }
 
 // printNotices prints a line for each notice.

@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/lazy"
@@ -142,14 +143,9 @@ func escapeHCL(text string, after bool) string {
 	for i, r := range text {
 		sign := r == '$' || r == '%'
 		switch {
-		case r == '"' || r == '\\':
-			out.WriteString(`\` + string(r))
-		case r == '\n':
-			out.WriteString(`\n`)
-		case r == '\r':
-			out.WriteString(`\r`)
-		case r == '\t':
-			out.WriteString(`\t`)
+		case strings.ContainsRune("\"\\\n\r\t", r):
+			quoted := strconv.Quote(string(r))
+			out.WriteString(quoted[1 : len(quoted)-1])
 		case r < ' ' || r == 0x7f:
 			fmt.Fprintf(&out, `\u%04x`, r)
 		case sign && after, sign && i+1 < len(text) && (text[i+1] == '{' || text[i+1] == '$' || text[i+1] == '%'),

@@ -197,12 +197,8 @@ func (p *process) exited() bool {
 
 // endsSoon reports whether the process has ended, or does within a moment: its connection breaks first.
 func (p *process) endsSoon() bool {
-	select {
-	case <-p.done:
-		return true
-	case <-time.After(200 * time.Millisecond):
-		return false
-	}
+	_ = p.waitExit(200 * time.Millisecond)
+	return p.exited()
 }
 
 // waitExit waits for the end of the process and returns how it ended, in words.
