@@ -91,34 +91,16 @@ func (s *argSchema) types() (out []string) {
 		case len(a.names) > 0:
 			out = append(out, "object")
 		case a.raw["enum"] != nil || a.raw["const"] != nil:
-			out = append(out, a.typesOfValues()...)
+			for _, v := range a.values() {
+				kind := rawjson.Kind(v)
+				out = append(out, kind[strings.LastIndexByte(kind, ' ')+1:]) // without an article
+			}
 		default:
 			return nil
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// typesOfValues are the types of the values that the schema lists.
-func (s *argSchema) typesOfValues() (out []string) {
-	for _, v := range s.values() {
-		switch v[0] {
-		case '"':
-			out = append(out, "string")
-		case 't', 'f':
-			out = append(out, "boolean")
-		case '{':
-			out = append(out, "object")
-		case '[':
-			out = append(out, "array")
-		case 'n':
-			out = append(out, "null")
-		default:
-			out = append(out, "number")
-		}
-	}
-	return out
 }
 
 // values are those of enum or const, as JSON.

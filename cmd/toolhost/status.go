@@ -91,14 +91,6 @@ type pluginStatus struct {
 	CPU    float64             `json:"cpu_seconds,omitempty"`
 }
 
-// usage has two cells of the table.
-func (p pluginStatus) usage() []string {
-	if p.Memory == 0 {
-		return []string{"-", "-"}
-	}
-	return []string{fmt.Sprintf("%.1f MiB", float64(p.Memory)/(1<<20)), fmt.Sprintf("%.2f s", p.CPU)}
-}
-
 func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 	out := []pluginStatus{}
 	for _, p := range s.Processes() {
@@ -119,25 +111,28 @@ func (g *globals) printStatus(all []pluginStatus, notices []error, failed bool, 
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	usage := g.verbose && slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Memory > 0 })
-	row := func(cells, used []string, lock, last string) []string {
-		if usage {
-			cells = append(cells, used...)
-		}
-		if locks {
-			cells = append(cells, lock)
-		}
-		return append(cells, last)
-	}
-	rows := [][]string{row([]string{"PLUGIN", "STATE", "PID", "GENERATION", "RESTARTS", "TOOLS", "VERSION", "SANDBOX",
-		"CONTAINMENT"}, []string{"MEMORY", "CPU"}, "LOCK", "LAST ERROR")}
+	rows := [][]string{{"PLUGIN", "STATE", "PID", "GENERATION", "RESTARTS", "TOOLS", "VERSION", "SANDBOX", "CONTAINMENT",
+		"MEMORY", "CPU", "LOCK", "LAST ERROR"}}
 	for _, p := range all {
 		state, tools := string(p.State), fmt.Sprint(p.Tools)
 		if p.State == supervise.Known { // it may have tools that are not known yet
 			state, tools = "not started", number(p.Tools)
 		}
-		rows = append(rows, row([]string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts),
-			tools, cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-")}, p.usage(),
-			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")))
+		memory, cpu := "-", "-"
+		if p.Memory > 0 {
+			memory, cpu = fmt.Sprintf("%.1f MiB", float64(p.Memory)/(1<<20)), fmt.Sprintf("%.2f s", p.CPU)
+		}
+		rows = append(rows, []string{p.Name, state, number(p.PID), fmt.Sprint(p.Generation), fmt.Sprint(p.Restarts), tools,
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), memory, cpu,
+			cmp.Or(string(p.Lock), "-"), cmp.Or(fit(p.LastError, 300), "-")})
+	}
+	for i := range rows {
+		if !locks {
+			rows[i] = slices.Delete(rows[i], 11, 12)
+		}
+		if !usage {
+			rows[i] = slices.Delete(rows[i], 9, 11)
+		}
 	}
 	writeTable(g.out, rows, widest)
 	g.printNotices(notices, all)
