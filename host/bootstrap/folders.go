@@ -144,19 +144,13 @@ func resultFolder() string {
 	return dir
 }
 
-// definitionsCache is the user's own folder for the definitions of plugins, "" when there is none.
-func definitionsCache() string {
-	dir, err := cacheFolder("definitions-cache")
-	if err != nil {
-		return ""
-	}
-	return dir
-}
-
 // cacheFolder is where a folder of the user's cache is, or would be.
 func cacheFolder(name string) (string, error) {
 	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "toolhost", name), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "toolhost", name), nil
 }
 
 // removeOld removes files that were last written before the time. What cannot be removed stays.

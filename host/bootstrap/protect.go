@@ -83,8 +83,9 @@ func programOf(s supervise.Spec) string {
 // superviseOptions are the supervisor's options for these plugins.
 func (p *Plugins) superviseOptions() supervise.Options {
 	o := p.options
+	definitions, _ := cacheFolder("definitions-cache") // "" when there is none
 	return supervise.Options{
-		Config: p.Path, Workdir: o.Workdir, CacheDir: definitionsCache(),
+		Config: p.Path, Workdir: o.Workdir, CacheDir: definitions,
 		Refresh: o.Refresh, Offline: o.Offline,
 		ReadOnly: slices.Concat(p.protected(), p.executed(p.Specs)), Masked: p.masked(), Reserved: p.reserved(p.Specs),
 		Shared: p.shared(p.Specs),

@@ -100,7 +100,11 @@ func (r *record) opened() (*audit.Log, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	if r.log.Load() == nil && !r.tried.After(asked) {
-		log, err := r.open()
+		path, err := AuditPath(r.path, r.dir)
+		var log *audit.Log
+		if err == nil {
+			log, err = audit.Open(path, r.options)
+		}
 		if lost := r.lost.Load(); log != nil && lost != nil {
 			log.OnLost(func(records int, err error) { (*lost)(records, r.explain(err)) })
 		}
@@ -108,14 +112,6 @@ func (r *record) opened() (*audit.Log, error) {
 		r.err, r.tried = err, time.Now()
 	}
 	return r.log.Load(), r.err
-}
-
-func (r *record) open() (*audit.Log, error) {
-	path, err := AuditPath(r.path, r.dir)
-	if err != nil {
-		return nil, err
-	}
-	return audit.Open(path, r.options)
 }
 
 // plugin records a plugin's start or end, without waiting until it is written.

@@ -22,19 +22,7 @@ var systemPolicy = "/etc/toolhost/policy.hcl"
 
 // policy joins all the rules that apply: the machine's, the user's, the configuration's, the profile's. Those of an
 // untrusted configuration can only tighten.
-func (s *snapshot) policy(profile *config.Profile) (_ *policy.Policy, err error) {
-	if s.layers, err = s.rules(profile); err != nil {
-		return nil, err
-	}
-	return policy.New(s.layers...)
-}
-
-// Layers are the rules in use, in the order in which they are written: of the machine, the user, the configuration and
-// the profile. They belong to the instance: do not change them.
-func (i *Instance) Layers() []policy.Layer { return i.current.Load().layers }
-
-// rules joins all rules that apply.
-func (s *snapshot) rules(profile *config.Profile) ([]policy.Layer, error) {
+func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
 	standing, err := standingRules()
 	if err != nil {
 		return nil, err
@@ -48,12 +36,16 @@ func (s *snapshot) rules(profile *config.Profile) ([]policy.Layer, error) {
 			configured[i].TightenOnly = true
 		}
 	}
-	layers := slices.Concat(standing, configured)
+	s.layers = slices.Concat(standing, configured)
 	if profile != nil && profile.ReadOnly {
-		layers = append(layers, host.ReadOnlyLayer("profile"))
+		s.layers = append(s.layers, host.ReadOnlyLayer("profile"))
 	}
-	return layers, nil
+	return policy.New(s.layers...)
 }
+
+// Layers are the rules in use, in the order in which they are written: of the machine, the user, the configuration and
+// the profile. They belong to the instance: do not change them.
+func (i *Instance) Layers() []policy.Layer { return i.current.Load().layers }
 
 // standingRules are those of the machine and the user, which apply beside every configuration.
 func standingRules() ([]policy.Layer, error) {
