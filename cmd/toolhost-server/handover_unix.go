@@ -206,16 +206,10 @@ func fileOf(l net.Listener) (*os.File, error) {
 
 // start starts the successor, and returns when it serves.
 func (p *program) start(ctx context.Context, files []*os.File, networks []string) (pid int, err error) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	defer read.Close()
 	// "" where the system does not tell who has started a process.
 	self, _, _ := local.Process(os.Getpid())
 	const first = 3                                                                // the first of ExtraFiles
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), p.path, os.Args[1:]...) // it outlives this one
-	cmd.ExtraFiles = slices.Concat(files, []*os.File{write})
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d:%s %s", inheritVar, first, strings.Join(networks, ","),
 		strings.Join(append(slices.Clone(p.predecessors), self), " ")),
@@ -223,28 +217,28 @@ func (p *program) start(ctx context.Context, files []*os.File, networks []string
 	if !p.endsWithTerminal {
 		cmd.Env = append(cmd.Env, outlivesVar+"=1")
 	}
-	err = cmd.Start()
-	_ = write.Close()
+	limited, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	said, err := local.AwaitStart(limited, func(ready *os.File) error {
+		cmd.ExtraFiles = slices.Concat(files, []*os.File{ready})
+		return cmd.Start()
+	})
 	if err != nil {
 		return 0, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	_ = read.SetReadDeadline(time.Now().Add(startTime))
-	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	said := make([]byte, local.MaxReason)
-	n, readErr := read.Read(said)
-	if string(said[:n]) == local.ReadyText {
+	if said == local.ReadyText {
 		return cmd.Process.Pid, nil
 	}
 	_ = cmd.Process.Kill() // it may have ended
 	err = <-ended
-	switch why := strings.TrimSpace(string(said[:n])); {
+	switch why := strings.TrimSpace(said); {
 	case why != "":
 		return 0, fmt.Errorf("%s, the program that is installed now, does not serve: %s", p.path, why)
 	case ctx.Err() != nil:
 		return 0, errors.New("who asked for the upgrade is gone, so the new program was ended")
-	case errors.Is(readErr, os.ErrDeadlineExceeded):
+	case limited.Err() != nil:
 		return 0, fmt.Errorf("%s, the program that is installed now, did not serve within %s", p.path, startTime)
 	}
 	return 0, fmt.Errorf("%s, the program that is installed now, ended before it served (%v); what it wrote to standard "+

@@ -349,11 +349,6 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	if err != nil {
 		return err
 	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer read.Close()
 	args := []string{"--background"}
 	for name, value := range map[string]string{"config": g.config, "workdir": g.workdir, "profile": profile} {
 		if value != "" {
@@ -363,17 +358,14 @@ func (g *globals) runInBackground(ctx context.Context, program, profile string, 
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...) // it outlives this command
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), nesting.Var+"=") // also the hosts above
-	detach(cmd, write)
-	err = cmd.Start()
-	_ = write.Close()
-	if err != nil {
+	why, err := local.AwaitStart(ctx, func(ready *os.File) error {
+		detach(cmd, ready)
+		return cmd.Start()
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
-	said := make([]byte, local.MaxReason)
-	n, _ := read.Read(said) // nothing when it ends, or takes too long
-	why := string(said[:n])
-	if why == local.ReadyText {
+	case why == local.ReadyText:
 		return cmd.Process.Release()
 	}
 	ended := make(chan struct{})

@@ -317,3 +317,22 @@ func write(lock *os.File, text string, predecessors []string) error {
 	}
 	return lock.Truncate(int64(len(text))) // of what was longer
 }
+
+// AwaitStart has a host started with a file to write to, and returns what it writes there: ReadyText once it serves,
+// else why it does not; "" when it, or ctx, ends before.
+func AwaitStart(ctx context.Context, start func(ready *os.File) error) (said string, err error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer read.Close()
+	err = start(write)
+	_ = write.Close()
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { _ = read.SetReadDeadline(time.Now()) })()
+	text := make([]byte, MaxReason)
+	n, _ := read.Read(text)
+	return string(text[:n]), nil
+}
