@@ -184,11 +184,7 @@ func (g *globals) reportNoConfiguration(used string, beside bool) {
 // unusedConfiguration is the nearest config.hcl of the work folder or of a folder above it or the current one: those
 // places are not searched, but a person may expect it. "" if there is none.
 func unusedConfiguration(workdir string) string {
-	starts := []string{""}
-	if workdir != "" {
-		starts = []string{workdir, ""}
-	}
-	for _, start := range starts {
+	for _, start := range []string{workdir, ""} {
 		dir, err := filepath.Abs(start)
 		if err != nil {
 			continue

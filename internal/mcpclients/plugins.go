@@ -106,17 +106,11 @@ func (s Server) variables() (out []string) {
 	return out
 }
 
+var notInPlugin = lazy.Regexp(`[^a-z0-9]+`)
+
 // pluginName makes the name of a server fit: small letters, digits and dashes, at most 32.
 func pluginName(server string) string {
-	var out strings.Builder
-	for _, r := range strings.ToLower(server) {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			out.WriteRune(r)
-		} else if !strings.HasSuffix(out.String(), "-") && out.Len() > 0 {
-			out.WriteByte('-')
-		}
-	}
-	name := strings.Trim(out.String(), "-")
+	name := strings.Trim(notInPlugin().ReplaceAllString(strings.ToLower(server), "-"), "-")
 	switch {
 	case name == "":
 		name = "server-" + toolname.Hash(server)
@@ -316,11 +310,7 @@ func (o *Import) block(p *Plugin) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		var texts []string
-		for _, word := range words {
-			texts = append(texts, word.hcl())
-		}
-		attribute("command", "["+strings.Join(texts, ", ")+"]")
+		attribute("command", listHCL(words, value.hcl))
 		if cwd, err := readValue(s.Cwd, false); err != nil {
 			return "", err
 		} else if text, _ := cwd.plain(); s.Cwd != "" && text != "." {
@@ -344,7 +334,7 @@ func (o *Import) block(p *Plugin) (string, error) {
 		list []string
 	}{{"include_tools", s.Include}, {"exclude_tools", s.Exclude}} {
 		if len(choice.list) > 0 {
-			attribute(choice.name, "["+quotedList(choice.list)+"]")
+			attribute(choice.name, listHCL(choice.list, quoteHCL))
 		}
 	}
 	for _, t := range []struct {
@@ -400,7 +390,8 @@ var downloaders = []string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker",
 func (o *Import) write(p *Plugin, lines []string) string {
 	var out strings.Builder
 	if p.Name != p.Server.Name {
-		fmt.Fprintf(&out, "# %s\n", visibleName(p.Server.Name))
+		name, _ := textutil.Visible(textutil.CutRunes(p.Server.Name, 80, "…"), unicode.ReplacementChar)
+		fmt.Fprintf(&out, "# %s\n", strings.Join(strings.Fields(name), " "))
 	}
 	fmt.Fprintf(&out, "plugin %q {\n  command = [%s]\n", p.Name, quoteHCL(o.Program))
 	if command := p.Server.Command; len(command) > 0 && slices.Contains(downloaders, command[0]) {
@@ -419,12 +410,6 @@ func (o *Import) write(p *Plugin, lines []string) string {
 		off.WriteString(strings.TrimRight("# "+line, " "))
 	}
 	return "# disabled in the client:\n" + off.String()
-}
-
-// visibleName is a name for a comment.
-func visibleName(name string) string {
-	name, _ = textutil.Visible(textutil.CutRunes(name, 80, "…"), unicode.ReplacementChar)
-	return strings.Join(strings.Fields(name), " ")
 }
 
 // aligned puts the = of attributes on lines after each other below each other.
@@ -446,12 +431,12 @@ func aligned(lines []string) []string {
 // plainAttribute is one on a line, also within another one.
 var plainAttribute = lazy.Regexp(`^( *(?:\w+|"(?:[^"\\]|\\.)*"))( = [^{].*)$`)
 
-func quotedList(list []string) string {
+func listHCL[T any](list []T, hcl func(T) string) string {
 	var out []string
 	for _, item := range list {
-		out = append(out, quoteHCL(item))
+		out = append(out, hcl(item))
 	}
-	return strings.Join(out, ", ")
+	return "[" + strings.Join(out, ", ") + "]"
 }
 
 // shortDuration writes a time in one unit.

@@ -80,17 +80,11 @@ func readValue(text string, withBare bool) (out value, err error) {
 	return out, add(text[at:])
 }
 
+var notInVariable = lazy.Regexp(`[^A-Z0-9]+`)
+
 // variableFrom makes the name of a variable from another name.
 func variableFrom(name string) string {
-	var out strings.Builder
-	for _, r := range strings.ToUpper(name) {
-		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			out.WriteRune(r)
-		} else if out.Len() > 0 && !strings.HasSuffix(out.String(), "_") {
-			out.WriteByte('_')
-		}
-	}
-	text := strings.Trim(out.String(), "_")
+	text := strings.Trim(notInVariable().ReplaceAllString(strings.ToUpper(name), "_"), "_")
 	if text == "" || text[0] <= '9' {
 		text = strings.TrimSuffix("MCP_"+text, "_")
 	}
