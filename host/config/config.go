@@ -253,9 +253,8 @@ func (r *reader) file(top *hclfile.Body) {
 	c.Host.ErrorMessageLimit = top.Int("error_message_limit", 100_000)
 	c.Host.MaxConcurrency = top.Int("max_concurrency", 10_000)
 	r.pluginDirs(top)
-	plugins := hclfile.Names{}
-	for _, b := range top.Blocks("plugin") {
-		r.plugin(top, b, plugins)
+	for name, in := range top.Each("plugin", hclfile.PluginNaming) {
+		r.plugin(name, in)
 	}
 	for name, in := range top.Each("plugin_discovery", hclfile.PluginNaming) {
 		r.discovery(name, in)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -21,13 +19,9 @@ import (
 )
 
 // plugin reads a plugin block.
-func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.Names) {
-	name, at, ok := r.Label(b, hclfile.PluginNaming)
-	in := top.Open(b, fmt.Sprintf("plugin %q", hclfile.Brief(name)))
-	if !ok {
+func (r *reader) plugin(name string, in *hclfile.Body) {
+	if !hclfile.PluginNaming.OK(name) {
 		name = ""
-	} else {
-		plugins.Add(r.Report, "plugin", name, at)
 	}
 	noWords := "write the program and its arguments, or remove it to run toolhost-plugin-" + name + " from plugin_dirs"
 	spec := supervise.Spec{
@@ -74,7 +68,6 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 		limits.Done()
 	}
 	r.config.Host.Plugins[name] = options
-	in.Done()
 	r.config.Plugins = append(r.config.Plugins, spec)
 }
 
