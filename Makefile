@@ -125,9 +125,8 @@ check: fmt-check lint vet-others ## what must be green before a commit: format, 
 	$(MAKE) test test-long LONG=1
 
 # Packages whose tests need a system of the Unix kind: for Windows all that is no test is compiled of them.
-UNIX_TESTS := cmd/toolhost host/answers host/audit host/bootstrap host/config host/history host/lockfile \
-	host/server/console host/supervise host/supervise/internal/binaries host/supervise/internal/toolcache internal/fsutil internal/wire \
-	plugins/shell
+UNIX_TESTS := host/answers host/audit host/bootstrap host/history host/server/console \
+	host/supervise/internal/binaries host/supervise/internal/toolcache internal/fsutil internal/wire plugins/shell
 
 # The code is compiled without optimizations, which takes half the time.
 .PHONY: vet-others
