@@ -155,15 +155,15 @@ func statusNotices(s supervise.Status) (out, problems []error) {
 	return out, problems
 }
 
-// reportNoConfiguration says once on standard error that no configuration applies to this folder, if none is used: in
-// the wrong folder calls would otherwise run without the project's rules and record, and nothing would tell. The
+// reportNoConfiguration says once on standard error that no configuration applies to this folder, if path is "":
+// in the wrong folder calls would otherwise run without the project's rules and record, and nothing would tell. The
 // plugins are those beside this program if beside is true, and the installed ones.
-func (g *globals) reportNoConfiguration(used string, beside bool) {
-	if used != "" || g.saidNoConfiguration {
+func (g *globals) reportNoConfiguration(path string, beside bool) {
+	if path != "" || g.saidNoConfiguration {
 		return
 	}
 	g.saidNoConfiguration = true
-	used = "the installed plugins are used"
+	used := "the installed plugins are used"
 	if dir := bootstrap.ShippedFolder(); beside && dir != "" {
 		used = fmt.Sprintf("the plugins of %s are used", dir)
 		if installed, err := bootstrap.PluginFolder(); err == nil && bootstrap.HasPlugins(installed) {
