@@ -241,15 +241,16 @@ func (g *globals) arguments(ctx context.Context, args []string) (json.RawMessage
 	if isTerminal(g.in) {
 		fmt.Fprintln(g.err, "reading the arguments from the terminal; end with Ctrl-D")
 	}
-	return readAll(ctx, g.in)
+	return readAll(ctx, g.in, sdk.MaxArguments)
 }
 
-// readAll reads arguments. An interrupt ends the wait, not the read, which ends with the process.
-func readAll(ctx context.Context, in io.Reader) (json.RawMessage, error) {
-	return untilInterrupted(ctx, func() (json.RawMessage, error) {
-		text, err := io.ReadAll(io.LimitReader(in, sdk.MaxArguments+1))
+// readAll reads standard input, and one byte more than limit. An interrupt ends the wait, not the read, which ends with
+// the process.
+func readAll(ctx context.Context, in io.Reader, limit int64) ([]byte, error) {
+	return untilInterrupted(ctx, func() ([]byte, error) {
+		text, err := io.ReadAll(io.LimitReader(in, limit+1))
 		if err != nil {
-			return nil, fmt.Errorf("reading the arguments from standard input: %w", err)
+			return nil, fmt.Errorf("reading standard input: %w", err)
 		}
 		return text, nil
 	})

@@ -270,12 +270,12 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost " +
 			"call " + tool + " JSON")
 	}
-	arguments, err := readAll(ctx, g.in)
+	arguments, err := readAll(ctx, g.in, sdk.MaxArguments)
 	if err != nil {
 		return err
 	}
 	for rest := arguments; len(rest) > sdk.MaxArguments; { // otherwise the writer of the pipe would get SIGPIPE
-		if rest, err = readAll(ctx, g.in); err != nil {
+		if rest, err = readAll(ctx, g.in, sdk.MaxArguments); err != nil {
 			return err
 		}
 	}

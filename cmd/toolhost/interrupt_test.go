@@ -55,11 +55,19 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The first Ctrl-C ends a call that still waits for its arguments.
-func TestInterruptedArguments(t *testing.T) {
-	for name, s := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
+// The first Ctrl-C ends a command that still reads standard input.
+func TestInterruptedInput(t *testing.T) {
+	for name, c := range map[string]struct {
+		signal syscall.Signal
+		args   []string
+	}{
+		"a call, Ctrl-C":   {syscall.SIGINT, []string{"call", "--approve", "always", "shell__exec", "-"}},
+		"a call, SIGHUP":   {syscall.SIGHUP, []string{"call", "--approve", "always", "shell__exec", "-"}},
+		"settings, Ctrl-C": {syscall.SIGINT, []string{"mcp", "import"}},
+		"the policy":       {syscall.SIGINT, []string{"policy", "explain", "shell__exec", "-"}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			cmd, errs, temp := program(t, standardProject(t), "call", "--approve", "always", "shell__exec", "-")
+			cmd, errs, temp := program(t, standardProject(t), c.args...)
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +78,7 @@ func TestInterruptedArguments(t *testing.T) {
 			if _, err := in.Write(make([]byte, 1<<20)); err != nil { // more than a pipe's capacity: it is being read
 				t.Fatal(err)
 			}
-			if err := cmd.Process.Signal(s); err != nil {
+			if err := cmd.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
 			err = cmd.Wait() // standard input stays open until then

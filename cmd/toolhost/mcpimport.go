@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +59,7 @@ func newMCPImport(g *globals) *cobra.Command {
 }
 
 func (g *globals) importServers(ctx context.Context, args []string, f importFlags) error {
-	from, data, err := g.clientSettings(args, f)
+	from, data, err := g.clientSettings(ctx, args, f)
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,9 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 }
 
 // clientSettings reads the settings to import; from names them.
-func (g *globals) clientSettings(args []string, f importFlags) (from string, data []byte, err error) {
+func (g *globals) clientSettings(
+	ctx context.Context, args []string, f importFlags,
+) (from string, data []byte, err error) {
 	switch {
 	case f.yes && !f.write, f.project && f.from == "":
 		return "", nil, errors.New("--yes goes with --write, and --project with --from")
@@ -137,7 +138,7 @@ func (g *globals) clientSettings(args []string, f importFlags) (from string, dat
 			strings.Join(mcpclients.Names(), ", "))
 	}
 	if len(args) == 0 || args[0] == "-" {
-		data, err = io.ReadAll(io.LimitReader(g.in, document.MaxSize+1))
+		data, err = readAll(ctx, g.in, document.MaxSize)
 		return "standard input", data, err
 	}
 	file, err := readSettings(args[0])
