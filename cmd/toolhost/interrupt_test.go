@@ -29,6 +29,9 @@ func TestInterrupted(t *testing.T) {
 		"status, SIGHUP":     {[]string{"status"}, syscall.SIGHUP},
 		"validate, Ctrl-C":   {[]string{"validate"}, syscall.SIGINT},
 		"one plugin, SIGHUP": {[]string{"discover", "--plugin", "silent"}, syscall.SIGHUP},
+		"all, Ctrl-C":        {[]string{"validate", "--start"}, syscall.SIGINT},
+		"check, Ctrl-C":      {[]string{"plugin", "check", "./silent"}, syscall.SIGINT},
+		"check, SIGHUP":      {[]string{"plugin", "check", "./silent"}, syscall.SIGHUP},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := silentProject(t)

@@ -38,6 +38,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
 	ran, err := cmd.ExecuteContextC(ctx)
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+		err = errInterrupted
+	}
 	err = cmp.Or(err, *t.late)
 	t.out.screen.settle()
 	t.printError(err)

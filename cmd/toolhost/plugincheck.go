@@ -24,7 +24,7 @@ const checkLong = "Start a plugin as a host does, in any language, and test it a
 	"Only calls that you give are made, as 'TOOL {\"argument\": 1}'. --call is for calls that succeed and may be\n" +
 	"made many times, each in a new, empty work folder; the other calls show one behavior each. Items that need a\n" +
 	"call that you do not give are skipped.\n\n" +
-	"Exit codes: 0 nothing failed; 1 an item failed; 2 usage."
+	"Exit codes: 0 nothing failed; 1 an item failed; 2 usage; 130 interrupted."
 
 func newPluginCheck(g *globals) *cobra.Command {
 	var o plugincheck.Options

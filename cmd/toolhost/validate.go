@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,8 @@ func (g *globals) problemsIn(err error) []problem {
 
 func (v *validation) run(ctx context.Context) error {
 	err := v.check(ctx)
-	if ctx.Err() != nil {
-		return errInterrupted
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
 	if v.Valid = err == nil; v.format != "json" {
 		return err
@@ -102,7 +103,7 @@ func (v *validation) check(ctx context.Context) error {
 		return err
 	}
 	found, err := c.Check(ctx, v.start)
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return err
 	}
 	v.Plugins = found.Plugins
