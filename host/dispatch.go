@@ -52,15 +52,22 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		limited.Init(ctx, time.Now().Add(timeout-c.Waited-c.previewTime))
 		defer limited.Cancel()
 		result, err := next(limited, c)
-		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil {
+		e, shown := sdk.EndedError(limited), shownLimit(timeout)
+		own := failure(result, err)
+		if own == nil || own.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil ||
+			err == nil && own.Message != e.Message { // the tool knows more
 			return result, err
 		}
-		e, shown := sdk.EndedError(limited), shownLimit(timeout)
 		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"
 		if c.outcome == sdk.OutcomeNotSent {
 			e.Message = c.Tool + " could not begin within its limit of " + shown.String() + "; nothing was run"
 		}
 		e.Details = sdk.Details(map[string]int64{"timeout_ms": shown.Milliseconds()})
+		if err == nil { // the tool noticed it first, and may have returned what it has so far
+			result, c.outcome = new(*result), sdk.OutcomeUnknown
+			result.Error = e
+			return result, nil
+		}
 		return result, e
 	}
 }

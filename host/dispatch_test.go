@@ -77,6 +77,32 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// A tool that answers that its time is over a moment before the host notices it gives the error that the host would
+// give, and keeps what it has so far. What it says itself of its end stays.
+func TestTimeoutThatTheToolAnswers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		own := &sdk.Error{}
+		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+			<-ctx.Done()
+			r := sdk.Text("so far")
+			r.Error = own
+			return r, nil
+		}), host.Options{DefaultTimeout: 90 * time.Second})
+		for message, want := range map[string]string{
+			sdk.EndedError(t.Context()).Message: "outcome_unknown: test__run took longer than its limit of 1m30s and was stopped. ",
+			"the server is slow":                "failed: the server is slow",
+		} {
+			*own = sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: message, Outcome: sdk.OutcomeFailed}
+			r := h.Call(t.Context(), call("test__run", ""))
+			e := failed(t, r, sdk.CodeTimeout)
+			if got := string(e.Outcome) + ": " + e.Message; !strings.HasPrefix(got, want) ||
+				!strings.HasPrefix(r.Text(), "so far") || own.Message != message {
+				t.Errorf("%q: %s, %q", message, got, r.Text())
+			}
+		}
+	})
+}
+
 // What the caller has waited before counts against the limit, which the error names as it was given.
 func TestTimeoutAfterAWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
