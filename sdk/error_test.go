@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -38,6 +39,31 @@ func TestDetails(t *testing.T) {
 	for _, v := range []any{make(chan int), math.NaN(), map[string]any{"a": func() {}}} {
 		if got := string(Details(v)); !strings.HasPrefix(got, `{"error":"the details have no JSON form: json: unsupported `) {
 			t.Errorf("details of %T are %s", v, got)
+		}
+	}
+}
+
+// A handler whose context has ended, and that returns only that, does not say what it has done until then.
+func TestHandlersThatWereStopped(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want Outcome
+	}{
+		"canceled":            {ended, context.Canceled, OutcomeUnknown},
+		"in other words":      {ended, fmt.Errorf("sending it: %w", context.DeadlineExceeded), OutcomeUnknown},
+		"its own time limit":  {t.Context(), context.DeadlineExceeded, ""},
+		"another failure":     {ended, errors.New("no"), ""},
+		"an error of its own": {ended, fmt.Errorf("sending it: %w", &Error{Code: CodeCanceled, Message: "nothing was run"}), ""},
+	} {
+		p := New("x", "1")
+		AddTool(p, Tool{Name: "x", Description: "x"}, func(context.Context, *Request, struct{}) (*Result, error) {
+			return nil, c.err
+		})
+		if e := p.run(c.ctx, &Request{Tool: "x"}).Error; e == nil || e.Outcome != c.want {
+			t.Errorf("%s: %+v, want the outcome %q", name, e, c.want)
 		}
 	}
 }

@@ -23,7 +23,10 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	if e == nil {
 		return failed(&Error{Code: CodeToolNotFound, Message: fmt.Sprintf("plugin %s has no tool %q", p.name, r.Tool)})
 	}
-	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) { return e.handle(ctx, r) })
+	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) {
+		result, err := e.handle(ctx, r)
+		return result, stopped(ctx, err)
+	})
 	failure = withMessage(failure, r.Tool)
 	switch {
 	case result == nil && failure == nil:
@@ -46,6 +49,17 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 			"sdk.JSON(value), or declare no OutputSchema")
 	}
 	return result
+}
+
+// stopped says of a handler that returns only that its context has ended that it is not known what it has done.
+func stopped(ctx context.Context, err error) error {
+	if _, own := errors.AsType[*Error](err); own || ctx.Err() == nil ||
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	e := plainError(err)
+	e.Outcome = OutcomeUnknown
+	return e
 }
 
 // withMessage adds a message to a failure without one.
