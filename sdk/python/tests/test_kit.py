@@ -293,6 +293,11 @@ class Life(unittest.TestCase):
             self.assertIn(b"Mute", err)
             p.close()
 
+    def test_without_packages(self):
+        out = subprocess.run([sys.executable, "-S", "-c", "import toolhost"], capture_output=True, timeout=30, check=False,
+                             cwd=os.path.dirname(HERE), env={"PATH": os.environ["PATH"]})
+        self.assertIn(b"pip install grpcio protobuf", out.stderr.splitlines()[-1])
+
     def test_run_by_hand(self):
         out = subprocess.run([sys.executable, os.path.join(HERE, "fixture.py")], capture_output=True, timeout=30, check=False,
                              env={**os.environ, "PYTHONPATH": os.path.dirname(HERE)})

@@ -1,9 +1,14 @@
 """The messages of plugin.proto, and limits of the protocol that docs/protocol.md specifies."""
 
 import pkgutil
+import sys
 import time
 
-from google.protobuf import descriptor_pool, message_factory
+try:
+    from google.protobuf import descriptor_pool, message_factory
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError(f"{e}; toolhost's kit needs grpcio and protobuf, in the Python that runs the plugin: "
+                              f"{sys.executable} -m pip install grpcio protobuf") from None
 
 SERVICE = "toolhost.plugin.v1.PluginService"
 COOKIE = ("TOOLHOST_PLUGIN", "9b1f3c5e-toolhost-plugin-v1")
