@@ -114,7 +114,11 @@ func (g *globals) checkPlugin(cmd *cobra.Command, o plugincheck.Options, format,
 	if err == nil && junit != "" {
 		var b bytes.Buffer
 		if err = report.JUnit(&b); err == nil {
-			err = fsutil.WriteFile(junit, b.Bytes(), 0o644)
+			write := fsutil.WriteFile
+			if info, missing := os.Lstat(junit); missing == nil && !info.Mode().IsRegular() {
+				write = os.WriteFile // a link, a pipe or a device stays what it is
+			}
+			err = write(junit, b.Bytes(), 0o644)
 		}
 		if err = fsutil.FolderError(err, filepath.Dir(junit), "name another file"); err != nil {
 			return fmt.Errorf("the report %s cannot be written: %w", junit, err)
