@@ -42,6 +42,9 @@ func (a *agent) run(ctx context.Context, prompt string) (answer string, err erro
 			return text, nil
 		}
 		results := append(a.tools.CallAll(ctx, calls, host.BatchOptions{}), refused...)
+		for _, r := range refused { // a result needs its call in the conversation
+			calls = append(calls, host.Call{ID: r.CallID, Tool: r.Tool, Arguments: json.RawMessage("{}")})
+		}
 		for _, r := range results {
 			fmt.Printf("%s: %s\n", r.Tool, r.Text())
 		}
@@ -137,7 +140,10 @@ var anthropic = vendor{
 	request: openAI.request, // and max_tokens
 	user:    openAI.user,
 	assistant: func(text string, calls []host.Call) any {
-		parts := []any{m{"type": "text", "text": text}}
+		var parts []any
+		if text != "" { // which vendors refuse
+			parts = append(parts, m{"type": "text", "text": text})
+		}
 		for _, c := range calls {
 			parts = append(parts, m{"type": "tool_use", "id": c.ID, "name": c.Tool, "input": c.Arguments})
 		}
@@ -158,7 +164,10 @@ var gemini = vendor{
 	},
 	user: func(prompt string) any { return m{"role": "user", "parts": []any{m{"text": prompt}}} },
 	assistant: func(text string, calls []host.Call) any {
-		parts := []any{m{"text": text}}
+		var parts []any
+		if text != "" {
+			parts = append(parts, m{"text": text})
+		}
 		for _, c := range calls {
 			parts = append(parts, m{"functionCall": m{"name": c.Tool, "args": c.Arguments}})
 		}

@@ -148,7 +148,8 @@ func (a *Assembler) Calls() []host.Call {
 }
 
 // Refused returns the answers to the failed calls, in the order in which they began. Send them beside the results of
-// Calls. Ids are final after End.
+// Calls, and with their calls, of the arguments {}, in the model's message before: vendors refuse a result without its
+// call. Ids are final after End.
 func (a *Assembler) Refused() []*host.Result {
 	var results []*host.Result
 	for _, c := range a.calls {
