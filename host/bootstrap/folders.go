@@ -36,7 +36,7 @@ func UserFile(name string) (string, error) {
 func StateFolder(name string) (string, error) {
 	state, err := fsutil.UserFolder("XDG_STATE_HOME", ".local", "state")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("the folder of toolhost's state is not known: %w", err)
 	}
 	return filepath.Join(state, name), nil
 }

@@ -94,7 +94,7 @@ func UserFolder(variable string, belowHome ...string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("$%s is no absolute path, and %w; set one of them", variable, err)
 		}
 		dir = filepath.Join(append([]string{home}, belowHome...)...)
 	}
