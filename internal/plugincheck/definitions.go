@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi"
+	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
@@ -39,6 +40,9 @@ func (c *checker) byHand(ctx context.Context) *problem {
 	case ctx.Err() != nil:
 		return warned(fix, "run without a host it had not ended after %s", c.Timeout)
 	case err != nil && !ok:
+		if why := supervise.Diagnose(c.Command[0]); why != "" { // the system does not say what of a script is wrong
+			err = errors.New(why)
+		}
 		return failed("Build it for this machine, and make it executable: chmod +x.", "it cannot be run: %v", err)
 	case !ok || exit.ExitCode() != 2:
 		return warned(fix, "run without a host it ended with exit code %d", cmd.ProcessState.ExitCode())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -122,14 +123,30 @@ func TestExamplesFailOnce(t *testing.T) {
 	}
 }
 
+// A file that cannot be run is one finding, which says why as a host does.
 func TestAFileThatCannotBeRunIsOneFinding(t *testing.T) {
-	report, err := Run(t.Context(), Options{Command: []string{"./no-such-file"}, Workdir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, f := range report.Findings {
-		if want := map[bool]Status{true: Fail, false: Skip}[n == 0]; f.Status != want {
-			t.Errorf("%+v", f)
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"missing":     {"", "no such file or directory"},
+		"crlf":        {"#!/bin/sh\r\nexit 2\r\n", "its lines end with CR LF"},
+		"interpreter": {"#!/no/such/interpreter\n", "the interpreter of its #! line, /no/such/interpreter, does not exist"},
+		"text":        {"exit 2\n", "it is a text with no #! line"},
+	} {
+		path := filepath.Join(dir, name)
+		if c.text != "" {
+			if err := testutil.WriteProgram(path, []byte(c.text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report, err := Run(t.Context(), Options{Command: []string{path}, Workdir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, f := range report.Findings {
+			want := map[bool]Status{true: Fail, false: Skip}[n == 0]
+			if f.Status != want || n == 0 && !strings.Contains(f.Message, c.want) {
+				t.Errorf("%s: %+v", name, f)
+			}
 		}
 	}
 }
