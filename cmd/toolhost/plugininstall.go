@@ -170,12 +170,14 @@ func (g *globals) installPlugin(ctx context.Context, source string, f installFla
 	}
 	from := plugininstall.Options{Source: source, Name: f.name, Dir: there.Dir, Output: g.programErr()}
 	staged, err := plugininstall.Stage(ctx, from)
+	if err == nil { // also of an interrupt that came too late for it
+		defer staged.Discard()
+	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	} else if err != nil {
 		return err
 	}
-	defer staged.Discard()
 	i, err := there.PlanInstall(staged.Name, staged.Path, staged.Source, staged.Version)
 	if err != nil {
 		return err

@@ -4,10 +4,13 @@ package main
 
 import (
 	"archive/zip"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +31,36 @@ func TestRemoveAsksAtTheTerminal(t *testing.T) {
 		p.sees(answer.word + ":" + answer.exit + ":")
 		if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) != (answer.exit == "0") {
 			t.Errorf("%q: %v", answer.word, err)
+		}
+	}
+}
+
+// endsAfter is a context that has ended once Err was called some times.
+type endsAfter struct {
+	context.Context
+	calls int
+}
+
+func (c *endsAfter) Err() error {
+	if c.calls--; c.calls < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An interrupt at any moment leaves no copy of the program behind.
+func TestInterruptedInstall(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", dir)
+	program := filepath.Join(dir, "toolhost-plugin-x")
+	if err := os.WriteFile(program, []byte(silentPlugin), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := &globals{terminal: newTerminal(strings.NewReader(""), io.Discard, io.Discard)}
+	for calls := range 8 {
+		err := g.installPlugin(&endsAfter{t.Context(), calls}, program, installFlags{})
+		if left, _ := filepath.Glob(filepath.Join(dir, "toolhost", "plugins", ".new-*")); len(left) > 0 || err == nil {
+			t.Errorf("after %d: %v, left are %q", calls, err, left)
 		}
 	}
 }
