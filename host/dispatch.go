@@ -55,7 +55,7 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		e, shown := sdk.EndedError(limited), shownLimit(timeout)
 		own := failure(result, err)
 		if own == nil || own.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil ||
-			err == nil && own.Message != e.Message { // the tool knows more
+			err == nil && own.Message != e.Message && own.Message != "the call was canceled" { // the tool knows more
 			return result, err
 		}
 		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"

@@ -88,8 +88,10 @@ func TestTimeoutThatTheToolAnswers(t *testing.T) {
 			r.Error = own
 			return r, nil
 		}), host.Options{DefaultTimeout: 90 * time.Second})
+		const tooLong = "outcome_unknown: test__run took longer than its limit of 1m30s and was stopped. "
 		for message, want := range map[string]string{
-			sdk.EndedError(t.Context()).Message: "outcome_unknown: test__run took longer than its limit of 1m30s and was stopped. ",
+			sdk.EndedError(t.Context()).Message: tooLong,
+			"the call was canceled":             tooLong, // all that the kits know
 			"the server is slow":                "failed: the server is slow",
 		} {
 			*own = sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: message, Outcome: sdk.OutcomeFailed}
