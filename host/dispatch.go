@@ -52,10 +52,12 @@ func (h *snapshot) deadline(next CallFunc) CallFunc {
 		limited.Init(ctx, time.Now().Add(timeout-c.Waited-c.previewTime))
 		defer limited.Cancel()
 		result, err := next(limited, c)
-		e, shown := sdk.EndedError(limited), shownLimit(timeout)
 		own := failure(result, err)
-		if own == nil || own.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil ||
-			err == nil && own.Message != e.Message && own.Message != "the call was canceled" { // the tool knows more
+		if own == nil || own.Code != sdk.CodeTimeout || !callctx.DeadlinePassed(limited) || ctx.Err() != nil {
+			return result, err
+		}
+		e, shown := sdk.EndedError(limited), shownLimit(timeout)
+		if err == nil && own.Message != e.Message && own.Message != "the call was canceled" { // the tool knows more
 			return result, err
 		}
 		e.Message = c.Tool + " took longer than its limit of " + shown.String() + " and was stopped"
