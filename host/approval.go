@@ -77,7 +77,7 @@ type Answer struct {
 	// Saved keeps the approval after the host ends, where people can read and revoke it. It needs a Scope.
 	Saved bool
 	// Arguments, when not nil, replace those of the call. They are validated, decided on and, if necessary, approved
-	// again.
+	// again: Approved is for the Arguments of the ApprovalRequest.
 	Arguments json.RawMessage
 	// Reason explains a rejection to the model; 4096 characters of it are kept.
 	Reason string

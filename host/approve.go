@@ -254,6 +254,9 @@ func (h *snapshot) awaitAnswer(ctx, asking context.Context, c *Call, r *Approval
 
 // settle has an answer take effect on other calls.
 func (h *snapshot) settle(c *Call, r *ApprovalRequest, a Answer) (Answer, error) {
+	if a.Approved && bytes.Equal(a.Arguments, c.Arguments) { // a form sends what it showed
+		a.Arguments = nil
+	}
 	switch {
 	case a.Arguments != nil:
 		return a, nil

@@ -81,8 +81,10 @@ func TestAnswers(t *testing.T) {
 			words: []string{`scope "prefix"`}},
 		"nowhere to save": {answer: host.Answer{Approved: true, Scope: host.ScopeTool, Saved: true},
 			code: sdk.CodeApprovalUnavailable, words: []string{"no place to save"}},
-		"arguments and yes": {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":2}`)},
-			code: sdk.CodeRejected, words: []string{"changed 20 times"}},
+		"arguments that were shown": {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":1}`)}},
+		"arguments, then yes":       {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":2}`)}},
+		"arguments without yes": {answer: host.Answer{Arguments: json.RawMessage(`{"a":2}`)}, code: sdk.CodeRejected,
+			words: []string{"changed 20 times"}},
 		"arguments of no use": {answer: host.Answer{Arguments: json.RawMessage(`[]`)}, code: sdk.CodeRejected,
 			words: []string{"changed 20 times"}},
 	}
